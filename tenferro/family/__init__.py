@@ -37,6 +37,7 @@ from tenferro.family.rules import (
     ExtensionBatchRule,
     ExtensionRuleSet,
     batch_rule_name,
+    runtime_name,
 )
 from tenferro.family.sizes import sizes_differ
 
@@ -71,6 +72,7 @@ __all__ = [
     "require_class",
     "require_function",
     "rules_of",
+    "runtime_name",
     "sizes_differ",
     "vocabulary_of",
 ]

@@ -1,7 +1,8 @@
 """What the carrier does with batch rules, and without: families that have none are batched too.
 
-A family without a rule is batched by the ops by which it is replaced. If there are none, its op is
-called for one entry after the other.
+A family without a rule is batched by the ops by which it is replaced. If there are none, or the
+executor that the batch is traced for runs the family by its own runtime, its op is called for one
+entry after the other.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
 from tenferro.control import Scan
 from tenferro.errors import BatchRuleError, UnsupportedDynamicShapeError
 from tenferro.exec_ir import ExecBuilder
+from tenferro.family.rules import runtime_name
 from tenferro.ops import StdTensorOp, entry_meta
 from tenferro.shape import Exact, ShapeExtent, TensorMeta, fresh_input
 
@@ -29,7 +31,8 @@ def without_rule(op: Any, at: BatchSite[V]) -> Batched[V]:
     Raises:
         BatchRuleError: there are no ops that replace it, and no loop can call it.
     """
-    results = by_expansion(op, at)
+    by_runtime = at.ctx.registered_rule(runtime_name(op.family_id)) is not None
+    results = None if by_runtime else by_expansion(op, at)
     if results is not None:
         return results
     try:

@@ -43,6 +43,10 @@ class ExtensionOp(ABC):
     commutative: ClassVar[bool] = False
     """Whether its two inputs may be exchanged."""
 
+    lowers_named_sizes: ClassVar[bool] = False
+    """Whether `lower_to_standard_ops` also takes sizes without a number yet, so that the op can be
+    exported for named sizes, and batched by standard ops before sizes are known."""
+
     undefined: ClassVar[str | None] = None
     """For a derivative: what NaN means in its results where its inputs have none. Eager runtimes
     made with `check_gauge=True` raise it as the text of a `GaugeError`."""
@@ -158,8 +162,8 @@ class ExtensionOp(ABC):
     ) -> Sequence[V] | None:
         """The outputs as standard ops emitted into `builder`, or None if there is no such form.
 
-        This is a rewrite, not an execution: the elements are not available. With
-        `tenferro.extension.inline` it can be written with ordinary array functions.
+        This is a rewrite, not an execution: the elements are not available. All sizes are numbers,
+        unless the class `lowers_named_sizes`. With `tenferro.extension.inline` it can be written with ordinary array functions.
         """
         return None
 
@@ -172,9 +176,13 @@ class ExtensionOp(ABC):
     ) -> Sequence[V] | None:
         """The outputs as standard ops and ops of other families, or None if there is no such form.
 
-        By default these are the standard ops alone. Executors that do not run the family expand its
-        ops, and then those of the other families.
+        By default these are the standard ops alone. They are asked for once all sizes are numbers,
+        unless the class `lowers_named_sizes`: there is no form before. Executors that do not run the family expand its ops, and then those
+        of the other families.
         """
+        numbers = all(isinstance(size, int) for shape in input_shapes for size in shape)
+        if not numbers and not self.lowers_named_sizes:
+            return None
         return self.lower_to_standard_ops(
             StandardOps(builder, self.family_id), inputs, input_dtypes, input_shapes
         )

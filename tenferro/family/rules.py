@@ -85,6 +85,11 @@ def class_name(family_id: str) -> str:
     return family_id + _CLASS
 
 
+def runtime_name(family_id: str) -> str:
+    """The name under which contexts tell whether what they batch is run by the family's runtime."""
+    return family_id + " runtime"
+
+
 class ExtensionRuleSet:
     """Derivative rules and batch rules by family, for an `AdContext` and `vmap`.
 

@@ -118,6 +118,10 @@ class GraphExecutor(CacheOwner):
         require_function(register)(self._boundary.registry)
         self._cache.clear()
 
+    def runs_family(self, family: str) -> bool:
+        """Whether a runtime was registered for an extension family."""
+        return family in self._boundary.registry
+
     @property
     def packages(self) -> Sequence[Package]:
         """The packages of extension families in addition to tenferro's own."""

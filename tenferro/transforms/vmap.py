@@ -13,7 +13,7 @@ from tenferro.chainrules import KeyEmitter
 from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
 from tenferro.errors import BatchingError, TracingError
 from tenferro.families import STANDARD, further
-from tenferro.family import Package, rules_of
+from tenferro.family import Package, rules_of, runtime_name
 from tenferro.ops import StdTensorOp, Transpose, repeated, shape_context
 from tenferro.shape import Dim, ShapeGuardContext, fresh_input, type_of
 from tenferro.traced import (
@@ -39,6 +39,7 @@ from tenferro.transforms.mapped_axes import (
     unmapped,
 )
 from tenferro.typing import PyTree
+from tenferro.values import holder_of, runs_family
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -114,7 +115,8 @@ class _Mapping:
         mapped = self._mapped(args, kwargs, leaves)
         size = common_size(list(mapped.values()), self.axis_size)
         trace = self._traced(leaves, treedef, mapped)
-        emitter = KeyEmitter(_context(self._packages(trace)))
+        packages = self._packages(trace)
+        emitter = KeyEmitter(_context(packages, holder_of(leaves)))
         results, values = self._bound(trace, leaves, mapped)
         whole = {
             key: emitter.emit(Transpose(mapped[position].front), value)
@@ -225,7 +227,17 @@ def _with_axis_at(
     return emitter.emit(Transpose(tuple(order)), value)
 
 
-def _context(packages: Sequence[Package]) -> ShapeGuardContext:
-    """The metadata of graph values, with the rules of tenferro's own families and of `packages`."""
+def _context(packages: Sequence[Package], holder: object) -> ShapeGuardContext:
+    """The metadata of graph values, with the rules of tenferro's own families and of `packages`.
+
+    It also tells which families the executor runs by their runtimes; see `runtime_name`.
+    """
     rules = rules_of(packages).over(_STANDARD_RULES) if packages else _STANDARD_RULES
-    return shape_context(rules.lookup)
+    suffix = runtime_name("")
+
+    def lookup(name: str) -> object | None:
+        if not name.endswith(suffix):
+            return rules.lookup(name)
+        return runs_family(name.removesuffix(suffix), packages, holder) or None
+
+    return shape_context(lookup)

@@ -51,6 +51,7 @@ from tenferro.values.planning_device import (
     planned_free_bytes,
     planned_model,
     planning_for,
+    runs_family,
 )
 from tenferro.values.program import GraphProgram, ProgramInput, check_program, leading
 from tenferro.values.shardings import INFERRED, RunsOnMesh, Shardings, on_mesh
@@ -115,6 +116,7 @@ __all__ = [
     "refuse_masked",
     "register_executor",
     "run_eagerly",
+    "runs_family",
     "sealed",
     "solve_sizes",
     "tensor_owner",

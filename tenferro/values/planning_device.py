@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from typing import Protocol, runtime_checkable
 
 from tenferro.compiler import DeviceModel
+from tenferro.family import Package
+from tenferro.values.executors import executor_named
 from tenferro.values.free_memory import free_host_bytes
 
 
@@ -42,6 +44,29 @@ def planning_for(executor: object) -> Iterator[None]:
         yield
     finally:
         _planned_for.reset(token)
+
+
+@runtime_checkable
+class RunsFamilies(Protocol):
+    """An executor that runs extension families by runtimes that were registered."""
+
+    def runs_family(self, family: str) -> bool:
+        """Whether a runtime was registered for a family."""
+
+
+def runs_family(family: str, packages: Iterable[Package], holder: object = None) -> bool:
+    """Whether what is traced now is run by a runtime of a family.
+
+    Args:
+        family: the family.
+        packages: what the executor is given in addition.
+        holder: the executor where nothing is being compiled, that of the arrays; None is NumPy's.
+    """
+    executor = _planned_for.get() or holder or executor_named("numpy")
+    if not isinstance(executor, RunsFamilies):
+        return False
+    given = (runtime.family_id for package in packages for runtime in package.runtimes)
+    return executor.runs_family(family) or family in given
 
 
 def holder_of(values: Iterable[object]) -> object:

@@ -46,6 +46,8 @@ class Cube(SameType):
 class Table(SameType):
     """x plus the sum of the entries of a table, which files hold as pairs."""
 
+    lowers_named_sizes = True
+
     def __init__(self, entries: dict[str, int]) -> None:
         self.entries = entries
 

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+import tenferro_xla
 from tenferro.errors import (
     BatchRuleError,
     DuplicateRuleError,
     ExtensionRegistryError,
     InvalidConfigError,
+    UnsupportedExtensionError,
 )
 from tenferro.exec_ir import Array
 from tenferro.extension import (
@@ -176,3 +178,56 @@ def test_a_package_brings_batch_rules_of_its_own_families() -> None:
         Package("tests", ops=(WeightedSort,), batch_rules=ByColumns())  # type: ignore[arg-type]
     with pytest.raises(ExtensionRegistryError, match="pass each package once"):
         tn.vmap(sorted_, packages=(PLAIN, PLAIN))
+
+
+def test_standard_ops_are_asked_for_once_sizes_are_numbers() -> None:
+    shapes: list[Any] = []
+    calls: list[Any] = []
+
+    @family_id(namespace="batching-tests", name="numbered", version=1)
+    @dataclass(frozen=True)
+    class Numbered(ExtensionOp):
+        input_count = 1
+        output_count = 1
+
+        def infer_output_meta(self, input_dtypes: Any, input_shapes: Any) -> Any:
+            return [(input_dtypes[0], input_shapes[0])]
+
+        def eager_execute(self, inputs: Any) -> Any:
+            return [2 * inputs[0]]
+
+        def lower_to_standard_ops(
+            self, builder: Any, inputs: Any, input_dtypes: Any, input_shapes: Any
+        ) -> Any:
+            shapes.append(input_shapes[0])
+            return [inline(builder, lambda x: 2 * x, *inputs)]
+
+    class Runtime:
+        family_id = Numbered.FAMILY_ID
+
+        def execute(self, backend: Any, op: Any, inputs: Any, cache: Any) -> Any:
+            calls.append(inputs[0].shape)
+            return [2 * inputs[0]]
+
+    package = Package("batching-tests", ops=(Numbered,), runtimes=(Runtime(),))
+    x = np.ones((2, 3))
+
+    def single(x: Any) -> Any:
+        return apply(Numbered(), x)
+
+    def mapped(x: Any) -> Any:
+        return tn.vmap(single)(x)
+
+    for symbolic in (None, {"x": ("b", "n")}):
+        assert tn.jit(mapped, symbolic=symbolic)(x).tolist() == (2 * x).tolist()
+        assert tn.jit(single, symbolic=symbolic)(x).tolist() == (2 * x).tolist()
+        native = tn.jit(mapped, executor="numpy", packages=(package,), symbolic=symbolic)
+        assert native(x).tolist() == (2 * x).tolist()
+        assert calls == [(3,), (3,)]
+        calls.clear()
+    assert tn.vmap(single, packages=(package,))(x).tolist() == (2 * x).tolist()
+    assert calls == [(3,), (3,)]
+    with pytest.raises(UnsupportedExtensionError, match="give the inputs constant sizes"):
+        tenferro_xla.export(tn.make_program(single, tn.TensorSpec(("b", "n"))), platforms=("cpu",))
+    assert shapes
+    assert all(isinstance(size, int) for shape in shapes for size in shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import ClassVar
 
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import DTypeError
@@ -42,6 +43,8 @@ class EinsumOp(ExtensionOp):
     inputs: tuple[Labels, ...]
     output: Labels
     plan: Specification
+
+    lowers_named_sizes: ClassVar[bool] = True
 
     @property
     def input_count(self) -> int:
