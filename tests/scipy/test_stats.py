@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pickle
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 import scipy.stats
 
 import tenferro as tn
-from tenferro.errors import ShapeError
+from tenferro.errors import DTypeError, ShapeError
 from tenferro.scipy import stats
 
 X = np.array([-1.3, 0.2, 0.45, 0.8, 1.7, 4.2])
@@ -96,3 +100,39 @@ def test_the_normal_distribution_of_vectors_is_scipys() -> None:
     np.testing.assert_allclose(slope, np.linalg.solve(cov, x[0] - mean), 1e-12)
     with pytest.raises(ShapeError, match=r"^multivariate_normal.logpdf: takes vectors, vectors"):
         stats.multivariate_normal.logpdf(1.0, 2.0, 3.0)
+
+
+def test_distributions_are_imported_as_those_of_jax_are() -> None:
+    assert dir(stats) == sorted(stats.__all__)
+    module: object = importlib.import_module("tenferro.scipy.stats.norm")
+    assert module is stats.norm
+    assert sorted(stats.norm.__all__) == [
+        "cdf",
+        "isf",
+        "logcdf",
+        "logpdf",
+        "logsf",
+        "pdf",
+        "ppf",
+        "sf",
+    ]
+    assert pickle.loads(pickle.dumps(stats.beta.sf)) is stats.beta.sf
+    for name in SHAPES:
+        ours, theirs = getattr(stats, name), getattr(jax.scipy.stats, name)
+        for f in set(ours.__all__) & set(dir(theirs)):
+            names = list(inspect.signature(getattr(theirs, f)).parameters)[1:]
+            assert list(inspect.signature(getattr(ours, f)).parameters)[1:][: len(names)] == names
+
+
+def test_arguments_have_the_names_of_jax() -> None:
+    assert "concentrations `[n]`" in (stats.dirichlet.logpdf.__doc__ or "")
+    assert stats.norm.ppf(q=0.5, loc=1.0).item() == 1
+    assert stats.gamma.pdf(x=0.0, a=1.0, scale=2.0).item() == 0.5
+    assert stats.poisson.entropy(mu=0.0).item() == 0
+    incomplete: Any = stats.gamma.pdf
+    with pytest.raises(TypeError, match=r"gamma\(\) missing 1 required positional argument: 'a'"):
+        incomplete(1.0)
+    with pytest.raises(DTypeError, match=r"^norm.cdf: takes real operands, got c128\[\]"):
+        stats.norm.cdf(1j)
+    with pytest.raises(AttributeError, match=r"stats.chi2' has no attribute 'ppf'; did you mean"):
+        stats.chi2.ppf(0.5, 1.0)

@@ -77,6 +77,10 @@ for _name, _value in list(globals().items()):
         sys.modules[f"{__name__}.{_name}"] = _value  # type: ignore[assignment]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
 
     def __getattr__(name: str) -> Any:

@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
 
 from tenferro.namespace import clip, exp, floor, log, log1p, where
+from tenferro.naming import missing
 from tenferro.scipy.real import real
 from tenferro.typing import AnyTensor, ArrayLike
 
@@ -75,6 +76,13 @@ class Distribution(Generic[P]):
     def __repr__(self) -> str:
         return f"<distribution {self.__name__}>"
 
+    if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
+
+        def __getattr__(self, name: str) -> Any:
+            own = vars(self)
+            home = f"tenferro.scipy.stats.{own.get('__name__')}"
+            raise missing(home, name, lambda: own.get("__all__", []))
+
 
 def _public(name: str, function: Function, declaration: Callable[..., Any]) -> Function:
     """A function with a name, a docstring and a signature, whose first argument may be q."""
@@ -93,7 +101,8 @@ def _public(name: str, function: Function, declaration: Callable[..., Any]) -> F
     public.__signature__ = signature  # type: ignore[attr-defined]  # as `inspect` documents
     public.__name__, public.__module__ = name, declaration.__module__
     public.__qualname__ = f"{declaration.__name__}.{name}"
-    public.__doc__ = DOCS[name].format(x=first.name)
+    _, gap, details = inspect.cleandoc(declaration.__doc__ or "").partition("\n\nArgs:")
+    public.__doc__ = DOCS[name].format(x=first.name) + gap + details
     return public
 
 
