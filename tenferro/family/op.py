@@ -73,7 +73,7 @@ class ExtensionOp(ABC):
         arrays, None, and tuples of these, but not symbolic sizes: an op gets these from its inputs.
         """
         names = self.payload_fields()
-        if not names and getattr(self, "__dict__", None):
+        if not names and attributes_of(self):
             raise InvalidConfigError(
                 self.family_id,
                 f"family_id={self.family_id}: {type(self).__name__} has attributes but no payload; "
@@ -208,6 +208,16 @@ class ExtensionOp(ABC):
         None if computing fewer outputs is not cheaper.
         """
         return None
+
+
+def attributes_of(op: object) -> list[str]:
+    """The attributes that an instance has, in its `__dict__` and in the `__slots__` of classes."""
+    slots: list[str] = []
+    for cls in type(op).__mro__:
+        given = vars(cls).get("__slots__", ())
+        slots += [given] if isinstance(given, str) else given
+    held = [name for name in slots if name not in ("__dict__", "__weakref__")]
+    return [*getattr(op, "__dict__", {}), *(name for name in held if hasattr(op, name))]
 
 
 class ReverseOnlyOp(ExtensionOp):
