@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
+from tenferro.errors import InvalidConfigError
 from tenferro.exec_ir.handle import Sizes, has_token
 from tenferro.exec_ir.instruction import ExecInstruction
 from tenferro.exec_ir.op import ExecOp
@@ -274,6 +275,8 @@ def _bound(program: ExecProgram, sizes: Sizes) -> ExecProgram:
     for step in program.instructions:
         op = step.op.bind_outside(sizes)
         inferred = op.infer_all([metas[slot] for slot in step.input_slots])
+        if op.family is not None:
+            _check_inferred(op, step, inferred, sizes)
         named = tuple(
             [
                 with_slots(meta, slot, step.input_slots)
@@ -284,6 +287,22 @@ def _bound(program: ExecProgram, sizes: Sizes) -> ExecProgram:
         steps.append(replace(step, op=op, output_metas=named))
     inputs = tuple([metas[slot] for slot in program.input_slots])
     return with_last_use(replace(program, instructions=tuple(steps), input_metas=inputs))
+
+
+def _check_inferred(
+    op: ExecOp, step: ExecInstruction, inferred: Sequence[TensorMeta], sizes: Sizes
+) -> None:
+    """Raise InvalidConfigError if an op infers other types for numbers than for names of sizes."""
+    for slot, (named, now) in enumerate(zip(step.output_metas, inferred, strict=True)):
+        before = named.bind(sizes)
+        known = before.static_shape is not None and now.static_shape is not None
+        if before.dtype != now.dtype or (known and before.static_shape != now.static_shape):
+            family = str(op.family)
+            raise InvalidConfigError(
+                family,
+                f"family_id={family}: infer_output_meta says that output {slot} is {named}, which "
+                f"is {before} for these sizes, but {now} where it gets these sizes themselves",
+            )
 
 
 def with_slots(meta: TensorMeta, slot: int, operands: Sequence[int]) -> TensorMeta:

@@ -13,7 +13,7 @@ from tenferro.family.caches import ExtensionCache, ExtensionCaches
 from tenferro.family.carrier import Extension
 from tenferro.family.family_id import FamilyId, family_id, family_of, parse_family_id, require_class
 from tenferro.family.leading import LeadingBatchRule
-from tenferro.family.op import ExtensionOp, OutputMeta
+from tenferro.family.op import ExtensionOp, OutputMeta, ReverseOnlyOp, attributes_of
 from tenferro.family.owned import owned
 from tenferro.family.package import (
     Decode,
@@ -59,6 +59,8 @@ __all__ = [
     "Package",
     "RaisedByUser",
     "Register",
+    "ReverseOnlyOp",
+    "attributes_of",
     "batch_rule_name",
     "called_one_by_one",
     "distinct",

@@ -33,7 +33,7 @@ from tenferro.family.family_id import (
     require_own_family,
 )
 from tenferro.family.frozen import frozen, plain
-from tenferro.family.op import ExtensionOp, OutputMeta
+from tenferro.family.op import ExtensionOp, OutputMeta, ReverseOnlyOp
 from tenferro.family.owned import owned
 from tenferro.family.rules import ExtensionAdRule, ExtensionBatchRule, batch_rule_name, class_name
 from tenferro.ops import StdTensorOp, entry_meta
@@ -134,7 +134,7 @@ class Extension(StdTensorOp, name="extension"):
         expected = self.infer_all([make_meta(array.dtype, array.shape) for array in inputs])
         try:
             results = owned(self.op.eager_execute(inputs))
-        except (BackendFailureError, InvalidConfigError):
+        except (BackendFailureError, InvalidConfigError, UnsupportedADRuleError):
             raise
         except Exception as error:
             raise failure(self.family_id, error) from error
@@ -255,6 +255,8 @@ class Extension(StdTensorOp, name="extension"):
 
     def expanded(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
         """The values by which the op is replaced; see `emit_expansion`."""
+        if isinstance(self.op, ReverseOnlyOp):
+            self.op.refuse()
         expected = self.infer_all([at.ctx.meta(value) for value in operands])
         return emit_expansion(self.op, expected, at, operands)
 

@@ -12,14 +12,19 @@ T = TypeVar("T")
 
 
 def frozen(op: T) -> T:
-    """The op, or a copy of it whose arrays are read-only copies if others could change them."""
+    """The op, or a copy of it that nobody can change.
+
+    Arrays that others could change are read-only copies; an op whose class is not a frozen
+    dataclass is a copy, so that an assignment to it later changes nothing.
+    """
     changed: dict[str, Any] = {}
     for name in _fields(op):
         value = getattr(op, name, None)
         safe = _safe(value)
         if safe is not value:
             changed[name] = safe
-    if not changed:
+    settings = getattr(type(op), "__dataclass_params__", None)
+    if not changed and settings is not None and settings.frozen:
         return op
     kept = copy.copy(op)
     for name, value in changed.items():
@@ -53,7 +58,7 @@ def _safe(value: Any) -> Any:
     if type(value) is tuple:
         items = tuple([_safe(item) for item in value])
         return items if any(map(_differ, items, value)) else value
-    return value
+    return copy.copy(value) if isinstance(value, list | dict | set | bytearray) else value
 
 
 def _differ(x: object, y: object) -> bool:

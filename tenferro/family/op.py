@@ -7,10 +7,10 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, NoReturn, Self, final
 
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import InvalidConfigError, TenferroError
+from tenferro.errors import InvalidConfigError, TenferroError, UnsupportedADRuleError
 from tenferro.exec_ir import Array, encode
 from tenferro.family.frozen import plain
 from tenferro.family.standard import StandardOps
@@ -73,7 +73,7 @@ class ExtensionOp(ABC):
         arrays, None, and tuples of these, but not symbolic sizes: an op gets these from its inputs.
         """
         names = self.payload_fields()
-        if not names and getattr(self, "__dict__", None):
+        if not names and attributes_of(self):
             raise InvalidConfigError(
                 self.family_id,
                 f"family_id={self.family_id}: {type(self).__name__} has attributes but no payload; "
@@ -163,7 +163,8 @@ class ExtensionOp(ABC):
         """The outputs as standard ops emitted into `builder`, or None if there is no such form.
 
         This is a rewrite, not an execution: the elements are not available. All sizes are numbers,
-        unless the class `lowers_named_sizes`. With `tenferro.extension.inline` it can be written with ordinary array functions.
+        unless the class `lowers_named_sizes`. With `tenferro.extension.inline` it can be written
+        with ordinary array functions.
         """
         return None
 
@@ -177,8 +178,8 @@ class ExtensionOp(ABC):
         """The outputs as standard ops and ops of other families, or None if there is no such form.
 
         By default these are the standard ops alone. They are asked for once all sizes are numbers,
-        unless the class `lowers_named_sizes`: there is no form before. Executors that do not run the family expand its ops, and then those
-        of the other families.
+        unless the class `lowers_named_sizes`: there is no form before. Executors that do not run
+        the family expand its ops, and then those of the other families.
         """
         numbers = all(isinstance(size, int) for shape in input_shapes for size in shape)
         if not numbers and not self.lowers_named_sizes:
@@ -207,6 +208,37 @@ class ExtensionOp(ABC):
         None if computing fewer outputs is not cheaper.
         """
         return None
+
+
+def attributes_of(op: object) -> list[str]:
+    """The attributes that an instance has, in its `__dict__` and in the `__slots__` of classes."""
+    slots: list[str] = []
+    for cls in type(op).__mro__:
+        given = vars(cls).get("__slots__", ())
+        slots += [given] if isinstance(given, str) else given
+    held = [name for name in slots if name not in ("__dict__", "__weakref__")]
+    return [*getattr(op, "__dict__", {}), *(name for name in held if hasattr(op, name))]
+
+
+class ReverseOnlyOp(ExtensionOp):
+    """An op that stands for tangents until they are transposed: it has a transpose rule, no result.
+
+    The linearize rule of a family emits one if only its vjp is known. Forward mode is then refused.
+    """
+
+    def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """Refused."""
+        self.refuse()
+
+    @final
+    def refuse(self) -> NoReturn:
+        """Raise the error for forward mode."""
+        raise UnsupportedADRuleError(
+            self.family_id,
+            "linearize",
+            "stands for tangents that only reverse mode takes: use grad, vjp or jacrev, not jvp, "
+            "jacfwd or linearize",
+        )
 
 
 def _has_symbol(value: object) -> bool:

@@ -18,7 +18,7 @@ from tenferro.errors import (
 from tenferro.family.caches import ExtensionCache, ExtensionCaches
 from tenferro.family.carrier import Extension, failure
 from tenferro.family.family_id import parse_family_id, require_class
-from tenferro.family.op import ExtensionOp
+from tenferro.family.op import ExtensionOp, ReverseOnlyOp
 from tenferro.family.owned import owned
 from tenferro.shape import make_meta
 
@@ -99,9 +99,12 @@ class ExtensionRegistry:
 
         Raises:
             UnregisteredExtensionError: there is none.
+            UnsupportedADRuleError: the op stands for tangents that only reverse mode takes.
             ExtensionRegistryError: it is that of another class of the family.
         """
         runtime, op_class = self._runtimes.get(op.family_id, (None, None))
+        if runtime is None and isinstance(op.op, ReverseOnlyOp):
+            op.op.refuse()
         if runtime is None:
             raise UnregisteredExtensionError(
                 op.family_id,

@@ -53,6 +53,10 @@ class PayloadCodecs:
         """
         family = getattr(op, "FAMILY_ID", "")
         parse_family_id(family)
+        if decode is not None and not callable(decode):
+            raise ExtensionRegistryError(
+                family, f"{family}: decode= takes a function of the payload, got {decode!r}"
+            )
         if decode is None:
             if not _is_payload(op):
                 raise ExtensionRegistryError(

@@ -41,6 +41,9 @@ def _registered(subject: FamilySubject) -> Findings:
 
 
 def _jvp(subject: FamilySubject) -> Findings:
+    if subject.reverse_only:
+        yield Note("there is no forward mode; cotangents are compared with differences")
+        return
     yield from against_differences(subject, subject.function, subject.smooth, subject.wrt)
     for i in subject.wrt if len(subject.wrt) > 1 else ():
         for found in against_differences(subject, subject.function, subject.smooth, [i]):
@@ -64,6 +67,8 @@ def _deterministic(subject: FamilySubject) -> Findings:
 
 def _symbolic_zeros(subject: FamilySubject) -> Findings:
     """A tangent None is a tangent of zeros, and what no tangent reaches is None."""
+    if subject.reverse_only:
+        raise NotCheckedError("there is no forward mode")
     wrt, smooth, function = subject.wrt, subject.smooth, subject.function
     steps = directions([smooth[i] for i in wrt], 3)
     for place, i in enumerate(wrt):
@@ -78,9 +83,9 @@ def _symbolic_zeros(subject: FamilySubject) -> Findings:
 
 
 def _adjoint(subject: FamilySubject) -> Findings:
-    yield from adjoint(subject.function, subject.smooth, subject.wrt)
+    yield from adjoint(subject, subject.function, subject.smooth, subject.wrt)
     for i in subject.wrt if len(subject.wrt) > 1 else ():
-        for found in adjoint(subject.function, subject.smooth, [i]):
+        for found in adjoint(subject, subject.function, subject.smooth, [i]):
             yield f"by input {i} alone: {found}"
 
 
@@ -123,18 +128,17 @@ def _second(subject: FamilySubject) -> Findings:
     smooth, wrt = subject.smooth, subject.wrt
     base = len(smooth)
     outputs = [a for a in subject.function(*smooth) if a is not None and _smooth(a)]
-    first = {
-        "JVP": (subject.function.jvp(wrt), directions([smooth[i] for i in wrt], 5)),
-        "VJP": (subject.function.vjp(wrt), directions(outputs, 6)),
-    }
+    first = {"VJP": (subject.function.vjp(wrt), directions(outputs, 6))}
+    if not subject.reverse_only:
+        steps = directions([smooth[i] for i in wrt], 5)
+        first = {"JVP": (subject.function.jvp(wrt), steps), **first}
     for name, (function, seeds) in first.items():
         arrays = [*smooth, *seeds]
         active = [*wrt, *range(base, len(arrays))]
         try:
-            found = [
-                *against_differences(subject, function, arrays, active),
-                *adjoint(function, arrays, active),
-            ]
+            found = list(adjoint(subject, function, arrays, active))
+            if not subject.reverse_only:
+                found = [*against_differences(subject, function, arrays, active), *found]
         except UnsupportedADRuleError as error:
             if error.family_id not in subject.terminal:
                 yield f"the {name}: {error}"
@@ -148,7 +152,7 @@ def _symbolic(subject: FamilySubject) -> Findings:
     """The rules hold on symbolic sizes, or refuse them with the error for that."""
     steps = directions([subject.arrays[i] for i in subject.wrt], 7)
     seeds = directions([array for array in subject.expected if _smooth(array)], 8)
-    for name, given in (("jvp", steps), ("vjp", seeds)):
+    for name, given in (("jvp", steps), ("vjp", seeds))[subject.reverse_only :]:
         try:
             function = getattr(subject.applied(subject.symbolic), name)(subject.wrt)
         except UnsupportedDynamicShapeError as error:
@@ -188,7 +192,7 @@ def _executed(subject: FamilySubject) -> Findings:
     for name, function, given in (
         ("JVP", base.jvp(subject.wrt), steps),
         ("VJP", base.vjp(subject.wrt), seeds),
-    ):
+    )[subject.reverse_only :]:
         arrays = [*subject.arrays, *given]
         expected = function(*arrays)
         if subject.register_runtime is not None:
@@ -242,10 +246,18 @@ def against_differences(
             yield f"the tangent of output {i} {found} by finite differences"
 
 
-def adjoint(function: GraphFunction, arrays: Sequence[Array], wrt: Sequence[int]) -> Iterator[str]:
-    """Whether ⟨ct, J t⟩ = ⟨Jᴴ ct, t⟩, the inner product being Re(conj(a)·b)."""
+def adjoint(
+    subject: FamilySubject, function: GraphFunction, arrays: Sequence[Array], wrt: Sequence[int]
+) -> Iterator[str]:
+    """Whether ⟨ct, J t⟩ = ⟨Jᴴ ct, t⟩, the inner product being Re(conj(a)·b).
+
+    J t is a central difference if there is no forward mode.
+    """
     steps = directions([arrays[i] for i in wrt], 12)
-    images = function.jvp(wrt)(*arrays, *steps)
+    if subject.reverse_only:
+        images = central(function, arrays, wrt, steps, subject.step)
+    else:
+        images = function.jvp(wrt)(*arrays, *steps)
     values = [a for a in function(*arrays) if a is not None and _smooth(a)]
     seeds = directions(values, 13)
     cotangents = function.vjp(wrt)(*arrays, *seeds)
@@ -258,7 +270,8 @@ def adjoint(function: GraphFunction, arrays: Sequence[Array], wrt: Sequence[int]
         left += inner(seed, image)
         size += 0.0 if image is None else float(np.abs(seed).ravel() @ np.abs(image).ravel())
     right = sum(inner(ct, step) for ct, step in zip(cotangents, steps, strict=True))
-    if not abs(left - right) <= 100 * size * rounding(*steps, *seeds):
+    close = subject.closeness if subject.reverse_only else 100 * rounding(*steps, *seeds)
+    if not abs(left - right) <= close * size:
         yield f"<ct, J t> is {left:.9g}, but <J^H ct, t> is {right:.9g}"
 
 

@@ -8,13 +8,14 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from tenferro.computegraph import input_key, op_key
 from tenferro.exec_ir import encode
-from tenferro.family import Extension, ExtensionOp, parse_family_id
+from tenferro.family import Extension, ExtensionOp, attributes_of, parse_family_id
 from tenferro.shape import TensorInput
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
 from tenferro.testing.subject import FamilySubject
@@ -97,6 +98,7 @@ def _complete(subject: FamilySubject) -> Findings:
                 f"{name} is not part of the payload; return it from payload(), or declare it "
                 "field(compare=False) if it changes no result"
             )
+    yield from _uncompared(subject)
     for different in subject.different:
         if op.payload_eq(different) or Extension(op) == Extension(different):
             yield f"{op!r} and {different!r} have one identity"
@@ -183,7 +185,29 @@ def _attributes(op: Any) -> list[str]:
     """The fields that must be payload: those that take part in comparison, or all attributes."""
     if dataclasses.is_dataclass(op):
         return [field.name for field in dataclasses.fields(op) if field.compare]
-    return list(getattr(op, "__dict__", {}))
+    return attributes_of(op)
+
+
+def _uncompared(subject: FamilySubject) -> Iterator[str]:
+    """Fields that are declared not to change results, and do."""
+    op = subject.op
+    fields = dataclasses.fields(op) if dataclasses.is_dataclass(op) else ()
+    for field in fields:
+        other = None if field.compare or not field.init else _another(getattr(op, field.name, None))
+        if other is None:
+            continue
+        changed = copy.copy(op)
+        object.__setattr__(changed, field.name, other)
+        try:
+            with np.errstate(all="ignore"):
+                results = Extension(changed).evaluate(subject.arrays)
+        except Exception:  # the author's code may raise anything on such a value
+            continue
+        if any(
+            not np.array_equal(one, result, equal_nan=result.dtype.kind in "fc")
+            for one, result in zip(subject.expected, results, strict=True)
+        ):
+            yield f"{field.name} is declared field(compare=False), but changes results"
 
 
 def _another(value: Any) -> Any:

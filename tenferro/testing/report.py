@@ -114,9 +114,11 @@ class ExtensionReport:
         return "\n".join([f"{self.family_id}: {', '.join(counts)}", *map(_line, self.verdicts)])
 
 
-def judged(clauses: Iterable[Clause[S]], subject: S) -> Iterator[Verdict]:
-    """The verdict on each clause, in order."""
-    holds: set[str] = set()
+def judged(
+    clauses: Iterable[Clause[S]], subject: S, skipped: Iterable[str] = ()
+) -> Iterator[Verdict]:
+    """The verdict on each clause, in order. What is `skipped` is not needed by others."""
+    holds = set(skipped)
     for clause in clauses:
         missing = [name for name in clause.needs if name not in holds]
         verdict = (

@@ -15,7 +15,7 @@ from tenferro.eager import EagerRuntime
 from tenferro.errors import ConfigError, TenferroError
 from tenferro.exec_ir import Array
 from tenferro.extension import apply
-from tenferro.family import Extension, ExtensionOp, ExtensionRuleSet, Register
+from tenferro.family import Extension, ExtensionOp, ExtensionRuleSet, Register, ReverseOnlyOp
 from tenferro.files import PayloadCodecs
 from tenferro.runtime import GraphExecutor, NumpyBackend
 from tenferro.shape import Leaf, TensorMeta, TensorSpec, is_inexact, make_meta, symbol
@@ -42,6 +42,7 @@ class FamilySubject:
         wrt: the inputs to differentiate by.
         tolerance: of derivatives against differences in double precision.
         identity: the identity of the op before any check ran.
+        without_jvp: whether forward mode is not to be run.
     """
 
     op: ExtensionOp
@@ -57,6 +58,7 @@ class FamilySubject:
     wrt: tuple[int, ...]
     tolerance: float
     identity: bytes | None
+    without_jvp: bool = False
 
     @cached_property
     def carrier(self) -> Extension:
@@ -104,6 +106,14 @@ class FamilySubject:
     def function(self) -> GraphFunction:
         """One application of the op to inputs of the types of `smooth`."""
         return self.applied(metas_of(self.smooth))
+
+    @cached_property
+    def reverse_only(self) -> bool:
+        """Whether derivatives are taken in reverse mode alone."""
+        if self.without_jvp:
+            return True
+        met = self.function.jvp(self.wrt).extensions()
+        return any(isinstance(op, ReverseOnlyOp) for op in met)
 
     @cached_property
     def smooth(self) -> tuple[Array, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from tenferro.shape import (
     implies,
     make_meta,
 )
+from tenferro.testing.functions import difference, rounding
 from tenferro.testing.report import Clause, Findings, Note
 from tenferro.testing.subject import FamilySubject, metas_of
 
@@ -186,6 +187,36 @@ def _reference(subject: FamilySubject) -> Findings:
             yield f"output {i} is a {type(one).__name__}, not a NumPy array"
         elif np.asarray(one).tobytes() != np.asarray(other).tobytes():
             yield f"output {i} is another one when the op is called again"
+    yield from _traits(subject, [np.asarray(each) for each in first])
+
+
+def _traits(subject: FamilySubject, results: Sequence[Array]) -> Iterator[str]:
+    """Whether the op is what its class says of it: commutative, pointwise."""
+    op, arrays = subject.op, subject.arrays
+    claims: list[tuple[str, Sequence[Array], Callable[[Array], Array]]] = []
+    if op.commutative:
+        if len(arrays) != 2:
+            yield f"it is declared commutative, but has {len(arrays)} inputs"
+        else:
+            claims.append(("commutative", arrays[::-1], lambda result: result))
+    if op.pointwise:
+        shapes = {each.shape for each in (*arrays, *results)}
+        if len(shapes) != 1:
+            yield "it is declared pointwise, but inputs and results have several shapes"
+        else:
+            turned = [np.flip(array).copy() for array in arrays]
+            claims.append(("pointwise", turned, np.flip))
+    for claim, given, expected in claims:
+        try:
+            with np.errstate(all="ignore"):
+                found = subject.carrier.evaluate(given)
+        except TenferroError as error:
+            yield f"it is declared {claim}, but does not take such inputs: {error}"
+            continue
+        for i, (one, result) in enumerate(zip(found, results, strict=True)):
+            text = difference(np.asarray(one), expected(result), 100 * rounding(*arrays, result))
+            if text:
+                yield f"it is declared {claim}, but output {i} {text}"
 
 
 def _pruning(subject: FamilySubject) -> Findings:

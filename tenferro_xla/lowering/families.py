@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 
-from tenferro.errors import BackendFailureError, ExtensionError
+from tenferro.errors import BackendFailureError, ExtensionError, ExtensionRegistryError
 from tenferro.family import (
     Extension,
     ExtensionOp,
@@ -60,8 +60,16 @@ class ExtensionLowerings:
 
         Raises:
             MalformedFamilyIdError: the family id is not one.
+            ExtensionRegistryError: the lowering is not a function, nor the name of one.
         """
         parse_family_id(family_id)
+        given: object = lowering
+        if not callable(given) and not isinstance(given, str):
+            raise ExtensionRegistryError(
+                family_id,
+                f"takes a function of an op and its operands as JAX values, got {given!r}",
+                "register",
+            )
         self._rules.setdefault(family_id, (lowering, None))
 
     def copy_to(self, other: ExtensionLowerings) -> None:

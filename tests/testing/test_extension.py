@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -17,8 +19,20 @@ from tenferro.errors import (
     ContractViolationError,
     ExtensionRegistryError,
     TenferroError,
+    UnsupportedADRuleError,
 )
-from tenferro.extension import ExtensionRegistry
+from tenferro.extension import (
+    Extension,
+    ExtensionAdRule,
+    ExtensionOp,
+    ExtensionRegistry,
+    KernelRuntime,
+    Package,
+    ReverseOnlyOp,
+    apply,
+    family_id,
+    inline,
+)
 from tenferro.files import PayloadCodecs
 from tenferro.testing import CLAUSES, check_extension
 from tests.families.cube import CUBE, Cube, Table
@@ -390,3 +404,78 @@ def test_every_clause_has_a_family_that_breaks_it() -> None:
 
 def assert_matches(pattern: str, text: str) -> None:
     assert re.search(pattern, text), text
+
+
+@family_id(namespace="tests", name="cubed", version=1)
+@dataclass(frozen=True)
+class Cubed(ExtensionOp):
+    """x cubed, of which only the vjp is known."""
+
+    input_count = 1
+    output_count = 1
+
+    def infer_output_meta(self, input_dtypes: Any, input_shapes: Any) -> Any:
+        return [(input_dtypes[0], input_shapes[0])]
+
+    def eager_execute(self, inputs: Any) -> Any:
+        return [inputs[0] ** 3]
+
+
+@family_id(namespace="tests", name="cubed_tangent", version=1)
+@dataclass(frozen=True)
+class CubedTangent(ReverseOnlyOp):
+    """The tangent of x cubed."""
+
+    input_count = 2
+    output_count = 1
+
+    def infer_output_meta(self, input_dtypes: Any, input_shapes: Any) -> Any:
+        return [(input_dtypes[1], input_shapes[1])]
+
+
+class CubedRule(ExtensionAdRule):
+    family = Cubed
+
+    def linearize(self, op: ExtensionOp, at: Any) -> Any:
+        return (at.emit(Extension(CubedTangent()), *at.primal, *at.tangent),)
+
+
+class CubedBackward(ExtensionAdRule):
+    family = CubedTangent
+
+    def __init__(self, factor: float = 3.0) -> None:
+        self.factor = factor
+
+    def transpose_rule(self, op: ExtensionOp, at: Any) -> Any:
+        def pulled(x: Any, ct: Any) -> Any:
+            return self.factor * x * x * ct
+
+        return (None, inline(at, pulled, at.inputs[0], *at.ct))
+
+
+def test_a_family_with_a_vjp_only_is_checked_in_reverse_mode() -> None:
+    def package(factor: float) -> Package:
+        runtime = KernelRuntime(Cubed)
+        rules = (CubedRule(), CubedBackward(factor))
+        return Package("tests", ops=(Cubed, CubedTangent), rules=rules, runtimes=(runtime,))
+
+    for skip in (SLOW, {*SLOW, "jvp"}):
+        report = check_extension(Cubed(), inputs=[X], packages=[package(3.0)], skip=skip)
+        checked = [verdict.name for verdict in report.verdicts if verdict.section in (9, 10)]
+        words = {name: report[name].word for name in checked}
+        assert {name for name, word in words.items() if word != "holds"} <= {"tangents None"}
+        assert len(words) >= 10
+        with pytest.raises(ContractViolationError, match=r"§10 adjoint: <ct, J t> is"):
+            check_extension(Cubed(), inputs=[X], packages=[package(2.0)], skip=skip)
+    whole = package(3.0)
+    ad = tn.AdContext(packages=(whole,))
+    cube = partial(apply, Cubed())
+    assert_allclose = np.testing.assert_allclose
+    assert_allclose(tn.grad(lambda x: tn.sum(cube(x)), ad_context=ad)(X), 3 * X**2)
+    for executor in ("numpy", "xla"):
+        with pytest.raises(UnsupportedADRuleError, match="that only reverse mode takes: use grad"):
+            tn.jit(
+                lambda x: tn.jvp(cube, (x,), (x,), ad_context=ad)[1],
+                executor=executor,
+                packages=(whole,),
+            )(X)
