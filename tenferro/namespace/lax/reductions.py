@@ -200,7 +200,7 @@ def _halved(
     rows: list[AnyTensor], combine: Callable[[list[AnyTensor], list[AnyTensor]], PyTree]
 ) -> list[AnyTensor]:
     """The rows of each array combined to one, half of them with the other half at a time."""
-    while (size := int(rows[0].shape[0])) > 1:  # type: ignore[arg-type]  # it is known
+    while (size := int(rows[0].shape[0])) > 1:  # it is known
         half = size // 2
         pairs = combine([row[:half] for row in rows], [row[half : 2 * half] for row in rows])
         rest = [row[2 * half :] for row in rows]
@@ -311,7 +311,7 @@ def windows(
         if window[axis] == strides[axis] == 1:
             counts.append(size)
             continue
-        count = (int(size) - (window[axis] - 1) * holes[axis] - 1) // strides[axis] + 1  # type: ignore[arg-type]
+        count = (int(size) - (window[axis] - 1) * holes[axis] - 1) // strides[axis] + 1
         if count < 1 or window[axis] < 1 or strides[axis] < 1 or holes[axis] < 1:
             raise ShapeError(f"{name}: a window {tuple(window)} does not fit into {array.meta}")
         counts.append(count)
