@@ -163,7 +163,7 @@ def is_integral(at: Emitter[V], operand: Operand[V]) -> bool:
 
 def integers_of(at: Emitter[V], operand: Operand[V]) -> V:
     """An integral operand as a value of its own dtype; int64 for a size."""
-    return as_value(at, operand, INT64) if isinstance(operand, DimExpr) else unwrapped(operand)  # type: ignore[no-any-return]
+    return as_value(at, operand, INT64) if isinstance(operand, DimExpr) else unwrapped(operand)
 
 
 def fitting(at: Emitter[V], name: str, operand: Operand[V], dtype: DType) -> V:

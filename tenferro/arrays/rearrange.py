@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -306,14 +307,13 @@ def pad(at: Emitter[V], x: V, *values: Operand[V], pad_width: PadWidth) -> V:
         if at.ctx.meta(number).rank:
             raise ShapeError(f"pad: constant_values must be numbers, got {at.ctx.meta(number)}")
     if len(numbers) == 1:
-        low, high = zip(*pairs, strict=True) if pairs else ((), ())
+        low, high = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
         return at.emit(PadOp(low, high, (0,) * meta.rank), x, numbers[0])
-    none: list[Dim] = [0] * meta.rank
     for place, number in enumerate(numbers):  # the borders of later axes have the corners
         axis, side = divmod(place, 2)
-        widths = [list(none), list(none)]
+        widths: list[list[Dim]] = [[0] * meta.rank, [0] * meta.rank]
         widths[side][axis] = pairs[axis][side]
-        x = at.emit(PadOp(tuple(widths[0]), tuple(widths[1]), tuple(none)), x, number)
+        x = at.emit(PadOp(tuple(widths[0]), tuple(widths[1]), (0,) * meta.rank), x, number)
     return x
 
 
@@ -331,7 +331,7 @@ def sizes_of(shape: object) -> list[Size]:
         ShapeError: an item is not a size.
     """
     single = isinstance(shape, str) or getattr(shape, "ndim", None) == 0
-    many = list(shape) if isinstance(shape, Iterable) and not single else [shape]
+    many: list[Any] = list(shape) if isinstance(shape, Iterable) and not single else [shape]
     return [size if isinstance(size, str) else dim(size) for size in many]
 
 

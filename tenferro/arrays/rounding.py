@@ -73,9 +73,10 @@ def round(at: Emitter[V], x: Operand[V], decimals: int = 0) -> V:
     >>> tn.round([1.234, 5.678], 1)
     Tensor([1.2, 5.7])
     """
-    if isinstance(decimals, tuple | list) or getattr(decimals, "ndim", 0):
+    several = integers("round", "decimals", decimals)
+    if len(several) != 1:
         raise DTypeError(f"round: decimals must be one integer, got {decimals!r}")
-    (decimals,) = integers("round", "decimals", decimals)
+    (decimals,) = several
     (value,) = promote(at, (x,))
     dtype = at.ctx.meta(value).dtype
     if is_complex(dtype):

@@ -228,7 +228,7 @@ def position_of(item: Any, meta: TensorMeta) -> int:
     """One index as a Python integer; for a traced value, its own TracingError propagates."""
     number = integer_of(item)
     if number is None and hasattr(item, "scope") and not item.ndim:
-        return operator.index(item)  # type: ignore[no-any-return]
+        return operator.index(item)
     if number is None:
         raise AxisError(
             f"index: {item!r} is not an integer, slice, ..., None, or array of integers or bools "

@@ -48,4 +48,4 @@ def as_chunk_size(name: str, chunk_size: object) -> int | None:
     number = integer_of(chunk_size)
     if number is None or number < 1:
         raise ADError(f"{name}: chunk_size must be a positive integer or None, got {chunk_size!r}")
-    return int(chunk_size)
+    return number

@@ -132,8 +132,8 @@ class _Call:
 def _static(numbers: object) -> tuple[int, ...]:
     """The positions of static arguments."""
     several = numbers if isinstance(numbers, list | tuple) else [numbers]
-    places = [integer_of(number) for number in several]
-    if None in places:
+    places = [place for number in several if (place := integer_of(number)) is not None]
+    if len(places) != len(several):
         raise CheckpointError(
             f"checkpoint: static_argnums must be an integer or several, got {numbers!r}"
         )

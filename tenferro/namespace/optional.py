@@ -124,7 +124,7 @@ def pad(
     Tensor([5, 1, 2, 7])
     """
     numbers = [constant_values]
-    if isinstance(constant_values, list | tuple) or getattr(constant_values, "ndim", 0):
+    if isinstance(constant_values, list | tuple) or getattr(constant_values, "ndim", False):
         numbers = _numbers_at_ends(x, constant_values)
     return apply_to_array(rearrange.pad, x, *numbers, pad_width=pad_width)
 

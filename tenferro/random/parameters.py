@@ -24,7 +24,8 @@ from tenferro.shape import (
     TensorMeta,
     as_dtype,
     dim,
-    read_integer,
+    integer_of,
+    refuse_traced,
     short_name,
 )
 from tenferro.traced import check_named
@@ -125,7 +126,11 @@ def integer(name: str, what: str, value: object) -> int:
     Raises:
         DTypeError: it is not one.
     """
-    return read_integer(name, what, value)
+    number = integer_of(value)
+    if number is None:
+        refuse_traced(name, what, value)
+        raise DTypeError(f"{name}: {what} must be an integer, got {type(value).__name__}")
+    return number
 
 
 def natural(name: str, what: str, value: object) -> int:

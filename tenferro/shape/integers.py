@@ -24,7 +24,7 @@ def integer_of(value: object) -> int | None:
     if dtype is None:
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             return None
-    elif getattr(value, "ndim", 0) or getattr(dtype, "kind", None) not in ("i", "u"):
+    elif getattr(value, "ndim", False) or getattr(dtype, "kind", None) not in ("i", "u"):
         return None
     try:
         return operator.index(value)  # type: ignore[arg-type]  # it may not be an index
@@ -45,7 +45,7 @@ def number_of(value: object) -> int | float | None:
     if isinstance(value, float):
         return value
     dtype: Any = getattr(value, "dtype", None)
-    if dtype is None or getattr(value, "ndim", 0) or getattr(dtype, "kind", None) != "f":
+    if dtype is None or getattr(value, "ndim", False) or getattr(dtype, "kind", None) != "f":
         return None
     try:
         return float(value)  # type: ignore[arg-type]  # an array without axes

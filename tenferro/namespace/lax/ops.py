@@ -14,7 +14,7 @@ from tenferro.dispatch import OpFunction, apply
 from tenferro.errors import GraphError
 from tenferro.ops import StdTensorOp
 from tenferro.runtime import Tensor
-from tenferro.shape import as_dtype
+from tenferro.shape import as_dtype, integer_of, refuse_traced
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
 
 P = ParamSpec("P")
@@ -44,8 +44,9 @@ def _one_to_one(op_class: Callable[P, StdTensorOp]) -> Callable[..., AnyTensor]:
 
     def function(*operands: ArrayLike, **payload: object) -> AnyTensor:
         operands, positional = _split(kind, operands)
+        fields = [_field(kind.name, each) for each in positional]
         try:
-            op = kind(*positional, **payload)
+            op = kind(*fields, **{key: _field(kind.name, each) for key, each in payload.items()})
         except TypeError as error:
             raise GraphError(f"{kind.name}: {error}") from None
 
@@ -54,6 +55,19 @@ def _one_to_one(op_class: Callable[P, StdTensorOp]) -> Callable[..., AnyTensor]:
     function.__name__ = function.__qualname__ = kind.name
     function.__doc__ = kind.__doc__
     return function
+
+
+def _field(name: str, value: Any) -> Any:
+    """A field of an op, in which integers of any kind are Python integers.
+
+    Raises:
+        TracingError: it is traced.
+    """
+    refuse_traced(name, "a field", value)
+    if isinstance(value, tuple | list):
+        return type(value)([_field(name, each) for each in value])
+    number = integer_of(value)
+    return value if number is None else number
 
 
 def _split(
