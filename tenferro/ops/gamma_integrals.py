@@ -342,13 +342,15 @@ def pochhammer(lib: GammaLibrary, z: Any, m: Any) -> Any:
     z, m = xp.where(finite, z, 1.0), xp.where(finite, m, 1.0)
     n = z + m
     positive, negative = (z > 0) & (n > 0), (z <= 0) & (n <= 0)
-    both = _is_pole(lib, z) & _is_pole(lib, n)
+    sine, sine_of_end = _sine(lib, z), _sine(lib, z, m)
+    pole = (n <= 0) & (sine_of_end == 0)
+    both = (z <= 0) & (sine == 0) & pole
     same = positive | negative
     x = xp.where(positive, z, xp.where(negative, 1 - n, 1.0))
     y = xp.where(positive, n, xp.where(negative, 1 - z, 1.0))
     quotient = (x - 0.5) * _log1p_of_step(lib, m, x, y) + m * xp.log(y) - m
     quotient = quotient + stirling_error(lib, y) - stirling_error(lib, x)
-    sine_of_z, sine_of_n = _log_sine(lib, z), _log_sine(lib, z, m)
+    sine_of_z, sine_of_n = xp.log(xp.abs(sine)), xp.log(xp.abs(sine_of_end))
     reflected = quotient + xp.where(both, 0.0, sine_of_z - xp.where(both, 0.0, sine_of_n))
     upward, downward = z <= 0, z > 0
     logs = lib.lgamma(xp.where(same, 1.0, xp.where(downward, z, 1 - z)))
@@ -356,8 +358,9 @@ def pochhammer(lib: GammaLibrary, z: Any, m: Any) -> Any:
     product = logs + xp.where(downward, sine_of_n, sine_of_z) - math.log(math.pi)
     mixed = xp.where(upward, product, -product)
     parity = xp.where(m - 2 * xp.floor(m / 2) == 0, 1.0, -1.0)
-    sign = xp.where(both, parity, _gamma_sign(lib, z) * _gamma_sign(lib, n))
-    sign = xp.where(_is_pole(lib, n) & ~both, 1.0, sign)
+    negative_start, negative_end = (z < 0) & (sine < 0), (n < 0) & (sine_of_end < 0)
+    sign = xp.where(negative_start == negative_end, 1.0, -1.0)
+    sign = xp.where(both, parity, xp.where(pole, 1.0, sign))
     size = xp.exp(xp.where(positive, quotient, xp.where(negative, reflected, mixed)))
     return xp.where(finite & (m != 0), sign * size, edge)
 
@@ -368,11 +371,6 @@ def _log1p_of_step(lib: GammaLibrary, m: Any, x: Any, y: Any) -> Any:
     relative = m / x
     near = xp.abs(relative) < 0.5
     return xp.where(near, xp.log1p(xp.where(near, relative, 0.0)), xp.log(y) - xp.log(x))
-
-
-def _gamma_sign(lib: GammaLibrary, x: Any) -> Any:
-    floor = lib.xp.floor(x)
-    return lib.xp.where((x >= 0) | (floor - 2 * lib.xp.floor(floor / 2) == 0), 1.0, -1.0)
 
 
 def combinations(lib: GammaLibrary, n: Any, k: Any) -> Any:

@@ -12,6 +12,8 @@ from tests.scipy import special_points as sp
 
 S = tn.scipy.special
 TOLERANCE = {"float64": 1e-9, "float32": 1e-5}
+WEAKER = {"gammaln": 2}
+"""Factors for single precision: logarithms of small magnitudes of the gamma function."""
 ENDS = np.array([0.0, -0.0, 1.0, -1.0, -2.0, 3.0, 0.5, -1.5, 30.0, 1e10, np.inf, -np.inf, np.nan])
 
 
@@ -23,7 +25,8 @@ def assert_right(points: Any, dtype: str, executor: str) -> None:
     wrong = {}
     for name, value in run(operands).items():
         found = np.asarray(value)
-        places = sp.disagreements(name, operands[name], found, TOLERANCE[dtype])
+        tolerance = TOLERANCE[dtype] * (WEAKER.get(name, 1) if dtype == "float32" else 1)
+        places = sp.disagreements(name, operands[name], found, tolerance)
         if places:
             wrong[name] = places[:5]
     assert not wrong
