@@ -58,6 +58,33 @@ def test_executors_agree_at_the_ends_of_the_range(name: str) -> None:
     np.testing.assert_allclose(xla, sp.ours(name)(*operands), tolerance, 1e-290)
 
 
+NO_DERIVATIVE = {"zeta": (0,), "polygamma": (0,), "expn": (0,), "betainc": (0, 1)}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", [name for name in sp.DRAWS if name not in ("dawsn", "erfcx")])
+def test_first_derivatives_of_the_executors_agree_at_many_points(name: str) -> None:
+    """Or differ by what a change of an operand by eight units of its last place makes."""
+    points = sp.DRAWS[name](np.random.default_rng(3), 100_000)
+    moves = [8 * step * float(np.finfo("float64").eps) for step in (1, -1)]
+    for index in range(len(points)):
+        if index in NO_DERIVATIVE.get(name, ()):
+            continue
+        slope = tn.grad(lambda *x: tn.sum(sp.ours(name)(*x)), argnums=index)
+        expected, found = (np.asarray(tn.jit(slope, executor=e)(*points)) for e in ("numpy", "xla"))
+        allowed = 1e-9 * np.abs(expected) + 1e-290
+        for i in range(name in sp.ORDERS, len(points)):
+            for move in moves:
+                moved = slope(*(x * (1 + move * (j == i)) for j, x in enumerate(points)))
+                change = np.abs(np.asarray(moved) - expected)
+                allowed += np.where(np.isfinite(change), change, 0)
+        same = (found == expected) | (np.isnan(found) & np.isnan(expected))
+        wrong = np.flatnonzero(~same & ~(np.abs(found - expected) <= allowed))
+        assert not [(*(float(x[i]) for x in points), found[i], expected[i]) for i in wrong[:5]], (
+            f"by operand {index}"
+        )
+
+
 def both(function: Any, *operands: Any) -> list[np.ndarray]:
     """Results of the NumPy executor and of XLA."""
     return [np.asarray(tn.jit(function, executor=e)(*operands)) for e in ("numpy", "xla")]
