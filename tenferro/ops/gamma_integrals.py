@@ -285,9 +285,10 @@ def log_beta(lib: GammaLibrary, a: Any, b: Any) -> Any:
     low, high = xp.minimum(a, b), xp.maximum(a, b)
     total = low + high
     positive, negative = low > 0, high < 0
+    rest = _one_minus_sum(lib, high, low)
     turned = ~positive & ~negative & (total < 1)  # B(high, 1 - total)·sin(π·total)/sin(π·low)
     x = xp.where(positive, low, xp.where(turned, high, 1 - low))
-    y = xp.where(positive, high, xp.where(turned, 1 - total, xp.where(negative, 1 - high, total)))
+    y = xp.where(positive, high, xp.where(turned, rest, xp.where(negative, 1 - high, total)))
     size = _log_beta_of_positive(lib, x, y)
     sine, sine_of_high = _log_sine(lib, low), _log_sine(lib, high)
     sine_of_total = _log_sine(lib, low, high)
@@ -296,7 +297,7 @@ def log_beta(lib: GammaLibrary, a: Any, b: Any) -> Any:
     below = math.log(math.pi) - sine - size
     one = below - xp.log(xp.where(positive | negative | turned, 1.0, high))
     two = xp.where(negative, below + sine_of_total - sine_of_high, 0.0)
-    two = two - xp.log(xp.where(negative, 1 - total, 1.0))
+    two = two - xp.log(xp.where(negative, rest, 1.0))
     pole = (_is_pole(lib, low) & ~(turned & _is_pole(lib, total) & (high == xp.floor(high)))) | (
         _is_pole(lib, high)
     )
@@ -321,6 +322,13 @@ def _log1p_ratio(lib: GammaLibrary, x: Any, y: Any) -> Any:
     return xp.where(far, xp.log(x) - xp.log(y), xp.log1p(xp.where(far, 0.0, ratio)))
 
 
+def _one_minus_sum(lib: GammaLibrary, x: Any, y: Any) -> Any:
+    """1 - x - y, which keeps the digits of the smaller one."""
+    swapped = lib.xp.abs(x) < lib.xp.abs(y)
+    large, small = lib.xp.where(swapped, y, x), lib.xp.where(swapped, x, y)
+    return (1 - large) - small
+
+
 def _is_pole(lib: GammaLibrary, x: Any) -> Any:
     return (x <= 0) & (x == lib.xp.floor(x))
 
@@ -342,22 +350,26 @@ def pochhammer(lib: GammaLibrary, z: Any, m: Any) -> Any:
     z, m = xp.where(finite, z, 1.0), xp.where(finite, m, 1.0)
     n = z + m
     positive, negative = (z > 0) & (n > 0), (z <= 0) & (n <= 0)
-    both = _is_pole(lib, z) & _is_pole(lib, n)
+    sine, sine_of_end = _sine(lib, z), _sine(lib, z, m)
+    pole = (n <= 0) & (sine_of_end == 0)
+    both = (z <= 0) & (sine == 0) & pole
     same = positive | negative
-    x = xp.where(positive, z, xp.where(negative, 1 - n, 1.0))
+    rest = _one_minus_sum(lib, z, m)
+    x = xp.where(positive, z, xp.where(negative, rest, 1.0))
     y = xp.where(positive, n, xp.where(negative, 1 - z, 1.0))
     quotient = (x - 0.5) * _log1p_of_step(lib, m, x, y) + m * xp.log(y) - m
     quotient = quotient + stirling_error(lib, y) - stirling_error(lib, x)
-    sine_of_z, sine_of_n = _log_sine(lib, z), _log_sine(lib, z, m)
+    sine_of_z, sine_of_n = xp.log(xp.abs(sine)), xp.log(xp.abs(sine_of_end))
     reflected = quotient + xp.where(both, 0.0, sine_of_z - xp.where(both, 0.0, sine_of_n))
     upward, downward = z <= 0, z > 0
     logs = lib.lgamma(xp.where(same, 1.0, xp.where(downward, z, 1 - z)))
-    logs = logs + lib.lgamma(xp.where(same, 1.0, xp.where(downward, 1 - n, n)))
+    logs = logs + lib.lgamma(xp.where(same, 1.0, xp.where(downward, rest, n)))
     product = logs + xp.where(downward, sine_of_n, sine_of_z) - math.log(math.pi)
     mixed = xp.where(upward, product, -product)
     parity = xp.where(m - 2 * xp.floor(m / 2) == 0, 1.0, -1.0)
-    sign = xp.where(both, parity, _gamma_sign(lib, z) * _gamma_sign(lib, n))
-    sign = xp.where(_is_pole(lib, n) & ~both, 1.0, sign)
+    negative_start, negative_end = (z < 0) & (sine < 0), (n < 0) & (sine_of_end < 0)
+    sign = xp.where(negative_start == negative_end, 1.0, -1.0)
+    sign = xp.where(both, parity, xp.where(pole, 1.0, sign))
     size = xp.exp(xp.where(positive, quotient, xp.where(negative, reflected, mixed)))
     return xp.where(finite & (m != 0), sign * size, edge)
 
@@ -368,11 +380,6 @@ def _log1p_of_step(lib: GammaLibrary, m: Any, x: Any, y: Any) -> Any:
     relative = m / x
     near = xp.abs(relative) < 0.5
     return xp.where(near, xp.log1p(xp.where(near, relative, 0.0)), xp.log(y) - xp.log(x))
-
-
-def _gamma_sign(lib: GammaLibrary, x: Any) -> Any:
-    floor = lib.xp.floor(x)
-    return lib.xp.where((x >= 0) | (floor - 2 * lib.xp.floor(floor / 2) == 0), 1.0, -1.0)
 
 
 def combinations(lib: GammaLibrary, n: Any, k: Any) -> Any:
@@ -418,10 +425,14 @@ def _positive_digamma_step(lib: GammaLibrary, x: Any, n: Any, d: Any) -> Any:
 
 
 def _sine(lib: GammaLibrary, *summands: Any) -> Any:
-    """sin(πx), x a sum."""
+    """sin(πx), x a sum; 0 for whole numbers."""
     xp = lib.xp
-    fraction = sum(x - 2 * xp.round(x / 2) for x in summands)
-    return xp.sin(math.pi * (fraction - 2 * xp.round(fraction / 2)))
+    wholes = [xp.round(x) for x in summands]
+    fraction = sum(x - whole for x, whole in zip(summands, wholes, strict=True))
+    carry = xp.round(fraction)
+    turns = sum(whole - 2 * xp.floor(whole / 2) for whole in (*wholes, carry))
+    sign = xp.where(turns - 2 * xp.floor(turns / 2) == 0, 1.0, -1.0)
+    return sign * xp.sin(math.pi * (fraction - carry))
 
 
 def _cotangent(lib: GammaLibrary, *summands: Any) -> Any:

@@ -66,7 +66,7 @@ def beta_density(a: Array, b: Array, x: Array) -> Array:
 
 def poch(z: Array, m: Array) -> Array:
     """Γ(z + m)/Γ(z). SciPy's takes the difference of large logarithms."""
-    large = (np.abs(z) > 10) | (np.abs(m) > 10)
+    large = (np.abs(z) > _LONG_SERIES) | (np.abs(m) > _LONG_SERIES)
     return _mended(
         scipy.special.poch(z, m),
         large | np.isnan(z + m),
@@ -120,6 +120,8 @@ def expn(n: Array, x: Array) -> Array:
     """The exponential integral of order n; NaN for orders that are not whole, which SciPy cuts."""
     whole = (n >= 0) & (n == np.floor(n))
     large = n > _LARGE_ORDER
+    if whole.all() and not large.any():
+        return np.asarray(scipy.special.expn(n.astype(int), x))
     with np.errstate(all="ignore"):
         total = x + n  # NIST, 8.20.6
         far = np.where(x >= 0, np.exp(-x) / total * (1 + n / (total * total)), np.nan)

@@ -1,6 +1,6 @@
 """Special functions: XLA's own, those of `jax.scipy.special`, and those of this package.
 
-All but steps to the next number are computed in double precision, as on NumPy.
+They are computed in double precision, as on NumPy, where single precision would lose digits.
 """
 
 from __future__ import annotations
@@ -22,13 +22,18 @@ from tenferro_xla.lowering.registry import lower
 def _(op: Special, *operands: Array) -> Array:
     function = _FUNCTIONS.get(op.function) or getattr(special, op.function)
     dtype = operands[0].dtype
-    if op.function not in _OF_THE_DTYPE:
+    single = dtype == np.float32 and op.function in _IN_SINGLE_PRECISION
+    if not single and op.function != "nextafter":  # whose steps are those of the dtype
         operands = tuple(x.astype(np.float64) for x in operands)
     result: Array = function(*operands)
     return result.astype(dtype)
 
 
-_OF_THE_DTYPE = frozenset({"nextafter"})
+_IN_SINGLE_PRECISION = frozenset(
+    ("lgamma", "digamma", "gamma", "i0e", "i1e", "xlogy", "xlog1py", "ndtri", "dawsn", "spence",
+     "sine_integral")
+)  # fmt: skip
+"""Functions that are as exact in it as it allows."""
 
 
 def _slope(name: str) -> Callable[[Array], Array]:

@@ -125,6 +125,8 @@ def ours(name: str) -> Callable[..., Any]:
 
 
 def scipys(name: str) -> Callable[..., np.ndarray]:
+    if name == "beta":  # whose infinities have signs by the order of the operands
+        return lambda a, b: np.where(np.isinf(sp.beta(a, b)), np.inf, sp.beta(a, b))
     base, _, output = name.rpartition("_") if name[-1] in "01" and "_" in name else (name, "", "")
     function: Callable[..., Any] = getattr(sp, base)
     return (lambda *x: function(*x)[int(output)]) if output else function
@@ -212,7 +214,8 @@ def disagreements(
     info = np.finfo(found.dtype)
     with np.errstate(all="ignore"):
         expected = function(*wide)
-        slack = np.full(expected.shape, 4 * float(info.smallest_normal))
+        # XLA takes subnormal numbers for 0, also those that become larger in the end.
+        slack = np.full(expected.shape, max(4 * float(info.smallest_normal), 1e-300))
         for i in range(name in ORDERS, len(wide)):
             for step in (8 * eps, -8 * eps):
                 moved = function(*(x * (1 + step * (j == i)) for j, x in enumerate(wide)))

@@ -80,9 +80,10 @@ def beta(a: ArrayLike, b: ArrayLike) -> AnyTensor:
     """
     x, y = real("beta", a, b)
     sign = gammasgn(x) * gammasgn(y) * gammasgn(x + y)
-    high = maximum(x, y)
+    low, high = minimum(x, y), maximum(x, y)
+    cancel = (low == floor(low)) & (high > 0) & (low + high < 1)
     odd = (high == floor(high)) & (floor(high * 0.5) * 2 < high)
-    parity = where((minimum(x, y) < 0) & odd, -1.0, 1.0)
+    parity = where(cancel & odd, -1.0, 1.0)
     known = isnan(sign) & ~isnan(x + y)  # at poles, which cancel between whole numbers only
     return (where(known, parity, sign) * exp(betaln(x, y))).astype(x.dtype)
 

@@ -71,7 +71,9 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> AnyTensor:
     inside = (x > 0) & (y > 0)
     u, v = where(inside, x, 1.0), where(inside, y, 1.0)
     edge = where((x == 0) & (y >= 0), 0.0, where(isnan(x) | isnan(y), math.nan, math.inf))
-    return where(inside, xlogy(u, u) - xlogy(u, v), edge).astype(x.dtype)
+    near = abs(u - v) < 0.5 * v
+    ratio = log1p(where(near, u - v, 0.0) / v)
+    return where(inside, u * where(near, ratio, log(u) - log(v)), edge).astype(x.dtype)
 
 
 def kl_div(p: ArrayLike, q: ArrayLike) -> AnyTensor:
