@@ -90,7 +90,8 @@ class UnsupportedDynamicShapeError(ShapeError):
             if observed.startswith("at most"):
                 message += (
                     "; data decide it, so it is a number only where nothing is traced: call the "
-                    "function without jit, and for derivatives with a tn.EagerRuntime"
+                    "function without jit, and for derivatives with a tn.EagerRuntime; or keep the "
+                    "size, with pad=True where a function has it, or mask with tn.where"
                 )
         super().__init__(message)
         self.primitive = primitive

@@ -20,14 +20,14 @@ from tenferro.ops import (
     SELECT,
     STOP_GRADIENT,
     SUB,
-    BroadcastInDim,
     Compare,
     Convert,
     ReduceMax,
     ReduceSum,
+    broadcast_like,
     zeros_like,
 )
-from tenferro.shape import Dim, TensorMeta, is_complex
+from tenferro.shape import Exact, TensorMeta, is_complex
 from tenferro.typing import Axis
 
 
@@ -93,7 +93,7 @@ def softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
     """
     (value,) = inexact(at, "softmax", x)
     axes = normal_axes("softmax", axis, at.ctx.meta(value).rank)
-    shifted, _ = _shifted(at, "softmax", value, axes)
+    shifted, _ = _shifted(at, value, axes)
     powers = at.emit(EXP, shifted)
     total = at.emit(ReduceSum(axes), powers)
     return at.emit(DIV, powers, _spread(at, total, value, axes))
@@ -107,7 +107,7 @@ def log_softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
     """
     (value,) = inexact(at, "log_softmax", x)
     axes = normal_axes("log_softmax", axis, at.ctx.meta(value).rank)
-    shifted, _ = _shifted(at, "log_softmax", value, axes)
+    shifted, _ = _shifted(at, value, axes)
     total = at.emit(LOG, at.emit(ReduceSum(axes), at.emit(EXP, shifted)))
     return at.emit(SUB, shifted, _spread(at, total, value, axes))
 
@@ -121,20 +121,20 @@ def logsumexp(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: boo
     (value,) = inexact(at, "logsumexp", x)
     meta: TensorMeta = at.ctx.meta(value)
     axes = normal_axes("logsumexp", axis, meta.rank)
-    shifted, largest = _shifted(at, "logsumexp", value, axes)
+    shifted, largest = _shifted(at, value, axes)
     result = at.emit(LOG, at.emit(ReduceSum(axes), at.emit(EXP, shifted)))
     if largest is not None:
         result = at.emit(ADD, result, largest)
     return restored(at, result, meta, axes) if keepdims else result
 
 
-def _shifted(at: Emitter[V], name: str, value: V, axes: tuple[int, ...]) -> tuple[V, V | None]:
+def _shifted(at: Emitter[V], value: V, axes: tuple[int, ...]) -> tuple[V, V | None]:
     """The value minus its largest real part over `axes`, if finite; and what was subtracted."""
     meta: TensorMeta = at.ctx.meta(value)
-    shape = meta.exact_shape(name, "operand")
-    if any(shape[axis] == 0 for axis in axes):
+    sizes = [getattr(meta.extents[axis], "dim", None) for axis in axes]
+    if any(meta.extents[axis] == Exact(0) for axis in axes):
         return value, None
-    named = not all(isinstance(shape[axis], int) for axis in axes)
+    named = meta.dims is None or not all(isinstance(size, int) for size in sizes)
     real = at.emit(REAL, value) if is_complex(meta.dtype) else value
     largest = at.emit(ReduceMax(axes, empty=named), at.emit(STOP_GRADIENT, real))
     shift = at.emit(SELECT, isfinite(at, largest), largest, zeros_like(at, largest))
@@ -145,6 +145,7 @@ def _shifted(at: Emitter[V], name: str, value: V, axes: tuple[int, ...]) -> tupl
 
 def _spread(at: Emitter[V], reduced: V, like: V, axes: tuple[int, ...]) -> V:
     """A reduction over `axes`, repeated to the shape of the operand `like`."""
-    shape: tuple[Dim, ...] = at.ctx.meta(like).exact_shape("broadcast_to", "operand")
-    remaining = tuple(axis for axis in range(len(shape)) if axis not in axes)
-    return at.emit(BroadcastInDim(shape, remaining), reduced)
+    meta: TensorMeta = at.ctx.meta(like)
+    remaining = tuple(axis for axis in range(meta.rank) if axis not in axes)
+    wide = meta.with_dtype(at.ctx.meta(reduced).dtype)
+    return broadcast_like(at, reduced, wide, remaining, "broadcast_to")

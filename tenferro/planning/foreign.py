@@ -148,7 +148,7 @@ def _search(optimizer: Any, subscripts: Subscripts, shapes: Shapes) -> Order:
     inputs = [[names[label] for label in dict.fromkeys(term)] for term in subscripts.inputs]
     output = [names[label] for label in subscripts.output]
     sizes = {
-        names[label]: max(int(size), 1)  # type: ignore[arg-type]  # integers, as checked
+        names[label]: max(int(size), 1)
         for label, size in build_size_dict(subscripts, shapes).items()
     }
     if isinstance(optimizer, _Searching):

@@ -28,7 +28,7 @@ def call(op: Callback, *operands: Array) -> tuple[Array, ...]:
     """The function, called on the host while the program runs."""
     types = [(np.dtype(operand.dtype), operand.shape) for operand in operands]
     results = [
-        (dtype, tuple([int(size) for size in shape]))  # type: ignore[arg-type]  # numbers here
+        (dtype, tuple([int(size) for size in shape]))
         for dtype, shape in op.infer_output_meta(*zip(*types, strict=True) if types else ((), ()))
     ]
     passed = [

@@ -36,7 +36,7 @@ def _scan(op: Scan, operands: Sequence[Array], options: LoweringOptions) -> tupl
         step,
         tuple(jnp.asarray(value) for value in operands[op.consts : start]),
         tuple(operands[start:]),
-        length=int(op.length),  # type: ignore[arg-type]  # sizes are bound
+        length=int(op.length),
         reverse=op.reverse,
         unroll=op.unroll,
     )

@@ -49,7 +49,8 @@ def test_an_upper_bound_is_never_taken_for_the_size() -> None:
     assert str(caught.value) == (
         "UnsupportedDynamicShape: reshape: operand[1] must be exact, but is at most n (upper bound)"
         "; data decide it, so it is a number only where nothing is traced: call the function "
-        "without jit, and for derivatives with a tn.EagerRuntime"
+        "without jit, and for derivatives with a tn.EagerRuntime; or keep the size, with pad=True "
+        "where a function has it, or mask with tn.where"
     )
     assert caught.value.primitive == "reshape"
     assert caught.value.field == "operand[1]"

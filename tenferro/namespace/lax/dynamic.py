@@ -157,7 +157,7 @@ def _starts(
         vector = asarray(starts)
         if vector.ndim != 1:
             raise GraphError(f"{name}: the starts must be a list or a vector, got {vector.meta}")
-        starts = [vector[i] for i in range(vector.shape[0])]  # type: ignore[arg-type]  # or refused
+        starts = [vector[i] for i in range(vector.shape[0])]
     if len(starts) != rank:
         meta = asarray(operand).meta
         raise GraphError(f"{name}: got {len(starts)} starts for the {rank} axes of {meta}")

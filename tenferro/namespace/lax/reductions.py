@@ -207,7 +207,7 @@ def _halved(
     rows: list[AnyTensor], combine: Callable[[list[AnyTensor], list[AnyTensor]], PyTree]
 ) -> list[AnyTensor]:
     """The rows of each array combined to one, half of them with the other half at a time."""
-    while (size := int(rows[0].shape[0])) > 1:  # type: ignore[arg-type]  # it is known
+    while (size := int(rows[0].shape[0])) > 1:
         half = size // 2
         pairs = combine([row[:half] for row in rows], [row[half : 2 * half] for row in rows])
         rest = [row[2 * half :] for row in rows]
