@@ -93,10 +93,10 @@ def softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
     """
     (value,) = inexact(at, "softmax", x)
     axes = normal_axes("softmax", axis, at.ctx.meta(value).rank)
-    shifted, _ = _shifted(at, "softmax", value, axes)
+    shifted, _ = _shifted(at, value, axes)
     powers = at.emit(EXP, shifted)
     total = at.emit(ReduceSum(axes), powers)
-    return at.emit(DIV, powers, _spread(at, "softmax", total, value, axes))
+    return at.emit(DIV, powers, _spread(at, total, value, axes))
 
 
 def log_softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
@@ -107,9 +107,9 @@ def log_softmax(at: Emitter[V], x: Operand[V], axis: Axis = -1) -> V:
     """
     (value,) = inexact(at, "log_softmax", x)
     axes = normal_axes("log_softmax", axis, at.ctx.meta(value).rank)
-    shifted, _ = _shifted(at, "log_softmax", value, axes)
+    shifted, _ = _shifted(at, value, axes)
     total = at.emit(LOG, at.emit(ReduceSum(axes), at.emit(EXP, shifted)))
-    return at.emit(SUB, shifted, _spread(at, "log_softmax", total, value, axes))
+    return at.emit(SUB, shifted, _spread(at, total, value, axes))
 
 
 def logsumexp(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: bool = False) -> V:
@@ -121,30 +121,31 @@ def logsumexp(at: Emitter[V], x: Operand[V], axis: Axis = None, *, keepdims: boo
     (value,) = inexact(at, "logsumexp", x)
     meta: TensorMeta = at.ctx.meta(value)
     axes = normal_axes("logsumexp", axis, meta.rank)
-    shifted, largest = _shifted(at, "logsumexp", value, axes)
+    shifted, largest = _shifted(at, value, axes)
     result = at.emit(LOG, at.emit(ReduceSum(axes), at.emit(EXP, shifted)))
     if largest is not None:
         result = at.emit(ADD, result, largest)
     return restored(at, result, meta, axes) if keepdims else result
 
 
-def _shifted(at: Emitter[V], name: str, value: V, axes: tuple[int, ...]) -> tuple[V, V | None]:
+def _shifted(at: Emitter[V], value: V, axes: tuple[int, ...]) -> tuple[V, V | None]:
     """The value minus its largest real part over `axes`, if finite; and what was subtracted."""
     meta: TensorMeta = at.ctx.meta(value)
-    extents = [meta.extents[axis] for axis in axes]
-    if Exact(0) in extents:
+    sizes = [getattr(meta.extents[axis], "dim", None) for axis in axes]
+    if any(meta.extents[axis] == Exact(0) for axis in axes):
         return value, None
-    named = not all(isinstance(e, Exact) and isinstance(e.dim, int) for e in extents)
+    named = meta.dims is None or not all(isinstance(size, int) for size in sizes)
     real = at.emit(REAL, value) if is_complex(meta.dtype) else value
     largest = at.emit(ReduceMax(axes, empty=named), at.emit(STOP_GRADIENT, real))
     shift = at.emit(SELECT, isfinite(at, largest), largest, zeros_like(at, largest))
     if is_complex(meta.dtype):
         shift = at.emit(Convert(meta.dtype), shift)
-    return at.emit(SUB, value, _spread(at, name, shift, value, axes)), shift
+    return at.emit(SUB, value, _spread(at, shift, value, axes)), shift
 
 
-def _spread(at: Emitter[V], name: str, reduced: V, like: V, axes: tuple[int, ...]) -> V:
+def _spread(at: Emitter[V], reduced: V, like: V, axes: tuple[int, ...]) -> V:
     """A reduction over `axes`, repeated to the shape of the operand `like`."""
     meta: TensorMeta = at.ctx.meta(like)
     remaining = tuple(axis for axis in range(meta.rank) if axis not in axes)
-    return broadcast_like(at, reduced, meta, remaining, name)
+    wide = meta.with_dtype(at.ctx.meta(reduced).dtype)
+    return broadcast_like(at, reduced, wide, remaining, "broadcast_to")

@@ -9,6 +9,7 @@ import numpy as np
 from tenferro.arrays.operands import Operand, broadcast, named, normal_axis, promote
 from tenferro.arrays.operands import counts as counts_of
 from tenferro.arrays.rearrange import concat, expand_dims, flip, ravel, reshape
+from tenferro.arrays.windows import counted_from_front
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ops import BroadcastInDim, Reshape, Slice, Transpose
@@ -48,11 +49,8 @@ def windows(
         if isinstance(count, DimExpr):
             raise ShapeError(f"{name}: the number of parts must be a constant, got {count}")
         return along, list(pairwise(_even_cuts(name, meta, along, size, count)))
-    places: list[Dim] = [0]
-    for cut in (*numbers, size):
-        place = size + cut if isinstance(cut, int) and cut < 0 else cut
-        places.append(maximum(minimum(place, size), 0))
-    return along, [(start, maximum(start, stop)) for start, stop in pairwise(places)]
+    ends = [maximum(minimum(counted_from_front(cut, size), size), 0) for cut in (*numbers, size)]
+    return along, [(start, maximum(start, stop)) for start, stop in pairwise([0, *ends])]
 
 
 def _even_cuts(name: str, meta: TensorMeta, axis: int, size: Dim, count: int | None) -> list[Dim]:

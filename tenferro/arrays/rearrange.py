@@ -147,6 +147,8 @@ def ravel(at: Emitter[V], x: V, *, order: Order = "C") -> V:
     >>> tn.ravel([[1, 2], [3, 4]], order="F")
     Tensor([1, 3, 2, 4])
     """
+    if at.ctx.meta(x).rank == 1 and order in ("C", "F"):
+        return x
     return reshape(at, x, (-1,), order=order)
 
 

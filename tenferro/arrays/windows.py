@@ -146,7 +146,7 @@ def _part(item: Any, size: Dim, axis: int, meta: TensorMeta) -> tuple[tuple[Dim,
         last = first + (count - 1) * step
         return ((last, first + 1, -step), True) if count else ((0, 0, 1), False)
     if isinstance(item, DimExpr):
-        place = _from_the_front(item, size)
+        place = counted_from_front(item, size)
         return (place, place + 1, 1), False
     position = position_of(item, meta)
     if isinstance(size, int):
@@ -195,18 +195,18 @@ def _counted(bound: Any, size: Dim, axis: int, meta: TensorMeta) -> Dim | None:
     """A bound of a slice, counted from the front; it may lie outside the axis."""
     if bound is None:
         return None
-    if isinstance(bound, DimExpr):
-        return _from_the_front(bound, size)
-    position = position_of(bound, meta)
-    return size + position if position < 0 else position
+    number = bound if isinstance(bound, DimExpr) else position_of(bound, meta)
+    return counted_from_front(number, size)
 
 
-def _from_the_front(bound: DimExpr, size: Dim) -> Dim:
-    """A bound of named size, with the size of the axis added where it is negative.
+def counted_from_front(bound: Dim, size: Dim) -> Dim:
+    """A bound, with the size of the axis added where it is negative; it may lie outside the axis.
 
     Whether it is negative is a part of the size where the names do not show it: the smaller of 1
     and `-bound` is 1 if the bound is negative.
     """
+    if isinstance(bound, int):
+        return size + bound if bound < 0 else bound
     if at_most(0, bound) or (at_most(-1, bound) and _vanishes_with(size, bound + 1)):
         return bound  # a bound of -1 needs no care where the axis is empty then
     missing: Dim = -bound

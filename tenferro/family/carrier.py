@@ -47,6 +47,9 @@ from tenferro.shape import (
     ShapeExtent,
     TensorMeta,
     Unknown,
+    UpperBound,
+    bind,
+    grows,
     leaves,
     make_meta,
     same_size,
@@ -365,7 +368,13 @@ def _guaranteed(extent: ShapeExtent, stand_ins: dict[Leaf, ShapeExtent]) -> Shap
     if not mentioned:
         return extent
     (first, *_) = mentioned
-    return stand_ins[first] if extent.dim == symbol(first) else Unknown()
+    if extent.dim == symbol(first):
+        return stand_ins[first]
+    extents = {leaf: stand_ins[leaf] for leaf in mentioned}
+    bounds = {leaf: each.dim for leaf, each in extents.items() if isinstance(each, UpperBound)}
+    if len(bounds) < len(mentioned) or not grows(extent.dim):
+        return Unknown()
+    return UpperBound(bind(extent.dim, bounds))
 
 
 def _fits(meta: TensorMeta, shape: tuple[int, ...]) -> bool:

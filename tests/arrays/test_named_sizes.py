@@ -125,6 +125,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "diagonal": lambda x: [tn.diagonal(x[:, None] * np.arange(3.0), k) for k in (-1, 0, 1)],
     "diagonal of a square": lambda x: tn.diagonal(x[:, None] * x, -2),
     "split": lambda x: tn.split(x, [1, 3]) + tn.split(x, [-2]) + tn.split(x, [x.shape[0] // 2]),
+    "split from the end": lambda x: tn.split(x, [-(x.shape[0] // 2), x.shape[0] - 3]),
     "diff": lambda x: [tn.diff(x, n=2), tn.diff(x > 2, n=3)],
     "reshape": lambda x: (x[:, None] * np.ones(2)).reshape(-1, x.shape[0]),
     "reshape a constant": lambda x: tn.ones((2, 3)).reshape(x.shape[0], -1),

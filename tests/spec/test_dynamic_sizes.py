@@ -212,7 +212,7 @@ def test_programs_are_read_back_with_what_makes_sizes_equal() -> None:
 
 
 def test_regression_a_truncation_is_not_taken_for_what_it_was_before() -> None:
-    for op in (lambda x: tn.reshape(x, (-1, 1)), lambda x: x.shape, lambda x: tn.ravel(x)):
+    for op in (lambda x: tn.reshape(x, (-1, 1)), lambda x: x.shape, lambda x: tn.tile(x, 2)):
         with pytest.raises(UnsupportedDynamicShapeError, match=r"at most n \(upper bound\)"):
             tn.make_program(lambda x, k, op=op: op(tn.dynamic_truncate(x, k)), VECTOR, COUNT)
 
@@ -376,3 +376,19 @@ def test_a_guard_is_kept_once() -> None:
     program = tn.make_program(lambda x, y: (x + y, x * y, y - x), VECTOR, tn.TensorSpec(("m",)))
     assert len(program.guards) == 1
     assert isinstance(program.guards[0], Guard)
+
+
+def test_functions_of_whole_axes_take_a_size_that_data_decide() -> None:
+    def functions(x: Any) -> tuple[Any, ...]:
+        first = tn.dynamic_truncate(x, tn.sum(x > 0))
+        return (
+            tn.softmax(first), tn.log_softmax(first), tn.logsumexp(first), tn.cumsum(first),
+            tn.argmax(first), tn.outer(first, x), tn.take(first, tn.asarray([0])), tn.ravel(first),
+            tn.array_equal(first, first + 0),
+        )  # fmt: skip
+
+    x = np.array([1.0, 2.0, -1.0, 3.0])
+    want = functions(tn.asarray(x))
+    for found in (tn.make_program(functions, tn.TensorSpec((4,)))(x), tn.jit(functions)(x)):
+        for one, other in zip(found, want, strict=True):
+            np.testing.assert_allclose(one, other)

@@ -98,7 +98,7 @@ def conv_general_dilated(
 
 def _check_channels(name: str, x: AnyTensor, kernel: AnyTensor, groups: int) -> None:
     fits = x.shape[1] == kernel.shape[1] * groups
-    if not fits or kernel.shape[0] % groups:  # type: ignore[operator]
+    if not fits or kernel.shape[0] % groups:
         raise ShapeError(
             f"{name}: lhs with channels first is {x.meta} and the kernel {kernel.meta}; axis 1 of "
             f"lhs must be {groups} times that of the kernel, feature_group_count={groups} must "

@@ -17,7 +17,7 @@ from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
 
 P = ParamSpec("P")
 MODULE = "tenferro.namespace.lax"
-Config = Sequence[Sequence[int]]
+Config = Sequence[Sequence[Dim]]
 
 
 def lax_function(
