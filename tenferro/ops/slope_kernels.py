@@ -27,3 +27,13 @@ def log_ndtr_slope(x: Array) -> Array:
 def spence_slope(x: Array) -> Array:
     """The derivative of the dilogarithm."""
     return np.asarray(slopes.spence_slope(x, np, special))
+
+
+def digamma_difference(x: Array, d: Array) -> Array:
+    """digamma(x + d) - digamma(x)."""
+    return np.asarray(slopes.digamma_difference(x, d, np, special))
+
+
+def polygamma_difference(n: Array, x: Array, d: Array) -> Array:
+    """polygamma(n, x + d) - polygamma(n, x)."""
+    return np.asarray(slopes.polygamma_difference(n, x, d, np, special))

@@ -209,8 +209,9 @@ def _ratio(x: Term, y: Term) -> Term:
     return x / y.chosen(x, "EQ", 0, y.where("EQ", 0, 1))
 
 
-def _digamma_minus(x: Term, y: Term) -> Term:
-    return _of("digamma", x) - _of("digamma", y)
+def _digamma_rise(x: Term, d: Term) -> Term:
+    """digamma(x + d) - digamma(x)."""
+    return _of("digamma_difference", x, d)
 
 
 _NEAR_ONE, _NEAR_TERMS = 0.3, 32
@@ -224,6 +225,12 @@ SPECIAL_FUNCTIONS: dict[str, SpecialFunction] = {
         ("digamma", "digamma", (lambda y, x: _of("polygamma", x.like(1), x),)),
         ("polygamma", "polygamma",
          (None, lambda y, n, x: _of("polygamma", n + 1, x))),
+        ("digamma_difference", "tenferro.ops.slope_kernels:digamma_difference",
+         (lambda y, x, d: _of("polygamma_difference", x.like(1), x, d),
+          lambda y, x, d: _of("polygamma", x.like(1), x + d))),
+        ("polygamma_difference", "tenferro.ops.slope_kernels:polygamma_difference",
+         (None, lambda y, n, x, d: _of("polygamma_difference", n + 1, x, d),
+          lambda y, n, x, d: _of("polygamma", n + 1, x + d))),
         ("zeta", "zeta", (None, lambda y, s, q: -s * _of("zeta", s + 1, q))),
         ("gamma", "gamma", (lambda y, x: y * _of("digamma", x),)),
         ("gammainc", "gammainc", (lambda y, a, x: _of("gammainc_grad_a", a, x), _gamma_density)),
@@ -233,12 +240,12 @@ SPECIAL_FUNCTIONS: dict[str, SpecialFunction] = {
         ("gammainc_grad_a", "tenferro.ops.incomplete_gamma:gammainc_grad_a",
          (None, lambda y, a, x: _gamma_density(y, a, x) * (log(x) - _of("digamma", a)))),
         ("betainc", "betainc", (None, None, _beta_density)),
-        ("betaln", "betaln", (lambda y, a, b: _digamma_minus(a, a + b),
-                              lambda y, a, b: _digamma_minus(b, a + b))),
-        ("poch", "poch", (lambda y, z, m: y * _digamma_minus(z + m, z),
+        ("betaln", "betaln", (lambda y, a, b: -_digamma_rise(a, b),
+                              lambda y, a, b: -_digamma_rise(b, a))),
+        ("poch", "poch", (lambda y, z, m: y * _digamma_rise(z, m),
                           lambda y, z, m: y * _of("digamma", z + m))),
-        ("comb", "comb", (lambda y, n, k: y * _digamma_minus(n + 1, n - k + 1),
-                           lambda y, n, k: y * _digamma_minus(n - k + 1, k + 1))),
+        ("comb", "comb", (lambda y, n, k: y * _digamma_rise(n - k + 1, k),
+                           lambda y, n, k: y * _digamma_rise(k + 1, n - k * 2))),
         ("xlogy", "xlogy", (lambda z, x, y: log(y), lambda z, x, y: _ratio(x, y))),
         ("xlog1py", "xlog1py", (lambda z, x, y: log1p(y), lambda z, x, y: _ratio(x, 1 + y))),
         ("i0", "i0", (lambda y, x: _of("i1", x),)),

@@ -90,9 +90,18 @@ def _gamma_sign(x: Array) -> Array:
     return jnp.where((x >= 0) | (jnp.floor(x) % 2 == 0), 1, -1)
 
 
-def _slope(name: str) -> Callable[[Array], Array]:
+class _WithOwn:
+    """The special functions of JAX, with those of this module in the place of what is wrong."""
+
+    dawsn, erfc, erfcx, gammaln = map(
+        staticmethod, (special.dawsn, special.erfc, special.erfcx, special.gammaln)
+    )
+    digamma, polygamma = staticmethod(_digamma), staticmethod(_polygamma)
+
+
+def _slope(name: str) -> Callable[..., Array]:
     """In double precision, since the formula loses digits."""
-    return lambda x: SLOPES[name](x.astype(jnp.float64), jnp, special)
+    return lambda *x: SLOPES[name](*(each.astype(jnp.float64) for each in x), jnp, _WithOwn)
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -130,3 +131,23 @@ def test_norms_and_their_derivatives_at_all_magnitudes(executor: str) -> None:
     np.testing.assert_allclose(of_float, [1.0, 1e-20], rtol=1e-6)
     assert norm(small).item() == np.float32(1e20)
     np.testing.assert_allclose(tn.hessian(norm)(rows[0]), [[0.128, -0.096], [-0.096, 0.072]])
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_differences_of_digamma_functions_do_not_cancel(executor: str) -> None:
+    betaln, b = tn.scipy.special.betaln, 2.5
+
+    def both(a: Any) -> Any:
+        slope = reverse(lambda a: betaln(a, b))
+        return slope(a), reverse(slope)(a), reverse(lambda a: betaln(b, a))(a)
+
+    small, large = np.array([1e-5, 0.3, 1.5, 7.0, 300.0]), np.array([1e10, 1e20, 1e100])
+    slopes, curves, others = map(
+        np.asarray, tn.jit(both, executor=executor)(np.concatenate([small, large]))
+    )
+    for place, a in enumerate(small):
+        for order, values in ((0, slopes), (1, curves), (0, others)):
+            want = mp.psi(order, a) - mp.psi(order, mp.mpf(a) + b)
+            np.testing.assert_allclose(values[place], float(want), rtol=1e-12)
+    np.testing.assert_allclose(slopes[5:], -b / large, rtol=1e-9)
+    np.testing.assert_allclose(curves[5:], b / large**2, rtol=1e-9)
