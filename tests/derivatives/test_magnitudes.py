@@ -27,17 +27,17 @@ def reverse(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: tn.grad(lambda x: tn.sum(f(x)))(x)
 
 
-def check(row: Row, magnitudes: Sequence[float]) -> None:
-    """Both modes, at all points of the domain, to third order, un-jitted.
+def check(row: Row, magnitudes: Sequence[float], of_reverse: int) -> None:
+    """Forward to third order and reverse to order `of_reverse`, at all points, un-jitted.
 
     Near a zero of a derivative, what rounding of x makes of it is allowed.
     """
     points = [sign * size for size in magnitudes for sign in (1, -1) if row.domain(sign * size)]
     x = np.array([*points, *row.also])
     wanted = [derivatives(row.slope, each) for each in x]
-    for transform in (forward, reverse):
+    for transform, orders in ((forward, 3), (reverse, of_reverse)):
         f = row.function
-        for order in range(3):
+        for order in range(orders):
             f = transform(f)
             for at, actual, want in zip(x, np.asarray(f(x)), wanted, strict=True):
                 slack = 16 * EPS * abs(at) * abs(want[order + 1])
@@ -55,13 +55,13 @@ def _agree(actual: float, want: Any, rtol: float, slack: Any) -> bool:
 
 @pytest.mark.parametrize("name", [name for name in ROWS if name not in SLOW])
 def test_derivatives_keep_their_digits(name: str) -> None:
-    check(ROWS[name], FEW)
+    check(ROWS[name], FEW, 1)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_derivatives_keep_their_digits_at_all_magnitudes(row: Row) -> None:
-    check(row, MAGNITUDES)
+    check(row, MAGNITUDES, 3)
 
 
 def test_derivatives_keep_their_digits_compiled_by_xla() -> None:
@@ -72,7 +72,7 @@ def test_derivatives_keep_their_digits_compiled_by_xla() -> None:
 
     def all_of(x: dict[str, Any]) -> dict[str, Any]:
         first = {name: reverse(ROWS[name].function)(x[name]) for name in names}
-        again = ("sigmoid", "erfcx", "spence")
+        again = ("sigmoid", "asin")
         second = {name: reverse(reverse(ROWS[name].function))(x[name]) for name in again}
         return {"first": first, "second": second}
 
