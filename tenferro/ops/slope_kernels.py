@@ -27,3 +27,8 @@ def log_ndtr_slope(x: Array) -> Array:
 def spence_slope(x: Array) -> Array:
     """The derivative of the dilogarithm."""
     return np.asarray(slopes.spence_slope(x, np, special))
+
+
+def polygamma_difference(n: Array, x: Array, d: Array) -> Array:
+    """polygamma(n, x + d) - polygamma(n, x)."""
+    return np.asarray(slopes.polygamma_difference(n, x, d, np, special))

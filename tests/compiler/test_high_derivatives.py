@@ -98,7 +98,7 @@ def test_each_pass_keeps_fourth_derivatives(seed: int) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", [0, *range(3, 150)])
+@pytest.mark.parametrize("seed", [0, *range(3, 80)])
 def test_each_pass_keeps_many_fourth_derivatives(seed: int) -> None:
     check(seed)
 
