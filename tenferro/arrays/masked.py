@@ -101,14 +101,14 @@ class Masked:
 
     def _start(self, at: Emitter[V], initial: Operand[V], dtype: DType) -> V:
         """The initial value in the dtype of the reduction."""
-        number: Any = initial
-        if not is_number(number):
-            return as_value(at, number, dtype)
-        if isinstance(number, float) and number.is_integer() and dtype.kind in "iu":
-            number = int(number)
-        if not np.can_cast(np.result_type(number), dtype, "same_kind") and dtype.kind != "u":
-            raise DTypeError(f"{self.name}: initial {number} does not fit {short_name(dtype)}")
-        return as_value(at, number, dtype)
+        if not is_number(initial):
+            return as_value(at, initial, dtype)
+        if isinstance(initial, float) and initial.is_integer() and dtype.kind in "iu":
+            initial = int(initial)
+        natural = np.result_type(initial)  # type: ignore[arg-type]  # a Python number
+        if not np.can_cast(natural, dtype, "same_kind") and dtype.kind != "u":
+            raise DTypeError(f"{self.name}: initial {initial} does not fit {short_name(dtype)}")
+        return as_value(at, initial, dtype)
 
 
 @dataclass(frozen=True)

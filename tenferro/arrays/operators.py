@@ -151,8 +151,9 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Mean over `axis`, computed in `dtype` if given, of the elements where a mask holds."""
-        if out is not None or where is not None:
-            return self._moment("mean", axis, dtype, out, 0, keepdims, where)
+        _check_new("mean", out)
+        if where is not None:
+            return self._moment("mean", axis, dtype, None, 0, keepdims, where)
         return self._apply(reductions.mean, self, axis=axis, dtype=dtype, keepdims=keepdims)
 
     def max(
@@ -264,14 +265,11 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """The mean, the variance or its root, of the elements where a mask holds."""
         _check_new(name, out)
-        options: dict[str, Any] = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
         if where is not None:
-            function = masked.MaskedMoment(name)
-            return cast(Self, apply_where(function, self, where, less=less, **options))
-        if name == "mean":
-            return self._apply(reductions.mean, self, **options)
+            options = {"axis": axis, "dtype": dtype, "less": less, "keepdims": keepdims}
+            return cast(Self, apply_where(masked.MaskedMoment(name), self, where, **options))
         of = reductions.var if name == "var" else reductions.std
-        return self._apply(of, self, ddof=less, **options)
+        return self._apply(of, self, axis=axis, dtype=dtype, ddof=less, keepdims=keepdims)
 
     def cumsum(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None

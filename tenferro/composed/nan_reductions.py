@@ -104,9 +104,8 @@ def nanmean(
     """
     a, result = _working("nanmean", x, dtype)
     total = tn.sum(_replaced("nanmean", a, 0, where), axis=axis, keepdims=keepdims)
-    return (total / _counted(a, where, axis, keepdims).astype(total.dtype)).astype(
-        result, copy=False
-    )  # type: ignore[no-any-return]
+    mean = total / _counted(a, where, axis, keepdims).astype(total.dtype)
+    return mean.astype(result, copy=False)  # type: ignore[no-any-return]
 
 
 def nanvar(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -100,11 +100,10 @@ def take_along_axis(
     if known is None:
         indexing.check_places("take_along_axis", places, along, array.meta)
     fill = updates.fill_number("take_along_axis", fill_value, array.dtype)
-    options: dict[str, Any] = {"axis": axis, "mode": known, "fill_value": fill}
-    return apply(sorting.take_along_axis, array, places, **options)
+    return apply(sorting.take_along_axis, array, places, axis=axis, mode=known, fill_value=fill)
 
 
-def _mode(name: str, mode: object, indices: Any) -> str | None:
+def _mode(name: str, mode: Mode | None, indices: Any) -> Mode | None:
     """What is read out of bounds; None if indices are checked.
 
     Raises:
@@ -113,7 +112,7 @@ def _mode(name: str, mode: object, indices: Any) -> str | None:
     if mode not in (None, "clip", "wrap", "fill"):
         raise AxisError(f"{name}: mode {mode!r} is not one of 'clip', 'wrap', 'fill'")
     unchecked = hasattr(indices, "meta")  # a tensor, whose values may be known late
-    return "fill" if mode is None and unchecked else cast("str | None", mode)
+    return "fill" if mode is None and unchecked else mode
 
 
 def repeat(x: ArrayLike, repeats: Integers, axis: int | None = None) -> AnyTensor:
@@ -143,7 +142,7 @@ def repeat(x: ArrayLike, repeats: Integers, axis: int | None = None) -> AnyTenso
             f"repeat: got {len(counts)} counts for axis {along} of {array.meta}, which has size "
             f"{array.shape[along]}; pass one count, or one for each element"
         )
-    before = (slice(None),) * along
+    before: tuple[Any, ...] = (slice(None),) * along
     if not all(isinstance(count, int) for count in counts):
         parts = [array[(*before, slice(place, place + 1))] for place in range(len(counts))]
         return concat(
