@@ -16,7 +16,7 @@ from tenferro.errors import (
     UnregisteredExtensionError,
 )
 from tenferro.family.caches import ExtensionCache, ExtensionCaches
-from tenferro.family.carrier import Extension, failure
+from tenferro.family.carrier import Extension, raise_named
 from tenferro.family.family_id import parse_family_id
 from tenferro.family.op import ExtensionOp
 from tenferro.shape import make_meta
@@ -121,12 +121,11 @@ class ExtensionRegistry:
         try:
             protected = [_protected(buffer) for buffer in inputs]
             results = runtime.execute(backend, op.op, protected, caches.of(op.family_id))
-        except (BackendFailureError, InvalidConfigError, ExecutorError):
-            raise
         except RaisedByUser as raised:
             raise raised.error from raised.error.__cause__
         except Exception as error:
-            raise failure(op.family_id, error) from error
+            kinds = (BackendFailureError, InvalidConfigError, ExecutorError)
+            raise_named(op.family_id, error, *kinds)
         return op.checked_results(expected, results)
 
     def __contains__(self, family_id: object) -> bool:

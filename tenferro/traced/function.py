@@ -11,10 +11,10 @@ import numpy as np
 
 from tenferro.compiler import MemoryLimit, tighter
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
-from tenferro.errors import PytreeError, TracingError
+from tenferro.errors import DTypeError, PytreeError, TracingError
 from tenferro.family import Package
 from tenferro.ops import StdTensorOp
-from tenferro.shape import TensorMeta, fresh_input
+from tenferro.shape import TensorMeta, as_dtype, fresh_input
 from tenferro.traced.arguments import argument, open_arguments
 from tenferro.traced.capture import CapturedArray, capture
 from tenferro.traced.scopes import Scope, tracing
@@ -149,10 +149,15 @@ def leaf_meta(leaf: Any, name: str) -> TensorMeta:
 
     Raises:
         PytreeError: the leaf is neither an array nor a number.
-        DTypeError: elements of the array are masked.
+        DTypeError: elements of the array are masked, or of a dtype that is not supported.
     """
     meta = meta_of_value(leaf)
     if meta is None:
+        if isinstance(leaf, np.ndarray | np.generic):
+            try:
+                as_dtype(leaf.dtype)
+            except DTypeError as error:
+                raise DTypeError(f"{name}: {error}") from None
         advice = _advice(leaf) if name.startswith("argument") else ""
         raise PytreeError(f"{name} is {_what(leaf)}{advice}")
     return meta
