@@ -7,7 +7,7 @@ import numpy as np
 
 from tenferro.errors import DeviceError
 from tenferro.exec_ir import Array
-from tenferro_xla.compiled import private
+from tenferro_xla.compiled import upload
 from tenferro_xla.places import (
     VIEWS,
     OnMesh,
@@ -16,7 +16,6 @@ from tenferro_xla.places import (
     await_parts,
     devices,
     own_settings,
-    put,
     read,
     refuse_lost,
     refuse_unreadable,
@@ -31,7 +30,7 @@ class Arrays:
     def __init__(self, placement: Placement) -> None:
         self._placement = placement
         self._whole = placement.whole
-        self._alignment = platform_of(placement.first).alignment
+        self._platform = platform_of(placement.first)
         with own_settings():
             self._array_type = type(jax.device_put(np.zeros((), np.float32), devices()[-1]))
 
@@ -64,7 +63,7 @@ class Arrays:
 
         On a mesh each device holds all of it.
         """
-        return put(private(array, self._alignment), self._whole)
+        return upload(array, self._whole, self._platform)
 
     def get(self, buffer: jax.Array) -> Array:
         """A device array as a read-only NumPy array.

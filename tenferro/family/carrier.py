@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import (
     BackendFailureError,
     DTypeError,
+    ExecutorError,
+    ExtensionError,
     InvalidConfigError,
     TenferroError,
     TracingError,
@@ -138,10 +140,9 @@ class Extension(StdTensorOp, name="extension"):
         expected = self.infer_all([make_meta(array.dtype, array.shape) for array in inputs])
         try:
             results = owned(self.op.eager_execute(inputs))
-        except (BackendFailureError, InvalidConfigError, UnsupportedADRuleError):
-            raise
         except Exception as error:
-            raise failure(self.family_id, error) from error
+            kinds = (BackendFailureError, InvalidConfigError, UnsupportedADRuleError)
+            raise_named(self.family_id, error, *kinds)
         return self.checked_results(expected, results)
 
     def checked_results(self, expected: Sequence[TensorMeta], results: object) -> tuple[Any, ...]:
@@ -335,9 +336,21 @@ class Extension(StdTensorOp, name="extension"):
         return InvalidConfigError(self.family_id, f"family_id={self.family_id}: {problem}")
 
 
-def failure(family_id: str, error: Exception) -> BackendFailureError:
-    """The error for an exception that an op of the family raised."""
-    return BackendFailureError(family_id, f"{family_id}: {str(error) or type(error).__name__}")
+def raise_named(family_id: str, error: Exception, *kinds: type[Exception]) -> NoReturn:
+    """Raise what code of a family has raised, as an error that names the family.
+
+    Errors of these kinds stay what they are if they name it, or say more than the kind.
+
+    Raises:
+        BackendFailureError: the error is of another kind, or of an extension without its name.
+    """
+    if isinstance(error, kinds):
+        if type(error) is ExecutorError and family_id not in str(error):
+            raise ExecutorError(f"{family_id}: {error}") from error
+        if family_id in str(error) or not isinstance(error, ExtensionError):
+            raise error
+    text = f"{family_id}: {str(error) or type(error).__name__}"
+    raise BackendFailureError(family_id, text) from error
 
 
 def _sizes(position: int, meta: TensorMeta, stand_ins: dict[Leaf, ShapeExtent]) -> tuple[Dim, ...]:

@@ -16,7 +16,7 @@ from tenferro.errors import (
     UnregisteredExtensionError,
 )
 from tenferro.family.caches import ExtensionCache, ExtensionCaches
-from tenferro.family.carrier import Extension, failure
+from tenferro.family.carrier import Extension, raise_named
 from tenferro.family.family_id import parse_family_id, require_class
 from tenferro.family.op import ExtensionOp, ReverseOnlyOp
 from tenferro.family.owned import owned
@@ -134,12 +134,11 @@ class ExtensionRegistry:
             protected = [_protected(buffer) for buffer in inputs]
             cache = caches.of(op.family_id, type(op.op))
             results = owned(runtime.execute(backend, op.op, protected, cache))
-        except (BackendFailureError, InvalidConfigError, ExecutorError):
-            raise
         except RaisedByUser as raised:
             raise raised.error from raised.error.__cause__
         except Exception as error:
-            raise failure(op.family_id, error) from error
+            kinds = (BackendFailureError, InvalidConfigError, ExecutorError)
+            raise_named(op.family_id, error, *kinds)
         return op.checked_results(expected, results)
 
     def __contains__(self, family_id: object) -> bool:

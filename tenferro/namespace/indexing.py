@@ -148,7 +148,8 @@ def repeat(x: ArrayLike, repeats: Integers, axis: int | None = None) -> AnyTenso
         return concat(
             [repeat(part, count, along) for part, count in zip(parts, counts, strict=True)], along
         )
-    return array[(*before, np.repeat(np.arange(len(counts)), cast(list[int], counts)))]
+    numbers = [int(count) for count in counts]
+    return array[(*before, np.repeat(np.arange(len(counts)), numbers))]
 
 
 def top_k(x: ArrayLike, k: int) -> tuple[AnyTensor, AnyTensor]:

@@ -12,7 +12,7 @@ import numpy as np
 from tenferro.arrays import promote
 from tenferro.compiler import MemoryLimit, tighter
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
-from tenferro.errors import PytreeError, TracingError
+from tenferro.errors import DTypeError, PytreeError, TracingError
 from tenferro.family import Package
 from tenferro.ops import StdTensorOp
 from tenferro.shape import (
@@ -20,6 +20,7 @@ from tenferro.shape import (
     DimExpr,
     Guard,
     TensorMeta,
+    as_dtype,
     bring_guards,
     collecting_guards,
     fresh_input,
@@ -162,10 +163,15 @@ def leaf_meta(leaf: Any, name: str) -> TensorMeta:
 
     Raises:
         PytreeError: the leaf is neither an array nor a number.
-        DTypeError: elements of the array are masked.
+        DTypeError: elements of the array are masked, or of a dtype that is not supported.
     """
     meta = meta_of_value(leaf)
     if meta is None:
+        if isinstance(leaf, np.ndarray | np.generic):
+            try:
+                as_dtype(leaf.dtype)
+            except DTypeError as error:
+                raise DTypeError(f"{name}: {error}") from None
         advice = registering(leaf)
         if not advice and name.startswith("argument"):
             advice = _advice(leaf)

@@ -150,6 +150,7 @@ class Jitted(Generic[P, R_co]):
             if known is not None:
                 buffers += known.captured
                 runs = known.executable
+                results: Sequence[Any] | None
                 try:
                     results = (runs.direct_host if on_host else runs.direct)(*buffers)
                 except Exception as error:

@@ -6,11 +6,12 @@ group `tenferro.executors`, as a module with a function `default_executor()`.
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -144,10 +145,29 @@ def executor_module(name: str) -> ModuleType:
     if point is None:
         raise _not_installed(name)
     try:
-        module: ModuleType = point.load()
+        module = _loaded(point)
     except ImportError as error:
         raise ExecutorError(f"executor: {name!r} cannot be loaded: {error}") from error
     return module
+
+
+def _loaded(point: EntryPoint) -> ModuleType:
+    """The module of an executor. An interrupt of its import, from the keyboard, comes afterwards.
+
+    A library that is imported in part cannot be imported again.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT)
+    if point.module in sys.modules or not is_main or not callable(handler):
+        return point.load()  # type: ignore[no-any-return]
+    interrupts: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda *interrupt: interrupts.append(interrupt))
+    try:
+        return point.load()  # type: ignore[no-any-return]
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if interrupts:
+            handler(*interrupts[-1])
 
 
 def check_executor(caller: str, executor: object) -> None:

@@ -8,7 +8,7 @@ are), `pins` and `on_mesh`, `report`, `slow`, `disk_cache` (executables kept in 
 
 from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.cache import Executables, Loaded
-from tenferro_xla.compiled.executable import LoadedExecutable, check_placed, private
+from tenferro_xla.compiled.executable import LoadedExecutable, check_placed, private, upload
 from tenferro_xla.compiled.pins import pinned_by
 from tenferro_xla.compiled.report import Change, CompileEvent, CompileReport, Subject
 from tenferro_xla.compiled.segmented import SegmentedExecutable
@@ -36,4 +36,5 @@ __all__ = [
     "prepare",
     "private",
     "require_static",
+    "upload",
 ]

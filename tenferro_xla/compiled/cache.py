@@ -34,7 +34,7 @@ from tenferro.shape import Leaf, make_meta
 from tenferro.values import INFERRED, Shardings, planning_for
 from tenferro_xla.compiled.bucketed import BucketedExecutable
 from tenferro_xla.compiled.disk_cache import executable_kept
-from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private, runner
+from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, runner, upload
 from tenferro_xla.compiled.kept import KeptResults, keeping
 from tenferro_xla.compiled.limited import within
 from tenferro_xla.compiled.memory_maps import MEMORY_MAPS
@@ -52,7 +52,7 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
-from tenferro_xla.places import OnMesh, agree, put, refuse_forked
+from tenferro_xla.places import OnMesh, agree, refuse_forked
 from tenferro_xla.target import XlaTarget
 
 Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable | MeshExecutable
@@ -276,8 +276,7 @@ class Executables:
 
     def upload(self, array: Array) -> jax.Array:
         """A NumPy array as one of the devices, each of which holds all of it."""
-        own = private(array, self.target.platform.alignment)
-        return put(own, self.target.placement.whole)
+        return upload(array, self.target.placement.whole, self.target.platform)
 
     def run_op(self, op: ExecOp, *operands: jax.Array) -> Buffers:
         """The results of one op, computed immediately."""

@@ -17,14 +17,17 @@ from tenferro_xla.places import (
     FLIGHT,
     OneDevice,
     Placement,
+    Sharding,
     at_fork,
     is_stopped,
     own_settings,
+    put,
     refuse_forked,
     refuse_lost,
     refuse_not_finite,
     where,
 )
+from tenferro_xla.platforms import Platform
 from tenferro_xla.target import XlaTarget
 
 Buffers = tuple[jax.Array, ...]
@@ -124,10 +127,7 @@ class LoadedExecutable:
 
     def run_host(self, *values: jax.Array | Array) -> Buffers:
         """The same for inputs that may be NumPy arrays, which are uploaded."""
-        own = [
-            private(value, self._alignment) if isinstance(value, np.ndarray) else value
-            for value in values
-        ]
+        own = [self._own(value) if isinstance(value, np.ndarray) else value for value in values]
         try:
             with jax.enable_x64(True):
                 return self._plain(*own)
@@ -147,11 +147,18 @@ class LoadedExecutable:
             if type(value) is np.ndarray and value.nbytes <= _SMALL:
                 own.append(value.copy())  # as `private` does
             elif isinstance(value, np.ndarray):
-                own.append(private(value, self._alignment))
+                own.append(self._own(value))
             else:
                 own.append(value)
         with jax.enable_x64(True):
             return self.direct(*own)
+
+    def _own(self, array: Array) -> jax.Array | Array:
+        """What XLA is given for a NumPy array that may change after the call."""
+        platform = self._target.platform
+        if not platform.own_memory or array.nbytes < AWAITED:
+            return private(array, self._alignment)
+        return upload(array, self._target.placement.whole, platform)
 
     def _bounded_call(self, *buffers: jax.Array | Array) -> Buffers:
         """Run when few enough calls are outstanding that all of them can end."""
@@ -219,14 +226,24 @@ def runner(compiled: jax.stages.Compiled, target: XlaTarget) -> Callable[..., Bu
     if not target.checked:
         return compiled.__call__  # a bound method is called faster than its object
 
+    call, known = compiled.__call__, {id(None): None}  # NumPy arrays have no sharding
+
     def checked_call(*buffers: jax.Array) -> Buffers:
         for buffer in buffers:
-            if isinstance(buffer, jax.Array):
+            sharding = getattr(buffer, "sharding", None)
+            if id(sharding) not in known:
                 check_placed(buffer, target.placement)
-        results: Buffers = compiled(*buffers)
+                if len(known) < MOST_KNOWN:
+                    known[id(sharding)] = sharding
+        results: Buffers = call(*buffers)
         return results
 
     return checked_call
+
+
+MOST_KNOWN = 256
+"""How many shardings an executable knows to be on its device. To compare two takes microseconds;
+arrays that one executable has computed, or one executor uploaded, have the same one."""
 
 
 def has_collective(compiled: jax.stages.Compiled) -> bool:
@@ -266,7 +283,7 @@ def private(array: Array, alignment: int = 1) -> Array:
     small = alignment == 1 or array.nbytes <= _SMALL
     if small and type(array) is np.ndarray:
         return array.copy()  # cheaper than to ask whether it can be written to
-    if not array.flags.writeable and array.base is None:
+    if _is_sealed(array):
         return array
     if small:
         return np.array(array, order="C")  # not of a subclass, which JAX may refuse
@@ -277,6 +294,26 @@ def private(array: Array, alignment: int = 1) -> Array:
 
 
 _SMALL = 1 << 14
+
+
+def upload(array: Array, sharding: Sharding, platform: Platform) -> jax.Array:
+    """A NumPy array as one with this sharding, which later changes of it do not reach.
+
+    A large one is not copied first where it is copied to the device: to wait until it is there
+    takes a third of the time.
+    """
+    if not platform.own_memory or array.nbytes < AWAITED or _is_sealed(array):
+        return put(private(array, platform.alignment), sharding)
+    return put(np.asarray(array), sharding).block_until_ready()
+
+
+AWAITED = 1 << 20
+"""Bytes from which the copy on the host is saved."""
+
+
+def _is_sealed(array: Array) -> bool:
+    """Whether nobody can write to an array."""
+    return not array.flags.writeable and array.base is None
 
 
 def check_placed(buffer: jax.Array, placement: Placement) -> None:

@@ -25,17 +25,26 @@ def announced(program: ExecProgram, seconds: float | None = None) -> Iterator[No
         return
     timer = threading.Timer(SECONDS if seconds is None else seconds, _say, [program])
     timer.daemon = True
-    timer.start()
     try:
+        timer.start()  # an interrupt may come while it waits for the thread
         yield
     finally:
         timer.cancel()
-        timer.join()
+        if timer.ident is not None:
+            timer.join()
+
+
+MANY = 100
+"""Instructions from which repeated code may be the reason."""
 
 
 def _say(program: ExecProgram) -> None:
+    count = sum(len(part.instructions) for part in program.walk())
+    advice = ""
+    if count >= MANY:
+        advice = "A loop (tn.scan, tn.fori_loop) in place of repeated code compiles faster; "
     sys.stderr.write(
-        f"tenferro: XLA is still compiling a program of {len(program.instructions)} instructions. "
-        "A loop (tn.scan, tn.fori_loop) in place of repeated code compiles faster; "
+        f"tenferro: XLA is still compiling a program of {count} "
+        f"instruction{'' if count == 1 else 's'}. {advice}"
         'executor="numpy" does not compile. TENFERRO_QUIET=1 hides this.\n'
     )

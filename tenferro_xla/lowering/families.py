@@ -97,9 +97,9 @@ class ExtensionLowerings:
         self._rules[op.family_id] = lowering, op_class
         try:
             results = lowering(op.op, *map(_as_jax, operands))
-        except ExtensionError:
-            raise
         except Exception as error:
+            if isinstance(error, ExtensionError) and op.family_id in str(error):
+                raise
             reason = f"{op.family_id}: its XLA lowering failed: {type(error).__name__}: {error}"
             raise BackendFailureError(op.family_id, reason) from error
         return op.checked_results(op.infer_all([_meta(value) for value in operands]), results)

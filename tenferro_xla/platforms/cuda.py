@@ -37,5 +37,6 @@ CUDA_PLATFORM = Platform(
         "highest": "32 bits, without TF32; the default",
         "default": "TF32: products of 32-bit numbers have 3 digits",
     },
+    own_memory=True,
 )
 """Complex products stay complex, transposes in front of products are left to cuBLAS."""

@@ -50,6 +50,7 @@ class Platform:
         wanted: the compiler options that some programs are compiled with, if XLA knows them.
         in_flight: how many calls of executables that span devices may be outstanding.
         alignment: of host arrays that XLA reads without a copy.
+        own_memory: whether devices have memory of their own, into which host arrays are copied.
         keeps_barriers: whether the compiler heeds optimization barriers until equal values have
             become one. Where it does not, what is computed again stands in a branch.
         drops_nan: whether the extremum of many numbers may lose a NaN that is among them.
@@ -65,6 +66,7 @@ class Platform:
     wanted: tuple[Option, ...] = ()
     in_flight: int = 16
     alignment: int = 1
+    own_memory: bool = False
     keeps_barriers: bool = True
     drops_nan: bool = True
     maps_results: bool = False

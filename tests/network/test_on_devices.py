@@ -25,7 +25,7 @@ def test_it_prints_lanes_balance_memory_and_reduction() -> None:
         "more lanes than on up to 16 devices, so the last bits differ from those there"
     )
     assert "last bits" not in str(plan("i").on(32))  # a lane for each of 16 slices has the same
-    assert str(plan("j").on(6)).splitlines()[1] == "slices=128 would have balance 0.89"
+    assert str(plan("j").on(12)).splitlines()[1] == "slices=256 would have balance 0.89"
     assert str(plan(False).on(2)).startswith("not sliced: each of 2 devices contracts all of it")
 
 

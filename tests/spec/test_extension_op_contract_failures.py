@@ -17,6 +17,7 @@ from tenferro.computegraph import compile_graph, materialize_merge, resolve_keys
 from tenferro.errors import (
     BackendFailureError,
     DuplicateRuleError,
+    ExecutorError,
     ExtensionRegistryError,
     ExtensionRuntimeRegistryError,
     InvalidConfigError,
@@ -74,6 +75,32 @@ def test_12_what_a_family_raises_without_its_id_carries_it_all_the_same() -> Non
         for executor in (running(function), xla):
             with refused(BackendFailureError, Pair.FAMILY_ID, "needs cuTENSOR|the sizes are odd"):
                 executor.run(PROGRAM, GIVEN)
+
+
+@pytest.mark.parametrize("kind", [BackendFailureError, InvalidConfigError, ExecutorError])
+def test_12_an_error_of_another_family_or_of_none_names_the_family_that_raised_it(
+    kind: type[Exception],
+) -> None:
+    def fails(op: Any, *given: Any) -> Any:
+        if kind is ExecutorError:
+            raise ExecutorError("needs cuTENSOR")
+        raise kind("other.family.v1", "needs cuTENSOR")  # type: ignore[call-arg]
+
+    class Fails(Pair):
+        def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
+            fails(self)
+            return ()
+
+    xla = txla.XlaExecutor()
+    xla.register_extension(lambda to: to.register(Pair.FAMILY_ID, fails))
+    text = f"{Pair.FAMILY_ID}: .*needs cuTENSOR"
+    for call in (
+        lambda: running(fails).run(PROGRAM, GIVEN),
+        lambda: xla.run(PROGRAM, GIVEN),
+        lambda: apply(Fails(), X, Y),
+    ):
+        with pytest.raises((BackendFailureError, ExecutorError), match=text):
+            call()
 
 
 def test_12_a_refusal_while_lowering_to_standard_ops_names_the_family() -> None:

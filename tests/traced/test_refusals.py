@@ -14,6 +14,7 @@ from tenferro.errors import (
     AxisError,
     BindingError,
     DeviceError,
+    DTypeError,
     ExecutorError,
     GraphError,
     TenferroError,
@@ -72,3 +73,22 @@ def test_lax_takes_its_payload_by_position_too() -> None:
 def test_results_cannot_be_made_writable() -> None:
     with pytest.raises(ValueError, match="WRITEABLE"):
         np.asarray(tn.Tensor([1.0]) + 1).setflags(write=True)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.ones(2, np.longdouble),
+        np.longdouble(1),
+        np.array(["2020"], "datetime64[D]"),
+        np.array(["a"]),
+        np.array([None]),
+    ],
+    ids=lambda array: str(array.dtype),
+)
+def test_an_array_of_a_dtype_that_is_not_supported_is_told_so_everywhere(array: Any) -> None:
+    for call in (tn.jit(lambda x: x), tn.grad(lambda x: x), tn.asarray):
+        with pytest.raises(DTypeError, match=r"dtype: .* is not supported; use one of"):
+            call(array)
+    with pytest.raises(DTypeError, match=r"^argument x: dtype"):
+        tn.jit(lambda x: x)(array)

@@ -1,6 +1,10 @@
 """Executors by name: what is installed is read once."""
 
+import os
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
@@ -40,3 +44,30 @@ def test_what_is_installed_later_is_found_by_its_name(monkeypatch: pytest.Monkey
     monkeypatch.setattr(by_name, "entry_points", lambda group: points)
     check_executor("f", "later")
     assert executor_module("later").__name__ == "tenferro.runtime"
+
+
+INTERRUPTED = """
+import importlib.abc, os, signal, sys
+import tenferro as tn
+
+class Interrupt(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "jax._src.core":
+            os.kill(os.getpid(), signal.SIGINT)
+
+f = tn.jit(lambda x: tn.sin(x) + 1)
+sys.meta_path.insert(0, Interrupt())
+try:
+    f(0.0)
+except KeyboardInterrupt:
+    print("interrupted", "jax" in sys.modules)
+print(f(0.0).item(), signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+def test_an_interrupt_of_the_first_call_leaves_no_library_half_imported() -> None:
+    environ = {**os.environ, "PYTHONPATH": str(Path(tn.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], env=environ, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "interrupted True\n1.0 True\n", done.stderr

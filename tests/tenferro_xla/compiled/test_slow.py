@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,8 @@ def test_a_long_compilation_says_so_once(
     said = capsys.readouterr().err
     assert said.startswith("tenferro: XLA is still compiling a program of 4 instructions. ")
     assert said.count("\n") == 1
-    assert all(word in said for word in ("tn.scan", 'executor="numpy"', "TENFERRO_QUIET"))
+    assert all(word in said for word in ('executor="numpy"', "TENFERRO_QUIET"))
+    assert "tn.scan" not in said  # there is nothing to repeat
     with slow.announced(program, 10.0):
         pass
     monkeypatch.setattr(slow, "config", dataclasses.replace(config, quiet=True))
@@ -32,6 +34,41 @@ def test_a_long_compilation_says_so_once(
         time.sleep(0.02)
     assert capsys.readouterr().err == ""
     assert threading.active_count() == before
+
+
+def test_long_programs_are_told_of_loops_and_short_ones_of_one_instruction(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def f(x: Any) -> Any:
+        for _ in range(60):
+            x = tn.sin(x) * tn.cos(x)
+        return x
+
+    options = tn.OptimizerOptions.none()
+    long = tn.make_program(f, tn.TensorSpec((2,)), options=options).exec_program
+    for program in (long, tn.make_program(tn.exp, tn.TensorSpec((2,))).exec_program):
+        with slow.announced(program, 0.0):
+            time.sleep(0.05)
+    first, second = capsys.readouterr().err.splitlines()
+    assert "180 instructions. A loop (tn.scan, tn.fori_loop) in place of repeated code" in first
+    assert 'a program of 1 instruction. executor="numpy" does not compile' in second
+
+
+def test_an_interrupt_while_the_timer_starts_leaves_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tn.make_program(tn.exp, tn.TensorSpec((2,))).exec_program
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Timer, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt), slow.announced(program, 0.05):
+        raise AssertionError("it is not run")
+    time.sleep(0.1)
+    assert capsys.readouterr().err == ""
 
 
 def test_executors_announce_what_they_compile(

@@ -17,9 +17,10 @@ from tenferro.config import Config, config
 from tenferro.errors import DeviceError
 from tenferro.exec_ir import ExecProgram, evaluate
 from tenferro.families import STANDARD
+from tenferro_xla import XlaExecutor
 from tenferro_xla.compiled import prepare, private
 from tenferro_xla.lowering import ExtensionLowerings, jax_function
-from tenferro_xla.places import OneDevice, device_name, where
+from tenferro_xla.places import OneDevice, device_name, put, where
 from tenferro_xla.platforms import (
     CPU_PLATFORM,
     CUDA_PLATFORM,
@@ -228,6 +229,34 @@ def test_host_arrays_are_aligned_for_the_cpu_alone() -> None:
         assert private(array, alignment).ctypes.data % alignment == 0
     assert CUDA_PLATFORM.alignment == 1
     assert private(array).base is None  # copied as NumPy does it
+
+
+@pytest.mark.parametrize(("platform", "copies"), [(CPU_PLATFORM, 2), (CUDA_PLATFORM, 0)])
+def test_a_large_host_array_is_not_copied_on_the_host_before_the_device_copies_it(
+    platform: Platform, copies: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, x = "tenferro_xla.compiled.executable", np.ones(1 << 18)
+    monkeypatch.setattr("tenferro_xla.executor.platform_of", lambda device: platform)
+    monkeypatch.setattr("tenferro_xla.arrays.platform_of", lambda device: platform)
+    executor = XlaExecutor("cpu")
+    f = tn.jit(lambda x: x[:2] + 1, executor=executor)
+    copied: list[int] = []
+    given: list[bool] = []
+
+    def count(array: Any, alignment: int = 1) -> Any:
+        copied.append(array.nbytes)
+        return private(array, alignment)
+
+    def note(array: Any, sharding: Any) -> Any:
+        given.append(np.shares_memory(array, x))
+        return put(array.copy(), sharding)
+
+    monkeypatch.setattr(f"{module}.private", count)
+    monkeypatch.setattr(f"{module}.put", note)
+    for argument in (x, executor.put(x)):
+        assert f(argument).tolist() == [2.0, 2.0]
+    assert len([size for size in copied if size == x.nbytes]) == copies
+    assert given.count(True) == 2 - copies
 
 
 def test_the_costs_of_cuda_know_no_better_side() -> None:
