@@ -139,7 +139,7 @@ def fresnel(x: Array) -> tuple[Array, Array]:
 
 def _is_far(a: Array, x: Array) -> Array:
     finite = np.isfinite(a) & np.isfinite(x) & (x > 0)
-    return finite & (a > _LONG_SERIES) & (np.abs(x - a) > 4.4 * np.sqrt(a))
+    return np.asarray(finite & (a > _LONG_SERIES) & (np.abs(x - a) > 4.4 * np.sqrt(a)))
 
 
 def _part(i: int) -> Callable[..., Array]:

@@ -22,8 +22,9 @@ from tenferro.ops import (
     gamma_density as density_of_gamma,
 )
 
-_DOUBLE = GammaLibrary(jnp, lax.lgamma, lax.digamma)
-_SINGLE = GammaLibrary(jnp, lax.lgamma, lax.digamma, 20.0, 18, 12)
+DOUBLE = GammaLibrary(jnp, lax.lgamma, lax.digamma)
+SINGLE = GammaLibrary(jnp, lax.lgamma, lax.digamma, 20.0, 18, 12)
+"""How exact integrals are, in double precision: for results of either precision."""
 
 
 def lgamma(x: Array) -> Array:
@@ -80,21 +81,21 @@ def _zeta(s: Array, q: Array) -> Array:
     return jnp.where(steep, q**-s, lax.zeta(jnp.where(steep, _STEEP, s), jnp.minimum(q, far)))
 
 
-def gammainc(a: Array, x: Array) -> Array:
+def gammainc(a: Array, x: Array, library: GammaLibrary) -> Array:
     """P(a, x)."""
-    return _incomplete_gamma(a, x, upper=False)
+    return _incomplete_gamma(a, x, library, upper=False)
 
 
-def gammaincc(a: Array, x: Array) -> Array:
+def gammaincc(a: Array, x: Array, library: GammaLibrary) -> Array:
     """1 - P(a, x)."""
-    return _incomplete_gamma(a, x, upper=True)
+    return _incomplete_gamma(a, x, library, upper=True)
 
 
-def _incomplete_gamma(a: Array, x: Array, upper: bool) -> Array:
+def _incomplete_gamma(a: Array, x: Array, library: GammaLibrary, upper: bool) -> Array:
     """With the limits at 0 and infinity."""
     inside = (a > 0) & (x > 0) & (a < jnp.inf) & (x < jnp.inf)
     one = jnp.ones_like(a)
-    values = incomplete_gamma(_library(a), jnp.where(inside, a, one), jnp.where(inside, x, one))
+    values = incomplete_gamma(library, jnp.where(inside, a, one), jnp.where(inside, x, one))
     none = ((x == 0) & (a > 0)) | ((a == jnp.inf) & (x >= 0) & (x < jnp.inf))
     all_of_it = ((a == 0) & (x > 0)) | ((x == jnp.inf) & (a >= 0) & (a < jnp.inf))
     below, above = (1, 0) if upper else (0, 1)
@@ -102,22 +103,22 @@ def _incomplete_gamma(a: Array, x: Array, upper: bool) -> Array:
     return jnp.where(inside, values[upper], edge)
 
 
-def gammainc_grad_a(a: Array, x: Array) -> Array:
+def gammainc_grad_a(a: Array, x: Array, library: GammaLibrary) -> Array:
     """∂P(a, x)/∂a."""
     inside = (a > 0) & (x > 0) & (a < jnp.inf) & (x < jnp.inf)
     one = jnp.ones_like(a)
-    slope = incomplete_gamma(_library(a), jnp.where(inside, a, one), jnp.where(inside, x, one))[2]
+    slope = incomplete_gamma(library, jnp.where(inside, a, one), jnp.where(inside, x, one))[2]
     edge = jnp.where((a > 0) & ((x == 0) | (x == jnp.inf)), 0, jnp.nan)
     return jnp.where(inside, slope, edge)
 
 
-def betainc(a: Array, b: Array, x: Array) -> Array:
+def betainc(a: Array, b: Array, x: Array, library: GammaLibrary) -> Array:
     """With the limits at 0 and infinity, where the mass is at 0 or at 1."""
     finite = (a < jnp.inf) & (b < jnp.inf)
     inside = (a > 0) & (b > 0) & finite & (x > 0) & (x < 1)
     one, half = jnp.ones_like(a), jnp.full_like(a, 0.5)
     operands = jnp.where(inside, a, one), jnp.where(inside, b, one), jnp.where(inside, x, half)
-    value = incomplete_beta(_library(a), *operands)
+    value = incomplete_beta(library, *operands)
     known = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1) & ((a != b) | (finite & (a > 0)))
     at_0 = ((a == 0) & (b > 0)) | ((b == jnp.inf) & (a < jnp.inf))
     at_1 = ((b == 0) & (a > 0)) | ((a == jnp.inf) & (b < jnp.inf))
@@ -128,7 +129,7 @@ def betainc(a: Array, b: Array, x: Array) -> Array:
 def gamma_density(a: Array, x: Array) -> Array:
     """∂P(a, x)/∂x; at x = 0 it is 0, 1 or infinite, as a is above, at or below 1."""
     inside = (a > 0) & (a < jnp.inf) & (x < jnp.inf)
-    value = density_of_gamma(_DOUBLE, jnp.where(inside, a, 1), jnp.where(inside, x, 1))
+    value = density_of_gamma(DOUBLE, jnp.where(inside, a, 1), jnp.where(inside, x, 1))
     known = (a >= 0) & (x >= 0) & ~((a == jnp.inf) & (x == jnp.inf))
     return jnp.where(inside, value, jnp.where(known, 0, jnp.nan))
 
@@ -136,7 +137,7 @@ def gamma_density(a: Array, x: Array) -> Array:
 def beta_density(a: Array, b: Array, x: Array) -> Array:
     """∂I(a, b, x)/∂x."""
     inside = (a > 0) & (b > 0) & (a < jnp.inf) & (b < jnp.inf)
-    value = density_of_beta(_DOUBLE, jnp.where(inside, a, 1), jnp.where(inside, b, 1), x)
+    value = density_of_beta(DOUBLE, jnp.where(inside, a, 1), jnp.where(inside, b, 1), x)
     return jnp.where(inside, value, jnp.nan)
 
 
@@ -144,7 +145,7 @@ def betaln(a: Array, b: Array) -> Array:
     """log |B(a, b)|, with the limits at infinity."""
     finite = jnp.isfinite(a) & jnp.isfinite(b)
     one = jnp.ones_like(a)
-    value = log_beta(_DOUBLE, jnp.where(finite, a, one), jnp.where(finite, b, one))
+    value = log_beta(DOUBLE, jnp.where(finite, a, one), jnp.where(finite, b, one))
     low, high = jnp.minimum(a, b), jnp.maximum(a, b)
     edge = jnp.where((low > 0) & (high == jnp.inf), -jnp.inf, jnp.inf)
     unknown = jnp.isnan(a + b) | (low == jnp.inf)
@@ -153,23 +154,21 @@ def betaln(a: Array, b: Array) -> Array:
 
 def poch(z: Array, m: Array) -> Array:
     """Γ(z + m)/Γ(z)."""
-    return pochhammer(_DOUBLE, z, m)
+    value: Array = pochhammer(DOUBLE, z, m)
+    return value
 
 
 def comb(n: Array, k: Array) -> Array:
     """0 outside of 0 ≤ k ≤ n."""
     inside = (k >= 0) & (k <= n) & (n < jnp.inf)
     one = jnp.ones_like(n)
-    value = combinations(_DOUBLE, jnp.where(inside, n, one), jnp.where(inside, k, one))
+    value = combinations(DOUBLE, jnp.where(inside, n, one), jnp.where(inside, k, one))
     edge = jnp.where((n == jnp.inf) & (k >= 0), jnp.where(k == 0, 1, jnp.inf), 0)
     unknown = jnp.isnan(n) | jnp.isnan(k) | ((n == jnp.inf) & (k == jnp.inf))
     return jnp.where(inside, value, jnp.where(unknown, jnp.nan, edge))
 
 
-def _library(x: Array) -> GammaLibrary:
-    return _DOUBLE if x.dtype.itemsize == 8 else _SINGLE
-
-
 def digamma_step(x: Array, d: Array) -> Array:
     """digamma(x + d) - digamma(x)."""
-    return step_of_digamma(_DOUBLE, x, d)
+    value: Array = step_of_digamma(DOUBLE, x, d)
+    return value

@@ -25,6 +25,8 @@ def _(op: Special, *operands: Array) -> Array:
     single = dtype == np.float32 and op.function in _IN_SINGLE_PRECISION
     if not single and op.function != "nextafter":  # whose steps are those of the dtype
         operands = tuple(x.astype(np.float64) for x in operands)
+    if op.function in _BY_INTEGRALS:
+        operands += (gamma_functions.DOUBLE if dtype == np.float64 else gamma_functions.SINGLE,)
     result: Array = function(*operands)
     return result.astype(dtype)
 
@@ -34,6 +36,8 @@ _IN_SINGLE_PRECISION = frozenset(
      "sine_integral")
 )  # fmt: skip
 """Functions that are as exact in it as it allows."""
+_BY_INTEGRALS = frozenset({"gammainc", "gammaincc", "gammainc_grad_a", "betainc"})
+"""Functions that take how exact these are to be."""
 
 
 class _WithOwn:
