@@ -217,14 +217,14 @@ def _run(
             raise
         what = str(error).partition(": ")[2] or str(error)
         raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
+    except ShapeError:
+        if traced or eager is not None or not mentions_symbols(list(options.values())):
+            raise
+        result = record(function, operands, options)  # the sizes are those of traced values
     except (ValueError, TypeError) as error:
         if not isinstance(error, TenferroError):
             _refuse_arrays(called_function(function.__name__), options)
-            raise
-        symbolic = not traced and eager is None and mentions_symbols(list(options.values()))
-        if not symbolic or not isinstance(error, ShapeError):
-            raise
-        result = record(function, operands, options)  # the sizes are those of traced values
+        raise
     if result is NotImplemented:
         kinds = ", ".join(type(operand).__name__ for operand in operands)
         raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")

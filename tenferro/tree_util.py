@@ -213,11 +213,11 @@ def _register(name: str, cls: Any, children_of: Any, rebuild: Any) -> None:
         raise PytreeError(f"{name}: takes a class first, got {cls!r}")
     owner = cls.__name__
 
-    def flattened(value: Any) -> tuple[Iterable[Any], Rest, Any]:
+    def flattened(value: Any) -> Any:
         children, rest, entries = children_of(value)
         return children, Rest(owner, rest), entries
 
-    def made_again(rest: Rest, children: Iterable[Any]) -> Any:
+    def made_again(rest: Any, children: Iterable[Any]) -> Any:
         return rebuild(rest.value, children)
 
     try:

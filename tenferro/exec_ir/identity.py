@@ -32,7 +32,8 @@ class Payload:
     identity: bytes
     """Name, payload, and `classes`: what tells ops apart in this process."""
     classes: bytes = b""
-    """Tokens of the classes of extension ops that it is or holds, at the end of the identity."""
+    """Tokens at the end of the identity: of its class, if its name was defined before, and of the
+    classes of extension ops that it is or holds."""
     _fields: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
@@ -48,11 +49,10 @@ class Payload:
             values.pop()
         identity = self.name.encode() + encode(tuple(values))
         if self.body_fields:  # computed once, so that no caller walks all nested programs
-            classes = b"".join([body.classes for body in self.bodies.values()])
+            classes = b"".join([self.classes, *[body.classes for body in self.bodies.values()]])
             object.__setattr__(self, "classes", classes)
             object.__setattr__(self, "_symbols", self._mentioned())
-            identity += classes
-        object.__setattr__(self, "identity", identity)
+        object.__setattr__(self, "identity", identity + self.classes)
 
     @property
     def encoded(self) -> bytes:
@@ -169,9 +169,17 @@ def fields_of_bodies(bodies: Mapping[str, T]) -> dict[str, T | tuple[T, ...]]:
     return values
 
 
+_defined: dict[str, int] = {}
+"""How often a class of a name was defined again: it does not run the code of the one before."""
+
+
 @dataclass_transform(frozen_default=True)
 def payload(cls: type[T]) -> type[T]:
     """Make an op class a frozen dataclass whose equality is its identity."""
     frozen = dataclass(frozen=True, eq=False, repr=False)(cls)
     frozen._fields = tuple([field.name for field in fields(frozen)])  # type: ignore[attr-defined,arg-type]
+    name = vars(frozen).get("name")
+    if isinstance(name, str):
+        times = _defined[name] = _defined.get(name, -1) + 1
+        frozen.classes = b"@%s.%d" % (name.encode(), times) if times else b""  # type: ignore[attr-defined]
     return frozen

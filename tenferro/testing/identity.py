@@ -190,8 +190,10 @@ def _attributes(op: Any) -> list[str]:
 
 def _uncompared(subject: FamilySubject) -> Iterator[str]:
     """Fields that are declared not to change results, and do."""
-    op = subject.op
-    fields = dataclasses.fields(op) if dataclasses.is_dataclass(op) else ()
+    op: Any = subject.op
+    fields: tuple[dataclasses.Field[Any], ...] = ()
+    if dataclasses.is_dataclass(op):
+        fields = dataclasses.fields(op)
     for field in fields:
         other = None if field.compare or not field.init else _another(getattr(op, field.name, None))
         if other is None:

@@ -64,7 +64,7 @@ def _in_order(node: TreeDef) -> TreeDef:
     children = dict.fromkeys(keys, _LEAF)
     if kind is dict:
         return optree.treespec_dict(children, namespace=NAMESPACE)
-    made: defaultdict[Any, Any] = optree.tree_unflatten(node, node.entries())
+    made: Any = optree.tree_unflatten(node, node.entries())
     return optree.treespec_defaultdict(made.default_factory, children, namespace=NAMESPACE)
 
 

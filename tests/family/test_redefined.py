@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -13,6 +14,7 @@ import tenferro as tn
 import tenferro_xla
 from tenferro.eager import HOST_PLANS
 from tenferro.errors import ExtensionRegistryError
+from tenferro.exec_ir import payload
 from tenferro.extension import (
     DType,
     Extension,
@@ -25,6 +27,9 @@ from tenferro.extension import (
     family_id,
     inline,
 )
+from tenferro.ops import Elementwise
+from tenferro.traced import record
+from tenferro_xla import lower
 
 X = np.array([1.0, 2.0])
 
@@ -175,3 +180,42 @@ def test_what_a_context_has_of_another_class_is_refused() -> None:
             run(of(new_class))
         with pytest.raises(ExtensionRegistryError, match=text):
             run(of(new_class))
+
+
+def primitive(factor: float) -> Any:
+    """An op of no family that multiplies by a factor, defined again."""
+
+    @payload
+    class Scaled(Elementwise, name="redefined_scaled"):
+        kinds = "f"
+
+        def numpy(self, x: Any) -> Any:
+            return np.multiply(x, factor)
+
+    def rule(op: Any, x: jax.Array) -> jax.Array:
+        return x * factor
+
+    rule.__annotations__ = {"op": Scaled}
+    lower.register(rule)
+    op = Scaled()
+
+    def function(x: Any) -> Any:
+        return record(lambda at, value: at.emit(op, value), (x,), {})
+
+    return op, function
+
+
+def test_a_primitive_that_is_defined_again_runs_its_own_code() -> None:
+    (old, of_old), (new, of_new) = primitive(1.0), primitive(100.0)
+    assert old != new
+    assert old.encoded == new.encoded
+    programs = [tn.make_program(f, tn.TensorSpec((2,))) for f in (of_old, of_new)]
+    assert programs[0].digest == programs[1].digest
+    assert programs[0].exec_program != programs[1].exec_program
+    for executor in ("numpy", "xla"):
+        found = [tn.jit(f, executor=executor)(X)[0].item() for f in (of_old, of_new)]
+        looped = tn.jit(
+            lambda x: tn.lax.fori_loop(0, 2, lambda _, c: of_new(c), x) + of_old(x),
+            executor=executor,
+        )
+        assert (found, looped(X)[0].item()) == ([1.0, 100.0], 10001.0)
