@@ -106,7 +106,7 @@ class Selection:
         self,
         *,
         mode: str | None = None,
-        fill_value: complex | None = None,
+        fill_value: ArrayLike | None = None,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
     ) -> AnyTensor:
@@ -122,7 +122,9 @@ class Selection:
         known = mode_named("get", mode)
         if known is None:
             return self._applied(index, mode=mode)
-        return self._applied(selected, mode=mode, kept={"mode": known, "fill_value": fill_value})
+        given = () if fill_value is None else (fill_value,)
+        kept = {"mode": known, "filled": bool(given)}
+        return self._applied(selected, *given, mode=mode, kept=kept)
 
     def set(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
         """The array with the elements replaced."""
