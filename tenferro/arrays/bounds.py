@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from tenferro.arrays.elementwise import clamp, minimum, remainder, subtract, where
 from tenferro.arrays.indexing import Places, from_the_front, gather, placed, size_value
 from tenferro.arrays.logical import bitwise_and, greater_equal, less
-from tenferro.arrays.operands import convert
+from tenferro.arrays.operands import convert, fitting, promote
 from tenferro.arrays.windows import Items, take_window
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import AxisError
+from tenferro.errors import AxisError, ShapeError
 from tenferro.ops import BroadcastInDim
 from tenferro.shape import INT64, UINT64, DType
 
@@ -64,22 +65,28 @@ def moved(at: Emitter[V], x: V, axes: Sequence[int], arrays: Sequence[V], mode: 
 def selected(
     at: Emitter[V],
     x: V,
-    *arrays: V,
+    *operands: Any,
     items: Items,
     counted: tuple[bool, ...],
     mode: str,
-    fill_value: bool | complex | None,
+    filled: bool,
 ) -> V:
-    """The elements of x that items and arrays select; those out of bounds by the mode."""
+    """The elements of x that items and arrays select; those out of bounds by the mode.
+
+    If `filled`, what is read there comes before the arrays.
+    """
     part, places = take_window(at, x, items), placed(items)
+    arrays, value = operands[filled:], operands[0] if filled else fill_of(at.ctx.meta(x).dtype)
+    if filled and (meta := at.ctx.meta(promote(at, (value,))[0])).rank:
+        raise ShapeError(f"get: fill_value must be a number, got {meta}")
     if not arrays:  # nothing can be out of bounds
         return part
     inside = moved(at, part, places.axes, arrays, mode)
     taken = gather(at, part, places, inside, (True,) * len(arrays))
     if mode != "fill":
         return taken
-    value = fill_of(at.ctx.meta(x).dtype) if fill_value is None else fill_value
-    return where(at, _inside(at, part, places, arrays, taken), taken, value)
+    fill = fitting(at, "get", value, at.ctx.meta(taken).dtype)
+    return where(at, _inside(at, part, places, arrays, taken), taken, fill)
 
 
 def _inside(at: Emitter[V], x: V, places: Places, arrays: Sequence[V], taken: V) -> V:

@@ -31,6 +31,7 @@ from tenferro.ops import (
     Tril,
     Triu,
     broadcast_like,
+    scalar,
 )
 from tenferro.ops import Pad as PadOp
 from tenferro.shape import (
@@ -304,13 +305,14 @@ def pad(at: Emitter[V], x: V, *values: Operand[V], pad_width: PadWidth) -> V:
     """x with a border of zeros, of one number, or of one before and behind each axis."""
     meta: TensorMeta = at.ctx.meta(x)
     pairs = _pairs(pad_width, meta)
-    numbers = [_border(at, value, meta.dtype) for value in values or (0,)]
+    numbers = [_border(at, value, meta.dtype) for value in values]
     for number in numbers:
         if at.ctx.meta(number).rank:
             raise ShapeError(f"pad: constant_values must be numbers, got {at.ctx.meta(number)}")
-    if len(numbers) == 1:
+    if len(numbers) <= 1:
+        value = numbers[0] if numbers else at.emit(scalar(0, meta.dtype))
         low, high = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
-        return at.emit(PadOp(low, high, (0,) * meta.rank), x, numbers[0])
+        return at.emit(PadOp(low, high, (0,) * meta.rank), x, value)
     for place, number in enumerate(numbers):  # the borders of later axes have the corners
         axis, side = divmod(place, 2)
         widths: list[list[Dim]] = [[0] * meta.rank, [0] * meta.rank]

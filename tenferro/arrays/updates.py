@@ -108,7 +108,7 @@ class Selection:
         self,
         *,
         mode: str | None = None,
-        fill_value: complex | None = None,
+        fill_value: ArrayLike | None = None,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
     ) -> AnyTensor:
@@ -124,8 +124,11 @@ class Selection:
         known = mode_named("get", mode)
         if known is None:
             return self._applied(index, mode=mode)
-        fill = fill_number("get", fill_value, self._array.meta.dtype)
-        return self._applied(selected, mode=mode, kept={"mode": known, "fill_value": fill})
+        if fill_value is not None and not hasattr(fill_value, "meta"):
+            fill_value = fill_number("get", fill_value, self._array.meta.dtype)
+        given = () if fill_value is None else (fill_value,)
+        kept = {"mode": known, "filled": bool(given)}
+        return self._applied(selected, *given, mode=mode, kept=kept)
 
     def set(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
         """The array with the elements replaced."""

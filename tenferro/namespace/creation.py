@@ -133,7 +133,7 @@ def full(
     >>> tn.full((2,), 7)
     Tensor([7, 7])
     """
-    sizes = tuple(rearrange.sizes_of(shape))
+    sizes = (shape,) if type(shape) is int else tuple(rearrange.sizes_of(shape))
     check_named("full", *sizes)
     element = None if dtype is None else as_dtype(dtype)
     return on_device(create(filling.filled, fill_value, shape=sizes, dtype=element), device)

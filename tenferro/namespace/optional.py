@@ -123,7 +123,7 @@ def pad(
     >>> tn.pad([1, 2], 1, (5, 7))
     Tensor([5, 1, 2, 7])
     """
-    numbers = [constant_values]
+    numbers = [] if type(constant_values) is int and not constant_values else [constant_values]
     if isinstance(constant_values, list | tuple) or getattr(constant_values, "ndim", False):
         numbers = _numbers_at_ends(x, constant_values)
     return apply_to_array(rearrange.pad, x, *numbers, pad_width=pad_width)

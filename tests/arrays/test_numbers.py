@@ -164,6 +164,18 @@ def test_indices_of_uint64_are_indices() -> None:
             np.testing.assert_array_equal(result, right)
 
 
+def test_what_is_read_out_of_bounds_may_be_a_traced_number() -> None:
+    def read(x: Any, v: Any) -> Any:
+        return tn.asarray(x).at[np.array([0, 9])].get(mode="fill", fill_value=v)
+
+    for x in (BYTES, BYTES.astype("float32")):
+        known, traced = read(x, 7), tn.jit(read, executor="numpy")(x, 7)
+        assert known.tolist() == traced.tolist() == [1, 7]
+        assert known.dtype == traced.dtype == x.dtype
+    with pytest.raises(ShapeError, match="get: fill_value must be a number, got f64"):
+        read(BYTES, (7.0, 8.0))
+
+
 def test_ranges_that_end_before_they_start_are_empty() -> None:
     assert [tn.arange(-1).tolist(), tn.arange(0, -1).tolist()] == [[], []]
     program = tn.make_program(lambda x: tn.arange(x.shape[0] - 1), tn.TensorSpec(("n",)))
