@@ -11,6 +11,7 @@ from tenferro.errors import (
     DTypeError,
     InvalidConfigError,
     TenferroError,
+    TracingError,
     UnsupportedADRuleError,
 )
 from tenferro.exec_ir import (
@@ -286,10 +287,10 @@ class Extension(StdTensorOp, name="extension"):
     ) -> Sequence[OutputMeta]:
         try:
             return tuple(self.op.infer_output_meta([meta.dtype for meta in metas], shapes))
-        except TenferroError as error:
-            error.add_note(f"in infer_output_meta of {self.family_id}")
-            raise
         except Exception as error:
+            if isinstance(error, TenferroError) and not isinstance(error, TracingError):
+                error.add_note(f"in infer_output_meta of {self.family_id}")
+                raise
             types = ", ".join(str(meta) for meta in metas)
             raise self._invalid(
                 f"infer_output_meta failed on {types}: {type(error).__name__}: {error}"

@@ -20,8 +20,8 @@ from tenferro.shape import Exact, TensorMeta, Unknown, UpperBound, as_dtype, dim
 
 BOUNDED = (
     "; data decide it, so it is a number only where nothing is traced: call the function without "
-    "jit, and for derivatives with a tn.EagerRuntime; or keep the size, with pad=True where a function "
-    "has it, or mask with tn.where"
+    "jit, and for derivatives with a tn.EagerRuntime; or keep the size, with pad=True where a "
+    "function has it, or mask with tn.where"
 )
 
 
