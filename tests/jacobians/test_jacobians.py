@@ -172,7 +172,9 @@ def test_many_directions_are_one_pass() -> None:
     directions = RNG.normal(size=(5, 3))
     many = ctx.jvp_many([y, z], [x], [[direction] for direction in directions])
     program = tn.GraphCompiler().compile([value for row in many for value in row])
-    products = [
+    slopes = [
+        step for step in program.exec_program.instructions if step.op.name == "sech_squared"
+    ]
         step for step in program.exec_program.instructions if step.op.name == "sech_squared"
     ]
     assert len(products) == 1
