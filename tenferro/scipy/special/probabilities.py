@@ -68,9 +68,10 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> AnyTensor:
     Tensor([0., 0.])
     """
     x, y = real("rel_entr", p, q)
-    inside = (x > 0) & (y > 0)
+    inside = (x > 0) & (y > 0) & (x < math.inf)
     u, v = where(inside, x, 1.0), where(inside, y, 1.0)
-    edge = where((x == 0) & (y >= 0), 0.0, where(isnan(x) | isnan(y), math.nan, math.inf))
+    unknown = isnan(x) | isnan(y) | ((x == math.inf) & (y == math.inf))
+    edge = where((x == 0) & (y >= 0), 0.0, where(unknown, math.nan, math.inf))
     near = abs(u - v) < 0.5 * v
     ratio = log1p(where(near, u - v, 0.0) / v)
     return where(inside, u * where(near, ratio, log(u) - log(v)), edge).astype(x.dtype)
