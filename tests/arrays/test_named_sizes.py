@@ -172,7 +172,6 @@ def test_arrays_of_two_names_are_equal_if_their_sizes_are() -> None:
     ("function", "advice"),
     [
         (tn.squeeze, "squeeze: axis 0 of .* stays, so its size must not be 1; name the axes"),
-        (lambda x: tn.cov(x[:, None] * np.ones(2), rowvar=False), "cov: the rows of .* rowvar"),
         (lambda x: tn.corrcoef(x[:, None] * np.ones(3)), "squeeze: axis 0 of"),
     ],
 )
