@@ -78,7 +78,7 @@ def poch(z: Array, m: Array) -> Array:
 
 def betaln(a: Array, b: Array) -> Array:
     """log |B(a, b)|. SciPy's takes the difference of large logarithms at negative operands."""
-    negative = (np.minimum(a, b) < -10) & np.isfinite(a) & np.isfinite(b)
+    negative = (np.minimum(a, b) < 0) & np.isfinite(a) & np.isfinite(b)
     value = scipy.special.betaln(a, b)
     value = np.where(
         (a > 0) & (b > 0) & np.isinf(a + b) & (np.minimum(a, b) < np.inf), -np.inf, value

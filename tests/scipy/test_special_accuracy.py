@@ -52,7 +52,7 @@ def test_executors_agree_at_the_ends_of_the_range(name: str) -> None:
     rank = len(sp.DRAWS[name](np.random.default_rng(0), 1))
     operands = [grid.ravel() for grid in np.meshgrid(*[ENDS] * rank)]
     if name in sp.ORDERS:
-        operands[0] = np.abs(operands[0]) % 20
+        operands[0] = np.where(operands[0] > 20, 7.0, np.abs(operands[0]))
     xla = tn.jit(sp.ours(name))(*operands)
     tolerance = 1e-4 if name == "polygamma" else 1e-9  # near a zero between two poles
     np.testing.assert_allclose(xla, sp.ours(name)(*operands), tolerance, 1e-290)
@@ -76,10 +76,12 @@ def test_first_derivatives_of_the_executors_agree_at_many_points(name: str) -> N
         for i in range(name in sp.ORDERS, len(points)):
             for move in moves:
                 moved = slope(*(x * (1 + move * (j == i)) for j, x in enumerate(points)))
-                change = np.abs(np.asarray(moved) - expected)
+                with np.errstate(all="ignore"):  # of infinities
+                    change = np.abs(np.asarray(moved) - expected)
                 allowed += np.where(np.isfinite(change), change, 0)
         same = (found == expected) | (np.isnan(found) & np.isnan(expected))
-        wrong = np.flatnonzero(~same & ~(np.abs(found - expected) <= allowed))
+        with np.errstate(all="ignore"):
+            wrong = np.flatnonzero(~same & ~(np.abs(found - expected) <= allowed))
         assert not [(*(float(x[i]) for x in points), found[i], expected[i]) for i in wrong[:5]], (
             f"by operand {index}"
         )
