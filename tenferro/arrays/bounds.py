@@ -82,10 +82,10 @@ def selected(
     if not arrays:
         return part
     inside = moved(at, part, places.axes, arrays, mode)
-    taken = gather(at, part, places, inside, (True,) * len(arrays))
-    if mode != "fill":
-        return taken
-    return where(at, _inside(at, part, places, arrays, taken), taken, value)
+    taken: V = gather(at, part, places, inside, (True,) * len(arrays))
+    if mode == "fill":
+        taken = where(at, _inside(at, part, places, arrays, taken), taken, value)
+    return taken
 
 
 def _inside(at: Emitter[V], x: V, places: Places, arrays: Sequence[V], taken: V) -> V:
