@@ -32,6 +32,7 @@ from tenferro.traced.tensor import (
     as_key,
     record,
 )
+from tenferro.traced.tracebacks import shortened
 from tenferro.traced.trees import NAMESPACE, TreeDef, flatten, leaf_names, spread, unflatten
 from tenferro.traced.wrapping import compiled_within, wraps
 
@@ -68,6 +69,7 @@ __all__ = [
     "record",
     "reopened",
     "settled",
+    "shortened",
     "specialise",
     "spread",
     "substitute",

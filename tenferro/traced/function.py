@@ -20,6 +20,7 @@ from tenferro.traced.capture import CapturedArray, capture
 from tenferro.traced.scopes import Scope, tracing
 from tenferro.traced.substitute import joined
 from tenferro.traced.tensor import TracedTensor
+from tenferro.traced.tracebacks import shortened
 from tenferro.traced.trees import TreeDef, flatten, leaf_names, unflatten
 from tenferro.values import (
     Tensor,
@@ -125,7 +126,10 @@ def trace_function(
         tracing(scope),
         open_arguments(inputs),
     ):
-        result = function(*traced_args, **traced_kwargs)
+        try:
+            result = function(*traced_args, **traced_kwargs)
+        except Exception as error:
+            raise shortened(error)  # noqa: B904  # it is the same error
         result, aux = _split_aux(result) if has_aux else (result, None)
         out_leaves, out_tree = flatten(result)
         _check_keys(out_tree)
