@@ -43,6 +43,7 @@ class Config:
         cache_dir: folder in which programs and executables are kept; see `tenferro.cache`. None if
             it is empty.
         quiet: whether a compilation that takes long says nothing.
+        full_tracebacks: whether tracebacks of errors in traced functions show frames of tenferro.
     """
 
     executor: str = "xla"
@@ -55,6 +56,7 @@ class Config:
     check_keys: bool = False
     cache_dir: str = ""
     quiet: bool = False
+    full_tracebacks: bool = False
 
 
 def parse(environ: Mapping[str, str]) -> Config:

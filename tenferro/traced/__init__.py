@@ -32,6 +32,7 @@ from tenferro.traced.tensor import (
     as_key,
     record,
 )
+from tenferro.traced.tracebacks import shortened
 from tenferro.traced.trees import (
     NAMESPACE,
     Rest,
@@ -85,6 +86,7 @@ __all__ = [
     "reopened",
     "require_hashable",
     "settled",
+    "shortened",
     "specialise",
     "spread",
     "substitute",

@@ -30,6 +30,7 @@ from tenferro.traced.capture import CapturedArray, capture
 from tenferro.traced.scopes import Scope, tracing
 from tenferro.traced.substitute import joined
 from tenferro.traced.tensor import TracedTensor, TraceEmitter
+from tenferro.traced.tracebacks import shortened
 from tenferro.traced.trees import TreeDef, flatten, leaf_names, registering, unflatten
 from tenferro.values import (
     Tensor,
@@ -138,7 +139,10 @@ def trace_function(
         tracing(scope),
         open_arguments(inputs),
     ):
-        result = function(*traced_args, **traced_kwargs)
+        try:
+            result = function(*traced_args, **traced_kwargs)
+        except Exception as error:
+            raise shortened(error)  # noqa: B904  # it is the same error
         result, aux = _split_aux(result) if has_aux else (result, None)
         out_leaves, out_tree = flatten(result)
         outputs = [_output_key(leaf, position) for position, leaf in enumerate(out_leaves)]

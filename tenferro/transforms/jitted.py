@@ -24,6 +24,7 @@ from tenferro.traced import (
     flatten_for_lookup,
     is_tracing,
     require_hashable,
+    shortened,
     trace_function,
     unflatten,
     wraps,
@@ -176,7 +177,10 @@ class Jitted(Generic[P, R_co]):
             version = self._seen.version(treedef, types)
             if version is not None:
                 return version.results(buffers, on_host, self._owner)
-        return self._in_full(args, kwargs)
+        try:
+            return self._in_full(args, kwargs)
+        except Exception as error:
+            raise shortened(error)  # noqa: B904  # it is the same error
 
     def _in_full(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The slow path: static arguments, arrays elsewhere, or new types."""

@@ -304,7 +304,9 @@ def upload(array: Array, sharding: Sharding, platform: Platform) -> jax.Array:
     """
     if not platform.own_memory or array.nbytes < AWAITED or _is_sealed(array):
         return put(private(array, platform.alignment), sharding)
-    return put(np.asarray(array), sharding).block_until_ready()
+    moved = put(np.asarray(array), sharding)
+    moved.block_until_ready()
+    return moved
 
 
 AWAITED = 1 << 20
