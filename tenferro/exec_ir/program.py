@@ -232,7 +232,7 @@ class ExecProgram(Body):
     @property
     def classes(self) -> bytes:
         """Tokens of the classes of its extension ops, in order; see `Payload.classes`."""
-        return b"".join([step.op.classes for step in self.instructions])
+        return b"".join([op.classes for op in self.ops()])
 
     @property
     def identity(self) -> str:
