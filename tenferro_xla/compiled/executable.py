@@ -226,7 +226,8 @@ def runner(compiled: jax.stages.Compiled, target: XlaTarget) -> Callable[..., Bu
     if not target.checked:
         return compiled.__call__  # a bound method is called faster than its object
 
-    call, known = compiled.__call__, {id(None): None}  # NumPy arrays have no sharding
+    call: Callable[..., Buffers] = compiled.__call__
+    known: dict[int, object] = {id(None): None}  # NumPy arrays have no sharding
 
     def checked_call(*buffers: jax.Array) -> Buffers:
         for buffer in buffers:
@@ -235,8 +236,7 @@ def runner(compiled: jax.stages.Compiled, target: XlaTarget) -> Callable[..., Bu
                 check_placed(buffer, target.placement)
                 if len(known) < MOST_KNOWN:
                     known[id(sharding)] = sharding
-        results: Buffers = call(*buffers)
-        return results
+        return call(*buffers)
 
     return checked_call
 
