@@ -82,11 +82,12 @@ def selected(
     if not arrays:  # nothing can be out of bounds
         return part
     inside = moved(at, part, places.axes, arrays, mode)
-    taken = gather(at, part, places, inside, (True,) * len(arrays))
+    taken: V = gather(at, part, places, inside, (True,) * len(arrays))
     if mode != "fill":
         return taken
     fill = fitting(at, "get", value, at.ctx.meta(taken).dtype)
-    return where(at, _inside(at, part, places, arrays, taken), taken, fill)
+    read: V = where(at, _inside(at, part, places, arrays, taken), taken, fill)
+    return read
 
 
 def _inside(at: Emitter[V], x: V, places: Places, arrays: Sequence[V], taken: V) -> V:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tenferro.errors import ShapeError
-from tenferro.shape.algebra import Dim, DimExpr, floordiv, maximum, minimum, symbol
+from tenferro.shape.algebra import Dim, DimExpr, floordiv, maximum, minimum, product, symbol
 from tenferro.shape.dtype import dtype_of_short_name
 from tenferro.shape.integers import integer_of, is_traced_value
 
@@ -89,7 +89,7 @@ def dim_of_ast(node: ast.expr) -> Dim:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -dim_of_ast(operand)
         case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant(value=int(exponent))):
-            return dim_of_ast(base) ** exponent
+            return product([dim_of_ast(base)] * exponent)
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _SIGNS:
             return _SIGNS[type(sign)](dim_of_ast(left), dim_of_ast(right))
         case ast.Call(

@@ -52,9 +52,10 @@ def pinv(op: Pinv, a: Array, *rtol: Array) -> Array:
         return jnp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
     u, s, vh = lax.linalg.svd(a, full_matrices=False, compute_uv=True)
     m, n = a.shape[-2:]
+    cutoff: Array | float
     if rtol:
         cutoff = rtol[0][..., None]
-    elif known([m, n]):
+    elif op.rtol is not None or known([m, n]):
         cutoff = op.cutoff(m, n, s.dtype)
     else:
         cutoff = jnp.maximum(number(m), number(n)).astype(s.dtype) * op.cutoff(1, 1, s.dtype)

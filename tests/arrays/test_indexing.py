@@ -341,9 +341,7 @@ def test_take_reads_no_number_out_of_bounds() -> None:
     )
     for axis in (0, None):
         for i, expected in ((-1, [0, 1, 9.0]), (-7, [9.0, 1, 2]), (7, [0, 1, 9.0])):
-            put = tn.put_along_axis(
-                x, np.array([i]), 9.0, axis, inplace=False, mode="clip"
-            )
+            put = tn.put_along_axis(x, np.array([i]), 9.0, axis, inplace=False, mode="clip")
             assert_equal(put, expected)
 
 

@@ -252,12 +252,22 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: tn.lax.conv(X, X, (1,), "SAME"), AxisError, "window_strides must be 0 integers"),
     (lambda: tn.lax.conv(IMAGE, KERNEL, (1, 1), "FULL"), ShapeError, "axis 1 of lhs must be 1"),
     (lambda: tn.lax.reduce_window(V, 0.0, tn.add, (9,)), ShapeError, "does not fit into"),
-    *((lambda pad=pad, kind=kind: tn.lax.reduce_window(V, 0.0, tn.add, (1,), (int(kind != 0),), pad,
-                                                       (int(kind != 1),), (int(kind != 2),)),
-       ShapeError, "must be at least 1") for pad in ("SAME", "VALID", [(0, 0)])
-      for kind in range(3)),
-    (lambda: tn.lax.conv_general_dilated(np.ones((1, 1, 3)), np.ones((1, 1, 2)), (0,), "SAME"),
-     ShapeError, "conv_general_dilated: strides .* must be at least 1"),
+    *(
+        (
+            lambda pad=pad, kind=kind: tn.lax.reduce_window(
+                V, 0.0, tn.add, (1,), (int(kind != 0),), pad, (int(kind != 1),), (int(kind != 2),)
+            ),
+            ShapeError,
+            "must be at least 1",
+        )
+        for pad in ("SAME", "VALID", [(0, 0)])
+        for kind in range(3)
+    ),
+    (
+        lambda: tn.lax.conv_general_dilated(np.ones((1, 1, 3)), np.ones((1, 1, 2)), (0,), "SAME"),
+        ShapeError,
+        "conv_general_dilated: strides .* must be at least 1",
+    ),
     (lambda: tn.lax.dot_general(np.eye(2), np.eye(2), ((1, 0), (1,))), AxisError, "must be .*got"),
     (lambda: tn.lax.select_n(V, V, V), DTypeError, "takes bools or integers to choose by"),
     (lambda: tn.lax.select_n(V > 0), GraphError, "needs at least one case"),
