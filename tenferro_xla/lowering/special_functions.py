@@ -25,10 +25,9 @@ def _(op: Special, *operands: Array) -> Array:
     single = dtype == np.float32 and op.function in _IN_SINGLE_PRECISION
     if not single and op.function != "nextafter":  # whose steps are those of the dtype
         operands = tuple(x.astype(np.float64) for x in operands)
-    library: tuple[Any, ...] = ()
-    if op.function in _BY_INTEGRALS:
-        library = (gamma_functions.DOUBLE if dtype == np.float64 else gamma_functions.SINGLE,)
-    result: Array = function(*operands, *library)
+    library = gamma_functions.DOUBLE if dtype == np.float64 else gamma_functions.SINGLE
+    by_integral = op.function in _BY_INTEGRALS
+    result: Array = function(*operands, library) if by_integral else function(*operands)
     return result.astype(dtype)
 
 
