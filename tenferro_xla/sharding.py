@@ -22,7 +22,7 @@ from tenferro.runtime import Tensor
 from tenferro.shape import make_meta
 from tenferro.traced import flatten, unflatten
 from tenferro.typing import ArrayLike, PyTree
-from tenferro_xla.compiled import private
+from tenferro_xla.compiled import private, upload
 from tenferro_xla.executor import XlaExecutor
 from tenferro_xla.places import (
     automatic,
@@ -33,11 +33,11 @@ from tenferro_xla.places import (
     initialize,
     named_device,
     own_settings,
-    put,
     read,
     refuse_forked,
     shutdown,
 )
+from tenferro_xla.platforms import platform_of
 
 __all__ = [
     "Mesh",
@@ -152,7 +152,7 @@ def placed(data: jax.Array | Array, sharding: object) -> jax.Array:
         sharding = NamedSharding(automatic(sharding.mesh), sharding.spec)
         check_divides(sharding, data.shape, "device_put", make_meta(data.dtype, data.shape))
     if isinstance(data, np.ndarray):
-        return put(private(data), sharding)
+        return upload(data, sharding, platform_of(next(iter(sharding.device_set))))
     refuse_forked("device_put")
     with own_settings():
         moved: jax.Array = jax.device_put(data, sharding)
