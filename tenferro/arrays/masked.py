@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,37 +15,17 @@ from tenferro.arrays.operands import (
     normal_axes,
     promote,
 )
-from tenferro.arrays.reductions import Reduction, countable, moment, reduce
+from tenferro.arrays.reductions import countable, moment, reduce
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ops import (
     ADD,
-    AND,
-    MAXIMUM,
-    MINIMUM,
     MUL,
-    OR,
+    REDUCTIONS,
     Pad,
-    ReduceAnd,
-    ReduceMax,
-    ReduceMin,
-    ReduceOr,
-    ReduceProd,
-    ReduceSum,
-    StdTensorOp,
 )
 from tenferro.shape import BOOL, DType, TensorMeta, short_name
 from tenferro.typing import Axis, DTypeLike
-
-_REDUCTIONS: dict[str, tuple[Reduction, StdTensorOp, Any]] = {
-    "sum": (ReduceSum, ADD, 0),
-    "prod": (ReduceProd, MUL, 1),
-    "max": (ReduceMax, MAXIMUM, None),
-    "min": (ReduceMin, MINIMUM, None),
-    "any": (ReduceOr, OR, False),
-    "all": (ReduceAnd, AND, True),
-}
-"""The op, the op of two elements, and the value of no elements, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +57,7 @@ class Masked:
         keepdims: bool,
     ) -> V:
         """The reduction over `axis` (None: all)."""
-        op, combine, neutral = _REDUCTIONS[self.name]
+        op, combine, neutral = REDUCTIONS[self.name]
         kind = BOOL if isinstance(neutral, bool) else None
         value = countable(at, x) if combine in (ADD, MUL) else promote(at, (x,), kind)[0]
         meta: TensorMeta = at.ctx.meta(value)

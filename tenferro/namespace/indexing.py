@@ -20,7 +20,8 @@ from tenferro.errors import AxisError, DTypeError, ShapeError
 from tenferro.namespace.creation import asarray
 from tenferro.namespace.joining import concat
 from tenferro.runtime import Tensor
-from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.shape import Dim
+from tenferro.typing import AnyTensor, ArrayLike, Integers
 
 Mode = Literal["clip", "wrap", "fill"]
 
@@ -115,7 +116,7 @@ def _mode(name: str, mode: Mode | None, indices: Any) -> Mode | None:
     return "fill" if mode is None and unchecked else mode
 
 
-def repeat(x: ArrayLike, repeats: Any, axis: int | None = None) -> AnyTensor:
+def repeat(x: ArrayLike, repeats: Integers | Dim, axis: int | None = None) -> AnyTensor:
     """Each element along `axis` repeated `repeats` times; of the flattened array if None.
 
     Args:

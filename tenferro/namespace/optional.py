@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -107,9 +106,7 @@ def nan_to_num(
     return apply(elementwise.nan_to_num, x, nan, *given.values(), signs="".join(given))
 
 
-def pad(
-    x: ArrayLike, pad_width: rearrange.PadWidth, constant_values: ArrayLike | Sequence[Any] = 0
-) -> AnyTensor:
+def pad(x: ArrayLike, pad_width: rearrange.PadWidth, constant_values: ArrayLike = 0) -> AnyTensor:
     """x with a border of constants; `pad_width` is n, (before, after), or one pair for each axis.
 
     `constant_values` is one number, or like `pad_width` a pair of them, or one pair for each axis.

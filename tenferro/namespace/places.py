@@ -98,7 +98,7 @@ def device_get(x: PyTree) -> PyTree:
 
     >>> import tenferro as tn
     >>> tn.device_get({"w": tn.ones(2), "n": 3})
-    {'w': array([1., 1.]), 'n': 3}
+    {'n': 3, 'w': array([1., 1.])}
     """
     leaves, treedef = flatten(x)
     return unflatten(treedef, [_host(leaf) for leaf in leaves])

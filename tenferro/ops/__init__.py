@@ -125,6 +125,7 @@ from tenferro.ops.indexing import (
 from tenferro.ops.joining import Concatenate
 from tenferro.ops.rearrange import Reshape, Reverse, Transpose, inverse
 from tenferro.ops.reduce import (
+    REDUCTIONS,
     ReduceAnd,
     ReduceMax,
     ReduceMin,
@@ -257,6 +258,7 @@ __all__ = [
     "PARITY",
     "POW",
     "REAL",
+    "REDUCTIONS",
     "REM",
     "ROTATIONS",
     "ROUND",

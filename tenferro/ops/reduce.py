@@ -12,6 +12,7 @@ from tenferro.errors import ShapeError
 from tenferro.exec_ir import Array, Conjugation, payload
 from tenferro.ops.arithmetic import ADD, DIV, MUL
 from tenferro.ops.base import Inactive, Reduction, StdTensorOp, check_kind, meta_of, reduced
+from tenferro.ops.bitwise import AND, OR
 from tenferro.ops.broadcast_reduce import (
     ReduceSum,
     broadcast_like,
@@ -19,7 +20,7 @@ from tenferro.ops.broadcast_reduce import (
     full_like,
     zeros_like,
 )
-from tenferro.ops.compare import REAL_KINDS, SELECT, Compare
+from tenferro.ops.compare import MAXIMUM, MINIMUM, REAL_KINDS, SELECT, Compare
 from tenferro.ops.convert import IMAG, REAL
 from tenferro.ops.diagonal import EmbedDiag
 from tenferro.ops.joining import Concatenate
@@ -281,3 +282,14 @@ class ReduceOr(ReduceBools, name="reduce_or"):
     def numpy(self, x: Array) -> Array:
         """`numpy.any`."""
         return np.asarray(np.any(x, axis=self.axes))
+
+
+REDUCTIONS: dict[str, tuple[Callable[[tuple[int, ...]], StdTensorOp], StdTensorOp, Any]] = {
+    "sum": (ReduceSum, ADD, 0),
+    "prod": (ReduceProd, MUL, 1),
+    "max": (ReduceMax, MAXIMUM, None),
+    "min": (ReduceMin, MINIMUM, None),
+    "any": (ReduceOr, OR, False),
+    "all": (ReduceAnd, AND, True),
+}
+"""By name: the op, the op of two elements, and the value of no elements, if there is one."""

@@ -130,8 +130,9 @@ class Lowering:
             if isinstance(error, TenferroError):
                 raise
             types = ", ".join(f"{operand.dtype}{list(operand.shape)}" for operand in operands)
+            (reason, *_) = str(error).splitlines() or [type(error).__name__]
             raise ExecutorError(
-                f"{op.name}: XLA does not compute it for {types}: {error}; "
+                f"{op.name}: XLA does not compute it for {types}: {reason}; "
                 "executor='numpy' may, or convert the operands"
             ) from error
         return result if type(result) is tuple else (result,)

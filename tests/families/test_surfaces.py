@@ -52,12 +52,10 @@ CASES = [
     Case(
         EinsumOp(CHAIN, (0, 3), PLANNED_LATE),
         (("n", "m"), ("m", "k"), ("k", "l")),
-        lowering_needs=LATE,
     ),
     Case(
         NetworkDerivative(CHAIN, (0, 3), PLANNED_LATE, (("jvp", (True, False, True)),)),
         (("n", "m"), ("m", "k"), ("k", "l"), ("n", "m"), ("k", "l")),
-        lowering_needs=LATE,
     ),
     Case(
         NetworkDerivative(CHAIN, (0, 3), PAIRS, (("vjp", (False, True, True)),)),

@@ -26,7 +26,7 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: tn.roll(X, 1.5), DTypeError, "roll: the shifts must be integers, got 1.5"),
     (lambda: tn.roll(X, 1, 0.5), AxisError, "roll: axis 0.5 is not an integer"),
     (lambda: tn.round(X, WRONG), DTypeError, "round: decimals must be integers, got 2.5"),
-    (lambda: tn.std(X, ddof=NAME), DTypeError, "var: correction must be a number, got 'a'"),
+    (lambda: tn.std(X, ddof=NAME), DTypeError, "std: correction must be a number, got 'a'"),
     (lambda: tn.allclose(X, X, rtol=NAME), DTypeError, "allclose: takes arrays and numbers, got"),
     (lambda: tn.split(V, "a"), DTypeError, "split: the number of parts, or the places, must be"),
     (lambda: tn.split(V, 2.5), DTypeError, "the places, must be integers, got 2.5"),

@@ -212,7 +212,7 @@ def test_programs_are_read_back_with_what_makes_sizes_equal() -> None:
 
 
 def test_regression_a_truncation_is_not_taken_for_what_it_was_before() -> None:
-    for op in (lambda x: tn.reshape(x, (-1, 1)), lambda x: x.shape, lambda x: tn.tile(x, 2)):
+    for op in (lambda x: tn.reshape(x, (-1, 2)), lambda x: x.shape, lambda x: tn.tile(x, 2)):
         with pytest.raises(UnsupportedDynamicShapeError, match=r"at most n \(upper bound\)"):
             tn.make_program(lambda x, k, op=op: op(tn.dynamic_truncate(x, k)), VECTOR, COUNT)
 

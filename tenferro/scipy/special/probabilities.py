@@ -74,7 +74,8 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> AnyTensor:
     edge = where((x == 0) & (y >= 0), 0.0, where(unknown, math.nan, math.inf))
     near = abs(u - v) < 0.5 * v
     ratio = log1p(where(near, u - v, 0.0) / v)
-    return where(inside, u * where(near, ratio, log(u) - log(v)), edge).astype(x.dtype)
+    value = where(near, u * ratio, xlogy(u, u) - xlogy(u, v))
+    return where(inside, value, edge).astype(x.dtype)
 
 
 def kl_div(p: ArrayLike, q: ArrayLike) -> AnyTensor:
