@@ -69,6 +69,13 @@ def exhaustive(session: nox.Session) -> None:
     here(session, "pytest", "--exhaustive", "-n", "2", "--dist", "worksteal", *session.posargs)
 
 
+@nox.session(python=False)
+def large(session: nox.Session) -> None:
+    """The generators of tests at their large sizes, for changes to what they check."""
+    install_extension(session)
+    here(session, "pytest", "--large", "-n", "2", "--dist", "worksteal", *session.posargs)
+
+
 @nox.session(python=["3.11", "3.12", "3.13"])
 def matrix(session: nox.Session) -> None:
     """The same on every Python that is installed; `matrix-3.13` is one of them."""

@@ -19,18 +19,27 @@ settings.register_profile("explore", deadline=None, max_examples=2000, print_blo
 settings.load_profile("repeatable")
 
 
+SETS = ("large", "exhaustive")
+"""Markers of tests that run only with the option of this name."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the usual tests, or the exhaustive ones.
+    """Keep the usual tests, or the exhaustive ones, or the large ones.
 
     The longest start first, so that no process is left with one at the end.
     """
-    exhaustive: bool = config.getoption("--exhaustive")
-    chosen = [item for item in items if bool(item.get_closest_marker("exhaustive")) == exhaustive]
+    asked = next((name for name in SETS if config.getoption(f"--{name}")), None)
+    chosen = [item for item in items if set_of(item) == asked]
     kept = set(chosen)
     left = [item for item in items if item not in kept]
     config.hook.pytest_deselected(items=left)
     items[:] = chosen
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def set_of(item: pytest.Item) -> str | None:
+    """The set of tests that a test belongs to; None for the usual ones."""
+    return next((name for name in SETS if item.get_closest_marker(name)), None)
 
 
 def pytest_collection_finish() -> None:
@@ -69,6 +78,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption(
         "--exhaustive", action="store_true", help="run the tests of further types and cases instead"
+    )
+    parser.addoption(
+        "--large",
+        action="store_true",
+        help="run the generators of tests at their large sizes instead",
     )
     parser.addoption(
         "--mutations", type=int, default=300, metavar="N", help="mutated files to load"

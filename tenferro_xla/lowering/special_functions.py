@@ -32,7 +32,7 @@ def _(op: Special, *operands: Array) -> Array:
 
 
 _IN_SINGLE_PRECISION = frozenset(
-    ("lgamma", "digamma", "gamma", "i0e", "i1e", "xlogy", "xlog1py", "ndtri", "dawsn", "spence",
+    ("lgamma", "digamma", "i0e", "i1e", "xlogy", "xlog1py", "ndtri", "dawsn", "spence",
      "sine_integral")
 )  # fmt: skip
 """Functions that are as exact in it as it allows."""

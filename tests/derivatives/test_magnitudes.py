@@ -49,7 +49,7 @@ def _agree(actual: float, want: Any, rtol: float, slack: Any) -> bool:
     if abs(want) > 1e290:
         return not abs(actual) < 1e280
     if abs(want) < 1e-290:
-        return abs(actual) < 1e-280
+        return bool(abs(actual) <= slack + 1e-280)
     return bool(abs(actual - want) <= rtol * abs(want) + slack)
 
 
@@ -58,7 +58,7 @@ def test_derivatives_keep_their_digits(name: str) -> None:
     check(ROWS[name], FEW, 1)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.large
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_derivatives_keep_their_digits_at_all_magnitudes(row: Row) -> None:
     check(row, MAGNITUDES, 3)

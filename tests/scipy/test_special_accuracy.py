@@ -37,7 +37,7 @@ def test_values_are_right_over_many_magnitudes(executor: str) -> None:
     assert_right(sp.draw(60), "float64", executor)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.large
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 @pytest.mark.parametrize("name", list(sp.DRAWS))
@@ -46,7 +46,7 @@ def test_values_are_right_at_many_points(name: str, executor: str, dtype: str) -
     assert_right({name: points}, dtype, executor)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.large
 @pytest.mark.parametrize("name", list(sp.DRAWS))
 def test_executors_agree_at_the_ends_of_the_range(name: str) -> None:
     rank = len(sp.DRAWS[name](np.random.default_rng(0), 1))
@@ -61,7 +61,7 @@ def test_executors_agree_at_the_ends_of_the_range(name: str) -> None:
 NO_DERIVATIVE = {"zeta": (0,), "polygamma": (0,), "expn": (0,), "betainc": (0, 1)}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.large
 @pytest.mark.parametrize("name", [name for name in sp.DRAWS if name not in ("dawsn", "erfcx")])
 def test_first_derivatives_of_the_executors_agree_at_many_points(name: str) -> None:
     """Or differ by what a change of an operand by eight units of its last place makes."""

@@ -139,7 +139,7 @@ def test_values_are_scipys_also_of_nan_and_of_parameters_that_are_not_allowed(na
             agree(name, f, 150, seed)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.large
 @pytest.mark.parametrize("name", SHAPES)
 def test_values_are_scipys_at_many_numbers(name: str) -> None:
     for f in getattr(stats, name).__all__:
@@ -215,7 +215,7 @@ def test_dtypes_are_those_of_the_operands_on_both_executors() -> None:
         assert {str(value.dtype) for value in found} == {dtype}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.large
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_executors_agree(name: str) -> None:
     rng, distribution = np.random.default_rng(5), getattr(stats, name)
