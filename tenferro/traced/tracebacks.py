@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -11,8 +12,9 @@ from tenferro.errors import TenferroError
 
 E = TypeVar("E", bound=BaseException)
 
-_OWN = str(Path(__file__).parents[1])
-"""The folder of the package; `tenferro_xla` lies beside it."""
+_HERE = Path(__file__).parents[1]
+_OWN = tuple(f"{_HERE.with_name(name)}{os.sep}" for name in ("tenferro", "tenferro_xla"))
+"""The folders of the packages. What lies beside them, such as `tenferro_ext_x`, is the user's."""
 
 
 def shortened(error: E) -> E:

@@ -3,6 +3,7 @@
 import dataclasses
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,3 +57,12 @@ def test_a_setting_shows_all_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     full = dataclasses.replace(config, full_tracebacks=True)
     monkeypatch.setattr(tracebacks, "config", full)
     assert sum(map(is_own, frames(tn.jit(mistaken)))) > 8
+
+
+def test_lines_of_a_package_whose_name_begins_alike_are_those_of_the_user() -> None:
+    path = str(Path(tn.__file__).parents[1] / "tenferro_ext_other" / "ops.py")
+    names: dict[str, Any] = {"tn": tn}
+    exec(compile("def f(x):\n    return x @ tn.ones((7, 7))\n", path, "exec"), names)
+    with pytest.raises(tn.TenferroError) as caught:
+        tn.jit(names["f"], executor="numpy")(np.ones((2, 3)))
+    assert path in {entry.frame.code.raw.co_filename for entry in caught.traceback}
