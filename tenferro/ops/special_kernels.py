@@ -6,12 +6,14 @@ Those of `tenferro.ops.gamma_integrals` stand in for them there.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.special
 from scipy.special import digamma, gammaln
 
 from tenferro.exec_ir import Array
+from tenferro.ops import slopes
 from tenferro.ops.gamma_integrals import (
     GammaLibrary,
     combinations,
@@ -135,6 +137,18 @@ def fresnel(x: Array) -> tuple[Array, Array]:
     limit = np.copysign(0.5, x)
     far = np.abs(x) > 1e100
     return np.where(far, limit, sine), np.where(far, limit, cosine)
+
+
+def _on_numpy(slope: Callable[..., Any]) -> Callable[..., Array]:
+    """A formula of `slopes` on NumPy arrays."""
+    return lambda *operands: np.asarray(slope(*operands, np, scipy.special))
+
+
+dawsn_slope = _on_numpy(slopes.dawsn_slope)
+erfcx_slope = _on_numpy(slopes.erfcx_slope)
+log_ndtr_slope = _on_numpy(slopes.log_ndtr_slope)
+spence_slope = _on_numpy(slopes.spence_slope)
+polygamma_difference = _on_numpy(slopes.polygamma_difference)
 
 
 def _is_far(a: Array, x: Array) -> Array:
