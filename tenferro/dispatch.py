@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
-from types import FunctionType
-from typing import Any, Concatenate, ParamSpec
+from types import FunctionType, NoneType, UnionType
+from typing import Any, Concatenate, Literal, ParamSpec, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from tenferro.arrays import elementwise, is_number
 from tenferro.chainrules import Emitter, V
 from tenferro.config import config
 from tenferro.eager import EagerTensor
-from tenferro.errors import ConfigError, DTypeError, ExtentError, ShapeError, TenferroError
+from tenferro.errors import ConfigError, DTypeError, ExtentError, ShapeError
 from tenferro.exec_ir import check_size
 from tenferro.ops import ShardingConstraint, StdTensorOp
 from tenferro.runtime import Tensor, executor_module, run_eagerly
@@ -205,6 +205,9 @@ def _run(
     traced: bool,
     eager: EagerTensor | None,
 ) -> AnyTensor:
+    for option, value in options.items():
+        if getattr(value, "ndim", 0):
+            _refuse_array(function, option, value)
     try:
         if traced:
             result = record(function, operands, options)
@@ -221,24 +224,27 @@ def _run(
         if traced or eager is not None or not mentions_symbols(list(options.values())):
             raise
         result = record(function, operands, options)  # the sizes are those of traced values
-    except (ValueError, TypeError) as error:
-        if not isinstance(error, TenferroError):
-            _refuse_arrays(called_function(function.__name__), options)
-        raise
     if result is NotImplemented:
         kinds = ", ".join(type(operand).__name__ for operand in operands)
         raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
     return result  # type: ignore[no-any-return]
 
 
-def _refuse_arrays(name: str, options: dict[str, Any]) -> None:
-    """Raise ConfigError if an option is an array: what Python says of that names nothing."""
-    for option, value in options.items():
-        if getattr(value, "ndim", 0):
-            raise ConfigError(
-                f"{name}: {option} is an array of shape {tuple(value.shape)}, where a number, a "
-                "word, or True or False is meant; arrays come first"
-            ) from None
+def _refuse_array(function: Callable[..., Any], option: str, array: Any) -> None:
+    """Raise ConfigError if an option that is an array is declared as a word, or True or False."""
+    declared = function if isinstance(function, FunctionType) else type(function).__call__
+    if _is_word(get_type_hints(declared).get(option)):
+        raise ConfigError(
+            f"{called_function(function.__name__)}: {option} is an array of shape "
+            f"{tuple(array.shape)}, where a word, or True or False is meant; arrays come first"
+        )
+
+
+def _is_word(annotation: object) -> bool:
+    """Whether a type has words, True and False only, and None."""
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
+        return all(map(_is_word, get_args(annotation)))
+    return annotation in (bool, str, NoneType) or get_origin(annotation) is Literal
 
 
 def _check_new(name: str, options: dict[str, Any]) -> None:

@@ -27,6 +27,9 @@ from tenferro.ops import (
 from tenferro.shape import BOOL, DType, TensorMeta, short_name
 from tenferro.typing import Axis, DTypeLike
 
+MOMENTS = ("mean", "var", "std")
+"""Reductions that are NaN of no elements, and have no initial value."""
+
 
 @dataclass(frozen=True)
 class Masked:
@@ -55,8 +58,15 @@ class Masked:
         *others: Operand[V],
         axis: Axis,
         keepdims: bool,
+        dtype: DTypeLike | None = None,
+        correction: float | None = None,
+        ddof: float = 0,
     ) -> V:
-        """The reduction over `axis` (None: all)."""
+        """The reduction over `axis` (None: all). The last three are those of `MOMENTS`."""
+        if self.name in MOMENTS:
+            (value,) = promote(at, (x,))
+            holds = _mask(at, self.name, others[0], at.ctx.meta(value))
+            return moment(at, self.name, value, holds, axis, dtype, correction, ddof, keepdims)
         op, combine, neutral = REDUCTIONS[self.name]
         kind = BOOL if isinstance(neutral, bool) else None
         value = countable(at, x) if combine in (ADD, MUL) else promote(at, (x,), kind)[0]
@@ -88,36 +98,6 @@ class Masked:
         if not np.can_cast(natural, dtype, "same_kind") and dtype.kind != "u":
             raise DTypeError(f"{self.name}: initial {initial} does not fit {short_name(dtype)}")
         return as_value(at, initial, dtype)
-
-
-@dataclass(frozen=True)
-class MaskedMoment:
-    """The array function of a mean, a variance or its root, of the elements where a mask holds.
-
-    Its operands are the array and the mask. Caches treat equal instances as one function.
-    """
-
-    name: str
-
-    @property
-    def __name__(self) -> str:
-        return self.name
-
-    def __call__(
-        self,
-        at: Emitter[V],
-        x: Operand[V],
-        mask: Operand[V],
-        *,
-        axis: Axis,
-        dtype: DTypeLike | None,
-        less: float,
-        keepdims: bool,
-    ) -> V:
-        """The moment over `axis` (None: all); NaN of no elements."""
-        (value,) = promote(at, (x,))
-        holds = _mask(at, self.name, mask, at.ctx.meta(value))
-        return moment(at, self.name, value, holds, axis, dtype, less, keepdims)
 
 
 def _mask(at: Emitter[V], name: str, mask: Operand[V], meta: TensorMeta) -> V:

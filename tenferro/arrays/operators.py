@@ -122,9 +122,7 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Sum over `axis`, computed in `dtype` if given; `initial` and `where` as of NumPy."""
         x = self if dtype is None else self.astype(dtype)
-        if out is not None or initial is not None or where is not None:
-            return x._masked("sum", axis, out, keepdims, initial, where)
-        return x._apply(reductions.sum, x, axis=axis, keepdims=keepdims)
+        return x._reduced("sum", out, initial, where, axis=axis, keepdims=keepdims)
 
     def prod(
         self,
@@ -137,9 +135,7 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Product over `axis`, computed in `dtype` if given; options as of `sum`."""
         x = self if dtype is None else self.astype(dtype)
-        if out is not None or initial is not None or where is not None:
-            return x._masked("prod", axis, out, keepdims, initial, where)
-        return x._apply(reductions.prod, x, axis=axis, keepdims=keepdims)
+        return x._reduced("prod", out, initial, where, axis=axis, keepdims=keepdims)
 
     def mean(
         self,
@@ -151,10 +147,8 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Mean over `axis`, computed in `dtype` if given, of the elements where a mask holds."""
-        _check_new("mean", out)
-        if where is not None:
-            return self._moment("mean", axis, dtype, None, 0, keepdims, where)
-        return self._apply(reductions.mean, self, axis=axis, dtype=dtype, keepdims=keepdims)
+        options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
+        return self._reduced("mean", out, None, where, **options)
 
     def max(
         self,
@@ -165,9 +159,7 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Largest element over `axis`, and of `initial`; of those where a mask holds."""
-        if out is not None or initial is not None or where is not None:
-            return self._masked("max", axis, out, keepdims, initial, where)
-        return self._apply(reductions.max, self, axis=axis, keepdims=keepdims)
+        return self._reduced("max", out, initial, where, axis=axis, keepdims=keepdims)
 
     def min(
         self,
@@ -178,9 +170,7 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Smallest element over `axis`, and of `initial`; of those where a mask holds."""
-        if out is not None or initial is not None or where is not None:
-            return self._masked("min", axis, out, keepdims, initial, where)
-        return self._apply(reductions.min, self, axis=axis, keepdims=keepdims)
+        return self._reduced("min", out, initial, where, axis=axis, keepdims=keepdims)
 
     def any(
         self,
@@ -191,9 +181,7 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Whether any element over `axis` is nonzero; of those where a mask holds."""
-        if out is not None or where is not None:
-            return self._masked("any", axis, out, keepdims, None, where)
-        return self._apply(reductions.any, self, axis=axis, keepdims=keepdims)
+        return self._reduced("any", out, None, where, axis=axis, keepdims=keepdims)
 
     def all(
         self,
@@ -204,9 +192,7 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Whether all elements over `axis` are nonzero; of those where a mask holds."""
-        if out is not None or where is not None:
-            return self._masked("all", axis, out, keepdims, None, where)
-        return self._apply(reductions.all, self, axis=axis, keepdims=keepdims)
+        return self._reduced("all", out, None, where, axis=axis, keepdims=keepdims)
 
     def var(
         self,
@@ -221,10 +207,9 @@ class ArrayOperators(ArrayProtocols):
         mean: None = None,
     ) -> Self:
         """Mean of |x - mean|² over `axis`; `ddof`, or `correction`, lowers the divisor."""
-        if mean is not None:
-            raise DTypeError("var: mean= is not taken: the mean is that of the array")
-        less = ddof if correction is None else correction
-        return self._moment("var", axis, dtype, out, less, keepdims, where)
+        _refuse_mean("var", mean)
+        options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
+        return self._reduced("var", out, None, where, correction=correction, ddof=ddof, **options)
 
     def std(
         self,
@@ -239,37 +224,20 @@ class ArrayOperators(ArrayProtocols):
         mean: None = None,
     ) -> Self:
         """Root of the variance over `axis`; options as of `var`."""
-        if mean is not None:
-            raise DTypeError("std: mean= is not taken: the mean is that of the array")
-        less = ddof if correction is None else correction
-        return self._moment("std", axis, dtype, out, less, keepdims, where)
+        _refuse_mean("std", mean)
+        options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
+        return self._reduced("std", out, None, where, correction=correction, ddof=ddof, **options)
 
-    def _masked(
-        self, name: str, axis: Axis, out: object, keepdims: bool, initial: Any, where: Any
+    def _reduced(
+        self, name: str, out: object, initial: object, where: object, **options: Any
     ) -> Self:
-        """A reduction with a mask, an initial value, or both."""
+        """A reduction; of those elements where a mask holds, and of an initial value."""
         _check_new(name, out)
+        others: list[Any] = [each for each in (where, initial) if each is not None]
+        if not others:
+            return self._apply(getattr(reductions, name), self, **options)
         function = masked.Masked(name, where is not None, initial is not None)
-        given = [each for each in (where, initial) if each is not None]
-        return cast(Self, apply_where(function, self, *given, axis=axis, keepdims=keepdims))
-
-    def _moment(
-        self,
-        name: str,
-        axis: Axis,
-        dtype: DTypeLike | None,
-        out: object,
-        less: float,
-        keepdims: bool,
-        where: ArrayLike | None,
-    ) -> Self:
-        """The mean, the variance or its root, of the elements where a mask holds."""
-        _check_new(name, out)
-        if where is not None:
-            options = {"axis": axis, "dtype": dtype, "less": less, "keepdims": keepdims}
-            return cast(Self, apply_where(masked.MaskedMoment(name), self, where, **options))
-        of = reductions.var if name == "var" else reductions.std
-        return self._apply(of, self, axis=axis, dtype=dtype, ddof=less, keepdims=keepdims)
+        return cast(Self, apply_where(function, self, *others, **options))
 
     def cumsum(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
@@ -485,3 +453,13 @@ def _check_new(name: str, out: object) -> None:
         raise DTypeError(
             f"{name}: out= must be None: the result is a new array; arrays cannot be written to"
         )
+
+
+def _refuse_mean(name: str, mean: object) -> None:
+    """Refuse the mean that NumPy's variance takes.
+
+    Raises:
+        DTypeError: there is one.
+    """
+    if mean is not None:
+        raise DTypeError(f"{name}: mean= is not taken: the mean is that of the array")

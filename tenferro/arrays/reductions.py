@@ -162,7 +162,7 @@ def mean(
     >>> tn.mean([1.0, 2.0, 6.0])
     Tensor(3.)
     """
-    return moment(at, "mean", x, None, axis, dtype, 0, keepdims)
+    return moment(at, "mean", x, None, axis, dtype, None, 0, keepdims)
 
 
 def var(
@@ -182,8 +182,7 @@ def var(
     >>> tn.var([1.0, 3.0], correction=1)
     Tensor(2.)
     """
-    less = ddof if correction is None else correction
-    return moment(at, "var", x, None, axis, dtype, less, keepdims)
+    return moment(at, "var", x, None, axis, dtype, correction, ddof, keepdims)
 
 
 def std(
@@ -201,8 +200,7 @@ def std(
     >>> tn.std([1.0, 3.0])
     Tensor(1.)
     """
-    less = ddof if correction is None else correction
-    return moment(at, "std", x, None, axis, dtype, less, keepdims)
+    return moment(at, "std", x, None, axis, dtype, correction, ddof, keepdims)
 
 
 def moment(
@@ -212,13 +210,15 @@ def moment(
     mask: V | None,
     axis: Axis,
     dtype: DTypeLike | None,
-    less: float,
+    correction: float | None,
+    ddof: float,
     keepdims: bool,
 ) -> V:
     """The mean over `axis` of the elements where a mask holds, their variance, or its root.
 
-    Sums of small integers would wrap around, and sums and squares of float16 overflow: they are
-    computed in a wider dtype.
+    `correction`, or `ddof` if it is None, lowers the divisor of the variance. Sums of small
+    integers would wrap around, and sums and squares of float16 overflow: they are computed in a
+    wider dtype.
     """
     element = inexact_dtype(at, (x,)) if dtype is None else as_dtype(dtype)
     (value,) = promote(at, (x,), FLOAT32 if element == FLOAT16 else element)
@@ -226,7 +226,7 @@ def moment(
         return convert(at, _mean(at, name, value, mask, axis, keepdims, 0), element)
     if not is_inexact(element):
         raise DTypeError(f"{name}: dtype must be floating-point or complex, got {dtype}")
-    less = _number(name, less)
+    lowered = _number(name, ddof if correction is None else correction)
     axes = normal_axes(name, axis, at.ctx.meta(value).rank)
     deviation = subtract(at, value, _mean(at, name, value, mask, axes, True, 0))
     if is_complex(element):
@@ -234,17 +234,17 @@ def moment(
         squares = at.emit(ADD, *(at.emit(MUL, part, part) for part in parts))
     else:
         squares = at.emit(MUL, deviation, deviation)
-    result = _mean(at, name, squares, mask, axes, keepdims, less)
+    result = _mean(at, name, squares, mask, axes, keepdims, lowered)
     result = at.emit(SQRT, result) if name == "std" else result
     return convert(at, result, real_dtype(element) if dtype is None else element)
 
 
-def _number(name: str, less: float) -> float:
+def _number(name: str, correction: float) -> float:
     """What lowers the divisor."""
-    number = number_of(less)
+    number = number_of(correction)
     if number is None:
-        refuse_traced(name, "correction", less)
-        raise DTypeError(f"{name}: correction must be a number, got {less!r}")
+        refuse_traced(name, "correction", correction)
+        raise DTypeError(f"{name}: correction must be a number, got {correction!r}")
     return number
 
 
@@ -255,9 +255,9 @@ def _mean(
     mask: V | None,
     axis: Axis,
     keepdims: bool,
-    less: float,
+    correction: float,
 ) -> V:
-    """Sum divided by the number of elements minus `less`; NaN if that divisor is 0."""
+    """Sum divided by the number of elements minus `correction`; NaN if that divisor is 0."""
     meta: TensorMeta = at.ctx.meta(value)
     axes = normal_axes(name, axis, meta.rank)
     if mask is None:
@@ -265,8 +265,8 @@ def _mean(
     else:
         value = at.emit(SELECT, mask, value, full_like(at, 0, value))
         divisor = reduce(at, name, ReduceSum, convert(at, mask, meta.dtype), axes, keepdims)
-    if less:
-        divisor = at.emit(SUB, divisor, full_like(at, less, divisor))
+    if correction:
+        divisor = at.emit(SUB, divisor, full_like(at, correction, divisor))
         divisor = at.emit(MAXIMUM, divisor, full_like(at, 0, divisor))
     return divide(at, sum(at, value, axes, keepdims=keepdims), divisor)
 

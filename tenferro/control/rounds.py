@@ -18,8 +18,8 @@ class Rounds(Steps):
         super().__init__(body, range(consts))
         self._from = body.output_slots[:carry]
         self._to = body.input_slots[consts : consts + carry]
-        stays = self.stays.union(self._to)
-        self._cleared = tuple([slot for slot in set(body.output_slots) if slot not in stays])
+        retained = self.retained.union(self._to)
+        self._cleared = tuple([slot for slot in set(body.output_slots) if slot not in retained])
 
     def advance(self, values: list[Any]) -> None:
         """Put the carry that a round has returned in the place of the one that it was given."""

@@ -104,11 +104,11 @@ def _bounded(
     index = at.emit(Convert(INT32), at.emit(AND, wanted, under))
     following = inlined(at, op.body, [*consts[op.cond_consts :], *values])
     counted = at.emit(ADD, count, at.emit(scalar(1, INT64)))
-    stays = program_of(inputs, state)
+    identity = program_of(inputs, state)
 
     def guarded(then: Keys) -> ExecProgram:
         """One step, which does nothing once the loop has ended."""
-        choice = Switch((stays, program_of(inputs, then)))
+        choice = Switch((identity, program_of(inputs, then)))
         return program_of(inputs, at.emit_all(choice, index, *inputs))
 
     loop = Scan(guarded([*following, counted]), split, len(state), size)

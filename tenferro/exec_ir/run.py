@@ -100,17 +100,17 @@ class Steps:
         self.once: list[ExecInstruction] = []
         self._steps: list[tuple[int, Callable[..., Any], Any, Any, Any, Any, Any]] = []
         metas = program.slot_metas()
-        stays = {program.input_slots[position] for position in kept}
+        retained = {program.input_slots[position] for position in kept}
         once: set[int] = set()
         for step, drops in zip(program.instructions, _drops(program), strict=True):
             if once.issuperset(step.input_slots) and (step.op.source or step.op.repeats):
                 self.once.append(step)
                 once.update(step.output_slots)
                 continue
-            dropped = [slot for slot in drops if slot not in stays and slot not in once]
+            dropped = [slot for slot in drops if slot not in retained and slot not in once]
             operands = [meta for slot in step.input_slots if (meta := metas[slot]) is not None]
             self._steps.append(_prepared(step, operands, dropped, program.n_slots, runtime))
-        self.stays = frozenset(stays | once)
+        self.retained = frozenset(retained | once)
 
     def start(self) -> list[Any]:
         """The values before a run, with those that are the same in all runs."""

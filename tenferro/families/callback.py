@@ -21,7 +21,7 @@ from tenferro.family import (
     Package,
     family_id,
     one_by_one,
-    owned,
+    unaliased,
 )
 from tenferro.ops import Reshape
 from tenferro.shape import Dim, DType, TensorMeta, is_inexact
@@ -101,7 +101,7 @@ class Callback(ExtensionOp):
         """
         types = [array.dtype for array in inputs], [array.shape for array in inputs]
         try:
-            found = owned(self.function.function(*[_read_only(array) for array in inputs]))
+            found = unaliased(self.function.function(*[_read_only(array) for array in inputs]))
         except BackendFailureError:
             raise
         except Exception as error:

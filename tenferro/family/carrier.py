@@ -35,9 +35,8 @@ from tenferro.family.family_id import (
     require_class,
     require_own_family,
 )
-from tenferro.family.frozen import frozen, plain
+from tenferro.family.frozen import frozen, plain, unaliased
 from tenferro.family.op import ExtensionOp, OutputMeta, ReverseOnlyOp
-from tenferro.family.owned import owned
 from tenferro.family.rules import ExtensionAdRule, ExtensionBatchRule, batch_rule_name, class_name
 from tenferro.ops import StdTensorOp, entry_meta
 from tenferro.shape import (
@@ -139,7 +138,7 @@ class Extension(StdTensorOp, name="extension"):
         """
         expected = self.infer_all([make_meta(array.dtype, array.shape) for array in inputs])
         try:
-            results = owned(self.op.eager_execute(inputs))
+            results = unaliased(self.op.eager_execute(inputs))
         except Exception as error:
             kinds = (BackendFailureError, InvalidConfigError, UnsupportedADRuleError)
             raise_named(self.family_id, error, *kinds)

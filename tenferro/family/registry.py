@@ -18,8 +18,8 @@ from tenferro.errors import (
 from tenferro.family.caches import ExtensionCache, ExtensionCaches
 from tenferro.family.carrier import Extension, raise_named
 from tenferro.family.family_id import parse_family_id, require_class
+from tenferro.family.frozen import unaliased
 from tenferro.family.op import ExtensionOp, ReverseOnlyOp
-from tenferro.family.owned import owned
 from tenferro.shape import make_meta
 
 Buffer = Any
@@ -133,7 +133,7 @@ class ExtensionRegistry:
         try:
             protected = [_protected(buffer) for buffer in inputs]
             cache = caches.of(op.family_id, type(op.op))
-            results = owned(runtime.execute(backend, op.op, protected, cache))
+            results = unaliased(runtime.execute(backend, op.op, protected, cache))
         except RaisedByUser as raised:
             raise raised.error from raised.error.__cause__
         except Exception as error:

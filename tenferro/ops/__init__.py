@@ -73,6 +73,7 @@ from tenferro.ops.compare import (
     Abs,
     Clamp,
     Compare,
+    CotangentWhere,
     Maximum,
     Minimum,
     Rem,
@@ -82,7 +83,6 @@ from tenferro.ops.compare import (
 from tenferro.ops.constant import Constant, scalar
 from tenferro.ops.contraction import DotGeneral
 from tenferro.ops.convert import COMPLEX, IMAG, REAL, Complex, Convert, Imag, Real
-from tenferro.ops.cotangent_where import CotangentWhere
 from tenferro.ops.cumulative import (
     CumulativeProd,
     CumulativeSum,

@@ -87,28 +87,28 @@ class _Annealing:
     def move(self, node: int, inner: int, c: int, beta: float, chance: float) -> None:
         """Exchange a child of `inner` with `c`; `inner` and `c` are the children of `node`."""
         masks = self.masks
-        stays, goes = self.left[inner], self.right[inner]
+        fixed, moved = self.left[inner], self.right[inner]
         if chance < 0.5:
-            stays, goes = goes, stays
-        stays_mask, goes_mask, c_mask, inner_mask = (
-            masks[stays],
-            masks[goes],
+            fixed, moved = moved, fixed
+        fixed_mask, moved_mask, c_mask, inner_mask = (
+            masks[fixed],
+            masks[moved],
             masks[c],
             masks[inner],
         )
-        changed = (stays_mask | c_mask) & (goes_mask | masks[node])
+        changed = (fixed_mask | c_mask) & (moved_mask | masks[node])
         size = self.size
         old = (
-            size(stays_mask | goes_mask)
+            size(fixed_mask | moved_mask)
             + size(inner_mask | c_mask)
             + self.traffic * size(inner_mask)
         )
-        new = size(stays_mask | c_mask) + size(changed | goes_mask) + self.traffic * size(changed)
+        new = size(fixed_mask | c_mask) + size(changed | moved_mask) + self.traffic * size(changed)
         if new > old and self.random.random() >= (old / new) ** beta:
             return
         masks[inner] = changed
-        self.left[inner], self.right[inner] = stays, c
-        self.left[node], self.right[node] = inner, goes
+        self.left[inner], self.right[inner] = fixed, c
+        self.left[node], self.right[node] = inner, moved
 
     def size(self, mask: int) -> float:
         elements = self.known.get(mask)

@@ -22,7 +22,7 @@ class PreparedProgram(Steps):
     def __init__(self, program: ExecProgram, boundary: Boundary | None) -> None:
         super().__init__(program, runtime=boundary)
         self._are_first = self._inputs == tuple(range(len(self._inputs)))
-        self._copied = [at for at, slot in enumerate(self._outputs) if slot in self.stays]
+        self._copied = [at for at, slot in enumerate(self._outputs) if slot in self.retained]
         made = [step.output_metas for step in self.once if step.op.source]
         is_small = sum(map(elements, made)) <= KEPT_ELEMENTS
         self._first: list[Any] | None = self.start() if is_small else None

@@ -24,7 +24,7 @@ from tenferro.traced.scopes import (
     reopened,
     tracing,
 )
-from tenferro.traced.sites import called_function, raising_site, user_site
+from tenferro.traced.sites import called_function, filtered, raising_site, user_site
 from tenferro.traced.substitute import joined, settled, substitute
 from tenferro.traced.tensor import (
     TracedTensor,
@@ -32,13 +32,11 @@ from tenferro.traced.tensor import (
     as_key,
     record,
 )
-from tenferro.traced.tracebacks import shortened
 from tenferro.traced.trees import (
     NAMESPACE,
     Rest,
     TreeDef,
     flatten,
-    flatten_for_lookup,
     in_order,
     leaf_names,
     registering,
@@ -69,8 +67,8 @@ __all__ = [
     "capturing_tracked",
     "check_named",
     "compiled_within",
+    "filtered",
     "flatten",
-    "flatten_for_lookup",
     "in_order",
     "innermost",
     "is_traced",
@@ -86,7 +84,6 @@ __all__ = [
     "reopened",
     "require_hashable",
     "settled",
-    "shortened",
     "specialise",
     "spread",
     "substitute",

@@ -28,9 +28,9 @@ from tenferro.shape import (
 from tenferro.traced.arguments import argument, open_arguments
 from tenferro.traced.capture import CapturedArray, capture
 from tenferro.traced.scopes import Scope, tracing
+from tenferro.traced.sites import filtered
 from tenferro.traced.substitute import joined
 from tenferro.traced.tensor import TracedTensor, TraceEmitter
-from tenferro.traced.tracebacks import shortened
 from tenferro.traced.trees import TreeDef, flatten, leaf_names, registering, unflatten
 from tenferro.values import (
     Tensor,
@@ -142,7 +142,7 @@ def trace_function(
         try:
             result = function(*traced_args, **traced_kwargs)
         except Exception as error:
-            raise shortened(error)  # noqa: B904  # it is the same error
+            raise filtered(error)  # noqa: B904  # it is the same error
         result, aux = _split_aux(result) if has_aux else (result, None)
         out_leaves, out_tree = flatten(result)
         outputs = [_output_key(leaf, position) for position, leaf in enumerate(out_leaves)]

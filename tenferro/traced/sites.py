@@ -1,13 +1,23 @@
-"""The line of the user's program that recorded an op."""
+"""The lines of the user's program: that which recorded an op, and those in tracebacks."""
 
 from __future__ import annotations
 
 import os
 import sys
-from types import FrameType
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TypeVar
+
+from tenferro.config import config
+from tenferro.errors import TenferroError
+
+E = TypeVar("E", bound=BaseException)
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_HERE = Path(__file__).parents[1]
+_OWN = tuple(f"{_HERE.with_name(name)}{os.sep}" for name in ("tenferro", "tenferro_xla"))
+"""The folders of the packages. What lies beside them, such as `tenferro_ext_x`, is the user's."""
 _sites_of: dict[str, dict[int, str] | None] = {}
 """For each file its cached sites by line; None for files whose frames are skipped."""
 
@@ -65,3 +75,32 @@ def _site(file: str, sites: dict[int, str], line: int) -> str:
     if site is None:
         site = sites[line] = f"{os.path.basename(file)}:{line}"
     return site
+
+
+def filtered(error: E) -> E:
+    """The error without the frames of tenferro in its traceback, ready to be raised again.
+
+    `TENFERRO_FULL_TRACEBACKS=1` keeps them, and so does an error that is not the user's.
+    """
+    first = error.__traceback__
+    if config.full_tracebacks or first is None:
+        return error
+    frames = list(_frames(first))
+    if _is_own(frames[-1]) and not isinstance(error, TenferroError):
+        return error
+    rest: TracebackType | None = None
+    for each in reversed(frames):
+        if not _is_own(each):
+            rest = TracebackType(rest, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return error.with_traceback(rest)
+
+
+def _frames(first: TracebackType) -> list[TracebackType]:
+    frames = [first]
+    while (following := frames[-1].tb_next) is not None:
+        frames.append(following)
+    return frames
+
+
+def _is_own(frame: TracebackType) -> bool:
+    return frame.tb_frame.f_code.co_filename.startswith(_OWN)

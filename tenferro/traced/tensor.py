@@ -317,12 +317,12 @@ def record(
     function: Callable[..., Any],
     operands: tuple[Any, ...],
     options: dict[str, Any],
-    stays: bool = False,
+    weak_result: bool = False,
 ) -> Any:
     """Apply an array function to values of which at least one is traced.
 
     What operators make of Python numbers is a number, and what functions make of them is an array.
-    `stays` says which of the two it is, if all operands stand for numbers.
+    `weak_result` says which of the two it is, if all operands stand for numbers.
 
     Returns NotImplemented if the type of an operand is not supported.
     """
@@ -345,7 +345,7 @@ def record(
             weak = True
     site = user_site(2)
     if weak:
-        return _record_weak(site, function, operands, lifted, options, scope, stays)
+        return _record_weak(site, function, operands, lifted, options, scope, weak_result)
     return _traced(function(TraceEmitter(site, (function, lifted)), *lifted, **options), scope)
 
 
@@ -356,11 +356,11 @@ def _record_weak(
     lifted: Sequence[Any],
     options: dict[str, Any],
     scope: Scope | None,
-    stays: bool,
+    weak_result: bool,
 ) -> Any:
     """Like `record`, if some operands stand for Python numbers.
 
-    `stays` says whether what the function makes of numbers alone stands for a number.
+    `weak_result` says whether what the function makes of numbers alone stands for a number.
     """
     numbers = [getattr(operand, "weak", None) for operand in operands]
     wrapped = [
@@ -371,7 +371,11 @@ def _record_weak(
     if isinstance(result, tuple):
         return _traced(tuple(map(unwrapped, result)), scope)
     key = unwrapped(result)
-    if not stays or "dtype" in options or any(isinstance(each, GlobalValKey) for each in wrapped):
+    if (
+        not weak_result
+        or "dtype" in options
+        or any(isinstance(each, GlobalValKey) for each in wrapped)
+    ):
         return TracedTensor(key, None, scope)
     return TracedTensor(key, np.zeros((), type_of(key).dtype).item(), scope)
 

@@ -21,8 +21,11 @@ TreeDef = optree.PyTreeSpec
 _LEAF = optree.treespec_leaf(namespace=NAMESPACE)
 
 
-def flatten(tree: PyTree) -> tuple[list[PyTree], TreeDef]:
+def flatten(tree: PyTree, *, in_any_order: bool = False) -> tuple[list[PyTree], TreeDef]:
     """The leaves of a tree and its structure. None is an empty tree.
+
+    A structure `in_any_order` costs less, and is good for comparisons only: dicts made of it have
+    their keys in the order of this tree.
 
     Raises:
         PytreeError: the keys of a dict cannot be sorted.
@@ -31,13 +34,8 @@ def flatten(tree: PyTree) -> tuple[list[PyTree], TreeDef]:
     >>> leaves, unflatten(treedef, leaves)
     ([1.0, 2.0], {'a': [1.0, None], 'b': 2.0})
     """
-    leaves, treedef = flatten_for_lookup(tree)
-    return leaves, in_order(treedef)
-
-
-def flatten_for_lookup(tree: PyTree) -> tuple[list[PyTree], TreeDef]:
-    """As `flatten`, but the structure is only compared: dicts made of it have any order of keys."""
-    return optree.tree_flatten(tree, namespace=NAMESPACE)
+    leaves, treedef = optree.tree_flatten(tree, namespace=NAMESPACE)
+    return leaves, treedef if in_any_order else in_order(treedef)
 
 
 def in_order(treedef: TreeDef) -> TreeDef:

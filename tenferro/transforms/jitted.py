@@ -20,11 +20,10 @@ from tenferro.traced import (
     GraphCompiler,
     TracedTensor,
     TreeDef,
+    filtered,
     flatten,
-    flatten_for_lookup,
     is_tracing,
     require_hashable,
-    shortened,
     trace_function,
     unflatten,
     wraps,
@@ -170,7 +169,7 @@ class Jitted(Generic[P, R_co]):
         taken = None if kwargs else ready(args, self._owner)
         treedef = None
         if taken is None and not self._static.names:
-            leaves, treedef = flatten_for_lookup((args, kwargs))
+            leaves, treedef = flatten((args, kwargs), in_any_order=True)
             taken = ready(leaves, self._owner)
         if taken is not None:
             buffers, types, on_host = taken
@@ -180,7 +179,7 @@ class Jitted(Generic[P, R_co]):
         try:
             return self._in_full(args, kwargs)
         except Exception as error:
-            raise shortened(error)  # noqa: B904  # it is the same error
+            raise filtered(error)  # noqa: B904  # it is the same error
 
     def _in_full(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The slow path: static arguments, arrays elsewhere, or new types."""

@@ -402,8 +402,8 @@ def run_eagerly(
     ]
     result = run_at(executor, function, values, options)
     results = result if isinstance(result, tuple) else (result,)
-    owned = map(sealed, results) if executor is None else results
-    tensors = [Tensor.wrap(buffer, executor) for buffer in owned]
+    buffers = map(sealed, results) if executor is None else results
+    tensors = [Tensor.wrap(buffer, executor) for buffer in buffers]
     return tuple(tensors) if isinstance(result, tuple) else tensors[0]
 
 

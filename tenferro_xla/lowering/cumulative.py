@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from jax import Array, lax
 
+from tenferro.errors import ExecutorError
 from tenferro.ops import CumulativeProd, CumulativeSum, LinearRecurrence
+from tenferro_xla.lowering.extents import known
 from tenferro_xla.lowering.registry import lower
 
 
@@ -20,6 +22,11 @@ def _(op: CumulativeProd, x: Array) -> Array:
 
 @lower.register
 def _(op: LinearRecurrence, a: Array, b: Array) -> Array:
+    if not known([a.shape[op.axis]]):
+        raise ExecutorError(
+            f"export: {op.name} along an axis of named size {a.shape[op.axis]}: the number of its "
+            "steps must be known; export the program with this size as a number"
+        )
     result: Array = lax.associative_scan(_then, (a, b), reverse=op.reverse, axis=op.axis)[1]
     return result
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, get_args, get_type_hints
 import jax
 from jax.sharding import Mesh
 
-from tenferro.errors import ExecutorError, ShardingError, TenferroError
+from tenferro.errors import ExecutorError, ShardingError
 from tenferro.exec_ir import ExecOp
 from tenferro_xla.lowering.families import ExtensionLowerings
 
@@ -115,7 +115,7 @@ class Lowering:
         """The outputs of `op`, emitted into the JAX trace that is under way.
 
         Raises:
-            ExecutorError: the op has no lowering, or not for such operands.
+            ExecutorError: the op has no lowering.
         """
         entry = self._rules.get(type(op))
         if entry is None:
@@ -124,17 +124,7 @@ class Lowering:
                 "write one with @lower.register"
             )
         rule, takes_options = entry
-        try:
-            result = rule(op, *operands, options=options) if takes_options else rule(op, *operands)
-        except (TypeError, NotImplementedError) as error:  # what JAX says that it does not take
-            if isinstance(error, TenferroError):
-                raise
-            types = ", ".join(f"{operand.dtype}{list(operand.shape)}" for operand in operands)
-            (reason, *_) = str(error).splitlines() or [type(error).__name__]
-            raise ExecutorError(
-                f"{op.name}: XLA does not compute it for {types}: {reason}; "
-                "executor='numpy' may, or convert the operands"
-            ) from error
+        result = rule(op, *operands, options=options) if takes_options else rule(op, *operands)
         return result if type(result) is tuple else (result,)
 
 

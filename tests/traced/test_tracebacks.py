@@ -12,7 +12,7 @@ import pytest
 import tenferro as tn
 from tenferro.config import config
 from tenferro.errors import ShapeError
-from tenferro.traced import tracebacks
+from tenferro.traced import sites
 
 X = np.ones((3, 4))
 
@@ -55,7 +55,7 @@ def test_an_exception_of_the_user_keeps_its_lines() -> None:
 
 def test_a_setting_shows_all_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     full = dataclasses.replace(config, full_tracebacks=True)
-    monkeypatch.setattr(tracebacks, "config", full)
+    monkeypatch.setattr(sites, "config", full)
     assert sum(map(is_own, frames(tn.jit(mistaken)))) > 8
 
 

@@ -333,11 +333,13 @@ def test_a_chain_of_20_000_ops_is_traced_without_recursion() -> None:
         assert len(jax.make_jaxpr(function)(1.0).jaxpr.eqns) == 20_000
 
 
-def test_what_jax_does_not_take_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(op: ExecOp, x: Any) -> Any:
-        raise TypeError("float16 is not supported")
+def test_a_mistake_in_a_lowering_surfaces_as_itself() -> None:
+    lowering = Lowering()
 
-    monkeypatch.setitem(lower._rules, type(SIN), (refused, False))
-    text = r"sine: XLA does not compute it for float16\[2\]: .*executor='numpy' may"
-    with pytest.raises(ExecutorError, match=text):
-        lower(SIN, [np.ones(2, np.float16)], LoweringOptions())
+    @lowering.register
+    def _(op: Unknown, x: Any) -> Any:
+        return None + x
+
+    with pytest.raises(TypeError, match="unsupported operand") as caught:
+        lowering(Unknown(), [np.ones(2)], LoweringOptions())
+    assert not isinstance(caught.value, TenferroError)

@@ -12,7 +12,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.extension import ExtensionOp, KernelRuntime, Package, apply, family_id
-from tenferro.family import owned
+from tenferro.family import unaliased
 
 SCRATCH, ITSELF = np.zeros(4), np.zeros(2)
 MEMORY = (ctypes.c_double * 2)()
@@ -115,8 +115,8 @@ def test_an_array_that_nobody_else_has_is_not_copied() -> None:
         made.append(id(array))
         return [array, np.float64(2.0)]
 
-    result = owned(fresh())
+    result = unaliased(fresh())
     assert (id(result[0]), result[1]) == (made[0], 2.0)
-    assert owned(result)[0] is not result[0]
-    assert owned(result[0])[0] is not result[0]
-    assert owned(np.ones((2, 3)).T)[0].flags.owndata
+    assert unaliased(result)[0] is not result[0]
+    assert unaliased(result[0])[0] is not result[0]
+    assert unaliased(np.ones((2, 3)).T)[0].flags.owndata
