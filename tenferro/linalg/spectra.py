@@ -81,7 +81,7 @@ def _eigh(
     x: Operand[V],
     /,
     *,
-    triangle: Any | None = None,
+    triangle: object = None,
     symmetrize_input: bool = True,
     degeneracy: Degeneracy = Degeneracy(),  # noqa: B008  # immutable
 ) -> tuple[V, V]:
@@ -104,14 +104,14 @@ def eigvalsh(x: ArrayLike, /, UPLO: str | None = None) -> AnyTensor:  # noqa: N8
 
 
 @named("eigvalsh")
-def _eigvalsh(at: Emitter[V], x: Operand[V], /, *, triangle: Any | None = None) -> V:
+def _eigvalsh(at: Emitter[V], x: Operand[V], /, *, triangle: object = None) -> V:
     """Eigenvalues; see `eigvalsh`."""
     a = _triangle(at, "eigvalsh", x, triangle, symmetrize_input=True)
     return a.emit_all(Extension(Eigh()))[0].value  # type: ignore[no-any-return]
 
 
 def _triangle(
-    at: Emitter[V], name: str, x: Operand[V], triangle: Any | None, symmetrize_input: bool
+    at: Emitter[V], name: str, x: Operand[V], triangle: object, symmetrize_input: bool
 ) -> Expression:
     """The Hermitian matrix whose eigenvalues are asked for, or one that stands for it."""
     if triangle is not None and (not isinstance(triangle, str) or triangle not in ("L", "U")):

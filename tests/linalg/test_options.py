@@ -136,6 +136,7 @@ def test_a_loss_of_both_vectors_of_a_zero_is_nan_at_special_matrices_too() -> No
         (lambda a: tn.linalg.matrix_rank(a, hermitian=a), "matrix_rank: hermitian is an array"),
         (lambda a: tn.linalg.cho_solve((a, a), a), "cho_solve: whether the factor is the lower"),
         (lambda a: tn.sum(a, keepdims=a), "sum: keepdims is an array of shape"),
+        (lambda a: tn.sum(a, keepdims=np.array([True])), "sum: keepdims is an array of shape"),
     ],
 )
 def test_an_array_in_place_of_an_option_is_refused(call: Any, text: str) -> None:
