@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from tenferro.arrays.elementwise import where
 from tenferro.arrays.operands import (
     Operand,
     as_value,
     broadcast_to,
-    is_number,
+    fitting,
     normal_axes,
     promote,
 )
 from tenferro.arrays.reductions import countable, moment, reduce
 from tenferro.chainrules import Emitter, V
-from tenferro.errors import DTypeError, ShapeError
+from tenferro.errors import ShapeError
 from tenferro.ops import (
     ADD,
     MUL,
     REDUCTIONS,
     Pad,
 )
-from tenferro.shape import BOOL, DType, TensorMeta, short_name
+from tenferro.shape import BOOL, DType, TensorMeta
 from tenferro.typing import Axis, DTypeLike
 
 MOMENTS = ("mean", "var", "std")
@@ -90,14 +88,9 @@ class Masked:
 
     def _start(self, at: Emitter[V], initial: Operand[V], dtype: DType) -> V:
         """The initial value in the dtype of the reduction."""
-        if not is_number(initial):
-            return as_value(at, initial, dtype)
         if isinstance(initial, float) and initial.is_integer() and dtype.kind in "iu":
             initial = int(initial)
-        natural = np.result_type(initial)  # type: ignore[arg-type]  # a Python number
-        if not np.can_cast(natural, dtype, "same_kind") and dtype.kind != "u":
-            raise DTypeError(f"{self.name}: initial {initial} does not fit {short_name(dtype)}")
-        return as_value(at, initial, dtype)
+        return fitting(at, self.name, initial, dtype)
 
 
 def _mask(at: Emitter[V], name: str, mask: Operand[V], meta: TensorMeta) -> V:
