@@ -110,6 +110,7 @@ from tenferro.ops.gamma_integrals import (
     incomplete_gamma,
     log_beta,
     pochhammer,
+    polygamma_step,
 )
 from tenferro.ops.inactive import (
     STOP_GRADIENT,
@@ -405,6 +406,7 @@ __all__ = [
     "log_beta",
     "meta_of",
     "pochhammer",
+    "polygamma_step",
     "repeated",
     "replay",
     "scalar",

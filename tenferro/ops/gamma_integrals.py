@@ -45,7 +45,7 @@ class GammaLibrary:
 
     Attributes:
         xp: the functions of NumPy.
-        lgamma, digamma: functions that are not in `xp`.
+        lgamma, digamma, polygamma: functions that are not in `xp`.
         span: the integrals end where their functions are below exp(-span).
         nodes, panel_nodes: numbers of nodes of an integral, and of each of two panels of one.
     """
@@ -53,6 +53,7 @@ class GammaLibrary:
     xp: Any
     lgamma: Callable[[Any], Any]
     digamma: Callable[[Any], Any]
+    polygamma: Callable[[Any, Any], Any]
     span: float = 40.0
     nodes: int = 36
     panel_nodes: int = 24
@@ -422,6 +423,41 @@ def _positive_digamma_step(lib: GammaLibrary, x: Any, n: Any, d: Any) -> Any:
     quotient = quotient * u + value
     inverse = d / x / n
     return total + _log1p_of_step(lib, d, x, n) + inverse * (0.5 + (1 / x + 1 / n) * quotient)
+
+
+def polygamma_step(lib: GammaLibrary, n: Any, x: Any, d: Any) -> Any:
+    """polygamma(n, x + d) - polygamma(n, x) for n from 1; nothing cancels for positive x and x + d.
+
+    By the recurrence, and from there the asymptotic series, each as differences of powers of 1/x
+    and 1/(x + d).
+    """
+    xp = lib.xp
+    inside = (x > 0) & (x + d > 0)
+    start, step = xp.where(inside, x, 1.0), xp.where(inside, d, 0.0)
+    end = start + step
+    factorial = xp.exp(lib.lgamma(n + 1.0))
+
+    def power_step(m: Any, shift: int = _SHIFT) -> Any:
+        """The difference of the powers of order -m."""
+        low, high = start + shift, end + shift
+        return low**-m * xp.expm1(-m * _log1p_of_step(lib, step, low, high))
+
+    total = 0.0
+    for shift in range(_SHIFT):
+        total = total - factorial * power_step(n + 1, shift)
+    total = total - factorial / n * power_step(n)
+    total = total - factorial / 2 * power_step(n + 1)
+    ratio = factorial * (n + 1) / 2
+    for k, number in enumerate(_BERNOULLI, 1):
+        total = total - number * ratio * power_step(n + 2 * k)
+        ratio = ratio * (n + 2 * k) * (n + 2 * k + 1) / ((2 * k + 1) * (2 * k + 2))
+    sign = xp.where(n % 2 == 0, 1.0, -1.0)
+    return xp.where(inside, sign * total, lib.polygamma(n, x + d) - lib.polygamma(n, x))
+
+
+_SHIFT = 16
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+"""B₂, B₄, …"""
 
 
 def _sine(lib: GammaLibrary, *summands: Any) -> Any:

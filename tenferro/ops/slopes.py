@@ -72,41 +72,6 @@ def spence_slope(x: Any, xp: Modules, special: Modules) -> Any:
     return xp.where(one, -1, log / (1 - away))
 
 
-def polygamma_difference(n: Any, x: Any, d: Any, xp: Modules, special: Modules) -> Any:
-    """polygamma(n, x + d) - polygamma(n, x) for n from 1; nothing cancels for positive x and x + d.
-
-    By the recurrence up to 16, and from there the asymptotic series, each as differences of powers
-    of 1/x and 1/(x + d).
-    """
-    inside = (x > 0) & (x + d > 0)
-    low = xp.where(inside, x, 1)
-    gap = xp.where(inside, d, 0)
-    sign = xp.where(n % 2 == 0, 1.0, -1.0)
-    factorial = xp.exp(special.gammaln(n + 1))
-    total = gap * 0
-    for _ in range(_SHIFT):
-        total = total - factorial * _power_difference(n + 1, low, gap, xp)
-        low = low + 1
-    total = total - factorial / n * _power_difference(n, low, gap, xp)
-    total = total - factorial / 2 * _power_difference(n + 1, low, gap, xp)
-    ratio = factorial * (n + 1) / 2
-    for k, number in enumerate(_BERNOULLI, 1):
-        total = total - number * ratio * _power_difference(n + 2 * k, low, gap, xp)
-        ratio = ratio * (n + 2 * k) * (n + 2 * k + 1) / ((2 * k + 1) * (2 * k + 2))
-    plain = special.polygamma(n, x + d) - special.polygamma(n, x)
-    return xp.where(inside, sign * total, plain)
-
-
-def _power_difference(m: Any, x: Any, d: Any, xp: Modules) -> Any:
-    """(x + d)^-m - x^-m."""
-    return x**-m * xp.expm1(-m * xp.log1p(d / x))
-
-
-_SHIFT = 16
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-"""B₂, B₄, …"""
-
-
 def _squares(x: Any, far: Any, coefficients: Sequence[float], xp: Modules) -> Any:
     """The sum of cₖ·x^(-2k-2), where `far`."""
     inverse = 1 / xp.where(far, x, FAR)
@@ -120,8 +85,10 @@ def _squares(x: Any, far: Any, coefficients: Sequence[float], xp: Modules) -> An
 SLOPES: dict[str, Callable[..., Any]] = {
     slope.__name__: slope
     for slope in (
-        *(dawsn_slope, erfcx_slope, log_ndtr_slope, spence_slope),
-        polygamma_difference,
+        dawsn_slope,
+        erfcx_slope,
+        log_ndtr_slope,
+        spence_slope,
     )
 }
 """By name: from the operands, and the modules of array and of special functions."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.special
-from scipy.special import digamma, gammaln
+from scipy.special import digamma, gammaln, polygamma
 
 from tenferro.exec_ir import Array
 from tenferro.ops import slopes
@@ -26,8 +26,9 @@ from tenferro.ops.gamma_integrals import (
     digamma_step as step_of_digamma,
 )
 from tenferro.ops.gamma_integrals import gamma_density as density_of_gamma
+from tenferro.ops.gamma_integrals import polygamma_step as step_of_polygamma
 
-_LIBRARY = GammaLibrary(np, gammaln, digamma)
+_LIBRARY = GammaLibrary(np, gammaln, digamma, polygamma)
 _LONG_SERIES = 1000.0
 _LOSS = 1e-3
 _LARGE_ORDER = 1e7
@@ -109,6 +110,11 @@ def digamma_step(x: Array, d: Array) -> Array:
     return _mended(value, lost, lambda *v: step_of_digamma(_LIBRARY, *v), x, d)
 
 
+def polygamma_step(n: Array, x: Array, d: Array) -> Array:
+    """polygamma(n, x + d) - polygamma(n, x) for n from 1."""
+    return np.asarray(step_of_polygamma(_LIBRARY, n, x, d))
+
+
 def zeta(s: Array, q: Array) -> Array:
     """Hurwitz's zeta function. SciPy's coefficients overflow where s is huge."""
     value = scipy.special.zeta(s, q)
@@ -148,7 +154,6 @@ dawsn_slope = _on_numpy(slopes.dawsn_slope)
 erfcx_slope = _on_numpy(slopes.erfcx_slope)
 log_ndtr_slope = _on_numpy(slopes.log_ndtr_slope)
 spence_slope = _on_numpy(slopes.spence_slope)
-polygamma_difference = _on_numpy(slopes.polygamma_difference)
 
 
 def _is_far(a: Array, x: Array) -> Array:

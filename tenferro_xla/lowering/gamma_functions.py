@@ -21,10 +21,7 @@ from tenferro.ops import digamma_step as step_of_digamma
 from tenferro.ops import (
     gamma_density as density_of_gamma,
 )
-
-DOUBLE = GammaLibrary(jnp, lax.lgamma, lax.digamma)
-SINGLE = GammaLibrary(jnp, lax.lgamma, lax.digamma, 20.0, 18, 12)
-"""How exact integrals are, in double precision: for results of either precision."""
+from tenferro.ops import polygamma_step as step_of_polygamma
 
 
 def lgamma(x: Array) -> Array:
@@ -172,3 +169,14 @@ def digamma_step(x: Array, d: Array) -> Array:
     """digamma(x + d) - digamma(x)."""
     value: Array = step_of_digamma(DOUBLE, x, d)
     return value
+
+
+def polygamma_step(n: Array, x: Array, d: Array) -> Array:
+    """polygamma(n, x + d) - polygamma(n, x) for n from 1."""
+    value: Array = step_of_polygamma(DOUBLE, n, x, d)
+    return value
+
+
+DOUBLE = GammaLibrary(jnp, lax.lgamma, lax.digamma, polygamma)
+SINGLE = GammaLibrary(jnp, lax.lgamma, lax.digamma, polygamma, 20.0, 18, 12)
+"""How exact integrals are, in double precision: for results of either precision."""

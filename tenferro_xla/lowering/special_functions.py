@@ -43,10 +43,8 @@ _BY_INTEGRALS = frozenset({"gammainc", "gammaincc", "gammainc_grad_a", "betainc"
 class _WithOwn:
     """The special functions of JAX, with tenferro's in the place of what is wrong."""
 
-    dawsn, erfc, gammaln = map(staticmethod, (special.dawsn, special.erfc, special.gammaln))
+    dawsn, erfc = map(staticmethod, (special.dawsn, special.erfc))
     erfcx = staticmethod(normal_functions.erfcx)
-    digamma = staticmethod(gamma_functions.digamma)
-    polygamma = staticmethod(gamma_functions.polygamma)
 
 
 def _slope(name: str) -> Callable[..., Array]:
@@ -60,8 +58,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         for module, names in (
             (
                 gamma_functions,
-                "lgamma digamma digamma_step polygamma zeta gammainc gammaincc gammainc_grad_a "
-                "gamma_density betainc beta_density betaln poch comb",
+                "lgamma digamma digamma_step polygamma polygamma_step zeta gammainc gammaincc "
+                "gammainc_grad_a gamma_density betainc beta_density betaln poch comb",
             ),
             (
                 bessel,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro.dispatch import OpFunction, apply
+from tenferro.ops import Special
 from tests.scipy import special_points as sp
 
 S = tn.scipy.special
@@ -166,3 +169,17 @@ def test_functions_of_the_normal_distribution_have_no_steps() -> None:
 def test_orders_of_exponential_integrals_are_whole() -> None:
     for found in both(S.expn, np.array([0.5, 2.0, np.inf, 1e9]), np.array([1.0, 1, 1, 1])):
         np.testing.assert_allclose(found, [np.nan, 0.148495506775922, 0, np.exp(-1) / 1e9], 1e-8)
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_steps_of_polygamma_functions_have_their_digits_near_poles(executor: str) -> None:
+    n, x = np.array([1.0, 2.0, 3.0]), np.array([3.0, 5.0, 0.5])
+    d = np.array([-3 + 1e-10, -5 + 1e-6, 1e-9])
+    step = Special("polygamma_step")
+    found = tn.jit(lambda *v: apply(OpFunction(step), *v), executor=executor)(n, x, d)
+    with mpmath.workdps(40):
+        expected = [
+            float(mpmath.polygamma(int(k), mpmath.mpf(a) + b) - mpmath.polygamma(int(k), a))
+            for k, a, b in zip(n, x, d, strict=True)
+        ]
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
