@@ -122,7 +122,7 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Sum over `axis`, computed in `dtype` if given; `initial` and `where` as of NumPy."""
         x = self if dtype is None else self.astype(dtype)
-        return x._reduced("sum", out, initial, where, axis=axis, keepdims=keepdims)
+        return x._reduced(reductions.sum, out, initial, where, axis=axis, keepdims=keepdims)
 
     def prod(
         self,
@@ -135,7 +135,7 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Product over `axis`, computed in `dtype` if given; options as of `sum`."""
         x = self if dtype is None else self.astype(dtype)
-        return x._reduced("prod", out, initial, where, axis=axis, keepdims=keepdims)
+        return x._reduced(reductions.prod, out, initial, where, axis=axis, keepdims=keepdims)
 
     def mean(
         self,
@@ -148,7 +148,7 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Mean over `axis`, computed in `dtype` if given, of the elements where a mask holds."""
         options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
-        return self._reduced("mean", out, None, where, **options)
+        return self._reduced(reductions.mean, out, None, where, **options)
 
     def max(
         self,
@@ -159,7 +159,7 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Largest element over `axis`, and of `initial`; of those where a mask holds."""
-        return self._reduced("max", out, initial, where, axis=axis, keepdims=keepdims)
+        return self._reduced(reductions.max, out, initial, where, axis=axis, keepdims=keepdims)
 
     def min(
         self,
@@ -170,7 +170,7 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Smallest element over `axis`, and of `initial`; of those where a mask holds."""
-        return self._reduced("min", out, initial, where, axis=axis, keepdims=keepdims)
+        return self._reduced(reductions.min, out, initial, where, axis=axis, keepdims=keepdims)
 
     def any(
         self,
@@ -181,7 +181,7 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Whether any element over `axis` is nonzero; of those where a mask holds."""
-        return self._reduced("any", out, None, where, axis=axis, keepdims=keepdims)
+        return self._reduced(reductions.any, out, None, where, axis=axis, keepdims=keepdims)
 
     def all(
         self,
@@ -192,7 +192,7 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Whether all elements over `axis` are nonzero; of those where a mask holds."""
-        return self._reduced("all", out, None, where, axis=axis, keepdims=keepdims)
+        return self._reduced(reductions.all, out, None, where, axis=axis, keepdims=keepdims)
 
     def var(
         self,
@@ -209,7 +209,9 @@ class ArrayOperators(ArrayProtocols):
         """Mean of |x - mean|² over `axis`; `ddof`, or `correction`, lowers the divisor."""
         _refuse_mean("var", mean)
         options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
-        return self._reduced("var", out, None, where, correction=correction, ddof=ddof, **options)
+        return self._reduced(
+            reductions.var, out, None, where, correction=correction, ddof=ddof, **options
+        )
 
     def std(
         self,
@@ -226,18 +228,21 @@ class ArrayOperators(ArrayProtocols):
         """Root of the variance over `axis`; options as of `var`."""
         _refuse_mean("std", mean)
         options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
-        return self._reduced("std", out, None, where, correction=correction, ddof=ddof, **options)
+        return self._reduced(
+            reductions.std, out, None, where, correction=correction, ddof=ddof, **options
+        )
 
     def _reduced(
-        self, name: str, out: object, initial: object, where: object, **options: Any
+        self, function: Callable[..., Any], out: object, initial: Any, where: Any, **options: Any
     ) -> Self:
         """A reduction; of those elements where a mask holds, and of an initial value."""
+        if out is None and initial is None and where is None:
+            return self._apply(function, self, **options)
+        name = function.__name__
         _check_new(name, out)
-        others: list[Any] = [each for each in (where, initial) if each is not None]
-        if not others:
-            return self._apply(getattr(reductions, name), self, **options)
-        function = masked.Masked(name, where is not None, initial is not None)
-        return cast(Self, apply_where(function, self, *others, **options))
+        others = [each for each in (where, initial) if each is not None]
+        reduction = masked.Masked(name, where is not None, initial is not None)
+        return cast(Self, apply_where(reduction, self, *others, **options))
 
     def cumsum(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
