@@ -32,6 +32,14 @@ GENERIC_CORE = ["computegraph", "chainrules", "autodiff", "batching"]
 EXTENSION = "examples/tenferro-ext-tropical"
 SUITE = "https://github.com/data-apis/array-api-tests"
 COMPILED_ONCE = {"PYTHONDONTWRITEBYTECODE": None}  # tests start many processes of the same sources
+SAME_EVERYWHERE = [  # they read the sources, call mypy, or run whole programs of what others test
+    "tests/planning",
+    "tests/test_benchmarks.py",
+    "tests/test_examples.py",
+    "tests/test_facts_about_ops.py",
+    "tests/test_layout.py",
+    "tests/typing",
+]
 WITHOUT_JAX = [*GENERIC_CORE, "shape", "exec_ir", "control", "compiler", "runtime"]
 
 
@@ -78,9 +86,11 @@ def large(session: nox.Session) -> None:
 
 @nox.session(python=["3.11", "3.12", "3.13"])
 def matrix(session: nox.Session) -> None:
-    """The same on every Python that is installed; `matrix-3.13` is one of them."""
+    """What depends on Python or on JAX, on every Python that is installed: `matrix-3.13`."""
     session.install("-e", ".[test]", "-e", EXTENSION)
-    session.run("python", "-m", "pytest", "-n", "2", *session.posargs)
+    left_out = [f"--ignore={path}" for path in SAME_EVERYWHERE]
+    pytest = ("python", "-m", "pytest", "-n", "2", "--dist", "worksteal", *left_out)
+    session.run(*pytest, *session.posargs)
 
 
 @nox.session(python=False)
@@ -103,7 +113,7 @@ def no_jax(session: nox.Session) -> None:
 @nox.session(python=False)
 def docs(session: nox.Session) -> None:
     """The documentation builds without a warning."""
-    here(session, "sphinx-build", "-W", "--keep-going", "-q", "docs", "docs/_build/html")
+    here(session, "sphinx-build", "-j", "2", "-W", "--keep-going", "-q", "docs", "docs/_build/html")
 
 
 @nox.session(python=False)

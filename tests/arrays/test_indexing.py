@@ -180,9 +180,12 @@ def test_bools_without_axes_and_any_ellipsis_are_numpys() -> None:
     _check_expressions(0, 120)
 
 
-@pytest.mark.exhaustive
-def test_bools_without_axes_and_any_ellipsis_are_numpys_in_many_expressions() -> None:
-    _check_expressions(1, 5000)
+@pytest.mark.parametrize(
+    "count",
+    [pytest.param(1000, marks=pytest.mark.exhaustive), pytest.param(5000, marks=pytest.mark.large)],
+)
+def test_bools_without_axes_and_any_ellipsis_are_numpys_in_many_expressions(count: int) -> None:
+    _check_expressions(1, count)
 
 
 def test_bools_without_axes_and_ellipses_are_numpys_when_compiled() -> None:

@@ -78,9 +78,12 @@ def test_nothing_is_multiplied_where_vectors_do_not_overlap() -> None:
     check(lambda m: m.polymul(np.array([1.0, 2.0, 3.0]), np.array([1.0, inf])), "polymul")
 
 
-@pytest.mark.exhaustive
-def test_nothing_is_multiplied_where_vectors_do_not_overlap_in_many_cases() -> None:
-    _check_convolutions(1, 3000)
+@pytest.mark.parametrize(
+    "count",
+    [pytest.param(500, marks=pytest.mark.exhaustive), pytest.param(3000, marks=pytest.mark.large)],
+)
+def test_nothing_is_multiplied_where_vectors_do_not_overlap_in_many_cases(count: int) -> None:
+    _check_convolutions(1, count)
 
 
 SETS = [[], [1, 2, 1], [nan, 1, nan], [nan], [nan, nan, 3, 1], [-0.0, 0.0, 1], [inf, -inf, nan]]

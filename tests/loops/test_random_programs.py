@@ -144,9 +144,12 @@ def test_derivatives_and_batches_of_random_loops(programs: int) -> None:
     run(max(1, programs // 15), lambda seed: check(seed, "numpy"))
 
 
-@pytest.mark.exhaustive
-def test_derivatives_and_batches_of_many_random_loops() -> None:
-    run(200, lambda seed: check(seed, "numpy"))
+@pytest.mark.parametrize(
+    "count",
+    [pytest.param(40, marks=pytest.mark.exhaustive), pytest.param(200, marks=pytest.mark.large)],
+)
+def test_derivatives_and_batches_of_many_random_loops(count: int) -> None:
+    run(count, lambda seed: check(seed, "numpy"))
 
 
 def test_random_loops_on_xla_are_their_rounds(programs: int) -> None:
