@@ -44,6 +44,7 @@ from tenferro.shape import (
     DType,
     TensorMeta,
     at_most,
+    dependence_of,
     dim,
     floordiv,
     is_integer,
@@ -85,7 +86,7 @@ def bound(value: Any) -> Any:
         if is_traced_value(value):
             way = (
                 "make the argument that it is static (static_argnames), take the size of an "
-                "array, such as x.shape[0], or mask the largest range"
+                f"array, such as x.shape[0], or mask the largest range{dependence_of(value)}"
             )
         raise DTypeError(f"arange: takes numbers, since they decide the size, got {value!r}; {way}")
     raise DTypeError(f"arange: takes real numbers, got {type(value).__name__}")

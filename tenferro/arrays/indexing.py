@@ -40,6 +40,7 @@ from tenferro.shape import (
     InputDim,
     TensorMeta,
     assume_equal,
+    dependence_of,
     is_integer,
     maximum,
     symbol,
@@ -116,7 +117,7 @@ def _of_mask(mask: Any, meta: TensorMeta) -> list[Any]:
     except TracingError:
         raise TracingError(
             f"index: a traced mask selects an unknown number of elements of {meta}; use "
-            "tn.where(mask, x, 0), which keeps the shape"
+            f"tn.where(mask, x, 0), which keeps the shape{dependence_of(mask)}"
         ) from None
 
 

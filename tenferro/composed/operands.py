@@ -18,6 +18,7 @@ from tenferro.shape import (
     FLOAT64,
     INT64,
     TensorMeta,
+    dependence_of,
     is_inexact,
     number_of,
     read_integer,
@@ -200,7 +201,7 @@ def numbers(name: str, operand: Any, instead: str) -> np.ndarray[Any, Any]:
     if not isinstance(x, Tensor):
         raise TracingError(
             f"{name}: the elements of {x.meta} decide the size of the result, and are not known "
-            f"while tracing; {instead}"
+            f"while tracing; {instead}{dependence_of(x)}"
         )
     return x.numpy()
 

@@ -197,10 +197,10 @@ def call(
     scopes = open_scopes()
 
     def called(values: list[TracedTensor]) -> Any:
-        return function(*arguments.joined(unflatten(passed.tree, values)))
+        return bodies.calling(function, *arguments.joined(unflatten(passed.tree, values)))
 
     with tracing_bodies(name.split()[0]) as bodies:
-        body = bodies.trace(label, function, passed.metas, passed.weak, called)
+        body = bodies.trace(label, function, passed.metas, passed.weak, called, passed.values)
         closed = bodies.closed_over(body)
         program = program_of([*closed, *body.inputs], body.outputs)
     weak = tuple([None if number is None else type(number)() for number in passed.weak])

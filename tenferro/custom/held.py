@@ -116,10 +116,10 @@ def traced_like(
     """
 
     def call(values: list[TracedTensor]) -> Any:
-        return function(*first, unflatten(like.tree, values))
+        return bodies.calling(function, *first, unflatten(like.tree, values))
 
     weak: list[Any] = [None] * len(like.metas)
-    body = bodies.trace(name, function, like.metas, weak, call)
+    body = bodies.trace(name, function, like.metas, weak, call, like.values)
     tree, metas = body.tree, body.metas
     if has_aux:
         parts = tree.children()

@@ -118,7 +118,8 @@ class _TangentRule(FormRule):
         form, metas = self.form, op.body.input_metas[op.consts :]
         with form.tracing("the rule") as scope:
             given = tangents if self._symbolic_zeros else filled(tangents, metas)
-            result = self._rule(
+            result = scope.calling(
+                self._rule,
                 *form.arguments.first,
                 unflatten(form.in_tree, form.arguments_of(primals, scope)),
                 unflatten(form.in_tree, form.arguments_of(given, scope)),

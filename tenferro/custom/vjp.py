@@ -115,7 +115,7 @@ class _CotangentRule(FormRule):
             if self._symbolic_zeros:
                 values = list(map(Perturbed, values, active))
             args = unflatten(form.in_tree, values)
-            result = self._fwd(*form.arguments.joined(args))
+            result = scope.calling(self._fwd, *form.arguments.joined(args))
             if not isinstance(result, tuple | list) or len(result) != 2:
                 raise ADRuleError(
                     f"{form.name}: fwd must return a pair (value, residuals), got "
@@ -233,7 +233,8 @@ class _Pullback(Rule):
         with form.tracing("bwd") as scope:
             cts = seeds if self._symbolic_zeros else filled(seeds, self._body.output_metas)
             given = values_of(cts, scope)
-            result = self._bwd(
+            result = scope.calling(
+                self._bwd,
                 *form.arguments.first,
                 self._residuals.rebuilt(kept, scope),
                 unflatten(form.out_tree, given),

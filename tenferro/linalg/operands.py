@@ -63,7 +63,7 @@ def known(name: str, what: str, value: Any) -> Any:
     if isinstance(value, TracedTensor):
         raise TracingError(
             f"{name}: {what} must be known while tracing, got {value}; "
-            "declare it in static_argnames"
+            f"declare it in static_argnames; {value.dependence}"
         )
     return value
 

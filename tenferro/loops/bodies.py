@@ -106,8 +106,11 @@ class Bodies:
         metas: Sequence[TensorMeta],
         weak: Sequence[Number | None],
         call: Callable[[list[TracedTensor]], Any],
+        passed: Sequence[Any] = (),
     ) -> Body:
         """Trace `call`, which calls the user's `function`, at given types; errors call it `name`.
+
+        `passed` are the values from which those of the first round are made, for errors.
 
         Raises:
             PytreeError: a leaf of the result is not an array.
@@ -115,6 +118,7 @@ class Bodies:
         inputs = [fresh_input(meta, f"{name}{i}") for i, meta in enumerate(metas)]
         scope = Scope.of(function)
         self.scopes.append(scope)
+        scope.passed = list(zip(inputs, passed, strict=False))
         values = [
             TracedTensor(key, number, scope) for key, number in zip(inputs, weak, strict=True)
         ]
@@ -134,6 +138,10 @@ class Bodies:
         bring_packages(packages)
         bring_limit(tighter(limits))
         return Body([*inputs], outputs, tree, [weak_leaf(leaf) for leaf in leaves])
+
+    def calling(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """The result of the function that is traced now."""
+        return self.scopes[-1].calling(function, *args, **kwargs)
 
     def _output(self, leaf: Any, name: str, result: Any, position: int) -> GlobalValKey:
         """The graph value of a leaf of a result."""

@@ -104,11 +104,13 @@ def _branch(
     passed = leaves_of(operands, f"{caller}: operands")
 
     def call_of(function: Callable[..., Any]) -> Callable[[list[TracedTensor]], Any]:
-        return lambda values: function(*unflatten(passed.tree, values))
+        return lambda values: bodies.calling(function, *unflatten(passed.tree, values))
 
     with tracing_bodies(caller) as bodies:
         traced = [
-            bodies.trace(name, function, passed.metas, passed.weak, call_of(function))
+            bodies.trace(
+                name, function, passed.metas, passed.weak, call_of(function), passed.values
+            )
             for name, function in zip(names, functions, strict=True)
         ]
         _unify(caller, names, traced)

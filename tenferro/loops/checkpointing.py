@@ -106,10 +106,12 @@ class _Call:
             rest, named = unflatten(passed.tree, values)
             given = iter(rest)
             merged = [fixed[i] if i in fixed else next(given) for i in range(len(args))]
-            return self.function(*merged, **named)
+            return bodies.calling(self.function, *merged, **named)
 
         with tracing_bodies("checkpoint") as bodies:
-            body = bodies.trace("f", self.function, passed.metas, passed.weak, called)
+            body = bodies.trace(
+                "f", self.function, passed.metas, passed.weak, called, passed.values
+            )
             consts = bodies.closed_over(body)
             program = bodies.program("f", consts, body)
         saved = saved_slots(program, self.policy)

@@ -21,7 +21,7 @@ def as_count(caller: str, name: str, value: Any) -> Dim:
         advice = "" if caller == "while_loop" else ", or use fori_loop or while_loop"
         raise ControlFlowError(
             f"{caller}: {name} is a traced value {value.meta}, but it must be known when the loop "
-            f"is traced; pass a Python integer{advice}"
+            f"is traced; pass a Python integer{advice}; {value.dependence}"
         )
     if isinstance(value, DimExpr):
         return value

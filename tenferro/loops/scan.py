@@ -92,12 +92,13 @@ def run_scan(
 
         def call(values: list[TracedTensor]) -> Any:
             carry = unflatten(init.tree, values[:count])
-            result = f(carry, unflatten(entries.tree, values[count:]))
+            result = bodies.calling(f, carry, unflatten(entries.tree, values[count:]))
             return _pair(caller, result)
 
         def trace() -> tuple[Body, TreeDef, int]:
             weak = [*init.weak, *(None for _ in rows)]
-            body = bodies.trace("f", function or f, [*init.metas, *rows], weak, call)
+            given = [*init.values, *entries.values]
+            body = bodies.trace("f", function or f, [*init.metas, *rows], weak, call, given)
             of_carry, of_ys = body.tree.children()
             ys_tree[:] = [of_ys]
             return body, of_carry, 0

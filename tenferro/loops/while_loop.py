@@ -64,16 +64,20 @@ def while_loop(
     carry = leaves_of(init_val, "while_loop: init_val")
 
     def on_tree(function: Callable[[Any], Any]) -> Callable[[list[TracedTensor]], Any]:
-        return lambda values: function(unflatten(carry.tree, values))
+        return lambda values: bodies.calling(function, unflatten(carry.tree, values))
 
     with tracing_bodies("while_loop") as bodies:
 
         def trace() -> tuple[Body, TreeDef, int]:
-            body = bodies.trace("body_fun", body_fun, carry.metas, carry.weak, on_tree(body_fun))
+            body = bodies.trace(
+                "body_fun", body_fun, carry.metas, carry.weak, on_tree(body_fun), carry.values
+            )
             return body, body.tree, 0
 
         body = settled("while_loop", carry, trace)
-        cond = bodies.trace("cond_fun", cond_fun, carry.metas, carry.weak, on_tree(cond_fun))
+        cond = bodies.trace(
+            "cond_fun", cond_fun, carry.metas, carry.weak, on_tree(cond_fun), carry.values
+        )
         if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
             rank = cond.tree.is_leaf() and cond.metas[0].rank
             advice = "; reduce it with tn.all or tn.any" if rank else ""
@@ -169,11 +173,12 @@ def _counting(
 
     def call(values: list[TracedTensor]) -> Any:
         number, *rest = values
-        return number + 1, body_fun(number, unflatten(carry.tree, rest))
+        return number + 1, bodies.calling(body_fun, number, unflatten(carry.tree, rest))
 
     def trace() -> tuple[Body, TreeDef, int]:
         metas, numbers = [counter, *carry.metas], [0, *carry.weak]
-        body = bodies.trace("body_fun", body_fun, metas, numbers, call)
+        given = [None, *carry.values]
+        body = bodies.trace("body_fun", body_fun, metas, numbers, call, given)
         _, of_carry = body.tree.children()
         return body, of_carry, 1
 
@@ -252,4 +257,4 @@ def _traced(bounds: tuple[Any, Any]) -> str:
     )
     made = bound.key.op.site if isinstance(bound.key, Derived) else None
     place = "" if made is None else f", made at {made}"
-    return f"{name} is a traced value {bound.meta} ({bound.name}{place})"
+    return f"{name} is a traced value {bound.meta} ({bound.name}{place}); {bound.dependence}"

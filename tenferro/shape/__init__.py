@@ -73,6 +73,7 @@ from tenferro.shape.guards import (
     type_of,
 )
 from tenferro.shape.integers import (
+    dependence_of,
     integer_of,
     is_traced_value,
     number_of,
@@ -135,6 +136,7 @@ __all__ = [
     "collecting_guards",
     "complex_dtype",
     "declare",
+    "dependence_of",
     "describe",
     "dim",
     "dim_of_ast",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tenferro.errors import ShapeError
 from tenferro.shape.algebra import Dim, DimExpr, floordiv, maximum, minimum, product, symbol
 from tenferro.shape.dtype import dtype_of_short_name
-from tenferro.shape.integers import integer_of, is_traced_value
+from tenferro.shape.integers import dependence_of, integer_of, is_traced_value
 
 _RESERVED = frozenset({"dim", "floordiv", "inf", "infj", "max", "min", "nan", "nanj"})
 
@@ -65,7 +65,7 @@ def dim(value: int | str | Dim) -> Dim:
                 raise ShapeError(
                     f"shape: {value!r} is a value of a trace, not a size; make the argument that "
                     "it is static (static_argnames), or take the size of an array, such as "
-                    "x.shape[0]"
+                    f"x.shape[0]{dependence_of(value)}"
                 )
             raise ShapeError(
                 f"shape: {value!r} is not a size; pass an integer, or a name for a symbolic size"

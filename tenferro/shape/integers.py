@@ -20,6 +20,8 @@ def integer_of(value: object) -> int | None:
     """
     if type(value) is int:
         return value
+    if is_traced_value(value):
+        return None
     dtype = getattr(value, "dtype", None)
     if dtype is None:
         if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -44,6 +46,8 @@ def number_of(value: object) -> int | float | None:
         return integer
     if isinstance(value, float):
         return value
+    if is_traced_value(value):
+        return None
     dtype: Any = getattr(value, "dtype", None)
     if dtype is None or getattr(value, "ndim", False) or getattr(dtype, "kind", None) != "f":
         return None
@@ -80,7 +84,14 @@ def refuse_traced(name: str, field: str, value: object) -> None:
         raise TracingError(
             f"{name}: {field} must be known while tracing, got {value!r}; make the argument static "
             "with static_argnames, or take the size of an array, such as x.shape[0]"
+            f"{dependence_of(value)}"
         )
+
+
+def dependence_of(value: object) -> str:
+    """What errors add on a traced value: which arguments it depends on. Else nothing."""
+    dependence = getattr(value, "dependence", None)
+    return f"; {dependence}" if isinstance(dependence, str) else ""
 
 
 def is_traced_value(value: object) -> bool:

@@ -13,7 +13,8 @@ from tenferro.traced.capture import (
     capturing_tracked,
 )
 from tenferro.traced.compiler import GraphCompiler, specialise
-from tenferro.traced.function import Trace, argument_names, is_traced, leaf_meta, trace_function
+from tenferro.traced.function import Trace, is_traced, leaf_meta, trace_function
+from tenferro.traced.origins import argument_names
 from tenferro.traced.results import Results
 from tenferro.traced.scopes import (
     Scope,

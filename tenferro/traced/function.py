@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from tenferro.arrays import promote
 from tenferro.compiler import MemoryLimit, tighter
 from tenferro.computegraph import GlobalValKey, Input, ResolvedView, resolve_keys
-from tenferro.errors import DTypeError, PytreeError, TracingError
+from tenferro.errors import DTypeError, PytreeError
 from tenferro.family import Package
 from tenferro.ops import StdTensorOp
 from tenferro.shape import (
@@ -27,11 +26,12 @@ from tenferro.shape import (
 )
 from tenferro.traced.arguments import argument, open_arguments
 from tenferro.traced.capture import CapturedArray, capture
+from tenferro.traced.origins import argument_names
 from tenferro.traced.scopes import Scope, tracing
 from tenferro.traced.sites import filtered
 from tenferro.traced.substitute import joined
 from tenferro.traced.tensor import TracedTensor, TraceEmitter
-from tenferro.traced.trees import TreeDef, flatten, leaf_names, registering, unflatten
+from tenferro.traced.trees import TreeDef, flatten, registering, unflatten
 from tenferro.values import (
     Tensor,
     bring_limit,
@@ -108,12 +108,13 @@ def trace_function(
     has_aux: bool = False,
     active: Container[int] | None = None,
     nested: bool = True,
+    passed: Sequence[Any] | None = None,
 ) -> tuple[Trace, list[Any]]:
     """Trace `function` on new values like the leaves of the arguments; also return the leaves.
 
     `active` are the positions of leaves that must be arrays; None means all of them. Other leaves
     that are not arrays are passed to the function unchanged. Unless `nested`, only the types of
-    values of an enclosing trace are used.
+    values of an enclosing trace are used. Errors take the leaves for `passed`, if it is given.
 
     Raises:
         PytreeError: a leaf that must be an array, or a leaf of the result, is not one.
@@ -131,6 +132,8 @@ def trace_function(
             input_at[position] = fresh_input(meta, name) if key is None else key
             values[position] = TracedTensor(input_at[position], weak_number(leaf), scope)
     inputs = list(input_at.values())
+    sources = leaves if passed is None else passed
+    scope.passed = [(key, sources[position]) for position, key in input_at.items()]
     traced_args, traced_kwargs = unflatten(treedef, values)
     with (
         collecting_packages() as packages,
@@ -140,7 +143,7 @@ def trace_function(
         open_arguments(inputs),
     ):
         try:
-            result = function(*traced_args, **traced_kwargs)
+            result = scope.calling(function, *traced_args, **traced_kwargs)
         except Exception as error:
             raise filtered(error)  # noqa: B904  # it is the same error
         result, aux = _split_aux(result) if has_aux else (result, None)
@@ -219,29 +222,3 @@ def _split_aux(result: Any) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(result) != 2:
         raise PytreeError("has_aux: the function must return a pair (result, aux)")
     return result
-
-
-def argument_names(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> list[str]:
-    """Names for the leaves of the arguments, in the order of `flatten((args, kwargs))`.
-
-    Raises:
-        TracingError: `function` cannot be called.
-    """
-    if not callable(function):
-        raise TracingError(f"trace: takes a function of arrays, got a {type(function).__name__}")
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    positional = [
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    roots = [*positional, *(f"arg{i}" for i in range(len(positional), len(args)))]
-    names: list[str] = []
-    for root, arg in zip(roots, args, strict=False):
-        names += leaf_names(arg, root)
-    for root in sorted(kwargs):
-        names += leaf_names(kwargs[root], root)
-    return names

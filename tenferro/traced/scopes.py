@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from tenferro.errors import TracingError
 
@@ -20,20 +21,34 @@ class Scope:
 
     Attributes:
         read: scopes of enclosing traces whose values were used together with values of this one.
+        call: the function and the arguments that it was called with, while the trace is open.
+        passed: what was passed for graph values that are arguments, while the trace is open.
     """
 
-    __slots__ = ("depth", "is_open", "name", "read")
+    __slots__ = ("call", "depth", "is_open", "name", "passed", "read")
 
     def __init__(self, name: str = "a function") -> None:
         self.name = name
         self.depth = _depth.get() + 1
         self.is_open = True
         self.read: set[Scope] = set()
+        self.call: tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]] | None = None
+        self.passed: Iterable[tuple[Any, Any]] = ()
 
     @classmethod
     def of(cls, function: object) -> Scope:
         """The scope of a trace of `function`."""
         return cls(getattr(function, "__name__", type(function).__name__))
+
+    def calling(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """The result of the function that is traced; errors find its arguments meanwhile."""
+        self.call = (function, args, kwargs)
+        return function(*args, **kwargs)
+
+    def close(self) -> None:
+        """Its values may not be used any more."""
+        self.is_open = False
+        self.call, self.passed = None, ()
 
     def beside(self, other: Scope) -> Scope:
         """The inner one of two scopes, which reads the other one."""
@@ -56,7 +71,7 @@ def tracing(scope: Scope | None = None) -> Iterator[None]:
         _scopes.reset(inside)
         _depth.reset(token)
         if scope is not None:
-            scope.is_open = False
+            scope.close()
 
 
 def open_scopes() -> tuple[Scope, ...]:

@@ -23,6 +23,7 @@ from tenferro.shape import (
     type_of,
 )
 from tenferro.traced.capture import capture
+from tenferro.traced.origins import dependence
 from tenferro.traced.scopes import Scope
 from tenferro.traced.sites import user_site
 from tenferro.values import Tensor, owner_of
@@ -126,6 +127,11 @@ class TracedTensor(ArrayOperators):
         """A short expression for the value."""
         return name_of(self.key)
 
+    @property
+    def dependence(self) -> str:
+        """Which arguments the value depends on, as errors say it: `it depends on …`."""
+        return dependence(self.key)
+
     def __repr__(self) -> str:
         return f"TracedTensor({self.meta})"
 
@@ -215,7 +221,8 @@ class TracedTensor(ArrayOperators):
 
     def _refuse(self, use: str, advice: str) -> NoReturn:
         raise TracingError(
-            f"{use} of a traced value {self.meta} ({self.name}): it has no value yet; {advice}"
+            f"{use} of a traced value {self.meta} ({self.name}): it has no value yet; {advice}; "
+            f"{self.dependence}"
         )
 
     def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:

@@ -165,7 +165,9 @@ class _Mapping:
             for position, leaf in enumerate(leaves)
         ]
         args, kwargs = unflatten(treedef, entries)
-        trace, _ = trace_function(self.function, args, kwargs, active=mapped, nested=False)
+        trace, _ = trace_function(
+            self.function, args, kwargs, active=mapped, nested=False, passed=leaves
+        )
         return trace
 
     def _bound(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array, lax
 
-from tenferro.ops import Cos, Exp, Expm1, Log, Log1p, Pow, Rsqrt, SechSquared, Sin, Sqrt, Tanh
+from tenferro.ops import Exp, Expm1, Log, Log1p, Pow, Rsqrt, SechSquared, Sqrt, Tanh
 from tenferro.shape import is_complex, is_integer
 from tenferro_xla.lowering.registry import lower
 from tenferro_xla.lowering.rounding import with_signs
@@ -38,16 +38,6 @@ def _(op: Log, x: Array) -> Array:
 @lower.register
 def _(op: Log1p, x: Array) -> Array:
     return lax.log1p(x)
-
-
-@lower.register
-def _(op: Sin, x: Array) -> Array:
-    return lax.sin(x)
-
-
-@lower.register
-def _(op: Cos, x: Array) -> Array:
-    return lax.cos(x)
 
 
 @lower.register

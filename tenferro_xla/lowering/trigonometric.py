@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array, lax
 
-from tenferro.ops import Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Cosh, Sinh, Tan
+from tenferro.ops import Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, Cos, Cosh, Sin, Sinh, Tan
 from tenferro.shape import is_complex
 from tenferro_xla.lowering.registry import lower
 from tenferro_xla.lowering.rounding import with_signs
@@ -17,19 +17,40 @@ def _(op: Tan, x: Array) -> Array:
 
 
 @lower.register
-def _(op: Sinh, x: Array) -> Array:
+def _(op: Sin, x: Array) -> Array:
     if not is_complex(x.dtype):
-        return lax.sinh(x)
+        return lax.sin(x)
+    turned = _sinh(lax.complex(lax.imag(x), lax.real(x)))
+    return lax.complex(lax.imag(turned), lax.real(turned))
+
+
+@lower.register
+def _(op: Cos, x: Array) -> Array:
+    if not is_complex(x.dtype):
+        return lax.cos(x)
+    return _cosh(lax.complex(-lax.imag(x), lax.real(x)))
+
+
+@lower.register
+def _(op: Sinh, x: Array) -> Array:
+    return _sinh(x) if is_complex(x.dtype) else lax.sinh(x)
+
+
+@lower.register
+def _(op: Cosh, x: Array) -> Array:
+    return _cosh(x) if is_complex(x.dtype) else lax.cosh(x)
+
+
+def _sinh(x: Array) -> Array:
+    """sinh of complex numbers."""
     re, im = lax.real(x), lax.imag(x)
     real = jnp.where((re == 0) & ~jnp.isfinite(im), re, _grown(re, lax.cos(im), odd=True))
     imag = jnp.where(im == 0, im, _grown(re, lax.sin(im), odd=False))
     return lax.complex(_or_infinite(re, im, real), imag)
 
 
-@lower.register
-def _(op: Cosh, x: Array) -> Array:
-    if not is_complex(x.dtype):
-        return lax.cosh(x)
+def _cosh(x: Array) -> Array:
+    """cosh of complex numbers."""
     re, im = lax.real(x), lax.imag(x)
     real = _grown(re, lax.cos(im), odd=False)
     product = jnp.clip(re, -1, 1) * lax.sin(im)

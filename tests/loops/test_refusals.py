@@ -121,7 +121,8 @@ CONTROL: dict[str, tuple[Callable[[], Any], str]] = {
     "a traced length": (
         lambda: traced(lambda n: tn.scan(keep, 0.0, length=n)),
         "scan: length is a traced value i64[], but it must be known when the loop is traced; "
-        "pass a Python integer, or use fori_loop or while_loop",
+        "pass a Python integer, or use fori_loop or while_loop; it depends on the argument n of "
+        "<lambda>",
     ),
     "xs of numbers": (
         lambda: tn.scan(keep, 0.0, [1.0, 2.0]),
@@ -191,7 +192,7 @@ CONTROL: dict[str, tuple[Callable[[], Any], str]] = {
     "max_steps": (
         lambda: traced(lambda n: tn.while_loop(lambda c: c < 1, lambda c: c, 1, max_steps=n)),
         "while_loop: max_steps is a traced value i64[], but it must be known when the loop is "
-        "traced; pass a Python integer",
+        "traced; pass a Python integer; it depends on the argument n of <lambda>",
     ),
     "a float bound": (
         lambda: tn.fori_loop(0, 2.5, lambda i, c: c, 0),
@@ -204,7 +205,7 @@ CONTROL: dict[str, tuple[Callable[[], Any], str]] = {
     "unroll without bounds": (
         lambda: traced(lambda n: tn.fori_loop(0, n, lambda i, c: c, 0, unroll=2)),
         "fori_loop: unroll needs bounds that are known when the loop is traced; "
-        "upper is a traced value i64[] (n)",
+        "upper is a traced value i64[] (n); it depends on the argument n of <lambda>",
     ),
     "fn": (
         lambda: tn.associative_scan(lambda a, b: (a, b), X),

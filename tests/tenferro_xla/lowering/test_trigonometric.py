@@ -1,4 +1,4 @@
-"""Hyperbolic functions of complex numbers: small parts keep their digits, and ends are NumPy's."""
+"""Sines and exponentials of complex numbers: small parts keep digits, and ends are NumPy's."""
 
 from __future__ import annotations
 
@@ -24,10 +24,16 @@ def slope_of_cosh(x: Any) -> Any:
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize(
     ("function", "known"),
-    [(tn.sinh, np.sinh), (tn.cosh, np.cosh), (slope_of_cosh, np.sinh)],
-    ids=["sinh", "cosh", "slope of cosh"],
+    [
+        (tn.sinh, np.sinh),
+        (tn.cosh, np.cosh),
+        (slope_of_cosh, np.sinh),
+        (tn.sin, np.sin),
+        (tn.cos, np.cos),
+    ],
+    ids=["sinh", "cosh", "slope of cosh", "sin", "cos"],
 )
-def test_hyperbolic_functions_are_exact_in_either_part(
+def test_functions_of_exponentials_are_exact_in_either_part(
     function: Callable[[Any], Any], known: np.ufunc, dtype: type
 ) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
