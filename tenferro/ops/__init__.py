@@ -147,6 +147,7 @@ from tenferro.ops.rounding import (
 from tenferro.ops.scatter_reduce import ScatterReduce
 from tenferro.ops.sharding_constraint import ShardingConstraint
 from tenferro.ops.slopes import SLOPES
+from tenferro.ops.shape_sources import extent_of
 from tenferro.ops.sort import ArgMax, ArgMin, Sort, gather_along
 from tenferro.ops.special import (
     CBRT,
@@ -394,6 +395,7 @@ __all__ = [
     "digamma_step",
     "emit_graph",
     "entry_meta",
+    "extent_of",
     "full",
     "full_like",
     "gamma_density",
