@@ -145,9 +145,9 @@ from tenferro.ops.rounding import (
     SignBit,
 )
 from tenferro.ops.scatter_reduce import ScatterReduce
+from tenferro.ops.shape_sources import extent_of
 from tenferro.ops.sharding_constraint import ShardingConstraint
 from tenferro.ops.slopes import SLOPES
-from tenferro.ops.shape_sources import extent_of
 from tenferro.ops.sort import ArgMax, ArgMin, Sort, gather_along
 from tenferro.ops.special import (
     CBRT,

@@ -34,6 +34,7 @@ from tenferro.shape import (
     collecting_guards,
     describe,
     fresh_input,
+    is_inexact,
     leaves,
     runtime_dims,
     substitute,
@@ -108,9 +109,7 @@ class Naming:
     def restored(self, size: Dim) -> Dim:
         """A size of the call in terms of what is around it."""
         symbols = {
-            leaf: symbol(decided)
-            for decided, name in self.names.items()
-            for leaf in leaves(name)
+            leaf: symbol(decided) for decided, name in self.names.items() for leaf in leaves(name)
         }
         return substitute(size, lambda leaf: symbols.get(leaf, symbol(leaf)))
 
@@ -163,6 +162,14 @@ def sizes_of(meta: TensorMeta) -> tuple[Dim, ...]:
         if extent.size is None or any(leaf.source is None for leaf in runtime_dims(extent.size)):
             raise UnsupportedDynamicShapeError("shape", f"shape[{axis}]", describe(extent))
     return tuple([cast(Dim, extent.size) for extent in meta.extents])
+
+
+def require_sizes(op: PrimitiveOp, operands: Iterable[GlobalValKey]) -> None:
+    """Raise UnsupportedDynamicShapeError if data decide a size, and derivatives may need it."""
+    for operand in operands:
+        meta = type_of(operand)
+        if meta.dims is None and is_inexact(meta.dtype):
+            meta.exact_shape(getattr(op, "name", "call"), "operand")
 
 
 def check_assumed(op: PrimitiveOp, operand: GlobalValKey, name: str) -> None:

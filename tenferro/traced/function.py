@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from tenferro.traced.arguments import argument, open_arguments
 from tenferro.traced.capture import CapturedArray, capture
 from tenferro.traced.scopes import Scope, tracing
 from tenferro.traced.substitute import joined
-from tenferro.traced.tensor import TracedTensor, TraceEmitter
+from tenferro.traced.tensor import TracedTensor, TraceEmitter, record
 from tenferro.traced.tracebacks import shortened
 from tenferro.traced.trees import TreeDef, flatten, leaf_names, registering, unflatten
 from tenferro.values import (
@@ -210,9 +210,13 @@ def _output_key(leaf: Any, position: int) -> GlobalValKey:
     if isinstance(leaf, TracedTensor):
         return leaf.in_use(f"result leaf {position}")
     if isinstance(leaf, DimExpr):
-        return promote(TraceEmitter(), (leaf,), INT64)[0]
+        return cast(GlobalValKey, record(_as_value, (leaf,), {}).key)
     leaf_meta(leaf, f"result leaf {position}")
     return capture(leaf if isinstance(leaf, Tensor | np.ndarray) else Tensor(leaf))
+
+
+def _as_value(at: TraceEmitter, size: DimExpr) -> GlobalValKey:
+    return promote(at, (size,), INT64)[0]
 
 
 def _split_aux(result: Any) -> tuple[Any, Any]:

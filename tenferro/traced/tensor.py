@@ -28,6 +28,7 @@ from tenferro.traced.data_sizes import (
     for_named_sizes,
     is_decided,
     named,
+    require_sizes,
     sizes_of,
     stand_in,
 )
@@ -252,6 +253,8 @@ class TraceEmitter:
         output = node if type(node) is SingleOutputNode else only_output(op, node.outputs)
         if output.analysis is None:
             type_of(output)  # raises for wrong operands here, at the user's line
+        if op.derivative_needs_sizes:  # type: ignore[attr-defined]  # an op of tensors
+            require_sizes(op, operands)
         if type(op) is AssumeSize:
             check_assumed(op, operands[0], "call" if self.call is None else self.call[0].__name__)
             bring_guards([op.guard(type_of(operands[0]), self._reason(operands))])
