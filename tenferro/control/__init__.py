@@ -3,14 +3,15 @@
 `Scan` is a loop of a known number of rounds, `CheckpointedScan` one of which derivatives store
 less, `While` a loop that a condition ends, `Switch` a choice among programs, `Checkpointed` a
 program of which derivatives compute values again, `LaneSum` a loop that adds up what its rounds
-compute, which several devices may share, `Sized` a program for sizes that data decide. The ops of `tenferro.ops` do not hold programs.
+compute, which several devices may share, `Sized` a program for sizes that data decide. The ops of
+`tenferro.ops` do not hold programs.
 
 Read in this order: `checks` (what they have in common), `scan`, `switch`, `while_loop`,
 `called`, `checkpointed`, `lanes` and `lane_sum`; `rounds`, by which NumPy runs a body often; then
 their rules, which write the programs inside as graphs (`graphs`): `kept` and `scan_derivative`,
 `branches` and `switch_derivative`, `while_derivative`, `checkpointed_derivative`, `batches` and
-`guards`; `sized`. Rules read the ops through `interfaces`. `custom` is a program with derivatives by hand;
-see `rules` and `custom_rules`.
+`guards`; `sized`. Rules read the ops through `interfaces`. `custom` is a program with derivatives
+by hand; see `rules` and `custom_rules`.
 """
 
 from tenferro.control.batches import BRANCHES_RUN

@@ -1,7 +1,7 @@
 """The traced front end: values of a graph, tracing of functions, and compilation to programs.
 
-Read in this order: `capture`, `sites`, `scopes`, `data_sizes`, `tensor`, `again`, `arguments`, `substitute`, `trees`,
-`function`, `compiler`, `wrapping`, `results`.
+Read in this order: `capture`, `sites`, `scopes`, `data_sizes`, `tensor`, `again`,
+`arguments`, `substitute`, `trees`, `function`, `compiler`, `wrapping`, `results`.
 """
 
 from tenferro.traced.again import also_for_data_sizes

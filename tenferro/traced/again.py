@@ -59,4 +59,4 @@ def _called(function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str,
 
         return [parts[place] for place in places], whole
 
-    return cast(R, for_named_sizes(call, split, user_site()))
+    return cast(R, for_named_sizes(call, split, user_site(), (args, kwargs)))

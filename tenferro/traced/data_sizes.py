@@ -8,7 +8,7 @@ are replaced in the same way where it uses them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, cast
@@ -188,12 +188,15 @@ def for_named_sizes(
     call: Callable[[], Any],
     split: Callable[[Any], tuple[list[Any], Callable[[list[Any]], Any]]],
     site: str | None,
+    given: object = (),
 ) -> Any:
     """What a call computes, in which names stand for sizes that data decide, as one op.
 
     Values get their stand-ins where array functions use them. `split` takes the result apart into
     graph values and sizes, which are replaced, and a function that puts others in their place.
+    `given` are the arguments.
     """
+    held = list(_sources(given))  # whose sizes may be all that is left of them
     naming = Naming(_current.get())
     with _within(naming), collecting_guards() as assumed:
         parts, whole = split(call())
@@ -212,6 +215,7 @@ def for_named_sizes(
         op = Sized(program_of([*around, *inputs], keys), own, tuple(guards))
         operands = (*around, *naming.stand_ins)
         results = iter(annotate(op_key(op, operands, PRIMAL, site)))
+    del held
     return whole(
         [
             next(results) if isinstance(part, GlobalValKey) else naming.restored(part)
@@ -220,8 +224,20 @@ def for_named_sizes(
     )
 
 
+def _sources(value: Any) -> Iterator[GlobalValKey]:
+    """The values from which sizes that data decide are taken."""
+    kind = type(value)
+    if kind is DimExpr:
+        yield from (leaf.source.value for leaf in runtime_dims(value) if leaf.source is not None)
+    elif kind is slice:
+        yield from _sources((value.start, value.stop, value.step))
+    elif kind is tuple or kind is list or kind is dict:
+        for each in value.values() if kind is dict else value:
+            yield from _sources(each)
+
+
 @contextmanager
-def _within(naming: Naming) -> Any:
+def _within(naming: Naming) -> Iterator[None]:
     token = _current.set(naming)
     try:
         yield

@@ -326,7 +326,7 @@ class _WeakContext(ShapeGuardContext):
 _WEAK_CONTEXT = _WeakContext(_CONTEXT.adder)
 
 
-def record(
+def record(  # noqa: C901  # the usual case is written out, since every array function is called
     function: Callable[..., Any],
     operands: tuple[Any, ...],
     options: dict[str, Any],
@@ -404,7 +404,7 @@ def _record_for_names(
 
         return [each.key for each in several], whole
 
-    return for_named_sizes(call, split, user_site(3))
+    return for_named_sizes(call, split, user_site(3), (operands, options))
 
 
 def _record_weak(
