@@ -180,7 +180,8 @@ class Sized(Called, name="sized"):
             if not on
         }
         cts = [ct for ct in at.ct if ct is not None]
-        return spread(self._emitted(at.emitter, known, seeds, cts, pulled), at.active)
+        found = self._emitted(at.emitter, known, seeds, cts, pulled)
+        return spread(found, at.active)
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """The body for all entries. All results are batched."""
