@@ -113,7 +113,7 @@ def no_jax(session: nox.Session) -> None:
 @nox.session(python=False)
 def docs(session: nox.Session) -> None:
     """The documentation builds without a warning."""
-    here(session, "sphinx-build", "-j", "2", "-W", "--keep-going", "-q", "docs", "docs/_build/html")
+    here(session, "sphinx-build", "-W", "--keep-going", "-q", "docs", "docs/_build/html")
 
 
 @nox.session(python=False)

@@ -122,7 +122,7 @@ def constant_size(name: str, x: Any, axis: int) -> int:
     """
     if axis >= x.ndim:
         raise ShapeError(f"{name}: {x.meta} has no axis {axis}; it needs at least {axis + 1} axes")
-    size = x.meta.exact_shape(name, "operand")[axis]
+    size = x.shape[axis]
     if not isinstance(size, int):
         raise ShapeError(
             f"{name}: axis {axis} of {x.meta} must have a constant size; trace the function for "

@@ -3,14 +3,15 @@
 `Scan` is a loop of a known number of rounds, `CheckpointedScan` one of which derivatives store
 less, `While` a loop that a condition ends, `Switch` a choice among programs, `Checkpointed` a
 program of which derivatives compute values again, `LaneSum` a loop that adds up what its rounds
-compute, which several devices may share. The ops of `tenferro.ops` do not hold programs.
+compute, which several devices may share, `Sized` a program for sizes that data decide. The ops of
+`tenferro.ops` do not hold programs.
 
 Read in this order: `checks` (what they have in common), `scan`, `switch`, `while_loop`,
 `called`, `checkpointed`, `lanes` and `lane_sum`; `rounds`, by which NumPy runs a body often; then
 their rules, which write the programs inside as graphs (`graphs`): `kept` and `scan_derivative`,
 `branches` and `switch_derivative`, `while_derivative`, `checkpointed_derivative`, `batches` and
-`guards`. Rules read the ops through `interfaces`. `custom` is a program with derivatives by hand;
-see `rules` and `custom_rules`.
+`guards`; `sized`. Rules read the ops through `interfaces`. `custom` is a program with derivatives
+by hand; see `rules` and `custom_rules`.
 """
 
 from tenferro.control.batches import BRANCHES_RUN
@@ -32,13 +33,14 @@ from tenferro.control.lane_sum import LaneSum
 from tenferro.control.lanes import TreeSum, lane_bounds, lane_count
 from tenferro.control.rules import Rule
 from tenferro.control.scan import CheckpointedScan, Scan
+from tenferro.control.sized import Sized
 from tenferro.control.switch import Switch
 from tenferro.control.while_loop import While
 from tenferro.ops import ALL_OPS, StdTensorOp
 
 CONTROL_OPS: tuple[type[StdTensorOp], ...] = (
     *(Scan, CheckpointedScan, Switch, While),
-    *(Checkpointed, LaneSum),
+    *(Checkpointed, LaneSum, Sized),
 )
 VOCABULARY: dict[str, type[StdTensorOp]] = {op.name: op for op in (*ALL_OPS, *CONTROL_OPS)}
 """All ops by name: what programs are parsed and loaded with."""
@@ -56,6 +58,7 @@ __all__ = [
     "Rule",
     "Ruled",
     "Scan",
+    "Sized",
     "Switch",
     "TreeSum",
     "While",

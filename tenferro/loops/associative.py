@@ -12,12 +12,13 @@ from tenferro.loops.bodies import require_function
 from tenferro.loops.counts import as_flag
 from tenferro.loops.leaves import Leaves, as_array, leaves_of, promoted
 from tenferro.shape import integer_of
-from tenferro.traced import unflatten
+from tenferro.traced import also_for_data_sizes, unflatten
 from tenferro.typing import PyTree
 
 Leaf = Any
 
 
+@also_for_data_sizes
 def associative_scan(
     fn: Callable[[Any, Any], PyTree], elems: PyTree, reverse: bool = False, axis: int = 0
 ) -> PyTree:

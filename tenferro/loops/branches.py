@@ -15,11 +15,19 @@ from tenferro.loops.bodies import Bodies, Body, require_function, tracing_bodies
 from tenferro.loops.leaves import leaves_of, promoted
 from tenferro.loops.running import is_recorded, operands_of, run
 from tenferro.shape import BOOL, INT32, TensorMeta
-from tenferro.traced import Results, TracedTensor, TraceEmitter, unflatten, user_site
+from tenferro.traced import (
+    Results,
+    TracedTensor,
+    TraceEmitter,
+    also_for_data_sizes,
+    unflatten,
+    user_site,
+)
 from tenferro.typing import ArrayLike, PyTree
 from tenferro.values import meta_of_value
 
 
+@also_for_data_sizes
 def cond(
     pred: ArrayLike,
     true_fun: Callable[..., PyTree],
@@ -56,6 +64,7 @@ def cond(
     return _branch("cond", chosen, names, functions, operands, order=(1, 0))
 
 
+@also_for_data_sizes
 def switch(
     index: ArrayLike, branches: Sequence[Callable[..., PyTree]], *operands: PyTree
 ) -> PyTree:

@@ -13,11 +13,12 @@ from tenferro.loops.leaves import Leaves, as_array, leaves_of
 from tenferro.loops.running import is_recorded
 from tenferro.loops.scan import rounds_of, run_scan
 from tenferro.shape import integer_of
-from tenferro.traced import flatten, unflatten
+from tenferro.traced import also_for_data_sizes, flatten, unflatten
 from tenferro.transforms import vmap
 from tenferro.typing import PyTree
 
 
+@also_for_data_sizes
 def map(f: Callable[[Any], PyTree], xs: PyTree, *, batch_size: int | None = None) -> PyTree:
     """The stacked results of `f` for each entry along the first axis of `xs`.
 

@@ -13,10 +13,11 @@ from tenferro.loops.counts import as_count, as_flag, as_levels, as_unroll
 from tenferro.loops.leaves import Leaves, leaves_of
 from tenferro.loops.running import operands_of, run
 from tenferro.shape import Dim, Exact, TensorMeta, describe
-from tenferro.traced import TracedTensor, TreeDef, unflatten
+from tenferro.traced import TracedTensor, TreeDef, also_for_data_sizes, unflatten
 from tenferro.typing import PyTree
 
 
+@also_for_data_sizes
 def scan(
     f: Callable[[Any, Any], tuple[PyTree, PyTree]],
     init: PyTree,

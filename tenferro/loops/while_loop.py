@@ -18,13 +18,14 @@ from tenferro.loops.counts import as_count, as_levels, as_unroll, within_int64
 from tenferro.loops.leaves import Leaves, leaves_of
 from tenferro.loops.running import operands_of, run
 from tenferro.shape import BOOL, INT64, Dim, DimExpr, TensorMeta, at_most, integer_of, maximum
-from tenferro.traced import TracedTensor, TreeDef, unflatten
+from tenferro.traced import TracedTensor, TreeDef, also_for_data_sizes, unflatten
 from tenferro.typing import ArrayLike, PyTree
 from tenferro.values import meta_of_value
 
 _FLAG = TensorMeta(BOOL, ())
 
 
+@also_for_data_sizes
 def while_loop(
     cond_fun: Callable[[Any], ArrayLike],
     body_fun: Callable[[Any], PyTree],
@@ -88,6 +89,7 @@ def while_loop(
     return unflatten(carry.tree, results)
 
 
+@also_for_data_sizes
 def fori_loop(
     lower: Dim | ArrayLike,
     upper: Dim | ArrayLike,

@@ -146,6 +146,7 @@ from tenferro.ops.rounding import (
     SignBit,
 )
 from tenferro.ops.scatter_reduce import ScatterReduce
+from tenferro.ops.shape_sources import extent_of
 from tenferro.ops.sharding_constraint import ShardingConstraint
 from tenferro.ops.slopes import SLOPES
 from tenferro.ops.sort import ArgMax, ArgMin, Sort, gather_along
@@ -395,6 +396,7 @@ __all__ = [
     "digamma_step",
     "emit_graph",
     "entry_meta",
+    "extent_of",
     "full",
     "full_like",
     "gamma_density",

@@ -74,6 +74,9 @@ class StdTensorOp(ExecOp):
     A missing derivative rule raises `ADRuleError`; it does not mean a zero derivative.
     """
 
+    derivative_needs_sizes: ClassVar[bool] = False
+    """Whether its transpose is written for exact sizes of the operands only."""
+
     def add(self, emitter: Emitter[V], a: V, b: V) -> V:
         """The sum of two cotangents."""
         return emitter.emit(emitter.ctx.adder, a, b)

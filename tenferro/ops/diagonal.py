@@ -33,6 +33,7 @@ class ExtractDiag(Diagonal, name="extract_diag"):
     axis_b: int
 
     moves = True
+    derivative_needs_sizes = True
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type without `axis_b`."""

@@ -31,6 +31,7 @@ class Concatenate(StdTensorOp, name="concatenate"):
 
     n_inputs = None
     moves = True
+    derivative_needs_sizes = True
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
         """Each axis stays."""

@@ -76,6 +76,7 @@ class Slice(StdTensorOp, name="slice"):
     strides: tuple[int, ...]
 
     moves = True
+    derivative_needs_sizes = True
 
     @property
     def follows_shapes(self) -> bool:  # type: ignore[override]  # a fact of the payload here
@@ -217,6 +218,7 @@ class Pad(StdTensorOp, name="pad"):
 
     n_inputs = 2
     moves = True
+    derivative_needs_sizes = True
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
         """Each axis stays."""

@@ -119,7 +119,10 @@ def _run_alone(
     if step.op.category is Category.HOST:
         results = _on_host(step.op, _operands(step, slots), backend)
     else:
-        results = boundary(step.op, _operands(step, slots))
+        op, operands = step.op, _operands(step, slots)
+        if op.follows_shapes:  # an op on the same operands, which holds a program
+            op = op.resolved([_meta_of(operand) for operand in operands]).op
+        results = boundary(op, operands)
     _store(step, results, slots)
     _release(step, slots, backend.reclaim_buffer)
 

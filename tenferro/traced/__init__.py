@@ -1,9 +1,10 @@
 """The traced front end: values of a graph, tracing of functions, and compilation to programs.
 
-Read in this order: `capture`, `sites`, `scopes`, `tensor`, `arguments`, `substitute`, `trees`,
-`function`, `compiler`, `wrapping`, `results`.
+Read in this order: `capture`, `sites`, `scopes`, `data_sizes`, `tensor`, `again`,
+`arguments`, `substitute`, `trees`, `function`, `compiler`, `wrapping`, `results`.
 """
 
+from tenferro.traced.again import also_for_data_sizes
 from tenferro.traced.arguments import argument, open_arguments
 from tenferro.traced.capture import (
     CapturedArray,
@@ -59,6 +60,7 @@ __all__ = [
     "TracedTensor",
     "TrackedTensor",
     "TreeDef",
+    "also_for_data_sizes",
     "argument",
     "argument_names",
     "as_key",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from tenferro.traced.origins import argument_names
 from tenferro.traced.scopes import Scope, tracing
 from tenferro.traced.sites import filtered
 from tenferro.traced.substitute import joined
-from tenferro.traced.tensor import TracedTensor, TraceEmitter
+from tenferro.traced.tensor import TracedTensor, TraceEmitter, record
 from tenferro.traced.trees import TreeDef, flatten, registering, unflatten
 from tenferro.values import (
     Tensor,
@@ -213,9 +213,13 @@ def _output_key(leaf: Any, position: int) -> GlobalValKey:
     if isinstance(leaf, TracedTensor):
         return leaf.in_use(f"result leaf {position}")
     if isinstance(leaf, DimExpr):
-        return promote(TraceEmitter(), (leaf,), INT64)[0]
+        return cast(GlobalValKey, record(_as_value, (leaf,), {}).key)
     leaf_meta(leaf, f"result leaf {position}")
     return capture(leaf if isinstance(leaf, Tensor | np.ndarray) else Tensor(leaf))
+
+
+def _as_value(at: TraceEmitter, size: DimExpr) -> GlobalValKey:
+    return promote(at, (size,), INT64)[0]
 
 
 def _split_aux(result: Any) -> tuple[Any, Any]:

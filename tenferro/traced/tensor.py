@@ -10,7 +10,7 @@ import numpy as np
 from tenferro.arrays import ArrayOperators, Number, Weak, is_number, unwrapped
 from tenferro.chainrules import PrimitiveOp, only_output
 from tenferro.computegraph import PRIMAL, GlobalValKey, SingleOutputNode, name_of, op_key
-from tenferro.errors import NoAxesError, TracingError
+from tenferro.errors import NoAxesError, TracingError, UnsupportedDynamicShapeError
 from tenferro.ops import AssumeSize, shape_context
 from tenferro.shape import (
     Dim,
@@ -23,6 +23,15 @@ from tenferro.shape import (
     type_of,
 )
 from tenferro.traced.capture import capture
+from tenferro.traced.data_sizes import (
+    check_assumed,
+    for_named_sizes,
+    is_decided,
+    named,
+    require_sizes,
+    sizes_of,
+    stand_in,
+)
 from tenferro.traced.origins import dependence
 from tenferro.traced.scopes import Scope
 from tenferro.traced.sites import user_site
@@ -84,7 +93,7 @@ class TracedTensor(ArrayOperators):
         """
         if self.scope is not None and not self.scope.is_open:
             self._refuse_closed(name, self.scope)
-        return self.key
+        return stand_in(self.key)
 
     def _refuse_closed(self, name: str, scope: Scope) -> NoReturn:
         node = getattr(self.key, "node", self.key)
@@ -98,7 +107,7 @@ class TracedTensor(ArrayOperators):
     @property
     def meta(self) -> TensorMeta:
         """Dtype and extents."""
-        return type_of(self.key)
+        return type_of(stand_in(self.key))
 
     @property
     def extents(self) -> tuple[ShapeExtent, ...]:
@@ -107,12 +116,13 @@ class TracedTensor(ArrayOperators):
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """Size of each axis: an int, or an expression of symbols.
+        """Size of each axis: an int, or an expression of symbols, of which data may decide some.
 
         Raises:
-            UnsupportedDynamicShapeError: a size is unknown or only bounded; see `extents`.
+            UnsupportedDynamicShapeError: no value is known that has the size.
         """
-        return self.meta.exact_shape("shape", "shape")
+        meta = self.meta
+        return meta.exact_shape() if meta.dims is not None else sizes_of(meta)
 
     @property
     def size(self) -> Dim:
@@ -250,7 +260,10 @@ class TraceEmitter:
         output = node if type(node) is SingleOutputNode else only_output(op, node.outputs)
         if output.analysis is None:
             type_of(output)  # raises for wrong operands here, at the user's line
+        if op.derivative_needs_sizes:  # type: ignore[attr-defined]  # an op of tensors
+            require_sizes(op, operands)
         if type(op) is AssumeSize:
+            check_assumed(op, operands[0], "call" if self.call is None else self.call[0].__name__)
             bring_guards([op.guard(type_of(operands[0]), self._reason(operands))])
         return output
 
@@ -320,7 +333,7 @@ class _WeakContext(ShapeGuardContext):
 _WEAK_CONTEXT = _WeakContext(_CONTEXT.adder)
 
 
-def record(
+def record(  # noqa: C901  # the usual case is written out, since every array function is called
     function: Callable[..., Any],
     operands: tuple[Any, ...],
     options: dict[str, Any],
@@ -331,14 +344,18 @@ def record(
     What operators make of Python numbers is a number, and what functions make of them is an array.
     `weak_result` says which of the two it is, if all operands stand for numbers.
 
+    A function that needs a size as a number which data decide is recorded for named sizes.
+
     Returns NotImplemented if the type of an operand is not supported.
     """
+    if is_decided(operands) or is_decided(options):
+        return _record_for_names(function, operands, options, weak_result)
     lifted: list[Any] = []
     weak = False
     scope: Scope | None = None
     for operand in operands:
         if type(operand) is TracedTensor:
-            key, own = operand.key, operand.scope
+            key, own = stand_in(operand.key), operand.scope
             if own is not None and own is not scope:
                 if not own.is_open:
                     operand.in_use(function.__name__)
@@ -351,9 +368,50 @@ def record(
         if getattr(operand, "weak", None) is not None:
             weak = True
     site = user_site(2)
-    if weak:
-        return _record_weak(site, function, operands, lifted, options, scope, weak_result)
-    return _traced(function(TraceEmitter(site, (function, lifted)), *lifted, **options), scope)
+    try:
+        if weak:
+            return _record_weak(site, function, operands, lifted, options, scope, weak_result)
+        return _traced(function(TraceEmitter(site, (function, lifted)), *lifted, **options), scope)
+    except UnsupportedDynamicShapeError as error:
+        if all(_is_exact(key) for key in lifted):
+            raise
+        try:
+            return _record_for_names(function, operands, options, weak_result)
+        except UnsupportedDynamicShapeError:
+            raise error from None
+
+
+def _is_exact(operand: Any) -> bool:
+    """Whether data decide no size of an operand."""
+    return not isinstance(operand, GlobalValKey) or type_of(operand).dims is not None
+
+
+def _record_for_names(
+    function: Callable[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    weak_result: bool,
+) -> Any:
+    """Like `record`, with names for sizes that data decide; see `for_named_sizes`."""
+
+    def call() -> Any:
+        return record(function, named(operands), named(options), weak_result)
+
+    def split(result: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+        if result is NotImplemented:
+            return [], lambda parts: NotImplemented
+        several = result if isinstance(result, tuple) else (result,)
+
+        def whole(parts: list[Any]) -> Any:
+            made = [
+                TracedTensor(key, each.weak, each.scope)
+                for key, each in zip(parts, several, strict=True)
+            ]
+            return tuple(made) if isinstance(result, tuple) else made[0]
+
+        return [each.key for each in several], whole
+
+    return for_named_sizes(call, split, user_site(3), (operands, options))
 
 
 def _record_weak(

@@ -21,6 +21,7 @@ from tenferro.traced import (
     Trace,
     TracedTensor,
     TreeDef,
+    also_for_data_sizes,
     argument_names,
     as_key,
     flatten,
@@ -94,8 +95,10 @@ def vmap(
         further(packages),
     )
 
+    called = also_for_data_sizes(mapping.results)
+
     def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        return mapping(args, kwargs)  # type: ignore[no-any-return]  # as the function
+        return called(args, kwargs)  # type: ignore[no-any-return]  # as the function
 
     return wraps(function, mapped)
 
@@ -110,7 +113,7 @@ class _Mapping:
     axis_size: Any
     packages: tuple[Package, ...]
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def results(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves, treedef = flatten((args, kwargs))
         mapped = self._mapped(args, kwargs, leaves)
         size = common_size(list(mapped.values()), self.axis_size)

@@ -314,17 +314,3 @@ def test_a_size_that_data_decide_is_refused_with_its_line() -> None:
         "scan: the body makes a value whose size data decide (dynamic_truncate, "
         f"test_refusals.py:{line}); keep the size and mask, or take the loop out of the program"
     )
-
-
-def test_a_carry_of_a_size_that_data_decide_is_refused() -> None:
-    with pytest.raises(UnsupportedDynamicShapeError, match=r"scan: init\['c'\] is f64\["):
-        traced(lambda n: tn.scan(keep, {"c": tn.dynamic_truncate(tn.ones(3), n, axis=0)}, X))
-
-
-def test_a_closure_of_a_size_that_data_decide_is_refused() -> None:
-    def f(n: Any) -> Any:
-        some = tn.dynamic_truncate(tn.ones(3), n, axis=0)
-        return tn.cond(n > 1, lambda: tn.sum(some), lambda: 0.0)
-
-    with pytest.raises(UnsupportedDynamicShapeError, match="that the function closes over is f64"):
-        traced(f)

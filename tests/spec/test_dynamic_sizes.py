@@ -212,9 +212,16 @@ def test_programs_are_read_back_with_what_makes_sizes_equal() -> None:
 
 
 def test_regression_a_truncation_is_not_taken_for_what_it_was_before() -> None:
-    for op in (lambda x: tn.reshape(x, (-1, 2)), lambda x: x.shape, lambda x: tn.tile(x, 2)):
-        with pytest.raises(UnsupportedDynamicShapeError, match=r"at most n \(upper bound\)"):
-            tn.make_program(lambda x, k, op=op: op(tn.dynamic_truncate(x, k)), VECTOR, COUNT)
+    with pytest.raises(UnsupportedDynamicShapeError, match=r"at most n \(upper bound\)"):
+        tn.make_program(lambda x, k: tn.dynamic_truncate(x, k).reshape(-1, 2), VECTOR, COUNT)
+    x = np.arange(6.0)
+    for op, kept in (
+        (lambda x: tn.reshape(x, (-1, 1)), x[:4].reshape(4, 1)),
+        (lambda x: x.shape[0], 4),
+        (lambda x: tn.tile(x, 2), np.tile(x[:4], 2)),
+    ):
+        program = tn.make_program(lambda x, k, op=op: op(tn.dynamic_truncate(x, k)), VECTOR, COUNT)
+        np.testing.assert_array_equal(np.asarray(NUMPY.run(program, {"x": x, "k": 4})[0]), kept)
 
 
 def test_regression_transpose_scatter_of_symbolic_windows_gathers_by_a_shape_source() -> None:

@@ -12,7 +12,6 @@ from tenferro.errors import (
     ExtentError,
     ShapeError,
     TracingError,
-    UnsupportedDynamicShapeError,
 )
 from tenferro.shape import FLOAT64, TensorMeta, Unknown, UpperBound, dim, fresh_input
 from tenferro.traced import is_tracing
@@ -38,12 +37,11 @@ def test_two_inputs_of_one_name_are_two_inputs() -> None:
     assert vector().key is not vector().key
 
 
-def test_the_shape_of_what_is_only_bounded_is_refused() -> None:
+def test_the_size_of_what_is_only_bounded_is_that_of_the_value() -> None:
     key = fresh_input(TensorMeta(FLOAT64, [UpperBound(dim("n")), Unknown()]), "x")
     x = tn.TracedTensor(key)
     assert (x.ndim, str(x.extents[0])) == (2, "<=n")
-    with pytest.raises(UnsupportedDynamicShapeError, match=r"shape: shape\[0\] must be exact"):
-        x.shape  # noqa: B018
+    assert str(x.shape[0]).startswith("size(value ")
 
 
 def test_operators_record_what_the_user_wrote_with_the_place_where() -> None:

@@ -18,7 +18,6 @@ from tenferro.errors import (
     PytreeError,
     TenferroError,
     TracingError,
-    UnsupportedDynamicShapeError,
 )
 from tenferro.extension import ExtensionOp, KernelRuntime, Package, apply, family_id
 from tests.tolerances import assert_close, rounding
@@ -210,8 +209,6 @@ def test_an_axis_beside_the_mapped_one_may_be_bounded() -> None:
 
     result = tn.jit(f, executor=NUMPY)(X, 2)
     assert result.tolist() == (2 * X[:, :2] ** 2 + X[0, :2]).tolist()
-    with pytest.raises(UnsupportedDynamicShapeError, match=r"vmap: axis 1 of argument r must be"):
-        tn.jit(lambda x: tn.vmap(lambda r: r, 1)(tn.dynamic_truncate(x, 2 * x[0, 0], axis=1)))(X)
 
 
 # --------------------------------------------------------------------------- executors, runtimes
