@@ -130,19 +130,30 @@ def test_errors_say_what_is_wrong() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "use"),
-    [
-        ("reshape", lambda left: left.reshape(-1)),
-        ("eigh", lambda left: tn.linalg.eigh(left.mT @ left)[0]),
-        ("svd_truncate", lambda left: tn.linalg.svd_truncate(left)[1]),
-    ],
+    "use",
+    [lambda left: left.reshape(-1), lambda left: tn.linalg.eigh(left.mT @ left)[0]],
 )
-def test_what_needs_the_rank_runs_where_nothing_is_traced(name: str, use: Any) -> None:
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_what_needs_the_rank_runs_in_compiled_functions(use: Any, executor: str) -> None:
     def loss(x: Any) -> Any:
         left, _ = tn.linalg.svd_truncate(x, cutoff=0.3, absorb="left")
         return tn.sum(use(left) ** 2)
 
-    text = rf"{name}: .* must be exact, but is at most 3 .*: call the function without jit, and for"
+    x = np.diag([3.0, 2.0, 0.1])
+    value, slope = tn.jit(tn.value_and_grad(loss), executor=executor)(x)
+    variable = tn.EagerRuntime().variable(x)
+    expected = loss(variable)
+    expected.backward()
+    np.testing.assert_allclose(np.asarray(value), np.asarray(expected.detach()), rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(slope), np.asarray(variable.grad), atol=1e-12)
+
+
+def test_what_decides_a_rank_runs_on_a_rank_where_nothing_is_traced() -> None:
+    def loss(x: Any) -> Any:
+        left, _ = tn.linalg.svd_truncate(x, cutoff=0.3, absorb="left")
+        return tn.sum(tn.linalg.svd_truncate(left)[1] ** 2)
+
+    text = r"svd_truncate: .* must be exact, but is at most 3 .*: call the function without jit"
     with pytest.raises(UnsupportedDynamicShapeError, match=text):
         tn.jit(loss, executor="numpy")(np.diag([3.0, 2.0, 0.1]))
     x = tn.EagerRuntime().variable(np.diag([3.0, 2.0, 0.1]))
