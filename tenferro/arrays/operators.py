@@ -122,6 +122,8 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Sum over `axis`, computed in `dtype` if given; `initial` and `where` as of NumPy."""
         x = self if dtype is None else self.astype(dtype)
+        if out is initial is where is None:
+            return x._apply(reductions.sum, x, axis=axis, keepdims=keepdims)
         return x._reduced(reductions.sum, out, initial, where, axis=axis, keepdims=keepdims)
 
     def prod(
@@ -135,6 +137,8 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Product over `axis`, computed in `dtype` if given; options as of `sum`."""
         x = self if dtype is None else self.astype(dtype)
+        if out is initial is where is None:
+            return x._apply(reductions.prod, x, axis=axis, keepdims=keepdims)
         return x._reduced(reductions.prod, out, initial, where, axis=axis, keepdims=keepdims)
 
     def mean(
@@ -159,6 +163,8 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Largest element over `axis`, and of `initial`; of those where a mask holds."""
+        if out is initial is where is None:
+            return self._apply(reductions.max, self, axis=axis, keepdims=keepdims)
         return self._reduced(reductions.max, out, initial, where, axis=axis, keepdims=keepdims)
 
     def min(
@@ -170,6 +176,8 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Smallest element over `axis`, and of `initial`; of those where a mask holds."""
+        if out is initial is where is None:
+            return self._apply(reductions.min, self, axis=axis, keepdims=keepdims)
         return self._reduced(reductions.min, out, initial, where, axis=axis, keepdims=keepdims)
 
     def any(
@@ -181,6 +189,8 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Whether any element over `axis` is nonzero; of those where a mask holds."""
+        if out is where is None:
+            return self._apply(reductions.any, self, axis=axis, keepdims=keepdims)
         return self._reduced(reductions.any, out, None, where, axis=axis, keepdims=keepdims)
 
     def all(
@@ -192,6 +202,8 @@ class ArrayOperators(ArrayProtocols):
         where: ArrayLike | None = None,
     ) -> Self:
         """Whether all elements over `axis` are nonzero; of those where a mask holds."""
+        if out is where is None:
+            return self._apply(reductions.all, self, axis=axis, keepdims=keepdims)
         return self._reduced(reductions.all, out, None, where, axis=axis, keepdims=keepdims)
 
     def var(
@@ -235,7 +247,10 @@ class ArrayOperators(ArrayProtocols):
     def _reduced(
         self, function: Callable[..., Any], out: object, initial: Any, where: Any, **options: Any
     ) -> Self:
-        """A reduction; of those elements where a mask holds, and of an initial value."""
+        """A reduction; of those elements where a mask holds, and of an initial value.
+
+        The most used reductions without either do not come here: a call less on the quick path.
+        """
         if out is None and initial is None and where is None:
             return self._apply(function, self, **options)
         name = function.__name__
