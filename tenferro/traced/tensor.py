@@ -11,7 +11,7 @@ from tenferro.arrays import ArrayOperators, Number, Weak, is_number, unwrapped
 from tenferro.chainrules import PrimitiveOp, only_output
 from tenferro.computegraph import PRIMAL, GlobalValKey, SingleOutputNode, name_of, op_key
 from tenferro.errors import NoAxesError, TracingError
-from tenferro.ops import AssumeSize, shape_context
+from tenferro.ops import shape_context
 from tenferro.shape import (
     Dim,
     DimExpr,
@@ -243,9 +243,15 @@ class TraceEmitter:
         output = node if type(node) is SingleOutputNode else only_output(op, node.outputs)
         if output.analysis is None:
             type_of(output)  # raises for wrong operands here, at the user's line
-        if type(op) is AssumeSize:
-            bring_guards([op.guard(type_of(operands[0]), self._reason(operands))])
+        self._assume(op, operands)
         return output
+
+    def _assume(self, op: Any, operands: Sequence[GlobalValKey]) -> None:
+        """Hand what an op assumes of the sizes of its operands to the trace."""
+        if op.assumes:
+            metas = [type_of(each) for each in operands]
+            if any(meta.static_shape is None for meta in metas):
+                bring_guards(op.guards(metas, self._reason(operands)))
 
     def _reason(self, operands: Sequence[GlobalValKey]) -> str:
         """What needs sizes to be equal, its operands and where it was written."""
@@ -262,6 +268,7 @@ class TraceEmitter:
         outputs = op_key(op, operands, PRIMAL, self.site).outputs
         if outputs:
             type_of(outputs[0])
+        self._assume(op, operands)
         return outputs
 
     def producer(self, value: GlobalValKey) -> tuple[Any, tuple[GlobalValKey, ...]] | None:
