@@ -91,7 +91,7 @@ def test_equal_sizes_and_constant_sizes_of_one_pass() -> None:
 
 
 def test_a_contraction_refuses_sizes_that_certainly_differ() -> None:
-    with pytest.raises(ShapeError, match="label 'i' of i,i-> has size n on axis 0 of operand 0"):
+    with pytest.raises(ShapeError, match=r"einsum: .* size n on .* and size n \+ 1 on"):
         tn.make_program(
             lambda x: tn.einsum("i,i->", x, tn.concat([x, tn.ones(1)])),
             tn.TensorSpec(("n",)),
