@@ -118,3 +118,17 @@ def test_points_of_interp_and_the_sorter_of_searchsorted_fit() -> None:
         tn.interp(1.0, [], [])
     with pytest.raises(ShapeError, match=r"searchsorted: .* must have equal sizes"):
         tn.searchsorted([1.0, 2.0], 1.0, sorter=[0, 1, 2])
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5])
+@pytest.mark.parametrize("endpoint", [True, False])
+def test_geomspace_takes_a_named_number(size: int, endpoint: bool) -> None:
+    x = np.zeros(size)
+
+    def spaced(x: Any) -> Any:
+        return tn.geomspace(1.0, 100.0, x.shape[0], endpoint)
+
+    expected = np.geomspace(1.0, 100.0, size, endpoint)
+    late = tn.jit(spaced, symbolic={"x": ("n",)}, executor="numpy")(x)
+    np.testing.assert_allclose(late.numpy(), expected)
+    np.testing.assert_allclose(spaced(x).numpy(), expected)
