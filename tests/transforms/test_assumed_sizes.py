@@ -132,3 +132,17 @@ def test_geomspace_takes_a_named_number(size: int, endpoint: bool) -> None:
     late = tn.jit(spaced, symbolic={"x": ("n",)}, executor="numpy")(x)
     np.testing.assert_allclose(late.numpy(), expected)
     np.testing.assert_allclose(spaced(x).numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("norm: ord", lambda x, n: tn.linalg.norm(x, ord=n)),
+        ("vector_norm: ord", lambda x, n: tn.linalg.vector_norm(x, ord=n)),
+        ("random.choice: a", lambda x, n: tn.random.choice(tn.random.key(0), n)),
+        ("random.permutation: x", lambda x, n: tn.random.permutation(tn.random.key(0), n)),
+    ],
+)
+def test_a_traced_option_is_refused_by_its_name(name: str, function: Callable[..., Any]) -> None:
+    with pytest.raises(TracingError, match=f"{name} must be known while tracing"):
+        tn.jit(function, executor="numpy")(np.ones(3), 2)
