@@ -102,6 +102,10 @@ def test_a_contraction_refuses_sizes_that_certainly_differ() -> None:
     ("name", "function"),
     [
         ("bincount: length", lambda n, x: tn.bincount(tn.astype(x, "int64"), length=n)),
+        (
+            "polyfit: the size of x, unless rcond is given,",
+            lambda n, x: tn.polyfit(x, x, 1),
+        ),
         ("hanning: M", lambda n, x: tn.hanning(n)),
         ("tril: k", lambda n, x: tn.tril(x[:, None], n - 2)),
     ],
