@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tenferro.arrays.broadcasting import agree
 from tenferro.arrays.elementwise import divide, subtract
 from tenferro.arrays.operands import (
     Operand,
@@ -295,9 +296,13 @@ def average(
     meta, weight_meta = at.ctx.meta(value), at.ctx.meta(weight)
     axes = normal_axes("average", axis, meta.rank)
     if weight_meta.rank == 1 and meta.rank > 1 and len(axes) == 1:
-        shape = meta.exact_shape("average", "operand")
+        value, weight = agree(at, value, axes[0], weight, 0)
+        shape = at.ctx.meta(value).exact_shape("average", "operand")
         weight = at.emit(BroadcastInDim(shape, axes), weight)
-    elif weight_meta.extents != meta.extents:
+    elif weight_meta.rank == meta.rank:
+        for place in range(meta.rank):
+            value, weight = agree(at, value, place, weight, place)
+    if at.ctx.meta(weight).extents != at.ctx.meta(value).extents:
         raise ShapeError(
             f"average: weights {weight_meta} must have the shape of {meta}, or be a vector along "
             "one axis"

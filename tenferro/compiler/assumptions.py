@@ -34,9 +34,9 @@ def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
     for step in program.steps_of(AssumeSize):
         assert isinstance(step.op, AssumeSize)
         reason = _reason(step, readers, makers, metas)
-        guard = step.op.guard(_meta(metas, step.input_slots[0]), reason)
-        if guard.left != guard.right:
-            guards.setdefault(guard.sides, guard)
+        for guard in step.op.guards([_meta(metas, step.input_slots[0])], reason):
+            if guard.left != guard.right:
+                guards.setdefault(guard.sides, guard)
     return tuple(guards.values())
 
 
@@ -66,7 +66,7 @@ def _reason(
         reader = readers[reader.output_slots[0]]
     types = " and ".join(str(_meta(metas, _source(slot, makers))) for slot in reader.input_slots)
     site = "" if reader.site is None else f" ({reader.site})"
-    return f"{reader.op.name}: operands have types {types}{site}"
+    return f"{reader.op.family or reader.op.name}: operands have types {types}{site}"
 
 
 def _source(slot: int, makers: dict[int, ExecInstruction]) -> int:

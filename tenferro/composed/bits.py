@@ -9,6 +9,7 @@ from tenferro.composed.operands import along, array, constant_size, count, optio
 from tenferro.errors import DTypeError
 from tenferro.loops import while_loop
 from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.values import weak_number
 
 _WEIGHTS = [128, 64, 32, 16, 8, 4, 2, 1]
 
@@ -19,7 +20,22 @@ def gcd(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     >>> tn.gcd([12, 7], 18)
     Tensor([6, 1])
     """
-    a, b = tn.broadcast_arrays(*whole("gcd", x1, x2))
+    return _in_integers("gcd", x1, x2, _gcd)
+
+
+def _in_integers(name: str, x1: ArrayLike, x2: ArrayLike, function: Any) -> AnyTensor:
+    """`function` of both, where a number takes part with all its digits, in their common dtype."""
+    common = whole(name, x1, x2)
+    numbers = any(weak_number(each) is not None for each in (x1, x2))
+    if numbers and common[0].dtype.kind in "iu" and common[0].dtype.itemsize < 8:
+        wide = [array(name, each).astype("int64") for each in (x1, x2)]
+        return tn.astype(function(*wide), common[0].dtype)
+    result: AnyTensor = function(*common)
+    return result
+
+
+def _gcd(x1: Any, x2: Any) -> AnyTensor:
+    a, b = tn.broadcast_arrays(x1, x2)
 
     def step(pair: Any) -> Any:
         one, other = pair
@@ -37,8 +53,12 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     >>> tn.lcm([4, 0], 6)
     Tensor([12,  0])
     """
-    a, b = (tn.abs(each) for each in whole("lcm", x1, x2))
-    divisor: Any = gcd(a, b)
+    return _in_integers("lcm", x1, x2, _lcm)
+
+
+def _lcm(x1: Any, x2: Any) -> AnyTensor:
+    a, b = tn.abs(x1), tn.abs(x2)
+    divisor: Any = _gcd(a, b)
     return tn.multiply(tn.floor_divide(a, tn.where(divisor == 0, 1, divisor)), b)
 
 

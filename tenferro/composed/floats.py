@@ -55,8 +55,8 @@ def float_power(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
     >>> tn.float_power([2, 4], -1)
     Tensor([0.5 , 0.25])
     """
-    a, b = promoted("float_power", x1, x2)
-    dtype = "complex128" if is_complex(a.dtype) else "float64"
+    a, b = array("float_power", x1), array("float_power", x2)  # not promoted: numbers need not fit
+    dtype = "complex128" if is_complex(a.dtype) or is_complex(b.dtype) else "float64"
     return tn.pow(a.astype(dtype), b.astype(dtype))
 
 

@@ -151,17 +151,19 @@ def polyfit(
     if cov not in (False, True, "unscaled"):
         raise ConfigError(f"polyfit: cov must be False, True or 'unscaled', got {cov!r}")
     order = count("polyfit", "deg", deg) + 1
-    limit = len(points) * np.finfo(points.dtype).eps if rcond is None else rcond
+    if rcond is None:
+        length = count("polyfit", "the size of x, unless rcond is given,", points.shape[0])
+        rcond = float(length * np.finfo(points.dtype).eps)
     lhs: Any = vander(points, order)
     if w is not None:
         (weights,) = promoted("polyfit", w, inexact=True)
         lhs = lhs * weights[:, None]
         values = values * (weights[:, None] if values.ndim == 2 else weights)
     scale: Any = tn.sqrt(tn.sum(tn.square(lhs), axis=0))
-    found: Any = linalg.lstsq(lhs / scale, values, rcond=limit)
+    found: Any = linalg.lstsq(lhs / scale, values, rcond=rcond)
     coefficients = (found[0].T / scale).T
     if full:
-        return coefficients, found[1], found[2], found[3], tn.asarray(limit)
+        return coefficients, found[1], found[2], found[3], tn.asarray(rcond)
     if not cov:
         return coefficients
     base = linalg.inv(lhs.T @ lhs)

@@ -21,7 +21,7 @@ from tenferro.composed.operands import (
     vector,
 )
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.shape import integer_of
+from tenferro.shape import assume_equal, canonical, integer_of
 from tenferro.typing import AnyTensor, ArrayLike
 
 _BINARY_SEARCH = 8
@@ -232,7 +232,12 @@ def searchsorted(
     if ordered.dtype.kind == "c":
         raise DTypeError(f"searchsorted: takes real numbers, got {ordered.meta}")
     if sorter is not None:
-        ordered = tn.take(ordered, vector("searchsorted", sorter), mode="clip")
+        order = vector("searchsorted", sorter)
+        given = f"searchsorted: x1 {ordered.meta} and sorter {order.meta}"
+        if canonical(ordered.shape[0], order.shape[0]) is None:
+            raise ShapeError(f"{given} must have equal sizes")
+        assume_equal(ordered.shape[0], order.shape[0], given)
+        ordered = tn.take(ordered, order, mode="clip")
     length = ordered.shape[0]
     if isinstance(length, int) and length == 0:
         return tn.zeros_like(values, "int64")

@@ -13,6 +13,7 @@ from tenferro.composed.operands import array, constant_size, number_or_array, op
 from tenferro.composed.searching import searchsorted
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.network import EinsumPlan, einsum_plan
+from tenferro.shape import assume_equal, canonical
 from tenferro.typing import AnyTensor, ArrayLike
 from tenferro.values import weak_number
 
@@ -124,10 +125,12 @@ def interp(
     places, nodes = promoted("interp", x, xp, inexact=True)
     (values,) = promoted("interp", fp, inexact=True)
     real("interp", places)
-    if nodes.ndim != 1 or values.ndim != 1 or nodes.shape != values.shape:
-        raise ShapeError(
-            f"interp: xp and fp must be vectors of equal size, got {nodes.meta} and {values.meta}"
-        )
+    given = f"interp: xp and fp must be vectors of equal size, got {nodes.meta} and {values.meta}"
+    if not nodes.ndim == values.ndim == 1 or canonical(nodes.shape[0], values.shape[0]) is None:
+        raise ShapeError(given)
+    if nodes.shape[0] == 0:
+        raise ShapeError(f"interp: xp and fp must not be empty, got {nodes.meta}")
+    assume_equal(nodes.shape[0], values.shape[0], given)
     if period is not None:
         places, nodes, values = _periodic(places, nodes, values, period)
     last = nodes.shape[0] - 1

@@ -8,7 +8,8 @@ import numpy as np
 
 from tenferro import namespace as tn
 from tenferro.composed.operands import check_affordable, count, number, promoted
-from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
+from tenferro.shape import DimExpr
+from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Size
 
 
 def hamming(M: int) -> AnyTensor:  # noqa: N803  # NumPy's name
@@ -59,7 +60,7 @@ def kaiser(M: int, beta: float) -> AnyTensor:  # noqa: N803
 def geomspace(
     start: ArrayLike,
     stop: ArrayLike,
-    num: int = 50,
+    num: Size = 50,
     endpoint: bool = True,
     dtype: DTypeLike | None = None,
     axis: int = 0,
@@ -79,7 +80,7 @@ def geomspace(
     """
     first, last = promoted("geomspace", start, stop, inexact=True)
     first, last = tn.broadcast_arrays(first, last)
-    length = count("geomspace", "num", num)
+    length: Any = num if isinstance(num, DimExpr) else count("geomspace", "num", num)
     if first.dtype.kind == "c":
         turn = tn.sign(first)
     else:
@@ -88,10 +89,10 @@ def geomspace(
     exponents = tn.linspace(tn.log(first / turn), tn.log(last / turn), length, endpoint=endpoint)
     result: Any = tn.exp(exponents) * turn
     # Rounding would keep the ends from being exact.
-    if length > 0:
-        result = result.at[0].set(first)
-    if endpoint and length > 1:
-        result = result.at[-1].set(last)
+    place: Any = tn.arange(length)[(..., *[None] * first.ndim)]
+    if endpoint:
+        result = tn.where(place == length - 1, last, result)
+    result = tn.where(place == 0, first, result)
     result = tn.moveaxis(result, 0, axis) if axis else result
     return result if dtype is None else result.astype(dtype)  # type: ignore[no-any-return]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, NoReturn
 
 from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
@@ -43,6 +44,7 @@ from tenferro.shape import (
     Dim,
     DimExpr,
     Exact,
+    Guard,
     InputDim,
     Leaf,
     ShapeExtent,
@@ -50,6 +52,7 @@ from tenferro.shape import (
     Unknown,
     UpperBound,
     bind,
+    collecting_guards,
     grows,
     leaves,
     make_meta,
@@ -74,6 +77,7 @@ class Extension(StdTensorOp, name="extension"):
     op: ExtensionOp
 
     category: ClassVar[Category] = Category.BOUNDARY
+    assumes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         op = self.op
@@ -124,10 +128,23 @@ class Extension(StdTensorOp, name="extension"):
         self._check_count("inputs", self.n_inputs, len(metas))
         stand_ins: dict[Leaf, ShapeExtent] = {}
         shapes = [_sizes(i, meta, stand_ins) for i, meta in enumerate(metas)]
-        outputs = self._inferred(metas, shapes)
+        with collecting_guards():  # `guards` hands them to the trace
+            outputs = self._inferred(metas, shapes)
         self._check_count("outputs", self.n_outputs, len(outputs))
         known = {leaf for shape in shapes for size in shape for leaf in leaves(size)}
         return tuple([self._meta(output, stand_ins, known) for output in outputs])
+
+    def guards(self, metas: Sequence[TensorMeta], reason: str) -> Sequence[Guard]:
+        """What `infer_output_meta` assumes; nothing of sizes that data decide."""
+        stand_ins: dict[Leaf, ShapeExtent] = {}
+        shapes = [_sizes(i, meta, stand_ins) for i, meta in enumerate(metas)]
+        with collecting_guards() as assumed:
+            self._inferred(metas, shapes)
+        return [
+            replace(guard, reason=reason)
+            for guard in assumed.values()
+            if not stand_ins.keys() & (leaves(guard.left) | leaves(guard.right))
+        ]
 
     def evaluate(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The results of `eager_execute`, checked against the inferred types.

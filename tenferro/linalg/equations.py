@@ -6,9 +6,9 @@ from tenferro.arrays import Expression, Operand
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ShapeError
 from tenferro.families.linalg import Sylvester, check_matrix, check_square
-from tenferro.family import Extension, sizes_differ
+from tenferro.family import Extension
 from tenferro.linalg.operands import floating, same_batch
-from tenferro.shape import TensorMeta
+from tenferro.shape import TensorMeta, canonical
 
 
 def solve_sylvester(at: Emitter[V], a: Operand[V], b: Operand[V], q: Operand[V]) -> V:
@@ -35,9 +35,9 @@ def solve_sylvester(at: Emitter[V], a: Operand[V], b: Operand[V], q: Operand[V])
     _, m = check_square(name, left.dtype, left.exact_shape(name, "a"))
     _, n = check_square(name, right.dtype, right.exact_shape(name, "b"))
     _, rows, columns = check_matrix(name, whole.dtype, whole.exact_shape(name, "q"))
-    if sizes_differ(m, rows):
+    if canonical(m, rows) is None:
         raise ShapeError(f"{name}: a {left} and q {whole} differ in rows (axis -2: {m} and {rows})")
-    if sizes_differ(n, columns):
+    if canonical(n, columns) is None:
         raise ShapeError(
             f"{name}: b {right} and q {whole} differ in columns (axis -1: {n} and {columns})"
         )
@@ -91,7 +91,7 @@ def _lyapunov(
     metas: list[TensorMeta] = [at.ctx.meta(value) for value in (matrix, right)]
     _, n = check_square(name, metas[0].dtype, metas[0].exact_shape(name, "a"))
     _, m = check_square(name, metas[1].dtype, metas[1].exact_shape(name, "q"))
-    if sizes_differ(n, m):
+    if canonical(n, m) is None:
         raise ShapeError(
             f"{name}: a {metas[0]} and q {metas[1]} differ in rows (axis -2: {n} and {m})"
         )

@@ -14,9 +14,9 @@ from tenferro.families.linalg import (
     hermitian_derivative,
     hermitian_function,
 )
-from tenferro.family import Extension, sizes_differ
+from tenferro.family import Extension
 from tenferro.linalg.operands import floating, integer, known, same_batch, square
-from tenferro.shape import TensorMeta
+from tenferro.shape import TensorMeta, assume_equal, canonical
 from tenferro.typing import AnyTensor, ArrayLike
 
 
@@ -121,8 +121,9 @@ def _expm_frechet(
     lhs, rhs = square(at, "expm_frechet", lhs), square(at, "expm_frechet", rhs)
     metas: list[TensorMeta] = [at.ctx.meta(value) for value in (lhs, rhs)]
     n, m = (meta.exact_shape("expm_frechet")[-1] for meta in metas)
-    if sizes_differ(n, m):
+    if canonical(n, m) is None:
         raise ShapeError(f"expm_frechet: a {metas[0]} and e {metas[1]} differ in rows: {n} and {m}")
+    assume_equal(n, m, f"expm_frechet: a {metas[0]} and e {metas[1]}")
     lhs, rhs = same_batch(at, "expm_frechet", lhs, rhs)
     if assume_a == "her":
         x, y = expressions(at, (lhs, rhs))

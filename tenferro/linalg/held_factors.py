@@ -26,12 +26,12 @@ from tenferro.chainrules import Emitter, V
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.families import linalg as families
 from tenferro.families.linalg import PivotsToPermutation, picked_rows, rows, triangular_solve
-from tenferro.family import Extension, sizes_differ
+from tenferro.family import Extension
 from tenferro.linalg.factorizations import cholesky
 from tenferro.linalg.operands import matrix, same_batch, square, systems, type_of
 from tenferro.linalg.solving import transposition
 from tenferro.runtime import Tensor
-from tenferro.shape import TensorMeta
+from tenferro.shape import TensorMeta, assume_equal, canonical
 from tenferro.traced import TracedTensor
 from tenferro.typing import AnyTensor, ArrayLike
 
@@ -156,8 +156,9 @@ def _check_count(at: Emitter[V], packed: V, pivots: V) -> None:
     left: TensorMeta = at.ctx.meta(packed)
     right: TensorMeta = at.ctx.meta(pivots)
     n, count = (meta.exact_shape("lu_solve")[-1] for meta in (left, right))
-    if sizes_differ(n, count):
+    if canonical(n, count) is None:
         raise ShapeError(f"lu_solve: lu {left} has {n} rows, but piv {right} has {count} pivots")
+    assume_equal(n, count, f"lu_solve: lu {left} and piv {right}")
 
 
 def _nan_outside(pivots: Expression) -> Expression:

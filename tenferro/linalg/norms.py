@@ -163,7 +163,9 @@ def _order(name: str, order: Any) -> Any:
 
     Raises:
         ConfigError: it is something else.
+        TracingError: it is traced.
     """
+    refuse_traced(name, "ord", order)
     if getattr(order, "shape", None) == ():
         order = order.item()
     if order is None or isinstance(order, str | int | float):

@@ -25,7 +25,6 @@ from tenferro.errors import (
     TracingError,
 )
 from tenferro.families.linalg import Degeneracy, check_matrix, check_square, tril
-from tenferro.family import sizes_differ
 from tenferro.runtime import Tensor
 from tenferro.shape import (
     FLOAT16,
@@ -172,7 +171,7 @@ def systems(
     is_vector = right.rank == 1
     axis = -1 if is_vector else -2
     size = right.exact_shape(name, "b")[axis]
-    if sizes_differ(n, size):
+    if canonical(n, size) is None:
         raise ShapeError(
             f"{name}: lhs {left} and rhs {right} differ in rows (axis {axis}: {n} and {size})"
         )

@@ -10,9 +10,10 @@ from tenferro.chainrules import Emitter, V
 from tenferro.dispatch import apply
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.families import EinsumOp
-from tenferro.family import Extension, sizes_differ
+from tenferro.family import Extension
 from tenferro.linalg.operands import integer
 from tenferro.planning import ContractionOptimizerOptions, Subscripts
+from tenferro.shape import canonical
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
 
 _PLAN = ("auto", *ContractionOptimizerOptions().identity)
@@ -68,7 +69,7 @@ def _check_chain(at: Emitter[V], values: Sequence[V]) -> None:
     metas = [at.ctx.meta(value) for value in values]
     shapes = [meta.exact_shape("multi_dot") for meta in metas]
     for i, (left, right) in enumerate(pairwise(shapes)):
-        if sizes_differ(left[-1], right[0]):
+        if canonical(left[-1], right[0]) is None:
             raise ShapeError(
                 f"multi_dot: operand {i} {metas[i]} has {left[-1]} columns, but operand {i + 1} "
                 f"{metas[i + 1]} has {right[0]} rows"

@@ -20,9 +20,9 @@ from tenferro.arrays import (
 from tenferro.chainrules import Emitter, V
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.families.linalg import REAL_OF, Pinv, Svd, check_matrix, rows, sym
-from tenferro.family import Extension, sizes_differ
+from tenferro.family import Extension
 from tenferro.linalg.operands import floating, matrix, number, same_batch, square
-from tenferro.shape import DType, TensorMeta, is_complex
+from tenferro.shape import DType, TensorMeta, canonical, is_complex
 from tenferro.typing import AnyTensor, ArrayLike
 
 
@@ -121,7 +121,7 @@ def _lstsq(
         raise ShapeError(f"lstsq: the right side must have an axis, got {right}")
     axis = -1 if right.rank == 1 else -2
     size = right.exact_shape("lstsq", "b")[axis]
-    if sizes_differ(m, size):
+    if canonical(m, size) is None:
         raise ShapeError(
             f"lstsq: lhs {left} and rhs {right} differ in rows (axis {axis}: {m} and {size})"
         )

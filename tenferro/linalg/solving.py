@@ -24,9 +24,9 @@ from tenferro.families.linalg import (
     sym,
     triangular_solve,
 )
-from tenferro.family import Extension, sizes_differ
+from tenferro.family import Extension
 from tenferro.linalg.operands import floating, integer, same_batch, square, systems
-from tenferro.shape import ShapeExtent, TensorMeta, product
+from tenferro.shape import ShapeExtent, TensorMeta, canonical, product
 
 TRANS = {0: "n", 1: "t", 2: "c", "N": "n", "T": "t", "C": "c"}
 """The names of op(A) = A, Aᵀ, Aᴴ, as users write them."""
@@ -196,7 +196,7 @@ def tridiagonal_solve(
     is_vector = metas[-1].rank == 1
     sizes = [meta.exact_shape(name, "operand")[-1] for meta in metas[:3]]
     sizes.append(metas[-1].exact_shape(name, "b")[-1 if is_vector else -2])
-    if any(sizes_differ(sizes[0], size) for size in sizes):
+    if any(canonical(sizes[0], size) is None for size in sizes):
         raise ShapeError(f"{name}: diagonals and right side {_listed(metas)} differ in rows")
     if is_vector:
         right = rearrange.expand_dims(at, right, -1)
@@ -239,10 +239,10 @@ def tensorsolve(
     right: TensorMeta = at.ctx.meta(rhs)
     rows = right.exact_shape("tensorsolve", "b")
     shape = left.exact_shape("tensorsolve", "a")
-    if any(sizes_differ(m, n) for m, n in zip(rows, shape, strict=False)):
+    if any(canonical(m, n) is None for m, n in zip(rows, shape, strict=False)):
         raise ShapeError(f"tensorsolve: lhs {left} must begin with the shape of rhs {right}")
     size, unknowns = product(rows), shape[right.rank :]
-    if left.rank < right.rank or sizes_differ(size, product(unknowns)):
+    if left.rank < right.rank or canonical(size, product(unknowns)) is None:
         raise ShapeError(
             f"tensorsolve: lhs {left} has {product(unknowns)} unknowns for {size} equations; "
             "they must be equally many"
@@ -274,7 +274,7 @@ def tensorinv(at: Emitter[V], a: Operand[V], ind: int = 2) -> V:
     meta: TensorMeta = at.ctx.meta(value)
     shape = meta.exact_shape("tensorinv", "a")
     size, others = product(shape[:ind]), product(shape[ind:])
-    if sizes_differ(size, others):
+    if canonical(size, others) is None:
         raise ShapeError(
             f"tensorinv: the first {ind} axes of {meta} have {size} elements, the others {others}; "
             "they must be equally many"

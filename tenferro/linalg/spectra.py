@@ -18,9 +18,9 @@ from tenferro.families.linalg import (
     reflections,
     rows,
 )
-from tenferro.family import Extension, sizes_differ
+from tenferro.family import Extension
 from tenferro.linalg.operands import degeneracy, floating, hermitian, matrix, square
-from tenferro.shape import is_complex
+from tenferro.shape import canonical, is_complex
 from tenferro.typing import AnyTensor, ArrayLike
 
 
@@ -160,7 +160,7 @@ def _eigh_tridiagonal(at: Emitter[V], d: Operand[V], e: Operand[V]) -> tuple[V, 
         raise DTypeError(f"{name}: takes real d and e, got {metas[0]} and {metas[1]}")
     if 0 in (main.ndim, off.ndim):
         raise ShapeError(f"{name}: d and e must have an axis, got {metas[0]} and {metas[1]}")
-    if sizes_differ(off.shape[-1] + 1, main.shape[-1]):
+    if canonical(off.shape[-1] + 1, main.shape[-1]) is None:
         raise ShapeError(f"{name}: e must be shorter by one than d, got d {metas[0]}, e {metas[1]}")
     common_batch(name, [rows(x).meta for x in (main, off)], metas)
     beside = embedded(off)

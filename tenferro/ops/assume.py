@@ -23,6 +23,7 @@ class AssumeSize(StdTensorOp, name="assume_size"):
     axis: int
     size: Dim
 
+    assumes = True
     moves = True
     view = True
 
@@ -40,11 +41,11 @@ class AssumeSize(StdTensorOp, name="assume_size"):
         extents[self.axis] = Exact(self.size)
         return TensorMeta(x.dtype, extents)
 
-    def guard(self, x: TensorMeta, reason: str) -> Guard:
-        """The assumption about an operand of type `x`."""
-        extent = x.extents[self.axis]
+    def guards(self, metas: Sequence[TensorMeta], reason: str) -> Sequence[Guard]:
+        """The size of the axis."""
+        extent = metas[0].extents[self.axis]
         assert isinstance(extent, Exact), "assume_size takes exact sizes only"
-        return Guard(extent.dim, self.size, reason)
+        return [Guard(extent.dim, self.size, reason)]
 
     def leading(self, size: Dim) -> AssumeSize:
         """The axis is counted one further."""

@@ -40,6 +40,7 @@ from tenferro.shape import (
     Dim,
     DType,
     Exact,
+    Guard,
     ShapeExtent,
     TensorMeta,
     describe,
@@ -76,6 +77,13 @@ class StdTensorOp(ExecOp):
 
     derivative_needs_sizes: ClassVar[bool] = False
     """Whether its transpose is written for exact sizes of the operands only."""
+
+    assumes: ClassVar[bool] = False
+    """Whether it may assume equalities of the sizes of its operands."""
+
+    def guards(self, metas: Sequence[TensorMeta], reason: str) -> Sequence[Guard]:
+        """What it assumes for operands of these types; `reason` says what needs it."""
+        return ()
 
     def add(self, emitter: Emitter[V], a: V, b: V) -> V:
         """The sum of two cotangents."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tenferro.errors import ShapeError, SubscriptError
 from tenferro.planning.subscripts import Label, Subscripts, label_name
-from tenferro.shape import Dim, DimExpr
+from tenferro.shape import Dim, assume_equal, canonical
 
 Sizes = dict[Label, Dim]
 
@@ -15,7 +15,8 @@ def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> 
     """The size of each label. A size of 1 broadcasts to any other, as in NumPy.
 
     On the axes of one operand, which have one label for a diagonal, sizes must be equal.
-    Symbolic sizes that cannot be compared yet are assumed equal and compared when they are known.
+    Symbolic sizes that cannot be compared yet are assumed equal, and none of them to be 1, as array
+    functions do; the size of the label is the simplest one.
 
     Raises:
         SubscriptError: the number of operands or the rank of an operand does not fit the
@@ -42,23 +43,24 @@ def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> 
         for axis, (label, size) in enumerate(zip(labels, shape, strict=True)):
             if diagonals:
                 _check_diagonal(subscripts, position, axis, shape)
-            known = sizes.get(label)
-            if (
-                known is None
-                or known == 1
-                or (isinstance(known, DimExpr) and isinstance(size, int))
-            ):
-                if known is not None and size == 1:
-                    continue
+            known = sizes.get(label, 1)
+            if known == 1:
                 sizes[label] = size
                 source[label] = (position, axis)
-            elif isinstance(known, int) and isinstance(size, int) and size not in (known, 1):
+                continue
+            common = known if size == 1 else canonical(known, size)
+            if common is None:
                 first_operand, first_axis = source[label]
                 raise ShapeError(
                     f"einsum: label {label_name(label)!r} of {subscripts} has size {known} on axis "
                     f"{first_axis} of operand {first_operand} and size {size} on axis {axis} of "
                     f"operand {position}"
                 )
+            if size != 1:
+                assume_equal(known, size, f"einsum: label {label_name(label)!r} of {subscripts}")
+            if common != known:
+                sizes[label] = common
+                source[label] = (position, axis)
     return sizes
 
 
@@ -66,11 +68,13 @@ def _check_diagonal(subscripts: Subscripts, position: int, axis: int, shape: Seq
     """Raise ShapeError if an axis has another size than the first one with its label."""
     labels, size = subscripts.inputs[position], shape[axis]
     first = labels.index(labels[axis])
-    if isinstance(size, int) and isinstance(shape[first], int) and size != shape[first]:
+    name = label_name(labels[axis])
+    if canonical(size, shape[first]) is None:
         raise ShapeError(
-            f"einsum: label {label_name(labels[axis])!r} of {subscripts} is the diagonal of axes "
-            f"{first} and {axis} of operand {position}, which have sizes {shape[first]} and {size}"
+            f"einsum: label {name!r} of {subscripts} is the diagonal of axes {first} and {axis} of "
+            f"operand {position}, which have sizes {shape[first]} and {size}"
         )
+    assume_equal(shape[first], size, f"einsum: label {name!r} of {subscripts}")
 
 
 def _shape(shape: Sequence[Dim]) -> str:

@@ -12,7 +12,7 @@ from tenferro.random import integers
 from tenferro.random.continuous import AnyKey, checked_mode
 from tenferro.random.keys import words_of
 from tenferro.random.parameters import draw, element, lifted, natural, sizes
-from tenferro.shape import FLOAT64, INT64, UINT64, DimExpr, TensorMeta
+from tenferro.shape import FLOAT64, INT64, UINT64, DimExpr, TensorMeta, refuse_traced
 from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape
 from tenferro.values import meta_of_value
 
@@ -232,6 +232,7 @@ def _population(name: str, what: str, x: Any) -> Any:
     value: Any = asarray(x)
     if value.meta.rank:
         return value
+    refuse_traced(name, what, value)
     if value.meta.dtype.kind not in "iu":
         raise DTypeError(f"{name}: {what} must be an integer or an array, got {value.meta}")
     return _range(natural(name, what, int(value)))

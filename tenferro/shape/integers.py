@@ -9,6 +9,7 @@ import operator
 from typing import Any
 
 from tenferro.errors import DTypeError, TenferroError, TracingError
+from tenferro.shape.algebra import DimExpr
 
 
 def integer_of(value: object) -> int | None:
@@ -73,6 +74,11 @@ def read_integer(
     number = integer_of(value)
     if number is None or (least is not None and number < least):
         refuse_traced(name, field, value)
+        if isinstance(value, DimExpr):
+            raise TracingError(
+                f"{name}: {field} must be a constant, got the named size {value}; give the "
+                "argument a constant size"
+            )
         what = "an integer" if least is None else f"an integer of at least {least}"
         raise error(f"{name}: {field} must be {what}, got {value!r}")
     return number

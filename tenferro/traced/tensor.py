@@ -264,8 +264,15 @@ class TraceEmitter:
             require_sizes(op, operands)
         if type(op) is AssumeSize:
             check_assumed(op, operands[0], "call" if self.call is None else self.call[0].__name__)
-            bring_guards([op.guard(type_of(operands[0]), self._reason(operands))])
+        self._assume(op, operands)
         return output
+
+    def _assume(self, op: Any, operands: Sequence[GlobalValKey]) -> None:
+        """Hand what an op assumes of the sizes of its operands to the trace."""
+        if op.assumes:
+            metas = [type_of(each) for each in operands]
+            if any(meta.static_shape is None for meta in metas):
+                bring_guards(op.guards(metas, self._reason(operands)))
 
     def _reason(self, operands: Sequence[GlobalValKey]) -> str:
         """What needs sizes to be equal, its operands and where it was written."""
@@ -282,6 +289,7 @@ class TraceEmitter:
         outputs = op_key(op, operands, PRIMAL, self.site).outputs
         if outputs:
             type_of(outputs[0])
+        self._assume(op, operands)
         return outputs
 
     def producer(self, value: GlobalValKey) -> tuple[Any, tuple[GlobalValKey, ...]] | None:
