@@ -6,7 +6,21 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from tenferro.ops import Cos, Exp, Expm1, Log, Log1p, Pow, Rsqrt, SechSquared, Sin, Sqrt, Tanh
+from tenferro.ops import (
+    Cos,
+    Exp,
+    Expm1,
+    InversePower,
+    Log,
+    Log1p,
+    Pow,
+    Rsqrt,
+    SechSquared,
+    Sin,
+    Sqrt,
+    Tanh,
+    power_of,
+)
 from tenferro.shape import is_complex, is_integer
 from tenferro_xla.lowering.registry import lower
 from tenferro_xla.lowering.rounding import with_signs
@@ -75,6 +89,11 @@ def _(op: Sqrt, x: Array) -> Array:
 @lower.register
 def _(op: Rsqrt, x: Array) -> Array:
     return lax.rsqrt(x)
+
+
+@lower.register
+def _(op: InversePower, x: Array) -> Array:
+    return lax.div(lax.full_like(x, 1), power_of(x, op.exponent, lax.mul))
 
 
 @lower.register
