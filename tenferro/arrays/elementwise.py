@@ -44,9 +44,11 @@ from tenferro.ops import (
     SIGN_BIT,
     SUB,
     Compare,
+    InversePower,
     Rem,
     StdTensorOp,
     full_like,
+    power_of,
     zeros_like,
 )
 from tenferro.shape import (
@@ -436,14 +438,18 @@ def _of_modulus(at: Emitter[V], value: V) -> V | None:
 
 
 def _integer_power(at: Emitter[V], base: V, exponent: int) -> V:
-    """The power by repeated squaring; for a negative exponent, the reciprocal of the power."""
-    if exponent < 0:
-        return divide(at, 1, _integer_power(at, base, -exponent))
-    result: V | None = None
-    while exponent:
-        if exponent & 1:
-            result = base if result is None else at.emit(MUL, result, base)
-        exponent >>= 1
-        if exponent:
-            base = _squared(at, base)
-    return full_like(at, 1, base) if result is None else result
+    """The power by repeated squaring; that of a modulus is written without it where it can be."""
+    if exponent == 0:
+        return full_like(at, 1, base)
+    if exponent == -1:
+        return divide(at, 1, base)
+    if exponent > 0:
+        return power_of(
+            base, exponent, lambda x, y: _squared(at, x) if x is y else at.emit(MUL, x, y)
+        )
+    of = _of_modulus(at, base)
+    if of is None or exponent % 2:
+        return at.emit(InversePower(-exponent), base)
+    if is_complex(at.ctx.meta(of).dtype):
+        return _integer_power(at, _squared(at, base), exponent // 2)
+    return at.emit(InversePower(-exponent), of)

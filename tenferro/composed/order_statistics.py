@@ -161,14 +161,26 @@ def _between(rows: Any, fractions: Any, method: str, skip: bool) -> Any:
         result = below
     elif method == "higher":
         result = above
-    elif method == "midpoint":
-        result = tn.where(low == high, below, 0.5 * below + 0.5 * above)
     else:
-        share: Any = (place - low).astype(rows.dtype, copy=False)
-        result = below + share * (above - below)
-        # Between an infinity and a number is the infinity; one element is not beside itself.
-        result = tn.where(tn.isnan(result), below + above, result)
+        scale, first, last = _scaled_down(below, above)
+        if method == "midpoint":
+            result = tn.where(low == high, below, 0.5 * (first + last) / scale)
+        else:
+            share: Any = (place - low).astype(rows.dtype, copy=False)
+            result = (first + share * (last - first)) / scale
+            # Between an infinity and a number is the infinity; one element is not beside itself.
+            result = tn.where(tn.isnan(result), below + above, result)
     return result if skip else tn.where(tn.any(missing, axis=-1, keepdims=True), tn.nan, result)
+
+
+def _scaled_down(x: Any, y: Any) -> tuple[Any, Any, Any]:
+    """0.5 where x or y is so large that their sum may overflow, elsewhere 1; and that times x, y.
+
+    XLA computes `0.5 * x + 0.5 * y` as `0.5 * (x + y)`. It does not move a factor that is chosen.
+    """
+    is_large = tn.maximum(tn.abs(x), tn.abs(y)) > tn.finfo(x.dtype).max / 2
+    scale: Any = tn.where(is_large, 0.5, 1.0).astype(x.dtype)
+    return scale, scale * x, scale * y
 
 
 def _axes(name: str, axis: Axis, rank: int) -> list[int]:

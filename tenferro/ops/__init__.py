@@ -23,6 +23,7 @@ from tenferro.ops.analytic import (
     Cos,
     Exp,
     Expm1,
+    InversePower,
     Log,
     Log1p,
     Pow,
@@ -31,6 +32,7 @@ from tenferro.ops.analytic import (
     Sin,
     Sqrt,
     Tanh,
+    power_of,
 )
 from tenferro.ops.argument import Argument
 from tenferro.ops.arithmetic import ADD, CONJ, DIV, MUL, NEG, SUB, Add, Conj, Div, Mul, Neg, Sub
@@ -193,7 +195,7 @@ from tenferro.shape import ShapeGuardContext
 
 ALL_OPS: tuple[type[StdTensorOp], ...] = (
     *(Add, Sub, Mul, Neg, Conj, Div, Rem, Abs, Sign, Maximum, Minimum, Compare, Select, Clamp),
-    *(Exp, Log, Sin, Cos, Tanh, SechSquared, Sqrt, Rsqrt, Pow, Expm1, Log1p),
+    *(Exp, Log, Sin, Cos, Tanh, SechSquared, Sqrt, Rsqrt, Pow, InversePower, Expm1, Log1p),
     *(Convert, Constant, Real, Imag, Complex),
     *(Transpose, Reshape, Reverse, BroadcastInDim, DynamicBroadcastInDim),
     *(Tan, Sinh, Cosh, Asin, Acos, Atan, Asinh, Acosh, Atanh, Atan2),
@@ -334,6 +336,7 @@ __all__ = [
     "Gather",
     "GatherDynamicSliceSizes",
     "Imag",
+    "InversePower",
     "Iota",
     "LinearRecurrence",
     "Log",
@@ -409,6 +412,7 @@ __all__ = [
     "meta_of",
     "pochhammer",
     "polygamma_step",
+    "power_of",
     "repeated",
     "replay",
     "scalar",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 
 from tenferro.chainrules import Emitter, JvpSite, Slots, V, chain
@@ -11,6 +14,8 @@ from tenferro.ops.broadcast_reduce import full_like, uniform
 from tenferro.ops.compare import SELECT, Compare
 from tenferro.ops.elementwise import Elementwise, is_value
 from tenferro.shape import is_integer
+
+T = TypeVar("T")
 
 
 class Analytic(Elementwise):
@@ -211,6 +216,40 @@ class Rsqrt(Analytic, name="rsqrt"):
         """-0.5·rsqrt(x)/x."""
         scaled = at.emit(MUL, full_like(at.emitter, -0.5, at.out[0]), at.out[0])
         return at.emit(DIV, scaled, at.primal[0])
+
+
+@payload
+class InversePower(Analytic, name="inverse_power"):
+    """1/x^n for an integer n of at least 1, by repeated squaring.
+
+    A quotient of 1 and a product would have the derivative NaN at 0, where that of the product is
+    0 and multiplies an infinity.
+    """
+
+    exponent: int
+
+    def numpy(self, x: Array) -> Array:
+        """1 over the product."""
+        return np.divide(1, power_of(x, self.exponent, np.multiply)).astype(x.dtype)
+
+    def derivative(self, at: JvpSite[V]) -> V:
+        """-n·out/x, which needs no other power."""
+        out = at.out[0]
+        scaled = at.emit(MUL, full_like(at.emitter, -self.exponent, out), out)
+        return at.emit(DIV, scaled, at.primal[0])
+
+
+def power_of(x: T, exponent: int, multiply: Callable[[T, T], T]) -> T:
+    """The product of `exponent` factors x, at least one, by repeated squaring."""
+    result: T | None = None
+    while True:
+        if exponent & 1:
+            result = x if result is None else multiply(result, x)
+        exponent >>= 1
+        if not exponent:
+            assert result is not None, "an exponent of at least 1 has a highest bit"
+            return result
+        x = multiply(x, x)
 
 
 @payload

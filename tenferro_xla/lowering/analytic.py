@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
-from tenferro.ops import Exp, Expm1, Log, Log1p, Pow, Rsqrt, SechSquared, Sqrt, Tanh
+from tenferro.ops import (
+    Exp,
+    Expm1,
+    InversePower,
+    Log,
+    Log1p,
+    Pow,
+    Rsqrt,
+    SechSquared,
+    Sqrt,
+    Tanh,
+    power_of,
+)
 from tenferro.shape import is_complex, is_integer
 from tenferro_xla.lowering.registry import lower
 from tenferro_xla.lowering.rounding import with_signs
@@ -67,12 +80,19 @@ def _(op: Rsqrt, x: Array) -> Array:
 
 
 @lower.register
+def _(op: InversePower, x: Array) -> Array:
+    return lax.div(lax.full_like(x, 1), power_of(x, op.exponent, lax.mul))
+
+
+@lower.register
 def _(op: Pow, x: Array, y: Array) -> Array:
     if is_integer(x.dtype):
         return _integer_power(x, y)
     power = lax.pow(x, y)
     if not is_complex(x.dtype):
-        return power
+        # XLA writes log(pow(x, y)) as y·log|x|, a number where x**y is negative and NaN where it
+        # is 1 by x = 1 or y = 0. It does not see the power through a choice.
+        return lax.select(lax.ne(power, power), lax.full_like(power, np.nan), power)
     # XLA computes it by the logarithm, which 0 does not have.
     zero = lax.full_like(x, 0)
     vanishes = lax.bitwise_and(lax.eq(x, zero), lax.gt(lax.real(y), lax.full_like(lax.real(y), 0)))

@@ -137,6 +137,27 @@ def test_powers_that_are_not_integers() -> None:
     assert_same(2.0 ** tn.Tensor(x), 2.0**x)
 
 
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+@pytest.mark.parametrize("exponent", [-1, -2, -3, -6])
+def test_derivatives_of_inverse_powers_are_infinite_at_0(executor: Any, exponent: int) -> None:
+    x = np.array([0.0, -0.0, 2.0, -np.inf])
+    factor = 1.0
+    for order in range(4):
+        function = tn.jit(
+            lambda x, order=order: tn.vmap(tn.derivative(lambda x: x**exponent, order))(x),
+            executor=executor,
+        )
+        with np.errstate(divide="ignore"):
+            expected = factor * np.float_power(x, exponent - order)
+        np.testing.assert_allclose(function(x), expected, rtol=1e-14, err_msg=str(order))
+        factor *= exponent - order
+    z = np.array([1.0 + 2.0j])
+    slope = tn.grad(lambda z: tn.sum(z**exponent), holomorphic=True)
+    np.testing.assert_allclose(slope(z), exponent * z ** (exponent - 1), rtol=1e-14)
+    modulus = tn.grad(lambda x: tn.sum(tn.abs(x) ** exponent))
+    np.testing.assert_allclose(modulus(x[2:3]), exponent * 2.0 ** (exponent - 1))
+
+
 def test_powers_that_integers_do_not_have_are_refused() -> None:
     x = tn.Tensor([1, 2])
     with pytest.raises(DTypeError, match=r"pow: i64 to the negative power -1 is not an integer"):

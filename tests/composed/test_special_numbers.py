@@ -32,6 +32,26 @@ def check(function: Callable[[Any], Any], what: str) -> None:
         assert_close(ours, theirs, 4 * rounding(theirs.dtype), what)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_quantiles_between_the_largest_numbers_do_not_overflow(dtype: str, executor: Any) -> None:
+    top = np.finfo(dtype).max
+    # The numbers in units of the largest one, the median, and the linear quantile at 0.25.
+    for units, median, quarter in (
+        ([1.0, 1.0], 1.0, 1.0), ([-0.5, -0.5], -0.5, -0.5), ([0.5, 1.0], 0.75, 0.625),
+        ([-1.0, 1.0], 0.0, -0.5), ([-1.0, -1.0, 1.0, 1.0], 0.0, -1.0),
+    ):  # fmt: skip
+        x = np.array(units, dtype) * top
+        for function, expected in (
+            (tn.median, median), (tn.nanmedian, median),
+            (lambda x: tn.quantile(x, 0.5), median),
+            (lambda x: tn.quantile(x, 0.5, method="midpoint"), median),
+            (lambda x: tn.nanpercentile(x, 25), quarter),
+        ):  # fmt: skip
+            found = tn.jit(function, executor=executor)(x)
+            assert_close(found, np.array(expected, dtype) * top, 2 * rounding(dtype), str(units))
+
+
 @pytest.mark.parametrize("missing", [False, True])
 def test_quantiles_beside_infinities_are_those_in_the_limit(missing: bool) -> None:
     prefix, hole = ("nan", [nan]) if missing else ("", [])

@@ -88,6 +88,7 @@ APPLICATIONS: list[tuple[StdTensorOp, list[tuple[str, tuple[Any, ...]]]]] = [
     *[(op, [REALS] * 2) for op in (ADD, SUB, MUL, DIV, REM, MAXIMUM, MINIMUM, POW)],
     *[(op, [REALS]) for op in (NEG, ABS, SIGN, EXP, LOG, SIN, COS, TANH, SQRT, RSQRT)],
     (ops.SECH_SQUARED, [REALS]),
+    (ops.InversePower(3), [REALS]),
     *[(op, [REALS]) for op in (EXPM1, LOG1P)],
     *[(op, [("c64", (2,))]) for op in (CONJ, REAL, IMAG)],
     (COMPLEX, [REALS] * 2),

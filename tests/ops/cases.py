@@ -82,6 +82,7 @@ SCALARS: list[Case] = [
     *elementwise(ops.COS, anything, jax=lax.cos),
     *elementwise(ops.TANH, anything, jax=lax.tanh),
     *elementwise(ops.SECH_SQUARED, anything, jax=lambda x: 1 / lax.cosh(x) ** 2),
+    *elementwise(ops.InversePower(3), nonzero, jax=lambda x: lax.integer_pow(x, -3)),
     *elementwise(ops.SQRT, positive, jax=lax.sqrt),
     *elementwise(ops.RSQRT, positive, jax=lax.rsqrt),
     *elementwise(ops.POW, positive, anything, jax=lax.pow),

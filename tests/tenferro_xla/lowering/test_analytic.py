@@ -1,0 +1,41 @@
+"""Logarithms of powers, which XLA would write as products with the logarithm of |x|."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+
+BASES = np.array([-0.5, -0.5, -2.0, -1.0, 1.0, 0.0, np.inf, -2.0, 3.0])
+EXPONENTS = np.array([-1.0, 1.0, -3.0, -np.inf, np.inf, 0.0, 0.0, 2.0, 0.5])
+
+
+def _in_a_loop(x: Any, y: Any) -> Any:
+    return tn.scan(lambda total, each: (total, tn.log(each[0] ** each[1])), 0.0, (x, y))[1]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: tn.log(tn.pow(x, y)),
+        lambda x, y: tn.log2(tn.float_power(x, y)),
+        lambda x, y: tn.log10(tn.pow(x, y)),
+        lambda x, y: tn.log1p(tn.pow(x, y)),
+        lambda x, y: tn.log(tn.pow(x, y).reshape((3, 3))[::-1]),
+        lambda x, y: tn.log(tn.pow(x, y)[:, None] + tn.zeros(2)),
+        lambda x, y: tn.log(tn.pow(x, 0.5)),
+        lambda x, y: tn.log(tn.pow(x, -3.0)),
+        lambda x, y: tn.sqrt(tn.pow(x, y)),
+        lambda x, y: tn.grad(lambda x: tn.sum(tn.log(tn.pow(x, y))))(x),
+        _in_a_loop,
+    ],
+)
+def test_a_logarithm_of_a_power_is_that_of_its_value(function: Callable[[Any, Any], Any]) -> None:
+    for dtype in ("float32", "float64"):
+        x, y = BASES.astype(dtype), EXPONENTS.astype(dtype)
+        expected = tn.jit(function, executor="numpy")(x, y)
+        np.testing.assert_allclose(tn.jit(function)(x, y), expected, rtol=1e-5)
