@@ -34,7 +34,7 @@ def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
     for step in program.steps_of(AssumeSize):
         assert isinstance(step.op, AssumeSize)
         reason = _reason(step, readers, makers, metas)
-        for guard in step.op.guards([_meta(metas, step.input_slots[0])], reason):
+        for guard in step.op.assumptions([_meta(metas, step.input_slots[0])], reason):
             if guard.left != guard.right:
                 guards.setdefault(guard.sides, guard)
     return tuple(guards.values())

@@ -134,7 +134,7 @@ class Extension(StdTensorOp, name="extension"):
         known = {leaf for shape in shapes for size in shape for leaf in leaves(size)}
         return tuple([self._meta(output, stand_ins, known) for output in outputs])
 
-    def guards(self, metas: Sequence[TensorMeta], reason: str) -> Sequence[Guard]:
+    def assumptions(self, metas: Sequence[TensorMeta], reason: str) -> Sequence[Guard]:
         """What `infer_output_meta` assumes; nothing of sizes that data decide."""
         stand_ins: dict[Leaf, ShapeExtent] = {}
         shapes = [_sizes(i, meta, stand_ins) for i, meta in enumerate(metas)]

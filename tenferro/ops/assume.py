@@ -41,7 +41,7 @@ class AssumeSize(StdTensorOp, name="assume_size"):
         extents[self.axis] = Exact(self.size)
         return TensorMeta(x.dtype, extents)
 
-    def guards(self, metas: Sequence[TensorMeta], reason: str) -> Sequence[Guard]:
+    def assumptions(self, metas: Sequence[TensorMeta], reason: str) -> Sequence[Guard]:
         """The size of the axis."""
         extent = metas[0].extents[self.axis]
         assert isinstance(extent, Exact), "assume_size takes exact sizes only"

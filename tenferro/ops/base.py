@@ -81,7 +81,7 @@ class StdTensorOp(ExecOp):
     assumes: ClassVar[bool] = False
     """Whether it may assume equalities of the sizes of its operands."""
 
-    def guards(self, metas: Sequence[TensorMeta], reason: str) -> Sequence[Guard]:
+    def assumptions(self, metas: Sequence[TensorMeta], reason: str) -> Sequence[Guard]:
         """What it assumes for operands of these types; `reason` says what needs it."""
         return ()
 

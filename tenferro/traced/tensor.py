@@ -272,7 +272,7 @@ class TraceEmitter:
         if op.assumes:
             metas = [type_of(each) for each in operands]
             if any(meta.static_shape is None for meta in metas):
-                bring_guards(op.guards(metas, self._reason(operands)))
+                bring_guards(op.assumptions(metas, self._reason(operands)))
 
     def _reason(self, operands: Sequence[GlobalValKey]) -> str:
         """What needs sizes to be equal, its operands and where it was written."""
