@@ -28,7 +28,7 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = False
 nox.options.download_python = "never"
 
-GENERIC_CORE = ["computegraph", "chainrules", "autodiff", "batching"]
+GENERIC_CORE = ["core"]
 EXTENSION = "examples/tenferro-ext-tropical"
 SUITE = "https://github.com/data-apis/array-api-tests"
 COMPILED_ONCE = {"PYTHONDONTWRITEBYTECODE": None}  # tests start many processes of the same sources
@@ -40,7 +40,7 @@ SAME_EVERYWHERE = [  # they read the sources, call mypy, or run whole programs o
     "tests/test_layout.py",
     "tests/typing",
 ]
-WITHOUT_JAX = [*GENERIC_CORE, "shape", "exec_ir", "control", "compiler", "runtime"]
+WITHOUT_JAX = [*GENERIC_CORE, "ir", "ops/control_flow", "compiler", "native"]
 
 
 @nox.session(python=False)

@@ -25,7 +25,7 @@ from sphinx.application import Sphinx
 from sphinx.util.inspect import TypeAliasForwardRef
 
 import tenferro
-from tenferro import typing
+from tenferro.ir import typing
 
 project = "tenferro"
 author = "the tenferro authors"

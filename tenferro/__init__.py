@@ -16,8 +16,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tenferro.left_out import MISSING
-from tenferro.naming import missing
+from tenferro.missing_names import MISSING, missing
 
 if TYPE_CHECKING:
     from tenferro import config as config
@@ -25,9 +24,11 @@ if TYPE_CHECKING:
     from tenferro import extension as extension
     from tenferro import farm as farm
     from tenferro import fft as fft
+    from tenferro import lax as lax
     from tenferro import linalg as linalg
     from tenferro import network as network
     from tenferro import nn as nn
+    from tenferro import numpy as numpy
     from tenferro import random as random
     from tenferro import scipy as scipy
     from tenferro import shape as shape
@@ -37,42 +38,74 @@ if TYPE_CHECKING:
     from tenferro import tree_util as tree_util
     from tenferro import typing as typing
     from tenferro.compiler import OptimizerOptions as OptimizerOptions
-    from tenferro.composed import *  # noqa: F403
+    from tenferro.composed import *
     from tenferro.config import enable_x64 as enable_x64
-    from tenferro.custom import custom_jvp as custom_jvp
-    from tenferro.custom import custom_linear_solve as custom_linear_solve
-    from tenferro.custom import custom_root as custom_root
-    from tenferro.custom import custom_vjp as custom_vjp
-    from tenferro.custom import pure_callback as pure_callback
-    from tenferro.custom import stop_gradient as stop_gradient
-    from tenferro.derivatives import AdContext as AdContext
-    from tenferro.eager import EagerRuntime as EagerRuntime
-    from tenferro.eager import EagerTensor as EagerTensor
-    from tenferro.eager import Tensor as Tensor
     from tenferro.errors import TenferroError as TenferroError
     from tenferro.farm import FarmExecutor as FarmExecutor
-    from tenferro.files import PayloadCodecs as PayloadCodecs
-    from tenferro.files import cache as cache
-    from tenferro.files import call as call
-    from tenferro.files import dumps as dumps
-    from tenferro.files import load as load
-    from tenferro.files import loads as loads
-    from tenferro.files import save as save
-    from tenferro.jacobians import SparseMatrix as SparseMatrix
-    from tenferro.loops import *  # noqa: F403
-    from tenferro.namespace import *  # noqa: F403  # its `__all__` names them
+    from tenferro.ir import ShapeDtypeStruct as ShapeDtypeStruct
+    from tenferro.ir import SymDim as SymDim
+    from tenferro.ir import TensorSpec as TensorSpec
+    from tenferro.namespace import *
+    from tenferro.native import GraphExecutor as GraphExecutor
+    from tenferro.native import NumpyBackend as NumpyBackend
     from tenferro.network import einsum as einsum
     from tenferro.network import einsum_plan as einsum_plan
-    from tenferro.runtime import GraphExecutor as GraphExecutor
     from tenferro.runtime import GraphProgram as GraphProgram
-    from tenferro.runtime import NumpyBackend as NumpyBackend
+    from tenferro.runtime import Tensor as Tensor
     from tenferro.runtime import executor_named as executor_named
-    from tenferro.shape import ShapeDtypeStruct as ShapeDtypeStruct
-    from tenferro.shape import SymDim as SymDim
-    from tenferro.shape import TensorSpec as TensorSpec
-    from tenferro.traced import GraphCompiler as GraphCompiler
-    from tenferro.traced import TracedTensor as TracedTensor
-    from tenferro.transforms import *  # noqa: F403
+    from tenferro.serialization import PayloadCodecs as PayloadCodecs
+    from tenferro.serialization import cache as cache
+    from tenferro.serialization import call as call
+    from tenferro.serialization import dumps as dumps
+    from tenferro.serialization import load as load
+    from tenferro.serialization import loads as loads
+    from tenferro.serialization import save as save
+    from tenferro.transforms import AdContext as AdContext
+    from tenferro.transforms import EagerRuntime as EagerRuntime
+    from tenferro.transforms import EagerTensor as EagerTensor
+    from tenferro.transforms import GraphCompiler as GraphCompiler
+    from tenferro.transforms import Jitted as Jitted
+    from tenferro.transforms import SparseMatrix as SparseMatrix
+    from tenferro.transforms import TracedTensor as TracedTensor
+    from tenferro.transforms import associative_scan as associative_scan
+    from tenferro.transforms import checkpoint as checkpoint
+    from tenferro.transforms import checkpoint_name as checkpoint_name
+    from tenferro.transforms import checkpoint_policies as checkpoint_policies
+    from tenferro.transforms import cond as cond
+    from tenferro.transforms import custom_jvp as custom_jvp
+    from tenferro.transforms import custom_linear_solve as custom_linear_solve
+    from tenferro.transforms import custom_root as custom_root
+    from tenferro.transforms import custom_vjp as custom_vjp
+    from tenferro.transforms import derivative as derivative
+    from tenferro.transforms import disable_jit as disable_jit
+    from tenferro.transforms import eval_shape as eval_shape
+    from tenferro.transforms import flatten as flatten
+    from tenferro.transforms import fori_loop as fori_loop
+    from tenferro.transforms import grad as grad
+    from tenferro.transforms import grad_optional as grad_optional
+    from tenferro.transforms import hessian as hessian
+    from tenferro.transforms import hvp as hvp
+    from tenferro.transforms import jacfwd as jacfwd
+    from tenferro.transforms import jacobian as jacobian
+    from tenferro.transforms import jacrev as jacrev
+    from tenferro.transforms import jet as jet
+    from tenferro.transforms import jit as jit
+    from tenferro.transforms import jvp as jvp
+    from tenferro.transforms import leaf_names as leaf_names
+    from tenferro.transforms import linear_transpose as linear_transpose
+    from tenferro.transforms import linearize as linearize
+    from tenferro.transforms import make_program as make_program
+    from tenferro.transforms import map as map
+    from tenferro.transforms import pure_callback as pure_callback
+    from tenferro.transforms import remat as remat
+    from tenferro.transforms import scan as scan
+    from tenferro.transforms import stop_gradient as stop_gradient
+    from tenferro.transforms import switch as switch
+    from tenferro.transforms import unflatten as unflatten
+    from tenferro.transforms import value_and_grad as value_and_grad
+    from tenferro.transforms import vjp as vjp
+    from tenferro.transforms import vmap as vmap
+    from tenferro.transforms import while_loop as while_loop
 
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
@@ -80,22 +113,47 @@ __array_api_version__ = "2025.12"
 _HOMES: dict[str, tuple[str, ...]] = {
     "tenferro.compiler": ("OptimizerOptions",),
     "tenferro.config": ("enable_x64",),
-    "tenferro.custom": (
+    "tenferro.errors": ("TenferroError",),
+    "tenferro.farm": ("FarmExecutor",),
+    "tenferro.ir": (
+        "ShapeDtypeStruct",
+        "SymDim",
+        "TensorSpec",
+    ),
+    "tenferro.namespace": ("__array_namespace_info__",),
+    "tenferro.native": (
+        "GraphExecutor",
+        "NumpyBackend",
+    ),
+    "tenferro.network": (
+        "einsum",
+        "einsum_plan",
+    ),
+    "tenferro.runtime": (
+        "Tensor",
+        "GraphProgram",
+        "executor_named",
+    ),
+    "tenferro.serialization": (
+        "PayloadCodecs",
+        "cache",
+        "call",
+        "dumps",
+        "load",
+        "loads",
+        "save",
+    ),
+    "tenferro.transforms": (
         "custom_jvp",
         "custom_linear_solve",
         "custom_root",
         "custom_vjp",
         "pure_callback",
         "stop_gradient",
-    ),
-    "tenferro.derivatives": ("AdContext",),
-    "tenferro.eager": ("EagerRuntime", "EagerTensor", "Tensor"),  # which plans its operators
-    "tenferro.errors": ("TenferroError",),
-    "tenferro.farm": ("FarmExecutor",),
-    "tenferro.files": ("PayloadCodecs", "cache", "call", "dumps", "load", "loads", "save"),
-    "tenferro.jacobians": ("SparseMatrix",),
-    "tenferro.namespace": ("__array_namespace_info__",),
-    "tenferro.loops": (
+        "AdContext",
+        "EagerRuntime",
+        "EagerTensor",
+        "SparseMatrix",
         "associative_scan",
         "checkpoint",
         "checkpoint_name",
@@ -107,17 +165,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "scan",
         "switch",
         "while_loop",
-    ),
-    "tenferro.network": ("einsum", "einsum_plan"),
-    "tenferro.runtime": (
-        "GraphExecutor",
-        "GraphProgram",
-        "NumpyBackend",
-        "executor_named",
-    ),
-    "tenferro.shape": ("ShapeDtypeStruct", "SymDim", "TensorSpec"),
-    "tenferro.traced": ("GraphCompiler", "TracedTensor"),
-    "tenferro.transforms": (
+        "GraphCompiler",
+        "TracedTensor",
         "derivative",
         "disable_jit",
         "eval_shape",
@@ -146,9 +195,11 @@ _MODULES = (
     "extension",
     "farm",
     "fft",
+    "lax",
     "linalg",
     "network",
     "nn",
+    "numpy",
     "random",
     "scipy",
     "shape",

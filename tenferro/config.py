@@ -1,4 +1,4 @@
-"""All settings that environment variables change, with name, type, default and meaning.
+"""Settings from environment variables; checks of option values.
 
 The environment is read once, when this module is first imported. Settings of a single program, such
 as its passes or its matmul precision, are options of the compiler or executor.
@@ -6,12 +6,18 @@ as its passes or its matmul precision, are options of the compiler or executor.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
 from tenferro.errors import ConfigError
+
+__all__ = ["enable_x64"]
+
+
+# All settings that environment variables change, with name, type, default and meaning.
 
 
 def _host_memory() -> int:
@@ -148,3 +154,49 @@ def enable_x64(new_val: bool = True) -> Iterator[None]:
 
 
 config = parse(os.environ)
+
+
+# Values of options, checked where a user gives them.
+
+
+def flag(option: str, value: object) -> bool:
+    """A value that must be True or False; `option` names it in errors.
+
+    Raises:
+        ConfigError: it is another value, such as `"yes"`, which would count as True.
+
+    >>> flag("jit: tiers", True)
+    True
+    """
+    if not isinstance(value, bool):
+        raise ConfigError(f"{option} must be True or False, got {value!r}")
+    return value
+
+
+def count(option: str, value: object, least: int, what: str = "an integer") -> int:
+    """A value that must be an integer, and at least so large.
+
+    Raises:
+        ConfigError: it is not.
+
+    >>> count("initialize: processes", 2, 1)
+    2
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ConfigError(f"{option} must be {what}, at least {least}, got {value!r}")
+    return value
+
+
+def seconds(option: str, value: object) -> float:
+    """A value that must be a time in seconds, longer than none.
+
+    Raises:
+        ConfigError: it is not.
+
+    >>> seconds("initialize: call_timeout", 600)
+    600.0
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 < value < math.inf:  # type: ignore[operator]  # it is a number
+        raise ConfigError(f"{option} must be a number of seconds above 0, got {value!r}")
+    return float(value)  # type: ignore[arg-type]

@@ -12,18 +12,16 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from tenferro.custom import called, custom_jvp, is_differentiable
 from tenferro.errors import TracingError
-from tenferro.exec_ir import Array
 from tenferro.families import Callback, HostFunction
-from tenferro.naming import missing
-from tenferro.shape import DType
-from tenferro.traced import flatten, leaf_meta, unflatten
-from tenferro.values import Tensor
-
-T = TypeVar("T")
+from tenferro.ir import DType, NumpyArray
+from tenferro.missing_names import missing
+from tenferro.runtime import Tensor
+from tenferro.transforms import called, custom_jvp, flatten, is_differentiable, leaf_meta, unflatten
 
 __all__ = ["tap"]
+
+T = TypeVar("T")
 
 
 def tap(text: str | Callable[[Any], object], x: T) -> T:
@@ -51,7 +49,7 @@ def tap(text: str | Callable[[Any], object], x: T) -> T:
     leaves, tree = flatten(x)
     metas = [leaf_meta(leaf, f"tap: leaf {place}") for place, leaf in enumerate(leaves)]
 
-    def on_host(*arrays: Array) -> Sequence[Array]:
+    def on_host(*arrays: NumpyArray) -> Sequence[NumpyArray]:
         show(unflatten(tree, [array[()] for array in arrays]))  # of rank 0: a number
         return arrays
 

@@ -8,6 +8,24 @@ The form of a text is `op: what is wrong, with the operands as types; what to do
 
 from __future__ import annotations
 
+__all__ = [
+    "BackendFailureError",
+    "BatchRuleError",
+    "DTypeError",
+    "DuplicateRuleError",
+    "ExtensionError",
+    "ExtensionRegistryError",
+    "ExtensionRuleError",
+    "ExtensionRuntimeRegistryError",
+    "InvalidConfigError",
+    "MalformedFamilyIdError",
+    "ShapeError",
+    "TenferroError",
+    "UnregisteredExtensionError",
+    "UnsupportedADRuleError",
+    "UnsupportedExtensionError",
+]
+
 
 class TenferroError(Exception):
     """Base class of all errors that tenferro raises on purpose."""

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tenferro.naming import missing
-from tenferro.values import executor_module
+from tenferro.missing_names import missing
+from tenferro.runtime import executor_module
 
-__all__ = (
+__all__ = [
     "Mesh",
     "NamedSharding",
     "PartitionSpec",
@@ -27,7 +27,7 @@ __all__ = (
     "initialize",
     "make_mesh",
     "shutdown",
-)
+]
 
 Mesh: Any
 NamedSharding: Any

@@ -21,15 +21,26 @@ from typing import TYPE_CHECKING, Any
 import optree
 
 from tenferro.errors import PytreeError
-from tenferro.naming import missing
-from tenferro.traced import NAMESPACE, TreeDef, in_order
-from tenferro.typing import PyTree
+from tenferro.ir import PyTree
+from tenferro.missing_names import missing
+from tenferro.transforms import NAMESPACE, TreeDef, in_order
 
 __all__ = [
-    "all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map",
-    "map_with_path", "reduce", "reduce_associative", "static", "structure", "transpose",
+    "all",
+    "broadcast",
+    "flatten",
+    "flatten_with_path",
+    "leaves",
+    "leaves_with_path",
+    "map",
+    "map_with_path",
+    "reduce",
+    "reduce_associative",
+    "static",
+    "structure",
+    "transpose",
     "unflatten",
-]  # fmt: skip
+]
 
 IsLeaf = Callable[[Any], bool] | None
 Path = tuple[Any, ...]

@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import optree
 
 from tenferro.errors import PytreeError
-from tenferro.naming import missing
-from tenferro.traced import NAMESPACE, Rest, TreeDef
+from tenferro.ir import PyTree
+from tenferro.missing_names import missing
+from tenferro.transforms import NAMESPACE, Rest, TreeDef
 from tenferro.tree import all as tree_all
 from tenferro.tree import broadcast as tree_broadcast
 from tenferro.tree import flatten as tree_flatten
@@ -41,15 +42,33 @@ from tenferro.tree import reduce_associative as tree_reduce_associative
 from tenferro.tree import structure as tree_structure
 from tenferro.tree import transpose as tree_transpose
 from tenferro.tree import unflatten as tree_unflatten
-from tenferro.typing import PyTree
 
 __all__ = [
-    "Partial", "PyTreeDef", "all_leaves", "keystr", "register_dataclass", "register_pytree_node",
-    "register_pytree_node_class", "register_static", "tree_all", "tree_broadcast", "tree_flatten",
-    "tree_flatten_with_path", "tree_leaves", "tree_leaves_with_path", "tree_map",
-    "tree_map_with_path", "tree_reduce", "tree_reduce_associative", "tree_structure",
-    "tree_transpose", "tree_unflatten", "treedef_children", "treedef_is_leaf", "treedef_tuple",
-]  # fmt: skip
+    "Partial",
+    "PyTreeDef",
+    "all_leaves",
+    "keystr",
+    "register_dataclass",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_static",
+    "tree_all",
+    "tree_broadcast",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_with_path",
+    "tree_reduce",
+    "tree_reduce_associative",
+    "tree_structure",
+    "tree_transpose",
+    "tree_unflatten",
+    "treedef_children",
+    "treedef_is_leaf",
+    "treedef_tuple",
+]
 
 C = TypeVar("C", bound=type)
 PyTreeDef = TreeDef

@@ -1,12 +1,14 @@
-"""XlaExecutor: runs programs through StableHLO and XLA."""
+"""The arrays of an executor: where they are, and moving them there and back."""
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import jax
+import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
 from tenferro.compiler import (
@@ -16,22 +18,26 @@ from tenferro.compiler import (
     MemoryReport,
     Observer,
     OptimizerOptions,
-    Rounding,
-    SegmentPlan,
     memory_report,
-    plan_segments,
-    refuse_dynamic,
 )
-from tenferro.computegraph import CacheStats, Capacity
+from tenferro.compiler.device import Rounding, SegmentPlan, plan_segments, refuse_dynamic
 from tenferro.config import config
+from tenferro.core import CacheStats, Capacity
 from tenferro.errors import DeviceError
-from tenferro.exec_ir import ExecOp, ExecProgram
 from tenferro.families import STANDARD, further
-from tenferro.family import Package, require_function
-from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs, bind_specs
-from tenferro.shape import Leaf
-from tenferro.values import INFERRED, Shardings
-from tenferro_xla.arrays import Arrays
+from tenferro.ir import ExecOp, ExecProgram, Leaf, NumpyArray
+from tenferro.ops.extension import Package, require_function
+from tenferro.runtime import (
+    INFERRED,
+    Bound,
+    Executor,
+    GraphProgram,
+    Shardings,
+    Tensor,
+    bind_inputs,
+    bind_specs,
+    executor_named,
+)
 from tenferro_xla.compiled import (
     CompileReport,
     Executables,
@@ -41,11 +47,108 @@ from tenferro_xla.compiled import (
     check_placed,
     pinned_by,
     prepare,
+    upload,
 )
+from tenferro_xla.devices import device_name, devices, find_device
+from tenferro_xla.in_flight import await_parts, refuse_lost, refuse_unreadable
 from tenferro_xla.lowering import ExtensionLowerings, Precision, SharedSlices
-from tenferro_xla.places import OnMesh, device_name, devices, placement_of
-from tenferro_xla.platforms import platform_of
-from tenferro_xla.target import OfDevice, target_for
+from tenferro_xla.placement import (
+    VIEWS,
+    OneDevice,
+    OnMesh,
+    Placement,
+    absent,
+    placement_of,
+    read,
+    where,
+)
+from tenferro_xla.settings import own_settings
+from tenferro_xla.target import OfDevice, platform_of, target_for
+
+__all__ = ["XlaExecutor", "default_executor", "executor_on"]
+
+
+# The arrays of an executor: where they are, and moving them there and back.
+
+
+class Arrays:
+    """The arrays of JAX on one device, or divided among the devices of a mesh."""
+
+    def __init__(self, placement: Placement) -> None:
+        self._placement = placement
+        self._whole = placement.whole
+        self._platform = platform_of(placement.first)
+        with own_settings():
+            self._array_type = type(jax.device_put(np.zeros((), np.float32), devices()[-1]))
+
+    @property
+    def placement(self) -> Placement:
+        """Where everything runs: on one device, or on a mesh."""
+        return self._placement
+
+    @property
+    def device(self) -> jax.Device:
+        """The device on which everything runs.
+
+        Raises:
+            DeviceError: it is a mesh of devices; see `placement`.
+        """
+        if isinstance(self._placement, OnMesh):
+            raise DeviceError(f"device: the executor runs on {self._placement}; see placement")
+        return self._placement.device
+
+    def where(self, buffer: jax.Array) -> str:
+        """Where an array is: the name of a device or of a mesh."""
+        return where(buffer)
+
+    def absent(self, buffer: jax.Array) -> str | None:
+        """Why the elements of an array cannot be read in this process; None if they can."""
+        return absent(buffer)
+
+    def put(self, array: NumpyArray) -> jax.Array:
+        """A NumPy array as an array here, which does not share memory with it.
+
+        On a mesh each device holds all of it.
+        """
+        return upload(array, self._whole, self._platform)
+
+    def get(self, buffer: jax.Array) -> NumpyArray:
+        """A device array as a read-only NumPy array.
+
+        Raises:
+            DeviceError: the array was donated to a call, which has overwritten it.
+        """
+        return read(buffer)
+
+    def hand_out(self, buffer: jax.Array) -> None:
+        """Let the user have an array whose memory would be used again when no tensor has it.
+
+        Raises:
+            ForkedError: the process was forked before it was computed.
+        """
+        refuse_unreadable("data", buffer)
+        VIEWS.hand_out(buffer)
+
+    def owns(self, value: object) -> bool:
+        """Whether the value is a JAX array with elements, on any device; False for a tracer."""
+        return type(value) is self._array_type
+
+    def wait(self, buffer: jax.Array) -> None:
+        """Wait until an array has been computed.
+
+        Raises:
+            DistributedError: the computation of it lost another process.
+            ForkedError: the process was forked before it was computed.
+        """
+        refuse_unreadable("block_until_ready", buffer)
+        try:
+            await_parts(buffer)
+        except (RuntimeError, ValueError) as error:
+            refuse_lost(error)
+            raise
+
+
+# XlaExecutor: runs programs through StableHLO and XLA.
 
 
 class XlaExecutor(Arrays):
@@ -397,3 +500,44 @@ class XlaExecutor(Arrays):
             raise DeviceError(f"run: {tensor.meta} is not an array of XLA")
         check_placed(buffer, self._placement)
         return buffer
+
+
+# The executors that the core finds by name: the default one, and those on devices.
+
+
+def default_executor() -> XlaExecutor:
+    """The executor that the core finds under the name `xla`; created on the first call."""
+    with _making:
+        return _default()
+
+
+def executor_on(device: str) -> Executor:
+    """The executor on a device with the default options; one for each device.
+
+    On the device of the executor that is registered under the name `xla` it is that one.
+
+    Raises:
+        DeviceError: there is no such device; the text lists those that exist.
+
+    >>> executor_on("cpu:0")
+    XlaExecutor('cpu:0')
+    """
+    found = find_device(device)
+    named = executor_named("xla")
+    if getattr(named, "placement", None) == OneDevice(found):
+        return named
+    with _making:
+        return _executor_on(found)
+
+
+_making = threading.Lock()
+
+
+@functools.cache
+def _default() -> XlaExecutor:
+    return XlaExecutor()
+
+
+@functools.cache
+def _executor_on(device: jax.Device) -> XlaExecutor:
+    return XlaExecutor(device)

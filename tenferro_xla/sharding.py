@@ -7,37 +7,22 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import (
-    AxisType,
-    Mesh,
-    NamedSharding,
-    PartitionSpec,
-    SingleDeviceSharding,
-)
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from tenferro.errors import ShardingError
-from tenferro.exec_ir import Array
+from tenferro.ir import ArrayLike, NumpyArray, PyTree, make_meta
 from tenferro.ops import ShardingConstraint
 from tenferro.runtime import Tensor
-from tenferro.shape import make_meta
-from tenferro.traced import flatten, unflatten
-from tenferro.typing import ArrayLike, PyTree
+from tenferro.transforms import flatten, unflatten
+from tenferro_xla.blocks import from_block
 from tenferro_xla.compiled import private, upload
+from tenferro_xla.devices import find_device, named_device
+from tenferro_xla.distributed import initialize, shutdown
 from tenferro_xla.executor import XlaExecutor
-from tenferro_xla.places import (
-    automatic,
-    check_divides,
-    entry_names,
-    find_device,
-    from_block,
-    initialize,
-    named_device,
-    own_settings,
-    read,
-    refuse_forked,
-    shutdown,
-)
-from tenferro_xla.platforms import platform_of
+from tenferro_xla.in_flight import refuse_forked
+from tenferro_xla.placement import automatic, check_divides, entry_names, read
+from tenferro_xla.settings import own_settings
+from tenferro_xla.target import platform_of
 
 __all__ = [
     "Mesh",
@@ -134,7 +119,7 @@ def _gathered(tensor: Tensor) -> Tensor:
     return Tensor(read(data))
 
 
-def placed(data: jax.Array | Array, sharding: object) -> jax.Array:
+def placed(data: jax.Array | NumpyArray, sharding: object) -> jax.Array:
     """An array of NumPy or JAX with this sharding; itself if it has it.
 
     Raises:

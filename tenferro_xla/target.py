@@ -1,22 +1,72 @@
-"""The device that an executor compiles for, and what programs go through for it."""
+"""Which wanted compiler options the XLA of this process knows: each is tried once."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import jax
+import numpy as np
+from jax import numpy as jnp
 
-from tenferro.compiler import DeviceCosts, DeviceModel, Pinned, SharedLanes, Target
-from tenferro.config import Config, config
+from tenferro.compiler import DeviceCosts, DeviceModel, Pinned, Target
+from tenferro.compiler.device import SharedLanes
+from tenferro.config import Config, config, count, flag
 from tenferro.errors import ConfigError
-from tenferro.exec_ir import ExecProgram
-from tenferro.options import count, flag
+from tenferro.ir import ExecProgram
+from tenferro_xla.devices import device_name
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, SharedSlices
-from tenferro_xla.passes import StoredComparisons
-from tenferro_xla.places import OnMesh, Placement
-from tenferro_xla.platforms import Platform, taken_options
+from tenferro_xla.placement import OnMesh, Placement
+from tenferro_xla.platforms import CPU_PLATFORM, CUDA_PLATFORM, Option, Platform, StoredComparisons
+
+__all__ = ["Options", "device_facts", "platform_named", "platform_of", "taken_options"]
+
+
+# Which wanted compiler options the XLA of this process knows: each is tried once.
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Wanted options, sorted by whether XLA knows them.
+
+    Attributes:
+        taken: those that programs are compiled with.
+        dropped: those that XLA refuses, each with what it says.
+    """
+
+    taken: tuple[Option, ...]
+    dropped: tuple[tuple[Option, str], ...]
+
+
+def taken_options(wanted: Sequence[Option], device: jax.Device) -> Options:
+    """The options, each tried on a program of one op; once in a process for each device.
+
+    >>> unknown = Option("xla_no_such_option", True, "")
+    >>> [option.name for option, _ in taken_options([unknown], jax.devices("cpu")[0]).dropped]
+    ['xla_no_such_option']
+    """
+    said = {option: _refusal(option, device) for option in wanted}
+    taken = tuple(option for option, words in said.items() if words is None)
+    dropped = tuple((option, words) for option, words in said.items() if words is not None)
+    return Options(taken, dropped)
+
+
+@functools.cache
+def _refusal(option: Option, device: jax.Device) -> str | None:
+    """What XLA says against an option; None if it knows it."""
+    with jax.default_device(device):
+        lowered = jax.jit(jnp.negative).lower(np.float32(1))
+        try:
+            options: dict[str, Any] = {option.name: option.value}  # JAX takes numbers as well
+            lowered.compile(compiler_options=options)
+        except jax.errors.JaxRuntimeError as error:
+            return str(error).splitlines()[0]
+    return None
+
+
+# The device that an executor compiles for, and what programs go through for it.
 
 OfDevice = Literal["device"]
 
@@ -157,3 +207,61 @@ def _budget(platform: Platform, device: jax.Device) -> int:
     limit = platform.bytes_limit(device)
     is_default = config.max_bytes == Config().max_bytes
     return config.max_bytes if limit is None or not is_default else limit
+
+
+# The platform of a device.
+
+KNOWN = {each.name: each for each in (CPU_PLATFORM, CUDA_PLATFORM)}
+
+
+def platform_named(name: str) -> Platform:
+    """The platform of this name, as JAX lowers for it: `cpu`, `cuda`; else the neutral one.
+
+    >>> platform_named("tpu").passes(None) == platform_named("cuda").passes(None)
+    True
+    """
+    return KNOWN.get(name, Platform(name))
+
+
+def platform_of(device: jax.Device) -> Platform:
+    """The platform of a device. JAX calls devices of CUDA and ROCm `gpu`; they print otherwise.
+
+    >>> platform_of(jax.devices("cpu")[0]).name
+    'cpu'
+    """
+    if device.platform != "gpu":
+        return platform_named(device.platform)
+    return platform_named(str(device).partition(":")[0].lower())
+
+
+# What is known of a device, as data for reports.
+
+
+def device_facts(device: jax.Device) -> dict[str, Any]:
+    """What is known of a device, as JSON has it, for reports such as that of `tenferro doctor`.
+
+    >>> facts = device_facts(jax.devices("cpu")[0])
+    >>> facts["name"], facts["platform"]
+    ('cpu:0', 'cpu')
+    """
+    platform = platform_of(device)
+    options = taken_options(platform.wanted, device)
+    return {
+        "name": device_name(device),
+        "platform": platform.name,
+        "kind": device.device_kind,
+        "rewrites": platform.rewrites,
+        "memory": {"limit": platform.bytes_limit(device), "free": _free(device, platform)},
+        "precision": dict(platform.precision),
+        "options": {
+            "taken": {option.name: option.value for option in options.taken},
+            "dropped": {option.name: words for option, words in options.dropped},
+        },
+    }
+
+
+def _free(device: jax.Device, platform: Platform) -> int | None:
+    try:
+        return platform.free_bytes(device)
+    except ConfigError:
+        return None

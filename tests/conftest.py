@@ -11,7 +11,7 @@ from hypothesis import settings
 os.environ.setdefault("TENFERRO_VERIFY", "1")
 
 from tenferro.errors import TenferroError
-from tenferro.values import executor_module, register_executor
+from tenferro.runtime import executor_module, register_executor
 
 # Runs repeat exactly and leave no files; look further with --hypothesis-profile=explore.
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)

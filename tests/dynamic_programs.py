@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import TenferroError
-from tenferro.exec_ir import ExecBuilder, ExecOp, ExecProgram
+from tenferro.ir import ExecBuilder, ExecOp, ExecProgram
 from tenferro.ops import (
     ADD,
     MUL,

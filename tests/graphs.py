@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.autodiff import differentiate, transpose
-from tenferro.chainrules import FragmentEmitter
-from tenferro.computegraph import (
+from tenferro.core import (
     FragmentBuilder,
+    FragmentEmitter,
     GlobalValKey,
     ResolvedView,
     compile_graph,
+    differentiate,
     materialize_merge,
     resolve,
+    transpose,
 )
 from tenferro.ops import StdTensorOp, meta_of, shape_context
 from tenferro.shape import Exact, Leaf, TensorInput, TensorMeta, implies, symbol

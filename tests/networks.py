@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from tenferro.exec_ir import Array
+from tenferro.ir import NumpyArray as Array
 from tenferro.planning import Subscripts
 
 INSTANCES = Path(__file__).parents[2] / "shared" / "einsum_instances"

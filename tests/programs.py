@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tenferro.compiler import Pass, parse
-from tenferro.control import VOCABULARY, LaneSum, Scan
-from tenferro.exec_ir import ExecProgram, parse_exec, verify
+from tenferro.ir import ExecProgram, parse_exec, verify
 from tenferro.ops import DotGeneral
+from tenferro.ops.control_flow import VOCABULARY, LaneSum, Scan
 from tenferro.shape import Leaf, SymDim, TensorMeta
 from tests.tolerances import rounding
 

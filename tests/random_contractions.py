@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tenferro.exec_ir import ExecBuilder, ExecProgram
+from tenferro.ir import ExecBuilder, ExecProgram
 from tenferro.ops import ADD, CONJ, MUL, BroadcastInDim, DotGeneral, ReduceSum, Transpose
 from tenferro.shape import COMPLEX128, FLOAT64, make_meta
 

@@ -14,7 +14,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tenferro import ops
-from tenferro.computegraph import FragmentBuilder, GlobalValKey, resolve
+from tenferro.core import FragmentBuilder, GlobalValKey, resolve
 from tenferro.ops import StdTensorOp, meta_of
 from tenferro.shape import FLOAT64, INT64, TensorInput, as_dtype
 from tests.graphs import CTX, Array, Function

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from tenferro.exec_ir import ExecBuilder, ExecProgram
+from tenferro.ir import ExecBuilder, ExecProgram
 from tenferro.ops import (
     ADD,
     COMPLEX,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import tenferro_xla  # noqa: F401  # defines ops of its own
-from tenferro.exec_ir import ExecOp
+from tenferro.ir import ExecOp
 from tests.test_layout import PACKAGES, name_of, python_files
 
 MOST = 2

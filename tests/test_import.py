@@ -46,7 +46,7 @@ import tenferro as tn
 x = tn.Tensor([1.0, 2.0])
 for _ in range(20):
     x = x * 1.0
-from tenferro.eager import HOST_PLANS
+from tenferro.transforms import HOST_PLANS
 assert len(HOST_PLANS) == 1
 """
     )

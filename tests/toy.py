@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tenferro.chainrules import (
+from tenferro.core import (
     Batched,
     BatchSite,
     Emitter,
+    GlobalValKey,
+    Input,
     JvpSite,
     PrimitiveOp,
     Slots,
@@ -30,7 +32,6 @@ from tenferro.chainrules import (
     multilinear,
     own_derivative,
 )
-from tenferro.computegraph import GlobalValKey, Input
 from tenferro.errors import ADRuleError, BatchRuleError
 
 Number = complex  # a float, by Python's own reckoning, is one too

@@ -7,16 +7,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tenferro.autodiff import differentiate, transpose
-from tenferro.computegraph import (
+from tenferro.core import (
     Fragment,
     FragmentBuilder,
     GlobalValKey,
     ResolvedView,
     compile_graph,
+    differentiate,
     evaluate,
     materialize_merge,
     resolve,
+    transpose,
 )
 from tests.toy import CTX, MUL, Toy, Var, real
 

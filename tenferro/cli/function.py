@@ -1,4 +1,4 @@
-"""The function that a command line names, and the types of its arguments."""
+"""The function and packages that a command names; errors as one line."""
 
 from __future__ import annotations
 
@@ -10,16 +10,25 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-from tenferro.errors import CommandError, DTypeError, TenferroError
-from tenferro.family import Package
-from tenferro.files import load
+from tenferro.errors import (
+    CommandError,
+    DTypeError,
+    TenferroError,
+    UnregisteredExtensionError,
+    UnsupportedADRuleError,
+    UnsupportedExtensionError,
+)
+from tenferro.ir import DType, TensorSpec, as_dtype
+from tenferro.ops.extension import Package
 from tenferro.runtime import GraphProgram
-from tenferro.shape import DType, TensorSpec, as_dtype
-from tenferro.traced import TracedTensor, settled, tracing
-from tenferro.transforms import flatten
+from tenferro.serialization import load
+from tenferro.transforms import TracedTensor, flatten, settled, tracing
+
+# The function that a command line names, and the types of its arguments.
 
 Shape = tuple[int | str, ...]
 
@@ -243,3 +252,65 @@ def _place(error: BaseException, path: Path) -> str:
         if Path(frame.filename).name == path.name
     ]
     return f" ({path.name}:{lines[-1]})" if lines else ""
+
+
+# The packages of extension families that a command line names.
+
+
+def load_packages(targets: Sequence[str]) -> tuple[Package, ...]:
+    """The packages that `MODULE:NAME` or `FILE.py:NAME` name, each of them or a tuple of them.
+
+    Raises:
+        CommandError: there is no such module, file or name, it cannot be imported, or it is not a
+            package.
+    """
+    return tuple([package for target in targets for package in _packages_of(target)])
+
+
+def _packages_of(target: str) -> tuple[Package, ...]:
+    source, colon, name = target.rpartition(":")
+    is_named = source.endswith(".py") or all(part.isidentifier() for part in source.split("."))
+    if not colon or not name.isidentifier() or not is_named:
+        raise CommandError(f"{target!r} is not of the form MODULE:NAME or FILE.py:NAME")
+    if source.endswith(".py"):
+        path = Path(source)
+        if not path.is_file():
+            raise CommandError(f"there is no file {source}")
+        module = import_file(path)
+    else:
+        try:
+            module = EntryPoint("package", source, "tenferro.packages").load()
+        except TenferroError:
+            raise
+        except (Exception, SystemExit) as error:
+            text = error_text(error, Path(source))
+            raise CommandError(f"{source} cannot be imported: {text}") from error
+    value = getattr(module, name, None)
+    packages = value if isinstance(value, tuple) else (value,)
+    for package in packages:
+        if package is None:
+            raise CommandError(f"{source} defines no {name}")
+        if not isinstance(package, Package):
+            raise CommandError(
+                f"{target} is of type {type(package).__name__}, not a package; --package takes a "
+                "tenferro.extension.Package or a tuple of them"
+            )
+    return packages
+
+
+# An error as one line for the command line.
+
+_LACKS_A_FAMILY = (
+    UnsupportedADRuleError,
+    UnsupportedExtensionError,
+    UnregisteredExtensionError,
+)
+
+
+def one_line(error: TenferroError) -> str:
+    """The first line of an error, with its notes, such as where the op was written."""
+    first = str(error).partition("\n")[0]
+    notes = list(getattr(error, "__notes__", []))
+    if isinstance(error, _LACKS_A_FAMILY):
+        notes.append("on the command line, give the package of the family: --package MODULE:NAME")
+    return "; ".join([first, *notes])

@@ -11,13 +11,12 @@ from typing import NoReturn
 import tenferro
 from tenferro.cli.demo import demo
 from tenferro.cli.doctor import doctor
-from tenferro.cli.function import parse_dtype, parse_shape, parse_size
-from tenferro.cli.inspection import inspect
-from tenferro.cli.lowering import lower
-from tenferro.cli.refusal import one_line
-from tenferro.cli.running import run
-from tenferro.cli.verification import verify
+from tenferro.cli.function import one_line, parse_dtype, parse_shape, parse_size
+from tenferro.cli.inspect import inspect
+from tenferro.cli.run import lower, run, verify
 from tenferro.errors import TenferroError
+
+__all__ = ["main"]
 
 Command = Callable[[argparse.Namespace], int]
 

@@ -7,30 +7,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from tenferro.autodiff import LinearFragment, differentiate, transpose
-from tenferro.cli.function import TracedCommandFunction
-from tenferro.cli.refusal import one_line
+from tenferro.cli.function import TracedCommandFunction, one_line
 from tenferro.compiler import Observer, PassReport, compile_std_to_exec, optimize, structure
-from tenferro.computegraph import (
+from tenferro.core import (
     Fragment,
     FragmentBuilder,
     GlobalValKey,
     Input,
+    LinearFragment,
     MaterializedGraph,
     ResolvedView,
     compile_graph,
+    differentiate,
     materialize_merge,
     resolve,
     resolve_keys,
+    transpose,
 )
-from tenferro.derivatives import AdContext
 from tenferro.errors import CommandError, TenferroError
-from tenferro.exec_ir import ExecProgram
-from tenferro.family import Package
+from tenferro.ir import ExecProgram, TensorMeta, TensorSpec, is_inexact
 from tenferro.ops import StdTensorOp, shape_context
+from tenferro.ops.extension import Package
 from tenferro.runtime import GraphProgram, executor_named, with_packages
-from tenferro.shape import TensorMeta, TensorSpec, is_inexact
-from tenferro.traced import GraphCompiler
+from tenferro.transforms import AdContext, GraphCompiler
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,92 +5,66 @@ Read in this order: `lower`, `assumptions`, `passing`, the files of `canonical` 
 rounded up, `structure` tells of loops and branches, and `text` reads programs back.
 """
 
-from tenferro.compiler.assumptions import all_guards, guards_of
-from tenferro.compiler.background import TURNS, Stopped, give_way
-from tenferro.compiler.canonical import (
-    ROLLED,
-    AlgebraicSimplifier,
-    CommonSubexpressions,
-    ConjugateSinking,
-    DeadCode,
-    DotDimensionSorter,
+from tenferro.compiler.background import *
+from tenferro.compiler.canonical.conjugates import ConjugateSinking
+from tenferro.compiler.canonical.dot_transposes import DotDimensionSorter, TransposeFolding
+from tenferro.compiler.canonical.loop_fusion import (
     LaneJoining,
-    LoopInlining,
-    LoopInvariants,
     LoopJoining,
-    LoopProducts,
-    PadJoining,
-    RepeatedOperands,
-    Rolling,
-    SummedProducts,
     SwitchJoining,
-    TransposeFolding,
     WhileJoining,
 )
-from tenferro.compiler.key_reuse import check_keys
-from tenferro.compiler.late import (
+from tenferro.compiler.canonical.loop_invariants import LoopInvariants, LoopProducts
+from tenferro.compiler.canonical.pads_to_concatenate import PadJoining
+from tenferro.compiler.canonical.repeated_operands import RepeatedOperands, SummedProducts
+from tenferro.compiler.canonical.simplify import (
+    AlgebraicSimplifier,
+    CommonSubexpressions,
+    DeadCode,
+    LoopInlining,
+    Numbering,
+)
+from tenferro.compiler.cost_model import *
+from tenferro.compiler.cost_model import DeviceCosts
+from tenferro.compiler.device.bucketing import (
     Axes,
     Buckets,
     Masked,
     MaskPadding,
     Rounding,
+    mask_program,
+)
+from tenferro.compiler.device.dot_decomposer import DotDecomposer
+from tenferro.compiler.device.rematerialize import Rematerialize
+from tenferro.compiler.device.segments import (
     SegmentPlan,
     Specialised,
     XlaSegment,
     is_dynamic,
-    mask_program,
     plan_segments,
     refuse_dynamic,
     specialise,
 )
-from tenferro.compiler.lower import compile_std_to_exec, without_rules
-from tenferro.compiler.memory_limit import MemoryLimit, in_words, tighter
-from tenferro.compiler.numbering import Numbering
-from tenferro.compiler.passing import Needs, Observer, Pass, PassReport, run_passes
-from tenferro.compiler.pipeline import (
-    CANONICAL,
-    DEFAULT_OPTIONS,
-    NATIVE,
-    PASSES,
-    SIMPLIFICATION,
-    OptimizerOptions,
-    Target,
-    compile_program,
-    contraction_passes,
-    optimize,
-    optimize_for,
-    resolve_sizes,
-)
-from tenferro.compiler.remat import MemoryReport, Rematerialize, memory_report
-from tenferro.compiler.structure import JACOBIAN, structure
-from tenferro.compiler.target import (
-    CPU,
-    NEUTRAL,
+from tenferro.compiler.device.specialize import (
     BindSizes,
     CheckpointInlining,
-    ContractionLayout,
-    DeviceCosts,
-    DotDecomposer,
     ExpandFamilies,
-    Pinned,
     PlanFamilies,
     Settle,
     SharedLanes,
     StopGradientRemoval,
-    kernels,
-    numpy_seconds,
 )
-from tenferro.compiler.target.memory import MemoryNeed, predict_memory
-from tenferro.compiler.target.schedule import (
-    COMPILED,
-    COMPILED_AS_WRITTEN,
-    DeviceModel,
-    Runs,
-)
-from tenferro.compiler.text import parse
-
-LayoutCosts = DeviceCosts
-"""The former name of `DeviceCosts`."""
+from tenferro.compiler.key_reuse import *
+from tenferro.compiler.layout.assignment import ContractionLayout
+from tenferro.compiler.lower import *
+from tenferro.compiler.memory import *
+from tenferro.compiler.partitioned_axes import *
+from tenferro.compiler.passes import *
+from tenferro.compiler.pipeline import *
+from tenferro.compiler.report import *
+from tenferro.compiler.reroll.reroll import ROLLED, Rolling
+from tenferro.compiler.schedule import *
+from tenferro.compiler.text import *
 
 __all__ = [
     "CANONICAL",
@@ -182,3 +156,6 @@ __all__ = [
     "tighter",
     "without_rules",
 ]
+
+LayoutCosts = DeviceCosts
+"""The former name of `DeviceCosts`."""

@@ -15,6 +15,8 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+__all__ = ["TURNS", "Stopped", "give_way"]
+
 HEAD_START = 0.25
 """Seconds that the first wait may take."""
 

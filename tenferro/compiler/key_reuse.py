@@ -14,11 +14,12 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from tenferro.control import ControlOp
 from tenferro.errors import KeyReuseError
-from tenferro.exec_ir import ExecInstruction, ExecProgram, run
+from tenferro.ir import UINT32, ExecInstruction, ExecProgram, TensorMeta, run
 from tenferro.ops import Threefry2x32
-from tenferro.shape import UINT32, TensorMeta
+from tenferro.ops.control_flow import ControlOp
+
+__all__ = ["check_keys"]
 
 _Words = np.ndarray[Any, Any] | None
 """The numbers of the words of a value; None if they are not followed."""

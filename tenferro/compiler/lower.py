@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 
-from tenferro.computegraph import CompiledProgram
-from tenferro.control import Custom
-from tenferro.errors import (
-    BindingError,
-    ProgramError,
-    TenferroError,
-    UnsupportedExtensionError,
+from tenferro.core import CompiledProgram
+from tenferro.errors import BindingError, ProgramError, TenferroError, UnsupportedExtensionError
+from tenferro.ir import (
+    ExecBuilder,
+    ExecInstruction,
+    ExecProgram,
+    Guard,
+    Rewriter,
+    TensorMeta,
+    leaves,
 )
-from tenferro.exec_ir import ExecBuilder, ExecInstruction, ExecProgram, Rewriter
-from tenferro.ops import Argument, StdTensorOp
-from tenferro.shape import TensorMeta
+from tenferro.ops import Argument, AssumeSize, StdTensorOp
+from tenferro.ops.control_flow import Custom
+
+__all__ = ["all_guards", "compile_std_to_exec", "guards_of", "without_rules"]
+
+
+# Lowering: from ops on slots to ops on typed slots.
 
 
 def compile_std_to_exec(
@@ -35,7 +42,7 @@ def compile_std_to_exec(
         UnsupportedExtensionError: an extension op is of a family that is not among `families`.
         TenferroError: an op cannot take its operands; a note says where it was recorded.
 
-    >>> from tenferro.computegraph import Instruction
+    >>> from tenferro.core import Instruction
     >>> from tenferro.ops import SIN
     >>> sine = CompiledProgram((Instruction(SIN, (0,), (1,), "user.py:12"),), (0,), (1,), 2)
     >>> print(compile_std_to_exec(sine, [TensorMeta.of("f64", ("n", 3))]))
@@ -122,3 +129,84 @@ def _check_given(program: object, input_metas: Sequence[object]) -> None:
             f"lower: the program has {len(program.input_slots)} inputs, "
             f"got {len(input_metas)} types"
         )
+
+
+# The guards of a program: the equalities of sizes that its ops assume.
+
+
+def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
+    """The equalities of sizes that the program assumes, each once, in order.
+
+    The reason names the op that needs the sizes to be equal, its operands and where it was written.
+
+    >>> from tenferro.compiler.text import parse
+    >>> text = '''exec_program(%0: f64[n], %1: f64[m]) {
+    ...   %2: f64[m] = assume_size[axis=0, size=m] %0
+    ...   %3: f64[m] = add %2, %1  # user.py:12
+    ...   return %3
+    ... }'''
+    >>> [str(guard.reason) for guard in guards_of(parse(text))]
+    ['add: operands have types f64[n] and f64[m] (user.py:12)']
+    """
+    if not program.has_op(AssumeSize):
+        return ()
+    metas = program.slot_metas()
+    makers = program.makers()
+    readers: dict[int, ExecInstruction] = {}
+    for step in reversed(program.instructions):
+        readers.update(dict.fromkeys(step.input_slots, step))
+    guards: dict[tuple[str, str], Guard] = {}
+    for step in program.steps_of(AssumeSize):
+        assert isinstance(step.op, AssumeSize)
+        reason = _reason(step, readers, makers, metas)
+        for guard in step.op.assumptions([_meta(metas, step.input_slots[0])], reason):
+            if guard.left != guard.right:
+                guards.setdefault(guard.sides, guard)
+    return tuple(guards.values())
+
+
+def all_guards(program: ExecProgram, assumed: Iterable[Guard]) -> tuple[Guard, ...]:
+    """The guards of the program and what was assumed while tracing, each pair of sizes once.
+
+    What was assumed of sizes that no input of the program has cannot be checked, and is left out:
+    the program does not depend on them.
+    """
+    guards = {guard.sides: guard for guard in guards_of(program)}
+    symbols = program.symbols()
+    for guard in assumed:
+        if guard.left != guard.right and leaves(guard.left) | leaves(guard.right) <= symbols:
+            guards.setdefault(guard.sides, guard)
+    return tuple(guards.values())
+
+
+def _reason(
+    step: ExecInstruction,
+    readers: dict[int, ExecInstruction],
+    makers: dict[int, ExecInstruction],
+    metas: list[TensorMeta | None],
+) -> str:
+    """The op that needs the sizes to be equal, its operands and where it was written."""
+    reader = step
+    while _only_fits(reader) and reader.output_slots[0] in readers:
+        reader = readers[reader.output_slots[0]]
+    types = " and ".join(str(_meta(metas, _source(slot, makers))) for slot in reader.input_slots)
+    site = "" if reader.site is None else f" ({reader.site})"
+    return f"{reader.op.family or reader.op.name}: operands have types {types}{site}"
+
+
+def _source(slot: int, makers: dict[int, ExecInstruction]) -> int:
+    """The value before ops adapted it to the op that reads it."""
+    while slot in makers and _only_fits(makers[slot]):
+        slot = makers[slot].input_slots[0]
+    return slot
+
+
+def _only_fits(step: ExecInstruction) -> bool:
+    """Whether the op only adapts a value to the op that reads it."""
+    return isinstance(step.op, AssumeSize) or step.op.repeats
+
+
+def _meta(metas: list[TensorMeta | None], slot: int) -> TensorMeta:
+    meta = metas[slot]
+    assert meta is not None, f"%{slot} is not written"
+    return meta

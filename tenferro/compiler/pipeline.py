@@ -1,5 +1,7 @@
 """Which passes run, in which order: the canonical ones when a function has been traced, the others
-when sizes and device are known."""
+
+when sizes and device are known.
+"""
 
 from __future__ import annotations
 
@@ -9,51 +11,64 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
-from tenferro.compiler.canonical import (
-    AlgebraicSimplifier,
-    CommonSubexpressions,
-    ConjugateSinking,
-    DeadCode,
-    DotDimensionSorter,
+from tenferro.compiler.canonical.conjugates import ConjugateSinking
+from tenferro.compiler.canonical.dot_transposes import DotDimensionSorter, TransposeFolding
+from tenferro.compiler.canonical.loop_fusion import (
     LaneJoining,
-    LoopInlining,
-    LoopInvariants,
     LoopJoining,
-    LoopProducts,
-    PadJoining,
-    RepeatedOperands,
-    Rolling,
-    SummedProducts,
     SwitchJoining,
-    TransposeFolding,
     WhileJoining,
 )
-from tenferro.compiler.lower import compile_std_to_exec
-from tenferro.compiler.memory_limit import MemoryLimit, in_words, tighter
-from tenferro.compiler.numbering import Numbering
-from tenferro.compiler.passing import Observer, Pass, checked_passes, run_passes
-from tenferro.compiler.remat import LoopUnrolling, Rematerialize, memory_report
-from tenferro.compiler.target import (
-    CPU,
+from tenferro.compiler.canonical.loop_invariants import LoopInvariants, LoopProducts
+from tenferro.compiler.canonical.pads_to_concatenate import PadJoining
+from tenferro.compiler.canonical.repeated_operands import RepeatedOperands, SummedProducts
+from tenferro.compiler.canonical.simplify import (
+    AlgebraicSimplifier,
+    CommonSubexpressions,
+    DeadCode,
+    LoopInlining,
+    Numbering,
+)
+from tenferro.compiler.cost_model import CPU, DeviceCosts
+from tenferro.compiler.device.dot_decomposer import DotDecomposer
+from tenferro.compiler.device.rematerialize import LoopUnrolling, Rematerialize
+from tenferro.compiler.device.specialize import (
     GIVE_THE_EXECUTOR_A_LOWERING,
     BindSizes,
     CheckpointInlining,
-    ContractionLayout,
-    DeviceCosts,
-    DotDecomposer,
     ExpandFamilies,
-    Pinned,
     Settle,
     StopGradientRemoval,
 )
-from tenferro.compiler.target.schedule import COMPILED, INTERPRETED, Runs
-from tenferro.computegraph import CompiledProgram
+from tenferro.compiler.layout.assignment import ContractionLayout
+from tenferro.compiler.lower import compile_std_to_exec
+from tenferro.compiler.memory import MemoryLimit, in_words, tighter
+from tenferro.compiler.partitioned_axes import Pinned
+from tenferro.compiler.passes import Observer, Pass, checked_passes, run_passes
+from tenferro.compiler.report import memory_report
+from tenferro.compiler.reroll.reroll import Rolling
+from tenferro.compiler.schedule import COMPILED, INTERPRETED, Runs
 from tenferro.config import config
-from tenferro.control import Checkpointed
+from tenferro.core import CompiledProgram
 from tenferro.errors import ConfigError, MemoryLimitError, ProgramError
-from tenferro.exec_ir import ExecProgram, verify
+from tenferro.ir import Dim, ExecProgram, Leaf, TensorMeta, verify
 from tenferro.ops import StdTensorOp
-from tenferro.shape import Dim, Leaf, TensorMeta
+from tenferro.ops.control_flow import Checkpointed
+
+__all__ = [
+    "CANONICAL",
+    "DEFAULT_OPTIONS",
+    "NATIVE",
+    "PASSES",
+    "SIMPLIFICATION",
+    "OptimizerOptions",
+    "Target",
+    "compile_program",
+    "contraction_passes",
+    "optimize",
+    "optimize_for",
+    "resolve_sizes",
+]
 
 SIMPLIFICATION: tuple[Pass, ...] = (AlgebraicSimplifier(), CommonSubexpressions(), DeadCode())
 """Passes that clean up after others, which may leave equal or dead instructions."""

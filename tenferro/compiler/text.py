@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tenferro.errors import ParseError, TenferroError
-from tenferro.exec_ir import ExecProgram, parse_exec, verify
-from tenferro.family import Decode, Extension, ExtensionOp, Package, distinct, vocabulary_of
+from tenferro.ir import ExecProgram, parse_exec, verify
+from tenferro.ops.extension import Decode, Extension, ExtensionOp, Package, distinct, vocabulary_of
+
+__all__ = ["parse"]
 
 
 def parse(

@@ -1,13 +1,15 @@
 """tenferro's own extension families, each a `Package` like that of any third party.
 
 Every context has those in `STANDARD` always. These families use only the contract
-(`tenferro.family`), ops and passes; they do not depend on tensors or executors.
+(`tenferro.ops.extension`), ops and passes; they do not depend on tensors or executors.
 """
 
 from collections.abc import Iterable
 
 from tenferro.errors import ExtensionRegistryError
-from tenferro.families.callback import CALLBACK, METHODS, Callback, HostFunction, VmapMethod
+from tenferro.families.callback import *
+from tenferro.families.callback import CALLBACK
+from tenferro.families.composite import *
 from tenferro.families.einsum import (
     EINSUM,
     EinsumOp,
@@ -21,32 +23,8 @@ from tenferro.families.einsum import (
     finished,
 )
 from tenferro.families.fft import FFT
-from tenferro.families.formula import FormulaOp, TransformRule
-from tenferro.families.kernels import KernelOp, kernel_of
 from tenferro.families.linalg import LINALG
-from tenferro.families.linear_formula import FactorRule, LinearFormula, LinearFormulaRule
-from tenferro.families.reference import evaluate_standard
-from tenferro.families.runtime import KernelRuntime, StandardRuntime
-from tenferro.family import Package, distinct
-
-STANDARD: tuple[Package, ...] = (EINSUM, LINALG, FFT, CALLBACK)
-"""The packages that every context has."""
-
-
-def further(packages: Iterable[Package]) -> tuple[Package, ...]:
-    """The packages that a user adds to those in `STANDARD`.
-
-    Raises:
-        ExtensionRegistryError: a value is not a package, or two packages have one family.
-    """
-    if not isinstance(packages, Iterable):
-        raise ExtensionRegistryError(
-            "",
-            f"packages: takes a sequence of Package values, got a {type(packages).__name__}; "
-            "write packages=(package,)",
-        )
-    return distinct((*STANDARD, *packages))[len(STANDARD) :]
-
+from tenferro.ops.extension import Package, distinct
 
 __all__ = [
     "CALLBACK",
@@ -69,8 +47,10 @@ __all__ = [
     "Sizes",
     "SlicedNetwork",
     "StandardRuntime",
+    "Transform",
     "TransformRule",
     "VmapMethod",
+    "applied",
     "contract_step",
     "emit_network",
     "entered",
@@ -78,4 +58,23 @@ __all__ = [
     "finished",
     "further",
     "kernel_of",
+    "pushed",
 ]
+
+STANDARD: tuple[Package, ...] = (EINSUM, LINALG, FFT, CALLBACK)
+"""The packages that every context has."""
+
+
+def further(packages: Iterable[Package]) -> tuple[Package, ...]:
+    """The packages that a user adds to those in `STANDARD`.
+
+    Raises:
+        ExtensionRegistryError: a value is not a package, or two packages have one family.
+    """
+    if not isinstance(packages, Iterable):
+        raise ExtensionRegistryError(
+            "",
+            f"packages: takes a sequence of Package values, got a {type(packages).__name__}; "
+            "write packages=(package,)",
+        )
+    return distinct((*STANDARD, *packages))[len(STANDARD) :]

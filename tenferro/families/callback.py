@@ -8,11 +8,12 @@ from typing import Any, Literal, NoReturn, Self, get_args
 
 import numpy as np
 
-from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, V
+from tenferro.core import Batched, BatchSite, Emitter, JvpSite, Slots, V
 from tenferro.errors import BackendFailureError, UnsupportedADRuleError
-from tenferro.exec_ir import Array, Handle, fresh_token
-from tenferro.families.runtime import KernelRuntime
-from tenferro.family import (
+from tenferro.families.composite import KernelRuntime
+from tenferro.ir import Dim, DType, Handle, NumpyArray, TensorMeta, fresh_token, is_inexact
+from tenferro.ops import Reshape
+from tenferro.ops.extension import (
     Extension,
     ExtensionAdRule,
     ExtensionBatchRule,
@@ -23,8 +24,8 @@ from tenferro.family import (
     one_by_one,
     unaliased,
 )
-from tenferro.ops import Reshape
-from tenferro.shape import Dim, DType, TensorMeta, is_inexact
+
+__all__ = ["CALLBACK", "METHODS", "Callback", "HostFunction", "VmapMethod"]
 
 VmapMethod = Literal["sequential", "expand_dims", "broadcast_all"]
 METHODS: tuple[str, ...] = get_args(VmapMethod)
@@ -93,7 +94,7 @@ class Callback(ExtensionOp):
         batch = tuple([input_shapes[operand][axis] for axis, operand in enumerate(self.axes)])
         return [(dtype, (*batch, *shape)) for dtype, shape in self.results]
 
-    def eager_execute(self, inputs: Sequence[Array]) -> Sequence[Array]:
+    def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
         """What the function returns.
 
         Raises:
@@ -117,7 +118,7 @@ class Callback(ExtensionOp):
         text = f"{self.function} ({self.family_id}): {problem}"
         raise BackendFailureError(self.family_id, text, "callback") from cause
 
-    def _checked(self, place: int, value: Any, dtype: DType, shape: Sequence[Dim]) -> Array:
+    def _checked(self, place: int, value: Any, dtype: DType, shape: Sequence[Dim]) -> NumpyArray:
         if isinstance(value, tuple | dict):
             self.refuse(f"result {place} is a {type(value).__name__}, not an array")
         expected = TensorMeta.of(dtype, shape)
@@ -182,7 +183,7 @@ def _expanded(at: Emitter[V], value: V) -> V:
     return at.emit(Reshape((1, *shape)), value)
 
 
-def _read_only(array: Array) -> Array:
+def _read_only(array: NumpyArray) -> NumpyArray:
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view

@@ -1,28 +1,166 @@
-"""FarmExecutor: an executor whose sliced networks are computed by many workers, part by part."""
+"""FarmExecutor, and the op and pass that send loops to it."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from tenferro.compiler import OptimizerOptions
-from tenferro.config import config
+import numpy as np
+
+from tenferro.compiler import (
+    DEFAULT_OPTIONS,
+    SIMPLIFICATION,
+    OptimizerOptions,
+    Pass,
+    optimize,
+    run_passes,
+)
+from tenferro.compiler.canonical import LaneJoining
+from tenferro.compiler.device import (
+    BindSizes,
+    CheckpointInlining,
+    ExpandFamilies,
+    Settle,
+    StopGradientRemoval,
+)
+from tenferro.config import config, count, flag
 from tenferro.errors import ConfigError, ExtensionRegistryError
-from tenferro.exec_ir import Array, ExecInstruction, ExecProgram, program_of_op, run
-from tenferro.families import SlicedNetwork
-from tenferro.family import Extension, ExtensionCache, ExtensionOp, Package
-from tenferro.farm.coordinate import Rules, complete
-from tenferro.farm.engine import Engine, Engines
+from tenferro.families.einsum import SlicedNetwork
+from tenferro.farm.coordinator import Rules, complete
 from tenferro.farm.job import Job
-from tenferro.farm.loops import FarmLoop, with_farm_loops
-from tenferro.farm.parent import PARENT
 from tenferro.farm.report import FarmReport, JobReport, Report
-from tenferro.options import count, flag
-from tenferro.runtime import GraphExecutor, NumpyBackend
-from tenferro.shape import Leaf, make_meta
-from tenferro.values import installed_executors, planning_for
+from tenferro.farm.worker import PARENT, Engine, Engines
+from tenferro.ir import (
+    INT64,
+    Dim,
+    DType,
+    ExecInstruction,
+    ExecProgram,
+    Leaf,
+    NumpyArray,
+    Rewriter,
+    evaluate,
+    make_meta,
+    program_of_op,
+    run,
+)
+from tenferro.native import GraphExecutor, NumpyBackend
+from tenferro.ops import scalar
+from tenferro.ops.control_flow import LaneSum
+from tenferro.ops.extension import (
+    Extension,
+    ExtensionCache,
+    ExtensionOp,
+    OutputMeta,
+    Package,
+    family_id,
+)
+from tenferro.runtime import installed_executors, planning_for
+
+__all__ = ["FarmExecutor"]
+
+
+# The loops of sliced networks as ops that a farm runs, and the passes that make them.
+
+
+@family_id(namespace="tenferro-farm", name="loop", version=1)
+@dataclass(frozen=True)
+class FarmLoop(ExtensionOp):
+    """The sums over all rounds of a loop whose rounds do not depend on each other.
+
+    It takes the operands of the loop and the number of rounds, an i64[].
+
+    Attributes:
+        part: the sums of some rounds: a program of the operands, the first round and the stop.
+    """
+
+    part: ExecProgram
+
+    def payload(self) -> tuple[object, ...]:
+        """The digest of the program."""
+        return (self.part.digest,)
+
+    @property
+    def input_count(self) -> int:
+        """The operands, and the number of rounds."""
+        return len(self.part.input_slots) - 1
+
+    @property
+    def output_count(self) -> int:
+        """The sums."""
+        return len(self.part.output_slots)
+
+    def infer_output_meta(
+        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
+    ) -> Sequence[OutputMeta]:
+        """The types that the program returns."""
+        return [(meta.dtype, meta.static_shape or ()) for meta in self.part.output_metas]
+
+    def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
+        """All rounds one after another."""
+        *operands, total = inputs
+        return evaluate(self.part, [*operands, np.zeros_like(total), total])
+
+
+@dataclass(frozen=True)
+class FarmedLoops(Pass):
+    """Replaces each `LaneSum` by a `FarmLoop`."""
+
+    name = "farmed_loops"
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with such ops."""
+        if not program.has_op(LaneSum):
+            return program
+        at = Rewriter(program)
+
+        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
+            if not isinstance(step.op, LaneSum):
+                return None
+            loop, total = FarmLoop(optimize(step.op.part)), at.emit(scalar(step.op.total, INT64))
+            return at.emit_all(Extension(loop), *operands, total)
+
+        return at.run(rule)
+
+
+@dataclass(frozen=True)
+class _AllButSliced(Container[str]):
+    """Families without that of sliced networks, whose loops a farm takes."""
+
+    families: Container[str]
+
+    def __contains__(self, family: object) -> bool:
+        return family != SlicedNetwork.FAMILY_ID and family in self.families
+
+
+def with_farm_loops(
+    program: ExecProgram,
+    families: Container[str] = (),
+    sizes: Mapping[Leaf, Dim] | None = None,
+    options: OptimizerOptions = DEFAULT_OPTIONS,
+) -> ExecProgram:
+    """A program for given sizes in which each loop of sliced networks is a `FarmLoop`.
+
+    Loops that share work become one before, such as those of value and gradient. What is the same
+    in all rounds stays in the loop: it is computed by those who compute parts.
+
+    Args:
+        program: a program.
+        families: those that stay as they are; sliced networks stay only where data decide sizes.
+        sizes: symbols and their sizes.
+        options: those of the program.
+    """
+    passes = (BindSizes.of(sizes), ExpandFamilies(_AllButSliced(families)), Settle())
+    ready = run_passes(program, [*passes, StopGradientRemoval(), CheckpointInlining()])
+    if not any(part.has_op(LaneSum) for part in ready.walk()):
+        return program
+    return run_passes(ready, [*options.chosen([*SIMPLIFICATION, LaneJoining()]), FarmedLoops()])
+
+
+# FarmExecutor: an executor whose sliced networks are computed by many workers, part by part.
 
 
 class FarmExecutor(GraphExecutor):
@@ -163,8 +301,8 @@ class FarmRuntime:
         self._parts = parts
 
     def execute(
-        self, backend: Any, op: ExtensionOp, inputs: Sequence[Array], cache: ExtensionCache
-    ) -> Sequence[Array]:
+        self, backend: Any, op: ExtensionOp, inputs: Sequence[NumpyArray], cache: ExtensionCache
+    ) -> Sequence[NumpyArray]:
         """The sums of a loop."""
         assert isinstance(op, FarmLoop)
         PARENT.is_not_needed()
@@ -183,8 +321,8 @@ class SlicedRuntime:
         self._farm = farm
 
     def execute(
-        self, backend: Any, op: ExtensionOp, inputs: Sequence[Array], cache: ExtensionCache
-    ) -> Sequence[Array]:
+        self, backend: Any, op: ExtensionOp, inputs: Sequence[NumpyArray], cache: ExtensionCache
+    ) -> Sequence[NumpyArray]:
         """The results of a network, whose loop the farm runs."""
         metas = tuple([make_meta(array.dtype, array.shape) for array in inputs])
         program: ExecProgram = cache.get_or_make(
@@ -192,7 +330,7 @@ class SlicedRuntime:
             lambda: with_farm_loops(program_of_op(Extension(op), metas)),
         )
 
-        def handler(step: ExecInstruction, operands: list[Array]) -> Sequence[Array]:
+        def handler(step: ExecInstruction, operands: list[NumpyArray]) -> Sequence[NumpyArray]:
             if isinstance(step.op, Extension) and isinstance(step.op.op, FarmLoop):
                 return self._farm.execute(backend, step.op.op, operands, cache)
             return step.op.evaluate(operands)

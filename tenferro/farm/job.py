@@ -1,19 +1,53 @@
-"""A job: the loop of a sliced network on arrays, cut into parts, and the digest that names it."""
+"""A job: a loop on arrays cut into parts, its digest and provenance."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as version_of
+from pathlib import Path
 
 from tenferro.errors import FarmError
-from tenferro.exec_ir import Array, ExecProgram
-from tenferro.farm.parts import part_count, round_work
-from tenferro.files import Json, array_digests, canonical
-from tenferro.network import lane_bounds
-from tenferro.shape import DType
+from tenferro.ir import DType, ExecProgram, NumpyArray
+from tenferro.ops.control_flow import While, lane_bounds
+from tenferro.runtime import Executor
+from tenferro.serialization import Json, array_digests, canonical
+
+# Parts: how many a job has.
+
+FEWEST, MOST = 16, 4096
+WORK = 1e11
+"""The operations of a part, which take one core about ten seconds."""
+
+
+def part_count(total: int, work: float, parts: int | None = None) -> int:
+    """How many parts `total` rounds with so many operations in all make.
+
+    Args:
+        total: the rounds.
+        work: predicted operations of all rounds.
+        parts: the number that a user asks for; None chooses parts of about ten seconds. It never
+            depends on who does the work, so that a job has the same parts everywhere.
+
+    >>> part_count(10**6, 2e13), part_count(10**6, 1.0), part_count(5, 1.0), part_count(64, 0, 4)
+    (200, 16, 5, 4)
+    """
+    wanted = min(max(round(work / WORK), FEWEST), MOST) if parts is None else parts
+    return min(wanted, total)
+
+
+def round_work(program: ExecProgram) -> int:
+    """About how many operations one round of a part's program takes."""
+    return sum(op.body.work() for op in program.ops_of(While))
+
+
+# A job: the loop of a sliced network on arrays, cut into parts, and the digest that names it.
 
 FORMAT = "tenferro-farm"
 VERSION = 2
@@ -34,13 +68,15 @@ class Job:
 
     program: ExecProgram
     total: int
-    operands: tuple[Array, ...]
+    operands: tuple[NumpyArray, ...]
     digests: list[Json]
     parts: int
     worker: str
 
     @classmethod
-    def of(cls, part: ExecProgram, inputs: Sequence[Array], parts: int | None, worker: str) -> Job:
+    def of(
+        cls, part: ExecProgram, inputs: Sequence[NumpyArray], parts: int | None, worker: str
+    ) -> Job:
         """The job of a `FarmLoop` on its inputs, with as many parts as are asked for, or fit."""
         *operands, rounds = inputs
         total = int(rounds)
@@ -95,3 +131,40 @@ def wrong_version(worker: str, job: str) -> FarmError:
         f"farm: worker has tenferro {worker}, the job is of {job}; install the same version on all "
         "machines"
     )
+
+
+# What computes a part: versions and device, on which its last bits may depend.
+
+
+@functools.cache
+def own_version() -> str:
+    """The version of tenferro."""
+    return version_of("tenferro")
+
+
+def maker_of(executor: Executor) -> str:
+    """What an executor computes with, as one line: its library, its device and the processor.
+
+    >>> from tenferro.runtime import executor_named
+    >>> maker_of(executor_named("numpy")).partition(" on ")[0]
+    'numpy 2...'
+    """
+    device = getattr(executor, "device", None)
+    library = "numpy" if device is None else type(device).__module__.partition(".")[0]
+    try:
+        version = version_of(library)
+    except PackageNotFoundError:
+        version = "?"
+    kind = getattr(device, "device_kind", "host")
+    return f"{library} {version} on {kind} ({_processor()})"
+
+
+@functools.cache
+def _processor() -> str:
+    """The model of the processor, where the system tells; else its architecture."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()

@@ -12,6 +12,8 @@ from rich.progress import Progress, TaskID
 from tenferro.farm.job import in_short
 from tenferro.network import progress_bar
 
+__all__ = ["FarmReport", "JobReport"]
+
 Report = Callable[[int, int, float], object]
 """Is told how many parts are done, how many there are, and the seconds since the start."""
 

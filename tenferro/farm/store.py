@@ -21,9 +21,9 @@ from typing import Any
 
 from tenferro.compiler import in_words
 from tenferro.errors import FarmError, FileError, TenferroError
-from tenferro.exec_ir import Array
 from tenferro.farm.job import Job, in_short, wrong_version
-from tenferro.files import (
+from tenferro.ir import NumpyArray
+from tenferro.serialization import (
     pack_arrays,
     pack_program,
     read_bytes,
@@ -50,7 +50,7 @@ class Sums:
         microseconds: how long that took.
     """
 
-    arrays: tuple[Array, ...]
+    arrays: tuple[NumpyArray, ...]
     makers: tuple[str, ...]
     microseconds: int
 

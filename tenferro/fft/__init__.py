@@ -12,45 +12,12 @@ Tensor([1., 2., 4.])
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tenferro.dispatch import array_function
 from tenferro.families.fft import FFT
-from tenferro.family import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
-from tenferro.fft import frequencies, one_axis, several_axes
-from tenferro.fft.creation import fftfreq, rfftfreq
-from tenferro.naming import missing
-
-
-def ad_rules() -> ExtensionRuleSet:
-    """A new set of the derivative rules of these families; every context has these rules."""
-    return rules_of([FFT])
-
-
-def register_runtime(registry: ExtensionRegistry) -> None:
-    """Register the runtimes of these families; for `register_extension(register_runtime)`.
-
-    Executors do not need it: they have them.
-    """
-    register_runtimes([FFT], registry)
-
-
-_public = partial(array_function, module="tenferro.fft")
-
-fft = _public(one_axis.fft)
-ifft = _public(one_axis.ifft)
-rfft = _public(one_axis.rfft)
-irfft = _public(one_axis.irfft)
-hfft = _public(one_axis.hfft)
-ihfft = _public(one_axis.ihfft)
-fft2 = _public(several_axes.fft2)
-ifft2 = _public(several_axes.ifft2)
-rfft2 = _public(several_axes.rfft2)
-irfft2 = _public(several_axes.irfft2)
-fftn = _public(several_axes.fftn)
-ifftn = _public(several_axes.ifftn)
-rfftn = _public(several_axes.rfftn)
-irfftn = _public(several_axes.irfftn)
-fftshift = _public(frequencies.fftshift)
-ifftshift = _public(frequencies.ifftshift)
+from tenferro.fft import transforms
+from tenferro.fft.transforms import *
+from tenferro.missing_names import missing
+from tenferro.ops.extension import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
+from tenferro.transforms import array_function
 
 __all__ = [
     "ad_rules",
@@ -74,6 +41,39 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+
+def ad_rules() -> ExtensionRuleSet:
+    """A new set of the derivative rules of these families; every context has these rules."""
+    return rules_of([FFT])
+
+
+def register_runtime(registry: ExtensionRegistry) -> None:
+    """Register the runtimes of these families; for `register_extension(register_runtime)`.
+
+    Executors do not need it: they have them.
+    """
+    register_runtimes([FFT], registry)
+
+
+_public = partial(array_function, module="tenferro.fft")
+
+fft = _public(transforms.fft)
+ifft = _public(transforms.ifft)
+rfft = _public(transforms.rfft)
+irfft = _public(transforms.irfft)
+hfft = _public(transforms.hfft)
+ihfft = _public(transforms.ihfft)
+fft2 = _public(transforms.fft2)
+ifft2 = _public(transforms.ifft2)
+rfft2 = _public(transforms.rfft2)
+irfft2 = _public(transforms.irfft2)
+fftn = _public(transforms.fftn)
+ifftn = _public(transforms.ifftn)
+rfftn = _public(transforms.rfftn)
+irfftn = _public(transforms.irfftn)
+fftshift = _public(transforms.fftshift)
+ifftshift = _public(transforms.ifftshift)
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names

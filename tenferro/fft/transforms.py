@@ -1,33 +1,60 @@
-"""Transforms along any axes: sizes, cutting and padding, the order of axes, the family's ops."""
+"""fft … irfftn, fftshift, fftfreq."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
-from tenferro.arrays import convert, normal_axis
-from tenferro.chainrules import Emitter, V
+from tenferro.core import Emitter, V
 from tenferro.errors import AxisError, ConfigError, DTypeError, ShapeError
 from tenferro.families import fft as family
-from tenferro.family import Extension
-from tenferro.ops import Pad, Slice, Transpose, scalar
-from tenferro.shape import (
+from tenferro.ir import (
     FLOAT16,
     FLOAT64,
+    INT64,
+    AnyTensor,
+    ArrayLike,
+    Axis,
     Dim,
     DimExpr,
+    DType,
+    DTypeLike,
     Exact,
     InputDim,
+    Size,
     TensorMeta,
+    as_dtype,
+    assume_positive,
     complex_dtype,
     dim,
+    floordiv,
     is_complex,
+    is_floating,
     is_inexact,
     minimum,
     read_integer,
     short_name,
     symbol,
 )
+from tenferro.ops import Pad, Slice, Transpose, scalar
+from tenferro.ops.extension import Extension
+from tenferro.ops.functions import (
+    array_methods,
+    convert,
+    creation,
+    elementwise,
+    manipulation,
+    normal_axis,
+    promotion,
+)
+from tenferro.runtime import Executor
+from tenferro.transforms import create
+
+__all__ = ["fftfreq", "rfftfreq"]
+
+
+# Transforms along any axes: sizes, cutting and padding, the order of axes, the family's ops.
 
 _SCALES = {"backward": "none", "forward": "inverse", "ortho": "root"}
 _INVERSE_SCALES = {"backward": "inverse", "forward": "none", "ortho": "root"}
@@ -224,3 +251,476 @@ def _transformed(at: Emitter[V], op: family.Fft, x: V, axes: Sequence[int], *sou
     moved = at.emit(Extension(op), at.emit(Transpose(order), x), *source)
     back = tuple([order.index(axis) for axis in range(rank)])
     return at.emit(Transpose(back), moved)
+
+
+# Transforms along one axis, over an emitter.
+
+
+def fft(
+    at: Emitter[V], x: V, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+) -> V:
+    """The sums over j of x[j] exp(-2πi jk/n) for k = 0 … n-1, along an axis.
+
+    Args:
+        x: values, real or complex.
+        n: the number of points; the axis is cut or padded with zeros to it. By default its size.
+        axis: the axis.
+        norm: "backward" divides by 1, "forward" by n, "ortho" by the square root of n.
+
+    Raises:
+        ShapeError: n is less than 1.
+        DTypeError: x is of half precision.
+
+    >>> tn.fft.fft([1.0, 2.0, 3.0, 4.0])
+    Tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
+    """
+    return of_complex(at, "fft", x, partial(_along, n, axis), norm)
+
+
+def ifft(
+    at: Emitter[V], x: V, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+) -> V:
+    """The inverse of `fft`: sums of x[k] exp(2πi jk/n), divided by n.
+
+    Args:
+        x: values, real or complex.
+        n: the number of points; the axis is cut or padded with zeros to it. By default its size.
+        axis: the axis.
+        norm: "backward" divides by n, "forward" by 1, "ortho" by the square root of n.
+
+    Raises:
+        ShapeError: n is less than 1.
+        DTypeError: x is of half precision.
+
+    >>> tn.fft.ifft([4.0, 0.0, 0.0, 0.0])
+    Tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
+    return of_complex(at, "ifft", x, partial(_along, n, axis), norm, inverse=True)
+
+
+def rfft(
+    at: Emitter[V], x: V, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+) -> V:
+    """The frequencies 0 … n//2 of real values; the others are their conjugates.
+
+    Args:
+        x: real values.
+        n, axis, norm: as in `fft`.
+
+    Raises:
+        ShapeError: n is less than 1.
+        DTypeError: x is complex, or of half precision.
+
+    >>> tn.fft.rfft([1.0, 2.0, 3.0, 4.0])
+    Tensor([10.+0.j, -2.+2.j, -2.+0.j])
+    """
+    scale = scale_of("rfft", norm, inverse=False)
+    return of_real(at, "rfft", x, partial(_along, n, axis), scale, "fft")
+
+
+def irfft(
+    at: Emitter[V], x: V, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+) -> V:
+    """The inverse of `rfft`: the n real values whose frequencies 0 … n//2 are x.
+
+    Args:
+        x: frequencies; the axis is cut or padded with zeros to n//2 + 1. The imaginary parts of
+            frequencies 0 and n/2 are not used.
+        n: the number of points; by default 2 (m - 1) for m frequencies.
+        axis: the axis.
+        norm: as in `ifft`.
+
+    Raises:
+        ShapeError: n is less than 1.
+        DTypeError: x is of half precision.
+
+    >>> tn.fft.irfft([4.0, 0.0, 0.0])
+    Tensor([1., 1., 1., 1.])
+    """
+    scale = scale_of("irfft", norm, inverse=True)
+    return to_real(at, "irfft", x, partial(_along, n, axis), scale)
+
+
+def hfft(
+    at: Emitter[V], x: V, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+) -> V:
+    """The `fft` of values with x[n-j] = conj(x[j]), of which x has j = 0 … n//2; it is real.
+
+    Args:
+        x: values; the axis is cut or padded with zeros to n//2 + 1.
+        n: the number of points; by default 2 (m - 1) for m values.
+        axis: the axis.
+        norm: as in `fft`.
+
+    Raises:
+        ShapeError: n is less than 1.
+        DTypeError: x is of half precision.
+
+    >>> tn.fft.hfft([1.0, 2.0, 3.0])
+    Tensor([ 8., -2.,  0., -2.])
+    """
+    scale = scale_of("hfft", norm, inverse=False)
+    along = partial(_along, n, axis)
+    return to_real(at, "hfft", elementwise.conj(at, x), along, scale)
+
+
+def ihfft(
+    at: Emitter[V], x: V, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+) -> V:
+    """The inverse of `hfft`: the elements 0 … n//2 of the `ifft` of real values.
+
+    Args:
+        x: real values.
+        n, axis, norm: as in `ifft`.
+
+    Raises:
+        ShapeError: n is less than 1.
+        DTypeError: x is complex, or of half precision.
+
+    >>> tn.fft.ihfft([8.0, -2.0, 0.0, -2.0]).real
+    Tensor([1., 2., 3.])
+    """
+    scale = scale_of("ihfft", norm, inverse=True)
+    half = of_real(at, "ihfft", x, partial(_along, n, axis), scale, "ifft")
+    return elementwise.conj(at, half)
+
+
+def _along(
+    n: Size | None, axis: int, name: str, meta: TensorMeta, of_result: bool
+) -> tuple[tuple[int, ...], list[Dim | None]]:
+    """The axis, and the size that is asked for.
+
+    Raises:
+        ShapeError: the array has no axis, or the size is less than 1.
+    """
+    if not meta.rank:
+        raise ShapeError(f"{name}: takes arrays with at least one axis, got {meta}")
+    along = normal_axis(name, axis, meta.rank)
+    if n is not None:
+        return (along,), [size_of(name, "n", n, place(axis, meta))]
+    extent = meta.extents[along]
+    if of_result:
+        check_frequencies(name, axis, meta)
+    elif isinstance(extent, Exact):
+        size_of(name, "n", extent.dim, place(axis, meta))
+    return (along,), [None]
+
+
+# Transforms along several axes, over an emitter.
+
+SizesOfAxes = Sequence[Size] | None
+Axes = Sequence[int] | None
+
+
+def fftn(
+    at: Emitter[V], x: V, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+) -> V:
+    """The transform `fft` along several axes.
+
+    Args:
+        x: values, real or complex.
+        s: the numbers of points, one for each of the axes, which are cut or padded with zeros; -1
+            is the size of the axis.
+        axes: the axes; by default all, or the last ones if s is given.
+        norm: "backward" divides by 1, "forward" by the number of points, "ortho" by its root.
+
+    Raises:
+        ShapeError: a size is less than 1, or the numbers of sizes and axes differ.
+        AxisError: an axis is named twice.
+        DTypeError: x is of half precision.
+
+    >>> tn.fft.fftn([[1.0, 2.0], [3.0, 4.0]])
+    Tensor([[10.+0.j, -2.+0.j],
+            [-4.+0.j,  0.+0.j]])
+    """
+    return of_complex(at, "fftn", x, partial(_along_axes, s, axes), norm)
+
+
+def ifftn(
+    at: Emitter[V], x: V, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+) -> V:
+    """The inverse of `fftn`; parameters are the same.
+
+    >>> tn.fft.ifftn([[4.0, 0.0], [0.0, 0.0]])
+    Tensor([[1.+0.j, 1.+0.j],
+            [1.+0.j, 1.+0.j]])
+    """
+    return of_complex(at, "ifftn", x, partial(_along_axes, s, axes), norm, inverse=True)
+
+
+def rfftn(
+    at: Emitter[V], x: V, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+) -> V:
+    """The transform of real values: `rfft` along the last of the axes, `fft` along the others.
+
+    Args:
+        x: real values.
+        s: as in `fftn`.
+        axes: as in `fftn`; at least one.
+        norm: as in `fftn`.
+
+    Raises:
+        ShapeError, AxisError: as in `fftn`.
+        DTypeError: x is complex, or of half precision.
+
+    >>> tn.fft.rfftn([[1.0, 2.0], [3.0, 4.0]])
+    Tensor([[10.+0.j, -2.+0.j],
+            [-4.+0.j,  0.+0.j]])
+    """
+    return _real(at, "rfftn", x, s, axes, norm)
+
+
+def irfftn(
+    at: Emitter[V], x: V, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+) -> V:
+    """The inverse of `rfftn`.
+
+    Args:
+        x: frequencies, along the last of the axes 0 … n//2 of n points.
+        s: numbers of points of the result; the last one is by default 2 (m - 1) for m frequencies.
+        axes: as in `fftn`; at least one.
+        norm: as in `fftn`.
+
+    Raises:
+        ShapeError, AxisError, DTypeError: as in `fftn`.
+
+    >>> tn.fft.irfftn([[4.0, 0.0], [0.0, 0.0]])
+    Tensor([[1., 1.],
+            [1., 1.]])
+    """
+    return _to_real(at, "irfftn", x, s, axes, norm)
+
+
+def fft2(
+    at: Emitter[V],
+    x: V,
+    /,
+    s: SizesOfAxes = None,
+    axes: Axes = (-2, -1),
+    norm: str | None = "backward",
+) -> V:
+    """`fftn` along the last two axes.
+
+    >>> tn.fft.fft2([[1.0, 0.0], [0.0, 0.0]]).real
+    Tensor([[1., 1.],
+            [1., 1.]])
+    """
+    return of_complex(at, "fft2", x, partial(_along_axes, s, axes), norm)
+
+
+def ifft2(
+    at: Emitter[V],
+    x: V,
+    /,
+    s: SizesOfAxes = None,
+    axes: Axes = (-2, -1),
+    norm: str | None = "backward",
+) -> V:
+    """`ifftn` along the last two axes.
+
+    >>> tn.fft.ifft2([[4.0, 0.0], [0.0, 0.0]]).real
+    Tensor([[1., 1.],
+            [1., 1.]])
+    """
+    return of_complex(at, "ifft2", x, partial(_along_axes, s, axes), norm, inverse=True)
+
+
+def rfft2(
+    at: Emitter[V],
+    x: V,
+    /,
+    s: SizesOfAxes = None,
+    axes: Axes = (-2, -1),
+    norm: str | None = "backward",
+) -> V:
+    """`rfftn` along the last two axes.
+
+    >>> tn.fft.rfft2([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]).real
+    Tensor([[1., 1.],
+            [1., 1.]])
+    """
+    return _real(at, "rfft2", x, s, axes, norm)
+
+
+def irfft2(
+    at: Emitter[V],
+    x: V,
+    /,
+    s: SizesOfAxes = None,
+    axes: Axes = (-2, -1),
+    norm: str | None = "backward",
+) -> V:
+    """`irfftn` along the last two axes.
+
+    >>> tn.fft.irfft2([[6.0, 0.0], [0.0, 0.0]], s=(2, 3))
+    Tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
+    return _to_real(at, "irfft2", x, s, axes, norm)
+
+
+def _real(at: Emitter[V], name: str, x: V, s: SizesOfAxes, axes: Axes, norm: str | None) -> V:
+    scale = scale_of(name, norm, inverse=False)
+    return of_real(at, name, x, partial(_along_axes, s, axes), scale, name.removeprefix("r"))
+
+
+def _to_real(at: Emitter[V], name: str, x: V, s: SizesOfAxes, axes: Axes, norm: str | None) -> V:
+    return to_real(at, name, x, partial(_along_axes, s, axes), scale_of(name, norm, inverse=True))
+
+
+def _along_axes(
+    s: SizesOfAxes, axes: Axes, name: str, meta: TensorMeta, of_result: bool
+) -> tuple[tuple[int, ...], list[Dim | None]]:
+    """The axes, and the sizes along them; of the last one only if it is given, if `of_result`."""
+    if isinstance(s, str) or not (s is None or isinstance(s, Iterable)):
+        raise ShapeError(f"{name}: s must be several sizes, got {s!r}; write ({s!r},)")
+    sizes: list[Size | None] = [] if s is None else list(s)
+    if axes is None:
+        axes = tuple(range(-len(sizes), 0)) if s is not None else tuple(range(meta.rank))
+    along = axes_of(name, axes, meta.rank)
+    if s is None:
+        sizes = [-1] * len(along)
+    if len(sizes) != len(along):
+        raise ShapeError(
+            f"{name}: s has {len(sizes)} sizes and axes has {len(along)} axes; pass one size for "
+            "each axis"
+        )
+    found: list[Dim | None] = []
+    for i, (size, axis) in enumerate(zip(sizes, along, strict=True)):
+        if type(size) is not int or size != -1:
+            found.append(size_of(name, f"s[{i}]", size, place(axis, meta)))
+        elif not of_result or i < len(along) - 1:
+            found.append(size_of(name, "n", family.exact_size(name, meta, axis), place(axis, meta)))
+        else:
+            check_frequencies(name, axis, meta)
+            found.append(None)
+    return along, found
+
+
+# Frequencies, and arrays with frequency 0 in the middle, over an emitter.
+
+
+def both_signs(at: Emitter[V], d: promotion.Operand[V], *, shape: tuple[Dim], dtype: DType) -> V:
+    """0, 1, …, then the negative frequencies from the lowest to -1, divided by n d."""
+    (n,) = shape
+    k = _counter(at, n)
+    signed = array_methods.apply(elementwise.where, k < floordiv(n + 1, 2), k, k - n)
+    return _over_length(signed, n, d, dtype)
+
+
+def not_negative(
+    at: Emitter[V], d: promotion.Operand[V], *, shape: tuple[Dim], n: Dim, dtype: DType
+) -> V:
+    """0, 1, …, as many as `shape` says, divided by n d."""
+    return _over_length(_counter(at, shape[0]), n, d, dtype)
+
+
+def _counter(at: Emitter[V], size: Dim) -> array_methods.Expression:
+    counter: array_methods.Expression = array_methods.apply(
+        creation.arange, 0, emitter=at, shape=(size,), step=1, dtype=INT64
+    )
+    return counter
+
+
+def _over_length(k: array_methods.Expression, n: Dim, d: promotion.Operand[V], dtype: DType) -> V:
+    """k / (n d), rounded as in NumPy."""
+    spacing: array_methods.Expression = array_methods.apply(
+        promotion.as_value, d, dtype, emitter=k.emitter
+    )
+    return (k.astype(dtype) * (1.0 / (spacing * n))).value  # type: ignore[no-any-return]
+
+
+def fftshift(at: Emitter[V], x: V, /, axes: Axis = None) -> V:
+    """x with frequency 0 in the middle of each of the axes; by default of all.
+
+    >>> tn.fft.fftshift([0, 1, 2, -2, -1])
+    Tensor([-2, -1,  0,  1,  2])
+    """
+    meta: TensorMeta = at.ctx.meta(x)
+    for axis in promotion.normal_axes("fftshift", axes, meta.rank):
+        size = meta.exact_shape("fftshift", "operand")[axis]
+        x = _turned(at, x, axis, size, floordiv(size + 1, 2))
+    return x
+
+
+def ifftshift(at: Emitter[V], x: V, /, axes: Axis = None) -> V:
+    """The inverse of `fftshift`: frequency 0 comes first.
+
+    >>> tn.fft.ifftshift([-2, -1, 0, 1, 2])
+    Tensor([ 0,  1,  2, -2, -1])
+    """
+    meta: TensorMeta = at.ctx.meta(x)
+    for axis in promotion.normal_axes("ifftshift", axes, meta.rank):
+        size = meta.exact_shape("ifftshift", "operand")[axis]
+        x = _turned(at, x, axis, size, floordiv(size, 2))
+    return x
+
+
+def _turned(at: Emitter[V], x: V, axis: int, size: Dim, start: Dim) -> V:
+    """x from `start` on, then what is before it."""
+    if isinstance(size, int) and size < 2:
+        return x
+    parts = (
+        manipulation.window(at, x, axis, start, size),
+        manipulation.window(at, x, axis, 0, start),
+    )
+    return manipulation.concat(at, *parts, axis=axis)
+
+
+# The frequencies of a transform, as users ask for them.
+
+
+def fftfreq(
+    n: Size,
+    /,
+    d: ArrayLike = 1.0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | Executor | None = None,
+) -> AnyTensor:
+    """The frequencies of the results of `fft`, in cycles per unit.
+
+    Args:
+        n: the number of points; in a traced program it may be a symbolic size.
+        d: the distance between points.
+        dtype: float64 by default.
+        device: where the result is, as for `tn.zeros`.
+
+    Raises:
+        ShapeError: n is less than 1.
+        DTypeError: n is not an integer, or dtype is not floating-point.
+
+    >>> tn.fft.fftfreq(5, d=0.2)
+    Tensor([ 0.,  1.,  2., -2., -1.])
+    """
+    size, element = _checked("fftfreq", n, dtype)
+    array = create(both_signs, d, shape=(size,), dtype=element)
+    return array if device is None else array.to_device(device)
+
+
+def rfftfreq(
+    n: Size,
+    /,
+    d: ArrayLike = 1.0,
+    *,
+    dtype: DTypeLike | None = None,
+    device: str | Executor | None = None,
+) -> AnyTensor:
+    """The frequencies of the results of `rfft`, in cycles per unit; parameters as in `fftfreq`.
+
+    >>> tn.fft.rfftfreq(5, d=0.2)
+    Tensor([0., 1., 2.])
+    """
+    size, element = _checked("rfftfreq", n, dtype)
+    shape = (family.spectrum_length(size),)
+    array = create(not_negative, d, shape=shape, n=size, dtype=element)
+    return array if device is None else array.to_device(device)
+
+
+def _checked(name: str, n: Any, dtype: DTypeLike | None) -> tuple[Dim, DType]:
+    element = FLOAT64 if dtype is None else as_dtype(dtype)
+    if not is_floating(element):
+        raise DTypeError(f"{name}: dtype must be floating-point, got {short_name(element)}")
+    size = size_of(name, "n", n)
+    assume_positive(size, f"{name}: n must be at least 1")
+    return size, element

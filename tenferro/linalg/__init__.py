@@ -33,117 +33,34 @@ public itself; what it does stands below it, under its name with an underscore.
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tenferro import arrays
-from tenferro.dispatch import array_function
 from tenferro.families.linalg import LINALG
-from tenferro.family import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 from tenferro.linalg import (
-    blocks,
-    determinants,
-    equations,
+    determinant,
     factorizations,
-    functions,
     gauge,
+    matrix_functions,
     norms,
     products,
-    solving,
     spectra,
+    subspaces,
+    sylvester,
 )
-from tenferro.linalg.blocks import (
-    EighBlockResult,
-    PolarResult,
-    SVDBlockResult,
-    eigh_block,
-    polar,
-    svd_block,
-)
-from tenferro.linalg.determinants import SlogdetResult, slogdet
-from tenferro.linalg.factorizations import (
-    HessenbergResult,
-    LUResult,
-    PermutedLUResult,
-    QRResult,
-    SchurResult,
-    hessenberg,
-    lu,
-    qr,
-    schur,
-)
-from tenferro.linalg.functions import ExpmFrechetResult, expm_frechet
-from tenferro.linalg.gauge import GaugeReport, gauge_report
-from tenferro.linalg.held_factors import (
-    CholeskyFactorResult,
-    LUFactorResult,
-    cho_factor,
-    cho_solve,
-    lu_factor,
-    lu_solve,
-)
-from tenferro.linalg.products import multi_dot
-from tenferro.linalg.pseudoinverse import LstsqResult, lstsq, matrix_rank, pinv
-from tenferro.linalg.spectra import (
-    EighResult,
-    EighTridiagonalResult,
-    EigResult,
-    SVDResult,
-    eig,
-    eigh,
-    eigh_tridiagonal,
-    eigvalsh,
-    svd,
-)
-from tenferro.linalg.structured import block_diag, toeplitz
-from tenferro.linalg.truncation import svd_truncate
-from tenferro.naming import missing
-
-
-def ad_rules() -> ExtensionRuleSet:
-    """A new set of the derivative rules of these families; every context has these rules."""
-    return rules_of([LINALG])
-
-
-def register_runtime(registry: ExtensionRegistry) -> None:
-    """Register the runtimes of these families; for `register_extension(register_runtime)`.
-
-    Executors do not need it: they have them.
-    """
-    register_runtimes([LINALG], registry)
-
-
-_public = partial(array_function, module="tenferro.linalg")
-
-cholesky = _public(factorizations.cholesky)
-det = _public(determinants.det)
-eigvals = _public(spectra.eigvals)
-expm = _public(functions.expm)
-funm_hermitian = _public(functions.funm_hermitian)
-inv = _public(solving.inv)
-logm = _public(functions.logm)
-low_rank = _public(blocks.low_rank)
-matrix_power = _public(determinants.matrix_power)
-solve = _public(solving.solve)
-solve_continuous_lyapunov = _public(equations.solve_continuous_lyapunov)
-solve_discrete_lyapunov = _public(equations.solve_discrete_lyapunov)
-solve_sylvester = _public(equations.solve_sylvester)
-solve_triangular = _public(solving.solve_triangular)
-sqrtm = _public(functions.sqrtm)
-tensorinv = _public(solving.tensorinv)
-tensorsolve = _public(solving.tensorsolve)
-tridiagonal_solve = _public(solving.tridiagonal_solve)
-svdvals = _public(spectra.svdvals)
-fix_phases = _public(gauge.fix_phases)
-cond = _public(norms.cond)
-matrix_norm = _public(norms.matrix_norm)
-vector_norm = _public(norms.vector_norm)
-norm = _public(norms.norm)
-matmul = _public(arrays.products.matmul)
-tensordot = _public(arrays.products.tensordot)
-vecdot = _public(arrays.products.vecdot)
-cross = _public(arrays.products.cross)
-outer = _public(products.outer)
-trace = _public(products.trace)
-diagonal = _public(products.diagonal)
-matrix_transpose = _public(arrays.rearrange.matrix_transpose)
+from tenferro.linalg import solve as _solve
+from tenferro.linalg.determinant import *
+from tenferro.linalg.factorizations import *
+from tenferro.linalg.gauge import *
+from tenferro.linalg.matrix_functions import *
+from tenferro.linalg.pinv import *
+from tenferro.linalg.products import *
+from tenferro.linalg.solve import solve as solve_solve
+from tenferro.linalg.spectra import *
+from tenferro.linalg.subspaces import *
+from tenferro.linalg.svd_truncate import *
+from tenferro.missing_names import missing
+from tenferro.ops.extension import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
+from tenferro.ops.functions import manipulation
+from tenferro.ops.functions import products as _products
+from tenferro.transforms import array_function
 
 __all__ = [
     "CholeskyFactorResult",
@@ -225,6 +142,55 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+def ad_rules() -> ExtensionRuleSet:
+    """A new set of the derivative rules of these families; every context has these rules."""
+    return rules_of([LINALG])
+
+
+def register_runtime(registry: ExtensionRegistry) -> None:
+    """Register the runtimes of these families; for `register_extension(register_runtime)`.
+
+    Executors do not need it: they have them.
+    """
+    register_runtimes([LINALG], registry)
+
+
+_public = partial(array_function, module="tenferro.linalg")
+
+cholesky = _public(factorizations.cholesky)
+det = _public(determinant.det)
+eigvals = _public(spectra.eigvals)
+expm = _public(matrix_functions.expm)
+funm_hermitian = _public(matrix_functions.funm_hermitian)
+inv = _public(_solve.inv)
+logm = _public(matrix_functions.logm)
+low_rank = _public(subspaces.low_rank)
+matrix_power = _public(determinant.matrix_power)
+solve = _public(solve_solve)
+solve_continuous_lyapunov = _public(sylvester.solve_continuous_lyapunov)
+solve_discrete_lyapunov = _public(sylvester.solve_discrete_lyapunov)
+solve_sylvester = _public(sylvester.solve_sylvester)
+solve_triangular = _public(_solve.solve_triangular)
+sqrtm = _public(matrix_functions.sqrtm)
+tensorinv = _public(_solve.tensorinv)
+tensorsolve = _public(_solve.tensorsolve)
+tridiagonal_solve = _public(_solve.tridiagonal_solve)
+svdvals = _public(spectra.svdvals)
+fix_phases = _public(gauge.fix_phases)
+cond = _public(norms.cond)
+matrix_norm = _public(norms.matrix_norm)
+vector_norm = _public(norms.vector_norm)
+norm = _public(norms.norm)
+matmul = _public(_products.matmul)
+tensordot = _public(_products.tensordot)
+vecdot = _public(_products.vecdot)
+cross = _public(_products.cross)
+outer = _public(products.outer)
+trace = _public(products.trace)
+diagonal = _public(products.diagonal)
+matrix_transpose = _public(manipulation.matrix_transpose)
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.arrays import Expression, Operand, apply, elementwise, sorting
-from tenferro.chainrules import Emitter, V
-from tenferro.eager import EagerRuntime
+from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.families.linalg import Degeneracy, rows
-from tenferro.linalg.operands import matrix
+from tenferro.ir import INT64
+from tenferro.linalg.arguments import matrix
 from tenferro.ops import Iota
-from tenferro.shape import INT64
+from tenferro.ops.functions import Expression, Operand, apply, elementwise, reductions
+from tenferro.transforms import EagerRuntime
+
+__all__ = ["GaugeReport", "gauge_report"]
 
 Array = np.ndarray[Any, Any]
 _TURNS = 4
@@ -42,7 +44,7 @@ def fix_phases(at: Emitter[V], v: Operand[V], /) -> V:
     x = Expression(at, matrix(at, "fix_phases", v))
     if 0 in x.shape:
         return x.value  # type: ignore[no-any-return]
-    place = apply(sorting.argmax, apply(elementwise.abs, x), axis=-2, keepdims=True)
+    place = apply(reductions.argmax, apply(elementwise.abs, x), axis=-2, keepdims=True)
     index = rows(Expression(at, at.emit(Iota(INT64, x.shape[-2]))))
     entry = apply(elementwise.where, index == place, x, 0.0).sum(axis=-2, keepdims=True)
     phase = apply(elementwise.sign, apply(elementwise.where, entry == 0, 1.0, entry))

@@ -7,23 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.arrays import (
+from tenferro.core import Emitter, V
+from tenferro.errors import AxisError, ConfigError
+from tenferro.families.linalg import Degeneracy, Qr, Svd, svd_block, triangular_solve
+from tenferro.ir import Axis, number_of, refuse_traced
+from tenferro.linalg.arguments import floating, matrix, square
+from tenferro.ops import ReduceNorm
+from tenferro.ops.extension import Extension
+from tenferro.ops.functions import (
     Expression,
     Operand,
     apply,
     elementwise,
-    operands,
+    manipulation,
     products,
-    rearrange,
+    promotion,
 )
-from tenferro.chainrules import Emitter, V
-from tenferro.errors import AxisError, ConfigError
-from tenferro.families.linalg import Degeneracy, Qr, Svd, svd_block, triangular_solve
-from tenferro.family import Extension
-from tenferro.linalg.operands import floating, matrix, square
-from tenferro.ops import ReduceNorm
-from tenferro.shape import number_of, refuse_traced
-from tenferro.typing import Axis
 
 MATRIX_NORMS = ("fro", "nuc", inf, -inf, 1, -1, 2, -2)
 
@@ -123,7 +122,7 @@ def norm(
     if first == second:
         raise AxisError(f"norm: axes {axes} repeat")
     others = [i for i in range(a.ndim) if i not in (first, second)]
-    a = apply(rearrange.permute_dims, a, axes=(*others, first, second))
+    a = apply(manipulation.permute_dims, a, axes=(*others, first, second))
     result = _matrix_norm("norm", a, "fro" if ord is None else ord)
     return (_expanded(result, (first, second)) if keepdims else result).value  # type: ignore[no-any-return]
 
@@ -179,7 +178,7 @@ def _vector_norm(a: Expression, order: Any, axis: Axis, keepdims: bool) -> Expre
         refuse_traced("vector_norm", "ord", order)
         raise ConfigError(f"vector_norm: ord must be a number, got {order!r}")
     order = number
-    axes = operands.normal_axes("norm", axis, a.ndim)
+    axes = promotion.normal_axes("norm", axis, a.ndim)
     if order == 2:
         (result,) = a.emit_all(ReduceNorm(axes))
         return _expanded(result, axes) if keepdims else result
@@ -231,7 +230,7 @@ def _nuclear(a: Expression) -> Expression:
 
 def _largest(x: Expression, axis: Axis, keepdims: bool) -> Expression:
     """The largest of numbers that are not negative; 0 if there are none."""
-    axes = operands.normal_axes("norm", axis, x.ndim)
+    axes = promotion.normal_axes("norm", axis, x.ndim)
     if any(x.shape[each] == 0 for each in axes):
         return x.sum(axis=axes, keepdims=keepdims)
     return x.max(axis=axes, keepdims=keepdims)
@@ -260,5 +259,5 @@ def _from_front(a: Expression, axis: int) -> int:
 
 def _expanded(x: Expression, axes: tuple[int, ...]) -> Expression:
     """The value with axes of size 1."""
-    result: Expression = apply(rearrange.expand_dims, x, axis=axes)
+    result: Expression = apply(manipulation.expand_dims, x, axis=axes)
     return result

@@ -1,20 +1,38 @@
-"""Products of linear algebra that differ from those of `tn`, over an emitter; and `multi_dot`."""
+"""Products, traces, multi_dot; block_diag and toeplitz."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from tenferro.arrays import Operand, named, products, promote, rearrange, reductions
-from tenferro.chainrules import Emitter, V
-from tenferro.dispatch import apply
+from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.families import EinsumOp
-from tenferro.family import Extension
-from tenferro.linalg.operands import integer
+from tenferro.families.einsum import EinsumOp
+from tenferro.families.linalg import columns, rows
+from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DTypeLike, TensorMeta, canonical
+from tenferro.linalg.arguments import integer, same_batch
+from tenferro.ops import Iota, full
+from tenferro.ops.extension import Extension
+from tenferro.ops.functions import (
+    Expression,
+    Operand,
+    apply,
+    elementwise,
+    expressions,
+    indexing,
+    manipulation,
+    named,
+    products,
+    promote,
+    reductions,
+)
 from tenferro.planning import ContractionOptimizerOptions, Subscripts
-from tenferro.shape import canonical
-from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
+from tenferro.transforms import apply_function, dispatch
+
+__all__ = ["block_diag", "multi_dot", "toeplitz"]
+
+
+# Products of linear algebra that differ from those of `tn`, over an emitter; and `multi_dot`.
 
 _PLAN = ("auto", *ContractionOptimizerOptions().identity)
 
@@ -34,7 +52,7 @@ def multi_dot(arrays: Sequence[ArrayLike], /) -> AnyTensor:
     """
     if isinstance(arrays, str | Mapping) or not hasattr(arrays, "__iter__") or not _ndim(arrays):
         raise DTypeError(f"multi_dot: takes a sequence of arrays, got {type(arrays).__name__}")
-    return apply(_chain, *arrays)
+    return apply_function(_chain, *arrays)
 
 
 def _ndim(arrays: object) -> int:
@@ -112,7 +130,7 @@ def trace(at: Emitter[V], x: V, /, *, offset: int = 0, dtype: DTypeLike | None =
     >>> tn.linalg.trace([[1.0, 2.0], [3.0, 4.0]])
     Tensor(5.)
     """
-    parts = rearrange.diagonal(at, _matrices(at, "trace", x), _offset("trace", offset), -2, -1)
+    parts = manipulation.diagonal(at, _matrices(at, "trace", x), _offset("trace", offset), -2, -1)
     return reductions.sum(at, parts, -1, dtype=dtype)
 
 
@@ -129,7 +147,9 @@ def diagonal(at: Emitter[V], x: V, /, *, offset: int = 0) -> V:
     >>> tn.linalg.diagonal([[1.0, 2.0], [3.0, 4.0]])
     Tensor([1., 4.])
     """
-    return rearrange.diagonal(at, _matrices(at, "diagonal", x), _offset("diagonal", offset), -2, -1)
+    return manipulation.diagonal(
+        at, _matrices(at, "diagonal", x), _offset("diagonal", offset), -2, -1
+    )
 
 
 def _offset(name: str, offset: object) -> int:
@@ -146,3 +166,101 @@ def _matrices(at: Emitter[V], name: str, x: V) -> V:
     if meta.rank < 2:
         raise ShapeError(f"{name}: takes matrices [..., m, n], got {meta}")
     return x
+
+
+# Matrices with a structure.
+
+
+def block_diag(*arrays: ArrayLike) -> AnyTensor:
+    """The matrices with the blocks on their diagonals, and zeros elsewhere.
+
+    Args:
+        arrays: blocks, of shape [..., m, n]; a vector is one row. Batch axes are broadcast.
+
+    Raises:
+        ShapeError: there is no array, or batch axes do not fit.
+
+    >>> tn.linalg.block_diag([[1, 2]], [[3], [4]])
+    Tensor([[1, 2, 0],
+            [0, 0, 3],
+            [0, 0, 4]])
+    """
+    return dispatch.apply_function(_block_diag, *arrays)
+
+
+@named("block_diag")
+def _block_diag(at: Emitter[V], *arrays: Operand[V]) -> V:
+    """The matrices with the blocks on their diagonals; see `block_diag`."""
+    name = "block_diag"
+    if not arrays:
+        raise ShapeError(f"{name}: needs at least one array, got none")
+    blocks = [manipulation.at_least(at, value, 2) for value in promote(at, arrays)]
+    blocks = same_batch(at, name, *blocks)
+    widths: list[Dim] = [at.ctx.meta(block).exact_shape(name)[-1] for block in blocks]
+    parts = []
+    for number, block in enumerate(blocks):
+        before, after = _total(widths[:number]), _total(widths[number + 1 :])
+        meta: TensorMeta = at.ctx.meta(block)
+        border = [*[(0, 0)] * (meta.rank - 1), (before, after)]
+        parts.append(manipulation.pad(at, block, pad_width=border))
+    return manipulation.concat(at, *parts, axis=-2)
+
+
+def _total(sizes: list[Dim]) -> Dim:
+    total: Dim = 0
+    for size in sizes:
+        total = total + size
+    return total
+
+
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> AnyTensor:
+    """The matrices with constant diagonals, of which c is the first column and r the first row.
+
+    Args:
+        c: columns, of shape [..., n].
+        r: rows, of shape [..., m], of which the first element is not read; by default c.conj().
+
+    Raises:
+        ShapeError: an operand has no axis, or batch axes do not fit.
+
+    >>> tn.linalg.toeplitz([1, 2, 3], [1, 4])
+    Tensor([[1, 4],
+            [2, 1],
+            [3, 2]])
+    """
+    if r is None:
+        return dispatch.apply_function(_hermitian_toeplitz, c)
+    return dispatch.apply_function(_toeplitz, c, r)
+
+
+@named("toeplitz")
+def _toeplitz(at: Emitter[V], c: Operand[V], r: Operand[V]) -> V:
+    """The matrices with constant diagonals; see `toeplitz`."""
+    name = "toeplitz"
+    column, row = promote(at, (c, r))
+    for label, value in (("c", column), ("r", row)):
+        if not at.ctx.meta(value).rank:
+            raise ShapeError(f"{name}: {label} must have an axis, got {at.ctx.meta(value)}")
+    lines = [manipulation.expand_dims(at, value, -2) for value in (column, row)]
+    given = [at.ctx.meta(value) for value in (column, row)]
+    lines = same_batch(at, name, *lines, given=given)
+    lines = [manipulation.squeeze(at, line, -2) for line in lines]
+    first, top = expressions(at, lines)
+    n, m = first.shape[-1], top.shape[-1]
+    if 0 in (n, m):
+        return full(at, 0, TensorMeta.of(first.dtype, (*first.shape, m)))
+    along = apply(
+        manipulation.concat, apply(manipulation.flip, first, axis=-1), top[..., 1:], axis=-1
+    )
+    down, right = (Expression(at, at.emit(Iota(INT64, size))) for size in (n, m))
+    places = rows(apply(manipulation.flip, down)) + columns(right)
+    axis = along.ndim - 1
+    at_places = indexing.Places((axis,), axis)
+    result: V = indexing.gather(at, along.value, at_places, [places.value], [True])
+    return result
+
+
+@named("toeplitz")
+def _hermitian_toeplitz(at: Emitter[V], c: Operand[V]) -> V:
+    """The Hermitian matrices with first columns c."""
+    return _toeplitz(at, c, elementwise.conj(at, c))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, overload
 
-from tenferro import dispatch
-from tenferro.arrays import Expression, Operand, apply, common_batch, expressions, named, rearrange
-from tenferro.chainrules import Emitter, V
+from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.families.linalg import (
     Degeneracy,
@@ -18,10 +16,31 @@ from tenferro.families.linalg import (
     reflections,
     rows,
 )
-from tenferro.family import Extension
-from tenferro.linalg.operands import degeneracy, floating, hermitian, matrix, square
-from tenferro.shape import canonical, is_complex
-from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.ir import AnyTensor, ArrayLike, canonical, is_complex
+from tenferro.linalg.arguments import degeneracy, floating, hermitian, matrix, square
+from tenferro.ops.extension import Extension
+from tenferro.ops.functions import (
+    Expression,
+    Operand,
+    apply,
+    common_batch,
+    expressions,
+    manipulation,
+    named,
+)
+from tenferro.transforms import dispatch
+
+__all__ = [
+    "EigResult",
+    "EighResult",
+    "EighTridiagonalResult",
+    "SVDResult",
+    "eig",
+    "eigh",
+    "eigh_tridiagonal",
+    "eigvalsh",
+    "svd",
+]
 
 
 class EighResult(NamedTuple):
@@ -65,7 +84,7 @@ def eigh(
     >>> tn.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues
     Tensor([1., 3.])
     """
-    values, vectors = dispatch.apply(
+    values, vectors = dispatch.apply_function(
         _eigh,
         x,
         triangle=UPLO,
@@ -100,7 +119,7 @@ def eigvalsh(x: ArrayLike, /, UPLO: str | None = None) -> AnyTensor:  # noqa: N8
     >>> tn.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]])
     Tensor([1., 3.])
     """
-    return dispatch.apply(_eigvalsh, x, triangle=UPLO)
+    return dispatch.apply_function(_eigvalsh, x, triangle=UPLO)
 
 
 @named("eigvalsh")
@@ -146,7 +165,7 @@ def eigh_tridiagonal(
     >>> tn.linalg.eigh_tridiagonal([2.0, 2.0], [1.0], eigvals_only=True)
     Tensor([1., 3.])
     """
-    whole = EighTridiagonalResult(*dispatch.apply(_eigh_tridiagonal, d, e))
+    whole = EighTridiagonalResult(*dispatch.apply_function(_eigh_tridiagonal, d, e))
     return whole.eigenvalues if eigvals_only else whole
 
 
@@ -165,7 +184,7 @@ def _eigh_tridiagonal(at: Emitter[V], d: Operand[V], e: Operand[V]) -> tuple[V, 
     common_batch(name, [rows(x).meta for x in (main, off)], metas)
     beside = embedded(off)
     widths = [(0, 0)] * (off.ndim - 1)
-    below = apply(rearrange.pad, beside, pad_width=[*widths, (1, 0), (0, 1)])
+    below = apply(manipulation.pad, beside, pad_width=[*widths, (1, 0), (0, 1)])
     return _eigh(at, (embedded(main) + below + below.mT).value)
 
 
@@ -195,7 +214,7 @@ def eig(x: ArrayLike, /) -> EigResult:
     >>> tn.linalg.eig([[0.0, 1.0], [0.0, 2.0]]).eigenvalues
     Tensor([0.+0.j, 2.+0.j])
     """
-    return EigResult(*dispatch.apply(_eig, x))
+    return EigResult(*dispatch.apply_function(_eig, x))
 
 
 @named("eig")
@@ -292,8 +311,8 @@ def svd(
     """
     if not compute_uv:
         degeneracy("svd", degenerate, width)
-        return dispatch.apply(svdvals, x)
-    u, s, vh = dispatch.apply(
+        return dispatch.apply_function(svdvals, x)
+    u, s, vh = dispatch.apply_function(
         _svd, x, full_matrices=full_matrices, degeneracy=degeneracy("svd", degenerate, width)
     )
     return SVDResult(u, s, vh)

@@ -1,259 +1,464 @@
 """The array functions that users call, under the names of the Python array API standard.
 
-A function `array_function(...)` is declared in `tenferro.arrays`, with its types and its docstring.
+A function `array_function(...)` is declared in `tenferro.ops.functions`, with its types and its
+docstring.
 The modules of this package hold the functions that do more than apply one array function. NumPy's
 names are aliases.
 """
 
-from tenferro import arrays
-from tenferro.dispatch import apply as apply
-from tenferro.dispatch import array_function
-from tenferro.namespace import lax
-from tenferro.namespace.activations import log_softmax, logsumexp, softmax
-from tenferro.namespace.comparison import array_equal
-from tenferro.namespace.constants import e, inf, nan, newaxis, pi
-from tenferro.namespace.creation import (
-    arange,
-    asarray,
-    empty,
-    eye,
-    from_dlpack,
-    full,
-    identity,
-    linspace,
-    logspace,
-    ones,
-    tri,
-    zeros,
-)
-from tenferro.namespace.dtypes import (
-    bool,
-    complex64,
-    complex128,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from tenferro.namespace.indexing import repeat, take, take_along_axis, top_k
-from tenferro.namespace.inspection import can_cast, finfo, iinfo, isdtype, result_type
-from tenferro.namespace.joining import column_stack, concat, dstack, hstack, stack, vstack
-from tenferro.namespace.likeness import (
-    astype,
-    empty_like,
-    full_like,
-    meshgrid,
-    ones_like,
-    zeros_like,
-)
-from tenferro.namespace.optional import average, clip, diff, nan_to_num, pad
-from tenferro.namespace.places import (
-    block_until_ready,
-    default_backend,
-    device_count,
-    device_get,
-    device_put,
-    devices,
-    local_device_count,
-    local_devices,
-)
-from tenferro.namespace.rolling import roll
-from tenferro.namespace.sharded import with_sharding_constraint
-from tenferro.namespace.splitting import (
-    array_split,
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    broadcast_arrays,
-    dsplit,
-    hsplit,
-    split,
-    unstack,
-    vsplit,
-)
-from tenferro.namespace.standard import namespace_info as __array_namespace_info__
+from tenferro.namespace.activations import *
+from tenferro.namespace.array_api import *
+from tenferro.namespace.array_api import namespace_info as __array_namespace_info__
+from tenferro.namespace.creation import *
+from tenferro.namespace.creation import asarray, astype
+from tenferro.namespace.dtypes import *
+from tenferro.namespace.indexing import *
+from tenferro.namespace.joining import *
+from tenferro.namespace.joining import concat
+from tenferro.namespace.manipulation import *
+from tenferro.namespace.optional import *
+from tenferro.namespace.placement import *
+from tenferro.ops.functions import activations as _activations
+from tenferro.ops.functions import analytic, elementwise, logical, products, reductions
+from tenferro.ops.functions import creation as _creation
+from tenferro.ops.functions import manipulation as _manipulation
+from tenferro.transforms import array_function
+
+__all__ = [
+    "__array_namespace_info__",
+    "abs",
+    "absolute",
+    "acos",
+    "acosh",
+    "add",
+    "all",
+    "allclose",
+    "amax",
+    "amin",
+    "angle",
+    "any",
+    "arange",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "argmax",
+    "argmin",
+    "argsort",
+    "around",
+    "array",
+    "array_equal",
+    "array_split",
+    "asarray",
+    "asin",
+    "asinh",
+    "astype",
+    "atan",
+    "atan2",
+    "atanh",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "average",
+    "betaln",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "block_until_ready",
+    "bool",
+    "broadcast_arrays",
+    "broadcast_to",
+    "can_cast",
+    "cast",
+    "cbrt",
+    "ceil",
+    "clip",
+    "column_stack",
+    "complex",
+    "complex64",
+    "complex128",
+    "concat",
+    "concatenate",
+    "conj",
+    "conjugate",
+    "convert",
+    "copysign",
+    "cos",
+    "cosh",
+    "count_nonzero",
+    "cross",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+    "default_backend",
+    "deg2rad",
+    "degrees",
+    "device_count",
+    "device_get",
+    "device_put",
+    "devices",
+    "diag",
+    "diagflat",
+    "diagonal",
+    "diff",
+    "digamma",
+    "divide",
+    "dot",
+    "dsplit",
+    "dstack",
+    "dynamic_truncate",
+    "e",
+    "empty",
+    "empty_like",
+    "equal",
+    "erf",
+    "erf_inv",
+    "erfc",
+    "erfinv",
+    "exp",
+    "exp2",
+    "expand_dims",
+    "expm1",
+    "eye",
+    "finfo",
+    "fix",
+    "flip",
+    "fliplr",
+    "flipud",
+    "float16",
+    "float32",
+    "float64",
+    "floor",
+    "floor_divide",
+    "fmod",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "gammaln",
+    "greater",
+    "greater_equal",
+    "hsplit",
+    "hstack",
+    "hypot",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "identity",
+    "iinfo",
+    "imag",
+    "inf",
+    "inner",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "invert",
+    "isclose",
+    "isdtype",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "kron",
+    "left_shift",
+    "less",
+    "less_equal",
+    "lgamma",
+    "linspace",
+    "local_device_count",
+    "local_devices",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "log_sigmoid",
+    "log_softmax",
+    "logaddexp",
+    "logaddexp2",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "logspace",
+    "logsumexp",
+    "matmul",
+    "matrix_transpose",
+    "max",
+    "maximum",
+    "mean",
+    "meshgrid",
+    "min",
+    "minimum",
+    "mod",
+    "moveaxis",
+    "multiply",
+    "nan",
+    "nan_to_num",
+    "negative",
+    "newaxis",
+    "nextafter",
+    "not_equal",
+    "ones",
+    "ones_like",
+    "outer",
+    "pad",
+    "pad_to_match",
+    "permute_dims",
+    "pi",
+    "polygamma",
+    "positive",
+    "pow",
+    "power",
+    "prod",
+    "ptp",
+    "rad2deg",
+    "radians",
+    "ravel",
+    "real",
+    "reciprocal",
+    "relu",
+    "remainder",
+    "repeat",
+    "reshape",
+    "result_type",
+    "right_shift",
+    "rint",
+    "roll",
+    "round",
+    "rsqrt",
+    "shape_of",
+    "sigmoid",
+    "sign",
+    "signbit",
+    "silu",
+    "sin",
+    "sinh",
+    "softmax",
+    "softplus",
+    "sort",
+    "split",
+    "sqrt",
+    "square",
+    "squeeze",
+    "stack",
+    "std",
+    "subtract",
+    "sum",
+    "swapaxes",
+    "take",
+    "take_along_axis",
+    "tan",
+    "tanh",
+    "tensordot",
+    "tile",
+    "top_k",
+    "trace",
+    "transpose",
+    "tri",
+    "tril",
+    "triu",
+    "true_divide",
+    "trunc",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "unstack",
+    "var",
+    "vdot",
+    "vecdot",
+    "vsplit",
+    "vstack",
+    "with_sharding_constraint",
+    "xlog1py",
+    "xlogy",
+    "zeros",
+    "zeros_like",
+    "zeta",
+]
 
 # Arithmetic and choice.
-add = array_function(arrays.elementwise.add)
-subtract = array_function(arrays.elementwise.subtract)
-multiply = array_function(arrays.elementwise.multiply)
-divide = array_function(arrays.elementwise.divide)
-floor_divide = array_function(arrays.elementwise.floor_divide)
-remainder = array_function(arrays.elementwise.remainder)
-fmod = array_function(arrays.elementwise.fmod)
-pow = array_function(arrays.elementwise.pow)
-maximum = array_function(arrays.elementwise.maximum)
-minimum = array_function(arrays.elementwise.minimum)
-where = array_function(arrays.elementwise.where)
-abs = array_function(arrays.elementwise.abs)
-negative = array_function(arrays.elementwise.negative)
-positive = array_function(arrays.elementwise.positive)
-sign = array_function(arrays.elementwise.sign)
-square = array_function(arrays.elementwise.square)
-reciprocal = array_function(arrays.elementwise.reciprocal)
-real = array_function(arrays.elementwise.real)
-imag = array_function(arrays.elementwise.imag)
-conj = array_function(arrays.elementwise.conj)
-complex = array_function(arrays.elementwise.complex)
-convert = array_function(arrays.elementwise.convert)
+add = array_function(elementwise.add)
+subtract = array_function(elementwise.subtract)
+multiply = array_function(elementwise.multiply)
+divide = array_function(elementwise.divide)
+floor_divide = array_function(elementwise.floor_divide)
+remainder = array_function(elementwise.remainder)
+fmod = array_function(elementwise.fmod)
+pow = array_function(elementwise.pow)
+maximum = array_function(elementwise.maximum)
+minimum = array_function(elementwise.minimum)
+where = array_function(elementwise.where)
+abs = array_function(elementwise.abs)
+negative = array_function(elementwise.negative)
+positive = array_function(elementwise.positive)
+sign = array_function(elementwise.sign)
+square = array_function(elementwise.square)
+reciprocal = array_function(elementwise.reciprocal)
+real = array_function(elementwise.real)
+imag = array_function(elementwise.imag)
+conj = array_function(elementwise.conj)
+complex = array_function(elementwise.complex)
+convert = array_function(elementwise.convert)
 
 # Exponentials.
-exp = array_function(arrays.analytic.exp)
-exp2 = array_function(arrays.analytic.exp2)
-expm1 = array_function(arrays.analytic.expm1)
-log = array_function(arrays.analytic.log)
-log1p = array_function(arrays.analytic.log1p)
-log2 = array_function(arrays.analytic.log2)
-log10 = array_function(arrays.analytic.log10)
-logaddexp = array_function(arrays.analytic.logaddexp)
-logaddexp2 = array_function(arrays.analytic.logaddexp2)
-sqrt = array_function(arrays.analytic.sqrt)
-rsqrt = array_function(arrays.analytic.rsqrt)
-cbrt = array_function(arrays.analytic.cbrt)
-hypot = array_function(arrays.analytic.hypot)
-erf = array_function(arrays.analytic.erf)
-erfc = array_function(arrays.analytic.erfc)
-erf_inv = array_function(arrays.analytic.erf_inv)
+exp = array_function(analytic.exp)
+exp2 = array_function(analytic.exp2)
+expm1 = array_function(analytic.expm1)
+log = array_function(analytic.log)
+log1p = array_function(analytic.log1p)
+log2 = array_function(analytic.log2)
+log10 = array_function(analytic.log10)
+logaddexp = array_function(analytic.logaddexp)
+logaddexp2 = array_function(analytic.logaddexp2)
+sqrt = array_function(analytic.sqrt)
+rsqrt = array_function(analytic.rsqrt)
+cbrt = array_function(analytic.cbrt)
+hypot = array_function(analytic.hypot)
+erf = array_function(analytic.erf)
+erfc = array_function(analytic.erfc)
+erf_inv = array_function(analytic.erf_inv)
 
 # Special functions.
-xlogy = array_function(arrays.special.xlogy)
-xlog1py = array_function(arrays.special.xlog1py)
-lgamma = array_function(arrays.special.lgamma)
-digamma = array_function(arrays.special.digamma)
-polygamma = array_function(arrays.special.polygamma)
-zeta = array_function(arrays.special.zeta)
-betaln = array_function(arrays.special.betaln)
-i0 = array_function(arrays.special.i0)
-i0e = array_function(arrays.special.i0e)
-i1 = array_function(arrays.special.i1)
-i1e = array_function(arrays.special.i1e)
-nextafter = array_function(arrays.special.nextafter)
+xlogy = array_function(analytic.xlogy)
+xlog1py = array_function(analytic.xlog1py)
+lgamma = array_function(analytic.lgamma)
+digamma = array_function(analytic.digamma)
+polygamma = array_function(analytic.polygamma)
+zeta = array_function(analytic.zeta)
+betaln = array_function(analytic.betaln)
+i0 = array_function(analytic.i0)
+i0e = array_function(analytic.i0e)
+i1 = array_function(analytic.i1)
+i1e = array_function(analytic.i1e)
+nextafter = array_function(analytic.nextafter)
 
 # Angles.
-sin = array_function(arrays.analytic.sin)
-cos = array_function(arrays.analytic.cos)
-tan = array_function(arrays.analytic.tan)
-asin = array_function(arrays.analytic.asin)
-acos = array_function(arrays.analytic.acos)
-atan = array_function(arrays.analytic.atan)
-atan2 = array_function(arrays.analytic.atan2)
-sinh = array_function(arrays.analytic.sinh)
-cosh = array_function(arrays.analytic.cosh)
-tanh = array_function(arrays.analytic.tanh)
-asinh = array_function(arrays.analytic.asinh)
-acosh = array_function(arrays.analytic.acosh)
-atanh = array_function(arrays.analytic.atanh)
-angle = array_function(arrays.analytic.angle)
-degrees = array_function(arrays.analytic.degrees)
-radians = array_function(arrays.analytic.radians)
+sin = array_function(analytic.sin)
+cos = array_function(analytic.cos)
+tan = array_function(analytic.tan)
+asin = array_function(analytic.asin)
+acos = array_function(analytic.acos)
+atan = array_function(analytic.atan)
+atan2 = array_function(analytic.atan2)
+sinh = array_function(analytic.sinh)
+cosh = array_function(analytic.cosh)
+tanh = array_function(analytic.tanh)
+asinh = array_function(analytic.asinh)
+acosh = array_function(analytic.acosh)
+atanh = array_function(analytic.atanh)
+angle = array_function(analytic.angle)
+degrees = array_function(analytic.degrees)
+radians = array_function(analytic.radians)
 
 # Rounding.
-floor = array_function(arrays.rounding.floor)
-ceil = array_function(arrays.rounding.ceil)
-trunc = array_function(arrays.rounding.trunc)
-round = array_function(arrays.rounding.round)
-rint = array_function(arrays.rounding.rint)
+floor = array_function(elementwise.floor)
+ceil = array_function(elementwise.ceil)
+trunc = array_function(elementwise.trunc)
+round = array_function(elementwise.round)
+rint = array_function(elementwise.rint)
 
 # Comparison, logic and bits.
-equal = array_function(arrays.logical.equal)
-not_equal = array_function(arrays.logical.not_equal)
-less = array_function(arrays.logical.less)
-less_equal = array_function(arrays.logical.less_equal)
-greater = array_function(arrays.logical.greater)
-greater_equal = array_function(arrays.logical.greater_equal)
-isclose = array_function(arrays.logical.isclose)
-allclose = array_function(arrays.logical.allclose)
-isfinite = array_function(arrays.logical.isfinite)
-isinf = array_function(arrays.logical.isinf)
-isnan = array_function(arrays.logical.isnan)
-signbit = array_function(arrays.logical.signbit)
-copysign = array_function(arrays.logical.copysign)
-logical_and = array_function(arrays.logical.logical_and)
-logical_or = array_function(arrays.logical.logical_or)
-logical_xor = array_function(arrays.logical.logical_xor)
-logical_not = array_function(arrays.logical.logical_not)
-bitwise_and = array_function(arrays.logical.bitwise_and)
-bitwise_or = array_function(arrays.logical.bitwise_or)
-bitwise_xor = array_function(arrays.logical.bitwise_xor)
-bitwise_invert = array_function(arrays.logical.bitwise_invert)
-bitwise_left_shift = array_function(arrays.logical.bitwise_left_shift)
-bitwise_right_shift = array_function(arrays.logical.bitwise_right_shift)
+equal = array_function(logical.equal)
+not_equal = array_function(logical.not_equal)
+less = array_function(logical.less)
+less_equal = array_function(logical.less_equal)
+greater = array_function(logical.greater)
+greater_equal = array_function(logical.greater_equal)
+isclose = array_function(logical.isclose)
+allclose = array_function(logical.allclose)
+isfinite = array_function(logical.isfinite)
+isinf = array_function(logical.isinf)
+isnan = array_function(logical.isnan)
+signbit = array_function(logical.signbit)
+copysign = array_function(logical.copysign)
+logical_and = array_function(logical.logical_and)
+logical_or = array_function(logical.logical_or)
+logical_xor = array_function(logical.logical_xor)
+logical_not = array_function(logical.logical_not)
+bitwise_and = array_function(logical.bitwise_and)
+bitwise_or = array_function(logical.bitwise_or)
+bitwise_xor = array_function(logical.bitwise_xor)
+bitwise_invert = array_function(logical.bitwise_invert)
+bitwise_left_shift = array_function(logical.bitwise_left_shift)
+bitwise_right_shift = array_function(logical.bitwise_right_shift)
 
 # Activation functions of neural networks.
-sigmoid = array_function(arrays.activations.sigmoid)
-log_sigmoid = array_function(arrays.activations.log_sigmoid)
-softplus = array_function(arrays.activations.softplus)
-relu = array_function(arrays.activations.relu)
-silu = array_function(arrays.activations.silu)
+sigmoid = array_function(_activations.sigmoid)
+log_sigmoid = array_function(_activations.log_sigmoid)
+softplus = array_function(_activations.softplus)
+relu = array_function(_activations.relu)
+silu = array_function(_activations.silu)
 
 # Reductions and scans.
-sum = array_function(arrays.reductions.sum)
-prod = array_function(arrays.reductions.prod)
-max = array_function(arrays.reductions.max)
-min = array_function(arrays.reductions.min)
-mean = array_function(arrays.reductions.mean)
-var = array_function(arrays.reductions.var)
-std = array_function(arrays.reductions.std)
-ptp = array_function(arrays.reductions.ptp)
-any = array_function(arrays.reductions.any)
-all = array_function(arrays.reductions.all)
-count_nonzero = array_function(arrays.reductions.count_nonzero)
-cumulative_sum = array_function(arrays.scans.cumulative_sum)
-cumulative_prod = array_function(arrays.scans.cumulative_prod)
-cumsum = array_function(arrays.scans.cumsum)
-cumprod = array_function(arrays.scans.cumprod)
+sum = array_function(reductions.sum)
+prod = array_function(reductions.prod)
+max = array_function(reductions.max)
+min = array_function(reductions.min)
+mean = array_function(reductions.mean)
+var = array_function(reductions.var)
+std = array_function(reductions.std)
+ptp = array_function(reductions.ptp)
+any = array_function(reductions.any)
+all = array_function(reductions.all)
+count_nonzero = array_function(reductions.count_nonzero)
+cumulative_sum = array_function(reductions.cumulative_sum)
+cumulative_prod = array_function(reductions.cumulative_prod)
+cumsum = array_function(reductions.cumsum)
+cumprod = array_function(reductions.cumprod)
 
 # Products.
-matmul = array_function(arrays.products.matmul)
-dot = array_function(arrays.products.dot)
-vdot = array_function(arrays.products.vdot)
-vecdot = array_function(arrays.products.vecdot)
-inner = array_function(arrays.products.inner)
-outer = array_function(arrays.products.outer)
-kron = array_function(arrays.products.kron)
-cross = array_function(arrays.products.cross)
-tensordot = array_function(arrays.products.tensordot)
-trace = array_function(arrays.products.trace)
+matmul = array_function(products.matmul)
+dot = array_function(products.dot)
+vdot = array_function(products.vdot)
+vecdot = array_function(products.vecdot)
+inner = array_function(products.inner)
+outer = array_function(products.outer)
+kron = array_function(products.kron)
+cross = array_function(products.cross)
+tensordot = array_function(products.tensordot)
+trace = array_function(products.trace)
 
 # Shapes and order of elements.
-reshape = array_function(arrays.rearrange.reshape)
-ravel = array_function(arrays.rearrange.ravel)
-permute_dims = array_function(arrays.rearrange.permute_dims)
-matrix_transpose = array_function(arrays.rearrange.matrix_transpose)
-moveaxis = array_function(arrays.rearrange.moveaxis)
-expand_dims = array_function(arrays.rearrange.expand_dims)
-squeeze = array_function(arrays.rearrange.squeeze)
-broadcast_to = array_function(arrays.rearrange.broadcast_to)
-flip = array_function(arrays.rearrange.flip)
-diagonal = array_function(arrays.rearrange.diagonal)
-tril = array_function(arrays.rearrange.tril)
-triu = array_function(arrays.rearrange.triu)
-swapaxes = array_function(arrays.joining.swapaxes)
-tile = array_function(arrays.joining.tile)
-fliplr = array_function(arrays.joining.fliplr)
-flipud = array_function(arrays.joining.flipud)
+reshape = array_function(_manipulation.reshape)
+ravel = array_function(_manipulation.ravel)
+permute_dims = array_function(_manipulation.permute_dims)
+matrix_transpose = array_function(_manipulation.matrix_transpose)
+moveaxis = array_function(_manipulation.moveaxis)
+expand_dims = array_function(_manipulation.expand_dims)
+squeeze = array_function(_manipulation.squeeze)
+broadcast_to = array_function(_manipulation.broadcast_to)
+flip = array_function(_manipulation.flip)
+diagonal = array_function(_manipulation.diagonal)
+tril = array_function(_manipulation.tril)
+triu = array_function(_manipulation.triu)
+swapaxes = array_function(_manipulation.swapaxes)
+tile = array_function(_manipulation.tile)
+fliplr = array_function(_manipulation.fliplr)
+flipud = array_function(_manipulation.flipud)
 
 # New arrays from a diagonal.
-diag = array_function(arrays.creation.diag)
-diagflat = array_function(arrays.creation.diagflat)
+diag = array_function(_creation.diag)
+diagflat = array_function(_creation.diagflat)
 
 # Sorting.
-sort = array_function(arrays.sorting.sort)
-argsort = array_function(arrays.sorting.argsort)
-argmax = array_function(arrays.sorting.argmax)
-argmin = array_function(arrays.sorting.argmin)
+sort = array_function(reductions.sort)
+argsort = array_function(reductions.argsort)
+argmax = array_function(reductions.argmax)
+argmin = array_function(reductions.argmin)
 
 # Data-dependent sizes.
-shape_of = array_function(arrays.dynamic.shape_of)
-dynamic_truncate = array_function(arrays.dynamic.dynamic_truncate)
-pad_to_match = array_function(arrays.dynamic.pad_to_match)
+shape_of = array_function(_manipulation.shape_of)
+dynamic_truncate = array_function(_manipulation.dynamic_truncate)
+pad_to_match = array_function(_manipulation.pad_to_match)
 
 # NumPy's and SciPy's names.
 erfinv = erf_inv
@@ -284,41 +489,3 @@ mod = remainder
 power = pow
 transpose = permute_dims
 true_divide = divide
-
-__all__ = [
-    "__array_namespace_info__",
-    "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any",
-    "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax",
-    "argmin", "argsort", "around", "array", "array_equal", "array_split", "asarray", "asin",
-    "asinh", "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d",
-    "average", "betaln", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not",
-    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "block_until_ready", "bool",
-    "broadcast_arrays", "broadcast_to",
-    "can_cast", "cast", "cbrt", "ceil", "clip", "column_stack", "complex", "complex64",
-    "complex128", "concat", "concatenate", "conj", "conjugate", "convert", "copysign", "cos",
-    "cosh", "count_nonzero", "cross", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
-    "default_backend", "deg2rad", "degrees", "device_count", "device_get", "device_put", "devices",
-    "diag", "diagflat", "diagonal", "diff", "digamma", "divide", "dot",
-    "dsplit", "dstack", "dynamic_truncate", "e", "empty", "empty_like", "equal", "erf", "erf_inv",
-    "erfc", "erfinv", "exp", "exp2", "expand_dims", "expm1", "eye", "finfo", "fix", "flip",
-    "fliplr", "flipud", "float16", "float32", "float64", "floor", "floor_divide", "fmod",
-    "from_dlpack", "full", "full_like", "gammaln", "greater", "greater_equal", "hsplit", "hstack",
-    "hypot", "i0", "i0e", "i1", "i1e", "identity", "iinfo", "imag", "inf", "inner", "int8",
-    "int16", "int32", "int64", "invert", "isclose", "isdtype", "isfinite", "isinf", "isnan",
-    "kron", "lax", "left_shift", "less", "less_equal", "lgamma", "linspace", "local_device_count",
-    "local_devices", "log", "log1p",
-    "log2", "log10", "log_sigmoid", "log_softmax", "logaddexp", "logaddexp2", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "matmul",
-    "matrix_transpose", "max", "maximum", "mean", "meshgrid", "min", "minimum", "mod", "moveaxis",
-    "multiply", "nan", "nan_to_num", "negative", "newaxis", "nextafter", "not_equal", "ones",
-    "ones_like", "outer", "pad", "pad_to_match", "permute_dims", "pi", "polygamma", "positive",
-    "pow", "power", "prod", "ptp", "rad2deg",
-    "radians", "ravel", "real", "reciprocal", "relu", "remainder", "repeat", "reshape",
-    "result_type", "right_shift", "rint", "roll", "round", "rsqrt", "shape_of", "sigmoid", "sign",
-    "signbit", "silu", "sin", "sinh", "softmax", "softplus", "sort", "split", "sqrt", "square",
-    "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan",
-    "tanh", "tensordot", "tile", "top_k", "trace", "transpose", "tri", "tril", "triu",
-    "true_divide", "trunc", "uint8", "uint16", "uint32", "uint64", "unstack", "var", "vdot",
-    "vecdot", "vsplit", "vstack", "with_sharding_constraint",
-    "xlog1py", "xlogy", "zeros", "zeros_like", "zeta",
-]  # fmt: skip

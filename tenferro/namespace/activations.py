@@ -6,12 +6,13 @@ import functools
 import math
 from typing import Any, Literal, overload
 
-from tenferro.arrays import Operand, activations, analytic, elementwise, logical, reductions
-from tenferro.chainrules import Emitter, V
-from tenferro.dispatch import apply
+from tenferro.core import Emitter, V
+from tenferro.ir import AnyTensor, ArrayLike, Axis, is_complex
 from tenferro.ops import REAL, STOP_GRADIENT, ReduceMax
-from tenferro.shape import is_complex
-from tenferro.typing import AnyTensor, ArrayLike, Axis
+from tenferro.ops.functions import Operand, activations, analytic, elementwise, logical, reductions
+from tenferro.transforms import apply_function
+
+__all__ = ["log_softmax", "logsumexp", "softmax"]
 
 
 def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> AnyTensor:
@@ -29,9 +30,11 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> An
     Tensor([0.5, 0.5])
     """
     if where is None:
-        return apply(activations.softmax, x, axis=axis)
-    result = apply(activations.softmax, apply(elementwise.where, where, x, -math.inf), axis=axis)
-    return apply(elementwise.where, where, result, 0)
+        return apply_function(activations.softmax, x, axis=axis)
+    result = apply_function(
+        activations.softmax, apply_function(elementwise.where, where, x, -math.inf), axis=axis
+    )
+    return apply_function(elementwise.where, where, result, 0)
 
 
 def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> AnyTensor:
@@ -46,10 +49,13 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
     Tensor([-1000.,     0.])
     """
     if where is None:
-        return apply(activations.log_softmax, x, axis=axis)
-    masked = apply(elementwise.where, where, x, -math.inf)
-    return apply(
-        elementwise.where, where, apply(activations.log_softmax, masked, axis=axis), -math.inf
+        return apply_function(activations.log_softmax, x, axis=axis)
+    masked = apply_function(elementwise.where, where, x, -math.inf)
+    return apply_function(
+        elementwise.where,
+        where,
+        apply_function(activations.log_softmax, masked, axis=axis),
+        -math.inf,
     )
 
 
@@ -94,12 +100,14 @@ def logsumexp(
     Tensor(1000.)
     """
     if b is None and not return_sign:
-        masked = a if where is None else apply(elementwise.where, where, a, -math.inf)
-        return apply(activations.logsumexp, masked, axis=axis, keepdims=keepdims)
+        masked = a if where is None else apply_function(elementwise.where, where, a, -math.inf)
+        return apply_function(activations.logsumexp, masked, axis=axis, keepdims=keepdims)
     factors = 1.0 if b is None else b
     mask = () if where is None else (where,)
     weighted: Any = _weighted  # of one result or two
-    return apply(weighted, a, factors, *mask, axis=axis, keepdims=keepdims, signed=return_sign)
+    return apply_function(
+        weighted, a, factors, *mask, axis=axis, keepdims=keepdims, signed=return_sign
+    )
 
 
 def _weighted(

@@ -6,20 +6,58 @@ traced function where the program runs.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from tenferro.arrays import creation, elementwise, filling, is_number, rearrange
-from tenferro.dispatch import apply, create
-from tenferro.eager import EagerTensor
-from tenferro.errors import DTypeError, ExchangeError
+from tenferro.errors import DTypeError, ExchangeError, ShapeError
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    DimExpr,
+    DTypeLike,
+    Shape,
+    Size,
+    SupportsDLPack,
+    as_dtype,
+    dim,
+)
 from tenferro.namespace.joining import stack
-from tenferro.namespace.sharded import put_divided
+from tenferro.namespace.placement import put_divided
+from tenferro.ops.functions import creation, elementwise, is_number, manipulation
 from tenferro.runtime import Tensor
-from tenferro.shape import DimExpr, as_dtype, dim
-from tenferro.traced import TracedTensor, check_named
-from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape, Size, SupportsDLPack
+from tenferro.transforms import (
+    EagerTensor,
+    TracedTensor,
+    apply_function,
+    apply_to_array,
+    check_named,
+    create,
+)
+
+__all__ = [
+    "arange",
+    "asarray",
+    "astype",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "identity",
+    "linspace",
+    "logspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tri",
+    "zeros",
+    "zeros_like",
+]
+
+
+# New arrays: from values, of one number, ranges, grids and matrices of ones.
 
 Bound = float | Size | np.integer | np.floating
 Device = Any
@@ -59,7 +97,7 @@ def asarray(
     if isinstance(value, DimExpr):
         value = full((), value)
     if isinstance(value, TracedTensor) and value.weak is not None:
-        value = apply(elementwise.positive, value)  # an array, whose dtype is its own
+        value = apply_function(elementwise.positive, value)  # an array, whose dtype is its own
     array = value if isinstance(value, Tensor | TracedTensor) else None
     if array is None:
         return on_device(Tensor(value, dtype), device)
@@ -133,10 +171,10 @@ def full(
     >>> tn.full((2,), 7)
     Tensor([7, 7])
     """
-    sizes = (shape,) if type(shape) is int else tuple(rearrange.sizes_of(shape))
+    sizes = (shape,) if type(shape) is int else tuple(manipulation.sizes_of(shape))
     check_named("full", *sizes)
     element = None if dtype is None else as_dtype(dtype)
-    return on_device(create(filling.filled, fill_value, shape=sizes, dtype=element), device)
+    return on_device(create(creation.filled, fill_value, shape=sizes, dtype=element), device)
 
 
 def zeros(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device = None) -> AnyTensor:
@@ -222,7 +260,7 @@ def linspace(
             axis=axis,
         )
     else:
-        array = apply(
+        array = apply_function(
             creation.linspace, start, stop, shape=shape, endpoint=endpoint, dtype=element, axis=axis
         )
     return on_device(array, device)
@@ -242,7 +280,7 @@ def logspace(
     >>> tn.logspace(0, 2, 3)
     Tensor([  1.,  10., 100.])
     """
-    powers = apply(elementwise.pow, base, linspace(start, stop, num, endpoint=endpoint))
+    powers = apply_function(elementwise.pow, base, linspace(start, stop, num, endpoint=endpoint))
     return powers if dtype is None else powers.astype(dtype)
 
 
@@ -291,3 +329,83 @@ def tri(
     check_named("tri", n_rows, n_cols)
     shape = (dim(n_rows), dim(n_rows if n_cols is None else n_cols))
     return create(creation.tri, 1, shape=shape, k=k, dtype=as_dtype(dtype))
+
+
+# Arrays like other arrays: of their shape, in another dtype, or over their common grid.
+
+
+def full_like(
+    x: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: Device = None,
+) -> AnyTensor:
+    """An array of the shape of x whose every element is `fill_value`.
+
+    >>> tn.full_like([1, 2], 9)
+    Tensor([9, 9])
+    """
+    return on_device(apply_function(creation.full_like, x, fill_value, dtype=dtype), device)
+
+
+def zeros_like(x: ArrayLike, dtype: DTypeLike | None = None, *, device: Device = None) -> AnyTensor:
+    """Zeros of the shape of x.
+
+    >>> tn.zeros_like([1, 2])
+    Tensor([0, 0])
+    """
+    return on_device(apply_function(creation.zeros_like, x, dtype=dtype), device)
+
+
+def ones_like(x: ArrayLike, dtype: DTypeLike | None = None, *, device: Device = None) -> AnyTensor:
+    """Ones of the shape of x.
+
+    >>> tn.ones_like([1, 2])
+    Tensor([1, 1])
+    """
+    return on_device(apply_function(creation.ones_like, x, dtype=dtype), device)
+
+
+def empty_like(x: ArrayLike, dtype: DTypeLike | None = None, *, device: Device = None) -> AnyTensor:
+    """An array of the shape of x; its elements are zeros, never uninitialized.
+
+    >>> tn.empty_like([1, 2])
+    Tensor([0, 0])
+    """
+    return on_device(apply_function(creation.empty_like, x, dtype=dtype), device)
+
+
+def astype(
+    x: ArrayLike, dtype: DTypeLike, *, copy: bool = True, device: Device = None
+) -> AnyTensor:
+    """x in another dtype; the conversion may lose information.
+
+    An array cannot be changed, so `copy` says only whether an equal dtype gives a new object.
+
+    >>> tn.astype([1.7, -1.7], "int64")
+    Tensor([ 1, -1])
+    """
+    element = as_dtype(dtype)
+    same = not copy and getattr(x, "dtype", None) == element
+    array = asarray(x) if same else apply_to_array(elementwise.astype, x, dtype=element)
+    return on_device(array, device)
+
+
+def meshgrid(*arrays: ArrayLike, indexing: Literal["xy", "ij"] = "xy") -> tuple[AnyTensor, ...]:
+    """For each vector, an array over the common grid that varies along one axis of the grid.
+
+    Vector i varies along axis i, except that "xy" exchanges the first two axes.
+
+    >>> tn.meshgrid([1, 2], [3, 4])[0]
+    Tensor([[1, 2],
+            [1, 2]])
+    """
+    if indexing not in ("xy", "ij"):
+        raise ShapeError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    vectors = [asarray(array) for array in arrays]
+    axes, shape = creation.grid([vector.meta for vector in vectors], indexing)
+    return tuple(
+        apply_function(creation.on_grid, vector, axis=axis, shape=shape)
+        for vector, axis in zip(vectors, axes, strict=True)
+    )

@@ -3,11 +3,54 @@
 from __future__ import annotations
 
 import builtins
+import math
 from typing import Any
 
+import numpy as np
+
+from tenferro.errors import DTypeError
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    DType,
+    DTypeLike,
+    as_dtype,
+    is_inexact,
+    is_integer,
+    short_name,
+)
 from tenferro.namespace.creation import asarray
-from tenferro.shape import DType, as_dtype
-from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.ops.functions import ArrayOperators, is_number
+
+__all__ = [
+    "bool",
+    "can_cast",
+    "complex64",
+    "complex128",
+    "e",
+    "finfo",
+    "float16",
+    "float32",
+    "float64",
+    "iinfo",
+    "inf",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "isdtype",
+    "nan",
+    "newaxis",
+    "pi",
+    "result_type",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+
+# Element types under the names of the Python array API standard, which can be called.
 
 
 class ElementType:
@@ -70,3 +113,141 @@ uint8 = ElementType(as_dtype("uint8"))
 uint16 = ElementType(as_dtype("uint16"))
 uint32 = ElementType(as_dtype("uint32"))
 uint64 = ElementType(as_dtype("uint64"))
+
+
+# Dtypes and their limits, under the names of the Python array API standard.
+
+
+def result_type(*operands: ArrayLike | DTypeLike) -> DType:
+    """The dtype that arrays, dtypes and Python numbers promote to; Python numbers are weak.
+
+    >>> tn.result_type("float32", "int64")
+    dtype('float64')
+    """
+    parts = [operand if is_number(operand) else _dtype_of(operand) for operand in operands]
+    try:
+        return as_dtype(np.result_type(*parts))  # type: ignore[arg-type]  # dtypes and numbers
+    except (TypeError, ValueError) as error:
+        raise DTypeError(f"result_type: {error}") from None
+
+
+def can_cast(source: ArrayLike | DTypeLike, target: DTypeLike) -> builtins.bool:
+    """Whether a dtype, or the dtype of an array, promotes to `target`.
+
+    >>> tn.can_cast("int32", "float64")
+    True
+    """
+    if is_number(source):
+        raise DTypeError(f"can_cast: takes an array or a dtype, got {source!r}")
+    return builtins.bool(np.can_cast(_dtype_of(source), as_dtype(target)))
+
+
+def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> builtins.bool:
+    """Whether a dtype is `kind`: a dtype, a kind such as "real floating", or a tuple of those.
+
+    >>> tn.isdtype("float32", "real floating")
+    True
+    """
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return any(_is_kind(as_dtype(dtype), candidate) for candidate in kinds)
+
+
+class FloatInfo:
+    """NumPy's limits of a floating-point dtype, as Python's numbers, whose dtype is weak."""
+
+    __slots__ = ("_limits",)
+
+    def __init__(self, dtype: DType) -> None:
+        self._limits = np.finfo(dtype)
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype; of a complex dtype, that of its parts."""
+        return self._limits.dtype
+
+    @property
+    def bits(self) -> int:
+        """Bits of a number."""
+        return int(self._limits.bits)
+
+    @property
+    def eps(self) -> float:
+        """The difference between 1 and the next larger number."""
+        return float(self._limits.eps)
+
+    @property
+    def max(self) -> float:
+        """The largest finite number."""
+        return float(self._limits.max)
+
+    @property
+    def min(self) -> float:
+        """The smallest finite number."""
+        return float(self._limits.min)
+
+    @property
+    def smallest_normal(self) -> float:
+        """The smallest positive number of full precision."""
+        return float(self._limits.smallest_normal)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(object.__getattribute__(self, "_limits"), name)
+        return float(value) if isinstance(value, np.floating) else value
+
+    def __repr__(self) -> str:
+        return repr(self._limits)
+
+
+def finfo(dtype: ArrayLike | DTypeLike) -> FloatInfo:
+    """The limits of a floating-point dtype, or of the dtype of an array.
+
+    >>> tn.finfo("float32").bits
+    32
+    """
+    element = _dtype_of(dtype)
+    if not is_inexact(element):
+        raise DTypeError(f"finfo: {short_name(element)} is not a floating-point dtype")
+    return FloatInfo(element)
+
+
+def iinfo(dtype: ArrayLike | DTypeLike) -> np.iinfo[np.integer]:
+    """NumPy's limits of an integer dtype, or of the dtype of an array.
+
+    >>> tn.iinfo("int32").max
+    2147483647
+    """
+    element = _dtype_of(dtype)
+    if not is_integer(element):
+        raise DTypeError(f"iinfo: {short_name(element)} is not an integer dtype")
+    return np.iinfo(element)
+
+
+_KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
+
+
+def _is_kind(dtype: DType, kind: DTypeLike) -> builtins.bool:
+    if isinstance(kind, str) and kind in _KINDS:
+        return dtype.kind in _KINDS[kind]
+    return dtype == as_dtype(kind)
+
+
+def _dtype_of(operand: ArrayLike | DTypeLike) -> DType:
+    """The dtype of an array, or of a name or type."""
+    return as_dtype(operand.dtype if isinstance(operand, ArrayOperators | np.ndarray) else operand)
+
+
+# Numbers, under the names of the Python array API standard.
+
+e = math.e
+inf = math.inf
+nan = math.nan
+newaxis = None
+pi = math.pi

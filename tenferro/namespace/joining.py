@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tenferro.arrays import joining, rearrange
-from tenferro.dispatch import apply
 from tenferro.errors import DTypeError
-from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.ops.functions import manipulation
+from tenferro.transforms import apply_function
+
+__all__ = ["column_stack", "concat", "dstack", "hstack", "stack", "vstack"]
 
 
 def several(name: str, arrays: Iterable[ArrayLike]) -> Iterable[ArrayLike]:
@@ -29,7 +31,7 @@ def concat(arrays: Iterable[ArrayLike], axis: int | None = 0) -> AnyTensor:
     >>> tn.concat([[1, 2], [3]])
     Tensor([1, 2, 3])
     """
-    return apply(rearrange.concat, *several("concat", arrays), axis=axis)
+    return apply_function(manipulation.concat, *several("concat", arrays), axis=axis)
 
 
 def stack(arrays: Iterable[ArrayLike], axis: int = 0) -> AnyTensor:
@@ -39,7 +41,7 @@ def stack(arrays: Iterable[ArrayLike], axis: int = 0) -> AnyTensor:
     Tensor([[1, 3],
             [2, 4]])
     """
-    return apply(rearrange.stack, *several("stack", arrays), axis=axis)
+    return apply_function(manipulation.stack, *several("stack", arrays), axis=axis)
 
 
 def hstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
@@ -48,7 +50,7 @@ def hstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
     >>> tn.hstack([[1, 2], [3]])
     Tensor([1, 2, 3])
     """
-    return apply(joining.hstack, *several("hstack", arrays))
+    return apply_function(manipulation.hstack, *several("hstack", arrays))
 
 
 def vstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
@@ -58,7 +60,7 @@ def vstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
     Tensor([[1, 2],
             [3, 4]])
     """
-    return apply(joining.vstack, *several("vstack", arrays))
+    return apply_function(manipulation.vstack, *several("vstack", arrays))
 
 
 def dstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
@@ -68,7 +70,7 @@ def dstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
     Tensor([[[1, 3],
              [2, 4]]])
     """
-    return apply(joining.dstack, *several("dstack", arrays))
+    return apply_function(manipulation.dstack, *several("dstack", arrays))
 
 
 def column_stack(arrays: Iterable[ArrayLike]) -> AnyTensor:
@@ -78,4 +80,4 @@ def column_stack(arrays: Iterable[ArrayLike]) -> AnyTensor:
     Tensor([[1, 3],
             [2, 4]])
     """
-    return apply(joining.column_stack, *several("column_stack", arrays))
+    return apply_function(manipulation.column_stack, *several("column_stack", arrays))

@@ -6,11 +6,13 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from tenferro.arrays import elementwise, filling, rearrange, reductions, scans
-from tenferro.dispatch import apply, apply_to_array
 from tenferro.errors import ShapeError
+from tenferro.ir import AnyTensor, ArrayLike, Axis
 from tenferro.namespace.creation import asarray
-from tenferro.typing import AnyTensor, ArrayLike, Axis
+from tenferro.ops.functions import creation, elementwise, manipulation, reductions
+from tenferro.transforms import apply_function, apply_to_array
+
+__all__ = ["average", "clip", "diff", "nan_to_num", "pad"]
 
 
 def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None) -> AnyTensor:
@@ -22,10 +24,14 @@ def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = Non
     Tensor([2, 5, 8])
     """
     if min is None:
-        return apply(elementwise.positive, x) if max is None else apply(elementwise.minimum, x, max)
+        return (
+            apply_function(elementwise.positive, x)
+            if max is None
+            else apply_function(elementwise.minimum, x, max)
+        )
     if max is None:
-        return apply(elementwise.maximum, x, min)
-    return apply(elementwise.clamp, x, min, max)
+        return apply_function(elementwise.maximum, x, min)
+    return apply_function(elementwise.clamp, x, min, max)
 
 
 @overload
@@ -62,15 +68,15 @@ def average(
     (Tensor(1.25), Tensor(4.))
     """
     if weights is None:
-        mean = apply(reductions.average, x, axis=axis, keepdims=keepdims)
+        mean = apply_function(reductions.average, x, axis=axis, keepdims=keepdims)
     else:
-        mean = apply(reductions.average, x, weights, axis=axis, keepdims=keepdims)
+        mean = apply_function(reductions.average, x, weights, axis=axis, keepdims=keepdims)
     if not returned:
         return mean
-    each = apply(filling.ones_like, x) if weights is None else asarray(weights)
+    each = apply_function(creation.ones_like, x) if weights is None else asarray(weights)
     over = axis if each.ndim == asarray(x).ndim else None
     total = each.sum(axis=over, keepdims=keepdims and over == axis).astype(mean.dtype)
-    return mean, apply(rearrange.broadcast_to, total, shape=mean.shape)
+    return mean, apply_function(manipulation.broadcast_to, total, shape=mean.shape)
 
 
 def diff(
@@ -87,7 +93,7 @@ def diff(
     """
     before = () if prepend is None else (prepend,)
     after = () if append is None else (append,)
-    return apply(scans.diff, x, *before, *after, before=len(before), n=n, axis=axis)
+    return apply_function(reductions.diff, x, *before, *after, before=len(before), n=n, axis=axis)
 
 
 def nan_to_num(
@@ -103,10 +109,12 @@ def nan_to_num(
     Tensor([1., 0.])
     """
     given = {sign: number for sign, number in (("+", posinf), ("-", neginf)) if number is not None}
-    return apply(elementwise.nan_to_num, x, nan, *given.values(), signs="".join(given))
+    return apply_function(elementwise.nan_to_num, x, nan, *given.values(), signs="".join(given))
 
 
-def pad(x: ArrayLike, pad_width: rearrange.PadWidth, constant_values: ArrayLike = 0) -> AnyTensor:
+def pad(
+    x: ArrayLike, pad_width: manipulation.PadWidth, constant_values: ArrayLike = 0
+) -> AnyTensor:
     """x with a border of constants; `pad_width` is n, (before, after), or one pair for each axis.
 
     `constant_values` is one number, or like `pad_width` a pair of them, or one pair for each axis.
@@ -123,7 +131,7 @@ def pad(x: ArrayLike, pad_width: rearrange.PadWidth, constant_values: ArrayLike 
     numbers = [] if type(constant_values) is int and not constant_values else [constant_values]
     if isinstance(constant_values, list | tuple) or getattr(constant_values, "ndim", False):
         numbers = _numbers_at_ends(x, constant_values)
-    return apply_to_array(rearrange.pad, x, *numbers, pad_width=pad_width)
+    return apply_to_array(manipulation.pad, x, *numbers, pad_width=pad_width)
 
 
 def _numbers_at_ends(x: Any, values: Any) -> list[Any]:

@@ -8,13 +8,13 @@ bar for long searches; `einsum` holds the functions that users call.
 """
 
 from tenferro.compiler import DeviceCosts, MemoryNeed, predict_memory
-from tenferro.control import TreeSum, lane_bounds
-from tenferro.families import EINSUM, EinsumOp, NetworkDerivative, SlicedNetwork
-from tenferro.family import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
-from tenferro.network.einsum import PLANS, einsum, einsum_plan
-from tenferro.network.on_devices import SharedPlan
-from tenferro.network.plan import EinsumPlan
-from tenferro.network.progress import progress_bar
+from tenferro.families.einsum import EINSUM, EinsumOp, NetworkDerivative, SlicedNetwork
+from tenferro.network.display import *
+from tenferro.network.einsum import *
+from tenferro.network.on_devices import *
+from tenferro.network.plan import *
+from tenferro.ops.control_flow import TreeSum, lane_bounds
+from tenferro.ops.extension import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 from tenferro.planning import (
     PLANNER,
     Auto,
@@ -31,23 +31,6 @@ from tenferro.planning import (
     Subscripts,
     Tree,
 )
-
-CostModel = DeviceCosts
-"""An older name of `DeviceCosts`."""
-
-
-def ad_rules() -> ExtensionRuleSet:
-    """A new set of the derivative rules of the einsum families; every context has these rules."""
-    return rules_of([EINSUM])
-
-
-def register_runtime(registry: ExtensionRegistry) -> None:
-    """Register the runtimes of the einsum families; for `register_extension(register_runtime)`.
-
-    Executors do not need it: they run these families as standard ops.
-    """
-    register_runtimes([EINSUM], registry)
-
 
 __all__ = [
     "PLANNER",
@@ -82,3 +65,19 @@ __all__ = [
     "progress_bar",
     "register_runtime",
 ]
+
+CostModel = DeviceCosts
+"""An older name of `DeviceCosts`."""
+
+
+def ad_rules() -> ExtensionRuleSet:
+    """A new set of the derivative rules of the einsum families; every context has these rules."""
+    return rules_of([EINSUM])
+
+
+def register_runtime(registry: ExtensionRegistry) -> None:
+    """Register the runtimes of the einsum families; for `register_extension(register_runtime)`.
+
+    Executors do not need it: they run these families as standard ops.
+    """
+    register_runtimes([EINSUM], registry)

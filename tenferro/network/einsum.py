@@ -9,15 +9,25 @@ from typing import Any
 import numpy as np
 
 from tenferro.compiler import MemoryLimit
-from tenferro.computegraph import BoundedCache, Capacity
 from tenferro.config import config
-from tenferro.dispatch import apply
+from tenferro.core import BoundedCache, Capacity
 from tenferro.errors import DTypeError, PathError, SubscriptError
-from tenferro.extension import apply as apply_extension
-from tenferro.families import EinsumOp
-from tenferro.network.budget import Slices, bytes_of, read_slices, within
+from tenferro.families.einsum import EinsumOp
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    Dim,
+    DType,
+    Exact,
+    InputDim,
+    TensorMeta,
+    TensorSpec,
+    as_dtype,
+    symbol,
+)
+from tenferro.network.display import with_progress_bar
+from tenferro.network.memory_limit import Slices, bytes_of, read_slices, within
 from tenferro.network.plan import EinsumPlan
-from tenferro.network.progress import with_progress_bar
 from tenferro.planning import (
     PLANNER,
     Auto,
@@ -27,10 +37,11 @@ from tenferro.planning import (
     order_of,
     specification,
 )
-from tenferro.runtime import Tensor
-from tenferro.shape import Dim, DType, Exact, InputDim, TensorMeta, TensorSpec, as_dtype, symbol
-from tenferro.typing import AnyTensor, ArrayLike
-from tenferro.values import HOST_MODEL, holder_of, planned_model
+from tenferro.runtime import HOST_MODEL, Tensor, holder_of, planned_model
+from tenferro.transforms import apply as apply_extension
+from tenferro.transforms import apply_function
+
+__all__ = ["PLANS", "einsum", "einsum_plan"]
 
 Bytes = int | float | str | None
 PLANS: BoundedCache[Any, EinsumPlan] = BoundedCache(Capacity(config.cache_entries))
@@ -80,7 +91,7 @@ def einsum(
     call = read_call(expression, operands, optimize, slices, memory_limit)
     if any(not isinstance(size, int) for shape in call.shapes for size in shape):
         return _late(call)
-    return apply(_planned(call).contract, *call.operands)
+    return apply_function(_planned(call).contract, *call.operands)
 
 
 def einsum_plan(

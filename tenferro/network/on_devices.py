@@ -8,15 +8,17 @@ from tenferro.compiler import (
     DeviceCosts,
     MemoryNeed,
     Runs,
-    SharedLanes,
     Target,
     contraction_passes,
     in_words,
     optimize_for,
     predict_memory,
 )
-from tenferro.control import LaneSum, lane_bounds, lane_count
-from tenferro.exec_ir import ExecProgram
+from tenferro.compiler.device import SharedLanes
+from tenferro.ir import ExecProgram
+from tenferro.ops.control_flow import LaneSum, lane_bounds, lane_count
+
+__all__ = ["SharedPlan"]
 
 POOR = 0.75
 """A balance below this is worth another number of slices."""

@@ -1,4 +1,4 @@
-"""EinsumPlan: a contraction order, its costs and its program."""
+"""EinsumPlan: order, costs and program."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
 
-from tenferro.arrays import convert
-from tenferro.chainrules import Emitter, V
 from tenferro.compiler import (
     COMPILED,
     CPU,
@@ -23,23 +21,125 @@ from tenferro.compiler import (
     optimize_for,
     predict_memory,
 )
+from tenferro.core import Emitter, V
 from tenferro.errors import FileError, PathError
-from tenferro.network.drawing import draw
+from tenferro.families.einsum import (
+    Labeled,
+    Sizes,
+    SlicedNetwork,
+    contract_step,
+    emit_network,
+    entered,
+    finished,
+)
+from tenferro.ir import BOOL, INT64, DType, TensorMeta, as_dtype, fresh_input, is_complex, make_meta
+from tenferro.network.display import draw
 from tenferro.network.on_devices import SharedPlan, shared_plan
-from tenferro.network.program import emit_contraction, network_program
+from tenferro.ops.extension import Extension
+from tenferro.ops.functions import convert, result_dtype
 from tenferro.planning import (
     ContractionTree,
     Labels,
     LinearPath,
+    Pairs,
     SlicedTree,
     Step,
     Subscripts,
+    cut_loop,
+    depends,
     is_lettered,
     labels_text,
+    steps_of,
     tree_seconds,
 )
-from tenferro.shape import DType, as_dtype, is_complex, make_meta
-from tenferro.values import GraphProgram, RunEmitter, page_of
+from tenferro.runtime import GraphProgram, RunEmitter, page_of
+from tenferro.transforms import GraphCompiler, TracedTensor, record
+
+__all__ = ["EinsumPlan"]
+
+
+# Emit a planned network, as one contraction or as a loop over slices; compile it to a program.
+
+COMPILER = GraphCompiler(capacity=0)
+"""Compiles networks without caching them: the plan holds its program."""
+
+
+def emit_contraction(
+    at: Emitter[V],
+    operands: Sequence[V],
+    subscripts: Subscripts,
+    sizes: Sizes,
+    pairs: Pairs,
+    sliced: Labels = (),
+) -> V:
+    """The result of a network in the common dtype of its operands."""
+    dtype = result_dtype(at, list(operands))
+    numbers = [convert(at, value, INT64 if dtype == BOOL else dtype) for value in operands]
+    if sliced:
+        result = emit_sliced(at, subscripts, sizes, pairs, numbers, sliced)
+    else:
+        result = emit_network(at, subscripts, sizes, pairs, numbers)
+    return convert(at, result, dtype)
+
+
+def emit_sliced(
+    at: Emitter[V],
+    subscripts: Subscripts,
+    sizes: Sizes,
+    pairs: Pairs,
+    operands: Sequence[V],
+    sliced: Labels,
+) -> V:
+    """The result of a network as a loop; values equal in all rounds are computed before it."""
+    values: dict[int, Labeled[V]] = dict(enumerate(entered(at, subscripts, sizes, operands)))
+    labels = [values[number].labels for number in range(len(operands))]
+    sliced = tuple(label for label in sliced if sizes[label] not in (0, 1))
+    dependent = depends(labels, pairs, sliced)
+    if not dependent[-1]:
+        return emit_network(at, subscripts, sizes, pairs, operands)
+    for number, step in enumerate(steps_of(subscripts, pairs), len(operands)):
+        if not dependent[number]:
+            values[number] = contract_step(at, values[step.left], values[step.right], step, sizes)
+    loop = cut_loop(subscripts, pairs, dependent)
+    leaves = [values[number] for number in loop.leaves]
+    known = {label for leaf in leaves for label in leaf.labels}
+    output = tuple(label for label in dict.fromkeys(subscripts.output) if label in known)
+    inner = Subscripts(tuple(leaf.labels for leaf in leaves), output)
+    named = inner.canonical()
+    names = dict(zip(_flat(inner), _flat(named), strict=True))
+    op = SlicedNetwork(
+        named.inputs,
+        named.output,
+        loop.pairs,
+        tuple(names[label] for label in sliced if label in known),
+    )
+    result = at.emit(Extension(op), *[leaf.value for leaf in leaves])
+    return finished(at, Labeled(result, output), subscripts, sizes).value
+
+
+def network_program(
+    subscripts: Subscripts,
+    sizes: Sizes,
+    pairs: Pairs,
+    sliced: Labels,
+    metas: Sequence[TensorMeta],
+) -> GraphProgram:
+    """The optimized program of a network of operands of these types."""
+    keys = [fresh_input(meta, f"operand{position}") for position, meta in enumerate(metas)]
+    traced = [TracedTensor(key) for key in keys]
+
+    def contract(at: Emitter[V], *values: V) -> V:
+        return emit_contraction(at, values, subscripts, sizes, pairs, sliced)
+
+    result = record(contract, tuple(traced), {})
+    return COMPILER.compile([result], inputs=traced)
+
+
+def _flat(subscripts: Subscripts) -> list[int]:
+    return [label for term in (*subscripts.inputs, subscripts.output) for label in term]
+
+
+# EinsumPlan: a contraction order, its costs and its program.
 
 _FORMAT = "tenferro-einsum-plan"
 

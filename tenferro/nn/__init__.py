@@ -11,6 +11,7 @@ True
 
 from typing import TYPE_CHECKING, Any
 
+from tenferro.missing_names import missing
 from tenferro.namespace import (
     log_sigmoid,
     log_softmax,
@@ -22,34 +23,10 @@ from tenferro.namespace import (
     softplus,
     tanh,
 )
-from tenferro.naming import missing
 from tenferro.nn import initializers
-from tenferro.nn.attention import dot_product_attention
-from tenferro.nn.functions import (
-    celu,
-    elu,
-    gelu,
-    glu,
-    hard_sigmoid,
-    hard_silu,
-    hard_tanh,
-    identity,
-    leaky_relu,
-    log1mexp,
-    logmeanexp,
-    mish,
-    one_hot,
-    relu6,
-    selu,
-    soft_sign,
-    sparse_plus,
-    sparse_sigmoid,
-    squareplus,
-    standardize,
-)
-
-hard_swish = hard_silu
-swish = silu
+from tenferro.nn.activations import *
+from tenferro.nn.activations import hard_silu
+from tenferro.nn.attention import *
 
 __all__ = [
     "celu",
@@ -86,6 +63,10 @@ __all__ = [
     "swish",
     "tanh",
 ]
+
+hard_swish = hard_silu
+swish = silu
+
 
 MISSING: dict[str, str] = dict.fromkeys(
     ("get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul"),

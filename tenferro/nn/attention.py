@@ -9,8 +9,10 @@ import numpy as np
 
 from tenferro import namespace as tn
 from tenferro.errors import ConfigError, ShapeError
+from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.network import einsum
-from tenferro.typing import AnyTensor, ArrayLike
+
+__all__ = ["dot_product_attention"]
 
 
 def dot_product_attention(

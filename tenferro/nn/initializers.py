@@ -17,16 +17,31 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tenferro import linalg, random
 from tenferro import namespace as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.naming import missing
-from tenferro.shape import FLOAT64, as_dtype, is_complex
-from tenferro.typing import AnyTensor, ArrayLike, DTypeLike
+from tenferro.ir import FLOAT64, AnyTensor, ArrayLike, DTypeLike, as_dtype, is_complex
+from tenferro.missing_names import missing
 
 __all__ = [
-    "Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal",
-    "he_uniform", "kaiming_normal", "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal",
-    "ones", "orthogonal", "truncated_normal", "uniform", "variance_scaling", "xavier_normal",
-    "xavier_uniform", "zeros",
-]  # fmt: skip
+    "Initializer",
+    "constant",
+    "delta_orthogonal",
+    "glorot_normal",
+    "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+    "kaiming_normal",
+    "kaiming_uniform",
+    "lecun_normal",
+    "lecun_uniform",
+    "normal",
+    "ones",
+    "orthogonal",
+    "truncated_normal",
+    "uniform",
+    "variance_scaling",
+    "xavier_normal",
+    "xavier_uniform",
+    "zeros",
+]
 
 Axes = int | Sequence[int]
 

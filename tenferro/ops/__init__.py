@@ -7,20 +7,19 @@ the other's transpose.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tenferro.naming import missing
+from tenferro.ir import ShapeGuardContext
+from tenferro.missing_names import missing
+from tenferro.ops.analytic import *
 from tenferro.ops.analytic import (
-    COS,
-    EXP,
-    EXPM1,
-    LOG,
-    LOG1P,
-    POW,
-    RSQRT,
-    SECH_SQUARED,
-    SIN,
-    SQRT,
-    TANH,
+    Acos,
+    Acosh,
+    Asin,
+    Asinh,
+    Atan,
+    Atan2,
+    Atanh,
     Cos,
+    Cosh,
     Exp,
     Expm1,
     InversePower,
@@ -30,195 +29,102 @@ from tenferro.ops.analytic import (
     Rsqrt,
     SechSquared,
     Sin,
+    Sinh,
     Sqrt,
+    Tan,
     Tanh,
-    power_of,
 )
-from tenferro.ops.argument import Argument
-from tenferro.ops.arithmetic import ADD, CONJ, DIV, MUL, NEG, SUB, Add, Conj, Div, Mul, Neg, Sub
-from tenferro.ops.assume import AssumeSize
-from tenferro.ops.base import StdTensorOp, entry_meta, meta_of, shape_of
-from tenferro.ops.bitwise import (
-    AND,
-    NOT,
-    OR,
-    SHIFT_LEFT,
-    SHIFT_RIGHT,
-    XOR,
-    And,
-    Not,
-    Or,
-    ShiftLeft,
-    ShiftRight,
-    Xor,
-)
-from tenferro.ops.broadcast_reduce import (
+from tenferro.ops.annotations import *
+from tenferro.ops.annotations import AssumeSize, CheckpointName, ShardingConstraint
+from tenferro.ops.base import *
+from tenferro.ops.base import StdTensorOp
+from tenferro.ops.broadcast import *
+from tenferro.ops.broadcast import (
     BroadcastInDim,
+    Constant,
     DynamicBroadcastInDim,
+    Iota,
     ReduceSum,
-    broadcast_like,
-    full,
-    full_like,
-    repeated,
-    uniform,
-    zeros_like,
+    StopGradient,
 )
-from tenferro.ops.checkpoint_name import CheckpointName
-from tenferro.ops.compare import (
-    ABS,
-    CLAMP,
-    MAXIMUM,
-    MINIMUM,
-    REM,
-    SELECT,
-    SIGN,
+from tenferro.ops.comparison import *
+from tenferro.ops.comparison import (
     Abs,
+    And,
     Clamp,
     Compare,
     CotangentWhere,
     Maximum,
     Minimum,
+    Not,
+    Or,
     Rem,
     Select,
+    ShiftLeft,
+    ShiftRight,
     Sign,
+    Xor,
 )
-from tenferro.ops.constant import Constant, scalar
-from tenferro.ops.contraction import DotGeneral
-from tenferro.ops.convert import COMPLEX, IMAG, REAL, Complex, Convert, Imag, Real
-from tenferro.ops.cumulative import (
+from tenferro.ops.dot_general import *
+from tenferro.ops.dot_general import DotGeneral
+from tenferro.ops.dynamic_shapes import *
+from tenferro.ops.dynamic_shapes import DynamicTruncate, PadToMatch, ShapeOf
+from tenferro.ops.elementwise import *
+from tenferro.ops.elementwise import (
+    ADD,
+    Add,
+    Ceil,
+    Complex,
+    Conj,
+    Convert,
+    Div,
+    Floor,
+    Imag,
+    Mul,
+    Neg,
+    Real,
+    RoundNearestEven,
+    SignBit,
+    Sub,
+)
+from tenferro.ops.error_function import *
+from tenferro.ops.gamma_integrals import *
+from tenferro.ops.gather_scatter import *
+from tenferro.ops.gather_scatter import Gather, GatherDynamicSliceSizes, Scatter, ScatterReduce
+from tenferro.ops.random import *
+from tenferro.ops.random import Threefry2x32
+from tenferro.ops.rearrange import *
+from tenferro.ops.rearrange import EmbedDiag, ExtractDiag, Reshape, Reverse, Transpose, Tril, Triu
+from tenferro.ops.reductions import *
+from tenferro.ops.reductions import (
+    ArgMax,
+    ArgMin,
     CumulativeProd,
     CumulativeSum,
     LinearRecurrence,
-)
-from tenferro.ops.diagonal import EmbedDiag, ExtractDiag, Tril, Triu
-from tenferro.ops.dynamic import DynamicTruncate, PadToMatch, ShapeOf, size_of_scalar
-from tenferro.ops.dynamic_slice import DynamicSlice, DynamicUpdateSlice
-from tenferro.ops.elementwise import Elementwise
-from tenferro.ops.error_function import SCALED_ERFC_FROM_8, SCALED_ERFC_TO_8
-from tenferro.ops.gamma import (
-    GAMMA_GRAD,
-    LARGE_SHAPE,
-    GammaGrad,
-    GammaSample,
-    gamma_grad_of_large,
-)
-from tenferro.ops.gamma_integrals import (
-    GammaLibrary,
-    beta_density,
-    combinations,
-    digamma_step,
-    gamma_density,
-    incomplete_beta,
-    incomplete_gamma,
-    log_beta,
-    pochhammer,
-    polygamma_step,
-)
-from tenferro.ops.inactive import (
-    STOP_GRADIENT,
-    Iota,
-    StopGradient,
-)
-from tenferro.ops.indexing import (
-    Gather,
-    GatherDynamicSliceSizes,
-    Scatter,
-    Scattering,
-)
-from tenferro.ops.joining import Concatenate
-from tenferro.ops.rearrange import Reshape, Reverse, Transpose, inverse
-from tenferro.ops.reduce import (
-    REDUCTIONS,
     ReduceAnd,
     ReduceMax,
     ReduceMin,
     ReduceNorm,
     ReduceOr,
     ReduceProd,
+    Sort,
 )
-from tenferro.ops.replay import emit_graph, replay
-from tenferro.ops.rounding import (
-    CEIL,
-    FLOOR,
-    ROUND,
-    SIGN_BIT,
-    Ceil,
-    Floor,
-    RoundNearestEven,
-    SignBit,
-)
-from tenferro.ops.scatter_reduce import ScatterReduce
-from tenferro.ops.shape_sources import extent_of
-from tenferro.ops.sharding_constraint import ShardingConstraint
-from tenferro.ops.slopes import SLOPES
-from tenferro.ops.sort import ArgMax, ArgMin, Sort, gather_along
+from tenferro.ops.replay import *
+from tenferro.ops.slicing import *
+from tenferro.ops.slicing import Concatenate, DynamicSlice, DynamicUpdateSlice, Pad, Slice
+from tenferro.ops.special import *
 from tenferro.ops.special import (
-    CBRT,
-    ERF,
-    ERF_INV,
-    ERFC,
-    LOG_ADD_EXP,
-    LOGISTIC,
     Cbrt,
     Erf,
     Erfc,
     ErfInv,
+    GammaGrad,
+    GammaSample,
     LogAddExp,
     Logistic,
+    Special,
 )
-from tenferro.ops.special_functions import SPECIAL_FUNCTIONS, Special
-from tenferro.ops.threefry import PARITY, ROTATIONS, Threefry2x32
-from tenferro.ops.trigonometric import (
-    ACOS,
-    ACOSH,
-    ASIN,
-    ASINH,
-    ATAN,
-    ATAN2,
-    ATANH,
-    COSH,
-    SINH,
-    TAN,
-    Acos,
-    Acosh,
-    Asin,
-    Asinh,
-    Atan,
-    Atan2,
-    Atanh,
-    Cosh,
-    Sinh,
-    Tan,
-)
-from tenferro.ops.window import Pad, Slice
-from tenferro.shape import ShapeGuardContext
-
-ALL_OPS: tuple[type[StdTensorOp], ...] = (
-    *(Add, Sub, Mul, Neg, Conj, Div, Rem, Abs, Sign, Maximum, Minimum, Compare, Select, Clamp),
-    *(Exp, Log, Sin, Cos, Tanh, SechSquared, Sqrt, Rsqrt, Pow, InversePower, Expm1, Log1p),
-    *(Convert, Constant, Real, Imag, Complex),
-    *(Transpose, Reshape, Reverse, BroadcastInDim, DynamicBroadcastInDim),
-    *(Tan, Sinh, Cosh, Asin, Acos, Atan, Asinh, Acosh, Atanh, Atan2),
-    *(Cbrt, Erf, Erfc, ErfInv, Logistic, LogAddExp, Special),
-    *(Floor, Ceil, RoundNearestEven, SignBit),
-    *(And, Or, Xor, Not, ShiftLeft, ShiftRight),
-    *(Iota, StopGradient, CotangentWhere, CheckpointName, ShardingConstraint),
-    *(ReduceSum, ReduceProd, ReduceMax, ReduceMin, ReduceNorm, ReduceAnd, ReduceOr),
-    *(CumulativeSum, CumulativeProd, LinearRecurrence),
-    *(Slice, Pad, Concatenate),
-    *(Gather, GatherDynamicSliceSizes, Scatter, ScatterReduce),
-    *(DynamicSlice, DynamicUpdateSlice, Sort, ArgMax, ArgMin),
-    *(ShapeOf, DynamicTruncate, PadToMatch, AssumeSize),
-    *(ExtractDiag, EmbedDiag, Tril, Triu),
-    DotGeneral,
-    *(Threefry2x32, GammaSample, GammaGrad),
-)
-
-
-def shape_context(rules: Callable[[str], object | None] | None = None) -> ShapeGuardContext:
-    """A metadata context for graphs of these ops."""
-    return ShapeGuardContext(ADD, rules)
-
 
 __all__ = [
     "ABS",
@@ -422,6 +328,33 @@ __all__ = [
     "uniform",
     "zeros_like",
 ]
+
+ALL_OPS: tuple[type[StdTensorOp], ...] = (
+    *(Add, Sub, Mul, Neg, Conj, Div, Rem, Abs, Sign, Maximum, Minimum, Compare, Select, Clamp),
+    *(Exp, Log, Sin, Cos, Tanh, SechSquared, Sqrt, Rsqrt, Pow, InversePower, Expm1, Log1p),
+    *(Convert, Constant, Real, Imag, Complex),
+    *(Transpose, Reshape, Reverse, BroadcastInDim, DynamicBroadcastInDim),
+    *(Tan, Sinh, Cosh, Asin, Acos, Atan, Asinh, Acosh, Atanh, Atan2),
+    *(Cbrt, Erf, Erfc, ErfInv, Logistic, LogAddExp, Special),
+    *(Floor, Ceil, RoundNearestEven, SignBit),
+    *(And, Or, Xor, Not, ShiftLeft, ShiftRight),
+    *(Iota, StopGradient, CotangentWhere, CheckpointName, ShardingConstraint),
+    *(ReduceSum, ReduceProd, ReduceMax, ReduceMin, ReduceNorm, ReduceAnd, ReduceOr),
+    *(CumulativeSum, CumulativeProd, LinearRecurrence),
+    *(Slice, Pad, Concatenate),
+    *(Gather, GatherDynamicSliceSizes, Scatter, ScatterReduce),
+    *(DynamicSlice, DynamicUpdateSlice, Sort, ArgMax, ArgMin),
+    *(ShapeOf, DynamicTruncate, PadToMatch, AssumeSize),
+    *(ExtractDiag, EmbedDiag, Tril, Triu),
+    DotGeneral,
+    *(Threefry2x32, GammaSample, GammaGrad),
+)
+
+
+def shape_context(rules: Callable[[str], object | None] | None = None) -> ShapeGuardContext:
+    """A metadata context for graphs of these ops."""
+    return ShapeGuardContext(ADD, rules)
+
 
 MISSING: dict[str, str] = {
     "segment_max": "use x.at[segment_ids].max(data)",

@@ -1,13 +1,13 @@
-"""The base classes of primitives, and the checks that shape rules share."""
+"""Base classes of primitives, checks of shape rules, sizes that refer to operands."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
-from tenferro.chainrules import (
+from tenferro.core import (
     Batched,
     BatchSite,
     Emitter,
@@ -25,28 +25,42 @@ from tenferro.errors import (
     ShapeError,
     UnsupportedDynamicShapeError,
 )
-from tenferro.exec_ir import (
-    Array,
+from tenferro.ir import (
     AxisMap,
-    ExecOp,
-    Known,
-    MaskSite,
-    Order,
-    Reach,
-    numbered,
-    payload,
-)
-from tenferro.shape import (
+    AxisOrder,
     Dim,
+    DimExpr,
     DType,
     Exact,
+    ExecOp,
     Guard,
+    InputDim,
+    Known,
+    Leaf,
+    MaskSite,
+    NumpyArray,
+    Reach,
     ShapeExtent,
+    Source,
     TensorMeta,
+    Unknown,
+    UpperBound,
     describe,
+    grows,
+    leaves,
     make_meta,
+    numbered,
+    payload,
+    runtime_dims,
     same_size,
+    substitute,
+    symbol,
 )
+
+__all__ = ["StdTensorOp", "entry_meta", "extent_of", "meta_of", "shape_of"]
+
+
+# The base classes of primitives, and the checks that shape rules share.
 
 Infer = TypeVar("Infer", bound=Callable[..., TensorMeta])
 
@@ -150,7 +164,7 @@ class Unchanged(StdTensorOp):
         """The operand's type."""
         return x
 
-    def numpy(self, x: Array) -> Array:
+    def numpy(self, x: NumpyArray) -> NumpyArray:
         """The operand."""
         return x
 
@@ -182,7 +196,7 @@ class Reduction(StdTensorOp):
         """If the last axis is among them: over others, compilers for the CPU add up whole rows."""
         return operand.rank - 1 in self.axes
 
-    def neutral(self, dtype: DType) -> Array:
+    def neutral(self, dtype: DType) -> NumpyArray:
         """The neutral element of the reduction, as a rank-0 array."""
         raise AssertionError(f"{self.name}: has no neutral element")
 
@@ -192,7 +206,7 @@ class Reduction(StdTensorOp):
         places = iter(range(rank))
         return (tuple(None if axis in self.axes else next(places) for axis in range(rank)),)
 
-    def permuted(self, orders: Sequence[Order]) -> tuple[ExecOp, Order]:
+    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder]:
         """The reduction over the positions of `axes` in the order."""
         (order,) = orders
         axes = tuple(place for place, axis in enumerate(order) if axis in self.axes)
@@ -314,7 +328,7 @@ def keep_axes(meta: TensorMeta, axes: Sequence[int]) -> TensorMeta:
     return meta.with_extents(meta.extents[axis] for axis in axes)
 
 
-def meta_of(array: Array) -> TensorMeta:
+def meta_of(array: NumpyArray) -> TensorMeta:
     """The type of a NumPy array."""
     return TensorMeta.of(array.dtype, array.shape)
 
@@ -323,3 +337,103 @@ def exact_meta(dtype: DType, extents: Sequence[ShapeExtent]) -> TensorMeta:
     """Metadata with these extents; if all are exact, checked to be in range."""
     meta = TensorMeta(dtype, extents)
     return meta if meta.dims is None else TensorMeta.of(dtype, meta.dims)
+
+
+# Sizes in payloads that refer to operands, and the values that data-dependent sizes come from.
+
+
+def extent_of(name: str, size: Dim, metas: Sequence[TensorMeta]) -> ShapeExtent:
+    """The extent of a size in an op's payload that may refer to sizes of operands.
+
+    Its guarantee follows from the extents that it refers to.
+    """
+    input_dims = [leaf for leaf in leaves(size) if isinstance(leaf, InputDim)]
+    if not input_dims:
+        return Exact(size)
+    extents = {leaf: _operand_extent(name, leaf, metas) for leaf in input_dims}
+    if size == symbol(input_dims[0]):
+        return extents[input_dims[0]]
+    exact = all(isinstance(extent, Exact) for extent in extents.values())
+    sizes = {leaf: extent.size for leaf, extent in extents.items()}
+    total = None if None in sizes.values() else _replaced(size, sizes)
+    if exact:
+        assert total is not None, "an exact extent has a size"
+        return Exact(total)
+    bounds = {
+        leaf: extent.dim for leaf, extent in extents.items() if not isinstance(extent, Unknown)
+    }
+    if len(bounds) < len(extents) or not grows(size):
+        return Unknown(total)
+    return UpperBound(_replaced(size, bounds), total)
+
+
+def size_at(size: Dim, shapes: Sequence[tuple[Dim, ...]]) -> Dim:
+    """A size in an op's payload, for operands of these shapes."""
+    return substitute(
+        size,
+        lambda leaf: shapes[leaf.input][leaf.axis] if isinstance(leaf, InputDim) else symbol(leaf),
+    )
+
+
+def shifted(size: Dim, batched: Sequence[bool] | None = None) -> Dim:
+    """A size in an op's payload for operands with one more leading axis.
+
+    `batched` says which operands have it; None means all.
+    """
+    if not isinstance(size, DimExpr):
+        return size
+
+    def moved(leaf: Leaf) -> Dim:
+        if isinstance(leaf, InputDim) and (batched is None or batched[leaf.input]):
+            return symbol(InputDim(leaf.input, leaf.axis + 1))
+        return symbol(leaf)
+
+    return substitute(size, moved)
+
+
+def runtime_shape(meta: TensorMeta, primitive: str) -> tuple[tuple[Dim, ...], tuple[Any, ...]]:
+    """The shape of a value for a payload, and the values that must be operands 1, 2, ….
+
+    Raises:
+        UnsupportedDynamicShapeError: no known value has one of the sizes.
+    """
+    numbers: dict[Source, InputDim] = {}
+    values: dict[Any, int] = {}
+    shape: list[Dim] = []
+    for axis, extent in enumerate(meta.extents):
+        sources = {} if extent.size is None else _sources(extent.size)
+        if extent.size is None or None in sources.values():
+            raise UnsupportedDynamicShapeError(primitive, f"shape[{axis}]", describe(extent))
+        for source in sources.values():
+            assert source is not None
+            number = values.setdefault(source.value, len(values) + 1)
+            numbers[source] = InputDim(number, source.axis)
+        known = {leaf: symbol(numbers[source]) for leaf, source in sources.items() if source}
+        shape.append(_replaced(extent.size, known))
+    return tuple(shape), tuple(values)
+
+
+def _sources(size: Dim) -> dict[Leaf, Source | None]:
+    return {leaf: leaf.source for leaf in runtime_dims(size)}
+
+
+def _operand_extent(name: str, leaf: InputDim, metas: Sequence[TensorMeta]) -> ShapeExtent:
+    if not 0 <= leaf.input < len(metas) or not 0 <= leaf.axis < metas[leaf.input].rank:
+        raise AxisError(f"{name}: {leaf} does not name an axis of one of the {len(metas)} operands")
+    return metas[leaf.input].extents[leaf.axis]
+
+
+def _replaced(size: Dim, values: dict[Any, Any]) -> Dim:
+    if not isinstance(size, DimExpr):
+        return size
+    return substitute(size, lambda leaf: values[leaf] if leaf in values else symbol(leaf))
+
+
+def size_in(meta: TensorMeta) -> Callable[[Leaf], Dim]:
+    """A function that replaces `dim(0, i)` by the size of axis i of the operand, if exact."""
+
+    def size(leaf: Leaf) -> Dim:
+        extent = meta.extents[leaf.axis] if isinstance(leaf, InputDim) else None
+        return extent.dim if isinstance(extent, Exact) else symbol(leaf)
+
+    return size

@@ -1,4 +1,4 @@
-"""The dimension numbers of gather and scatter, as in StableHLO, in one form for both."""
+"""Dimension numbers of gather and scatter."""
 
 from __future__ import annotations
 
@@ -10,9 +10,20 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array, Reach
+from tenferro.ir import (
+    Dim,
+    Exact,
+    MaskSite,
+    NumpyArray,
+    Reach,
+    ShapeExtent,
+    TensorMeta,
+    describe,
+    same_size,
+)
 from tenferro.ops.base import check_axes, check_kind, shape_of, types
-from tenferro.shape import Dim, Exact, ShapeExtent, TensorMeta, describe, same_size
+
+# The dimension numbers of gather and scatter, as in StableHLO, in one form for both.
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +189,7 @@ class DimensionNumbers:
 
     # ------------------------------------------------------------------------------ NumPy arrays
 
-    def starts(self, indices: Array, shape: Sequence[int]) -> dict[int, Array]:
+    def starts(self, indices: NumpyArray, shape: Sequence[int]) -> dict[int, NumpyArray]:
         """For each axis of the operand with an index, the starts of the windows over the batch."""
         last = self.index_vector_dim < indices.ndim
         vectors = np.moveaxis(indices, self.index_vector_dim, -1) if last else indices[..., None]
@@ -190,14 +201,14 @@ class DimensionNumbers:
             starts[axis] = along(np.arange(shape[axis]), place, rank)
         return starts
 
-    def to_result(self, windows: Array, batch_rank: int) -> Array:
+    def to_result(self, windows: NumpyArray, batch_rank: int) -> NumpyArray:
         """An array with batch axes first, transposed to the axis order of the result."""
         windows_at = dict(zip(self.window_dims, range(batch_rank, windows.ndim), strict=True))
         batch = iter(range(batch_rank))
         order = [windows_at[a] if a in windows_at else next(batch) for a in range(windows.ndim)]
         return windows.transpose(order)
 
-    def from_result(self, windows: Array) -> Array:
+    def from_result(self, windows: NumpyArray) -> NumpyArray:
         """An array of windows, transposed so that the batch axes come first."""
         return windows.transpose([*self.batch_dims(windows.ndim), *self.window_dims])
 
@@ -250,8 +261,12 @@ def check_combined(
 
 
 def gathered(
-    x: Array, numbers: DimensionNumbers, indices: Array, sizes: Sequence[int], mode: str = "clip"
-) -> Array:
+    x: NumpyArray,
+    numbers: DimensionNumbers,
+    indices: NumpyArray,
+    sizes: Sequence[int],
+    mode: str = "clip",
+) -> NumpyArray:
     """The windows of `x`, moved so that they lie within it, or zero if `mode` is "drop"."""
     starts = numbers.starts(indices, x.shape)
     batch = np.broadcast_shapes(*[start.shape for start in starts.values()])
@@ -260,7 +275,7 @@ def gathered(
     # Whole axes are sliced; the other axes come first and are indexed element by element.
     picked = [axis for axis in starts if sizes[axis] != x.shape[axis] or sizes[axis] == 1]
     sliced = [axis for axis in range(x.ndim) if axis not in picked]
-    grids: list[Array] = []
+    grids: list[NumpyArray] = []
     for place, axis in enumerate(picked):
         start = np.clip(starts[axis], 0, max(x.shape[axis] - sizes[axis], 0))
         start = start.reshape(start.shape + (1,) * len(picked))
@@ -287,8 +302,11 @@ def gathered(
 
 
 def _fits(
-    starts: Mapping[int, Array], shape: Sequence[int], sizes: Sequence[int], batch: tuple[int, ...]
-) -> Array:
+    starts: Mapping[int, NumpyArray],
+    shape: Sequence[int],
+    sizes: Sequence[int],
+    batch: tuple[int, ...],
+) -> NumpyArray:
     """For each element of the batch, whether its window is wholly within the operand."""
     inside = np.ones(batch, bool)
     for axis, start in starts.items():
@@ -297,8 +315,12 @@ def _fits(
 
 
 def scattered(
-    shape: Sequence[int], numbers: DimensionNumbers, indices: Array, updates: Array, mode: str
-) -> tuple[Array, Array]:
+    shape: Sequence[int],
+    numbers: DimensionNumbers,
+    indices: NumpyArray,
+    updates: NumpyArray,
+    mode: str,
+) -> tuple[NumpyArray, NumpyArray]:
     """The numbers of the rows of the operand that updates go to, and the updates as rows.
 
     The updates have shape `[rows, length]`, or `[elements]` if a row is one element. Windows that
@@ -312,7 +334,7 @@ def scattered(
     sizes = [1] * len(shape)
     for axis, size in zip(axes, windows.shape[count:], strict=True):
         sizes[axis] = size
-    keep: slice | Array = slice(None)
+    keep: slice | NumpyArray = slice(None)
     if mode == "clip":
         starts = {axis: np.clip(i, 0, shape[axis] - sizes[axis]) for axis, i in starts.items()}
     elif not (inside := _fits(starts, shape, sizes, batch)).all():
@@ -348,7 +370,7 @@ def exact_window(sizes: Sequence[Dim]) -> list[ShapeExtent]:
 
 
 def landing(
-    numbers: DimensionNumbers, indices: Array | None, metas: Sequence[TensorMeta], mode: str
+    numbers: DimensionNumbers, indices: NumpyArray | None, metas: Sequence[TensorMeta], mode: str
 ) -> Reach | None:
     """Of the updates of a scatter, those that go to each element; None if that is not known."""
     if indices is None:
@@ -362,20 +384,54 @@ def landing(
     return Reach(groups)
 
 
-def rows_of(array: Array, values: Array) -> Array:
+def rows_of(array: NumpyArray, values: NumpyArray) -> NumpyArray:
     """A view of an array as rows of the length of the rows of `values`, or as elements."""
     if values.ndim == 1:
         return array.reshape(-1)
     return array.reshape(-1, values.shape[1])
 
 
-def along(values: Array, axis: int, rank: int) -> Array:
+def along(values: NumpyArray, axis: int, rank: int) -> NumpyArray:
     """A vector along `axis` of an array of rank `rank`; the other axes have size 1."""
     return values.reshape([values.size if i == axis else 1 for i in range(rank)])
 
 
-def _as_int64(indices: Array) -> Array:
+def _as_int64(indices: NumpyArray) -> NumpyArray:
     """Indices as int64; larger ones are clipped, since they are out of bounds anyway."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(2**63 - 1))
     return indices.astype(np.int64, copy=False)
+
+
+# Where gather and scatter read and write, if sizes are rounded up.
+
+
+def refuse_padded_places(
+    at: MaskSite, numbers: DimensionNumbers, window: Sequence[ShapeExtent]
+) -> None:
+    """Refuse ops that index into padding, or whose index vectors contain padding.
+
+    `window` are the extents of a window along the axes of the operand. A window as large as its
+    axis starts at the front, and batching axes are matched with axes that have the same padding.
+
+    Raises:
+        PadSafetyError: the op does so.
+    """
+    x, indices = at.operand_metas[:2]
+    padded = {**at.padded_axes(TensorMeta(x.dtype, window)), **at.padded(0)}
+    for axis, leaf in padded.items():
+        whole = same_size(window[axis], x.extents[axis])
+        if not whole and axis not in numbers.operand_batching:
+            raise at.refuse(f"it indexes into {x}", leaf)
+    if numbers.index_vector_dim in at.padded(1):
+        raise at.refuse(f"it is the length of the indices in {indices}")
+
+
+def window_of_updates(
+    numbers: DimensionNumbers, rank: int, updates: TensorMeta
+) -> list[ShapeExtent]:
+    """The extents of a window of a scatter along each of the `rank` axes of its operand."""
+    window: list[ShapeExtent] = [Exact(1)] * rank
+    for axis, of_updates in zip(numbers.window_axes(rank), numbers.window_dims, strict=True):
+        window[axis] = updates.extents[of_updates]
+    return window

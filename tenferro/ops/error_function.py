@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tenferro.exec_ir import Array
+from tenferro.ir import NumpyArray
+
+__all__ = ["SCALED_ERFC_FROM_8", "SCALED_ERFC_TO_8"]
 
 _SMALL = (
     (9.60497373987051638749e0, 9.00260197203842689217e1, 2.23200534594684319226e3,
@@ -68,7 +70,7 @@ _VANISHES = 28.0
 """For larger arguments, erfc is below the smallest double."""
 
 
-def erf(x: Array) -> Array:
+def erf(x: NumpyArray) -> NumpyArray:
     """The error function, in double precision."""
     inner = np.abs(x) <= 1
     small = np.where(inner, x, 0.0)
@@ -76,14 +78,14 @@ def erf(x: Array) -> Array:
     return np.where(inner, small * _ratio(_SMALL, small * small), np.copysign(1 - tail, x))
 
 
-def erfc(x: Array) -> Array:
+def erfc(x: NumpyArray) -> NumpyArray:
     """1 - erf(x), accurate where it is small."""
     tail = _tail(np.where(x > 1, x, np.where(x < -1, -x, 1.0)))
     result = np.where(x > 1, tail, 2 - tail)
     return np.where(np.abs(x) <= 1, 1 - erf(x), np.where(np.isnan(x), x, result))
 
 
-def erf_inv(y: Array) -> Array:
+def erf_inv(y: NumpyArray) -> NumpyArray:
     """The x with erf(x) = y; infinite at ±1 and NaN beyond."""
     result = np.empty(y.shape)
     places, values = result.reshape(-1), y.reshape(-1)
@@ -93,7 +95,7 @@ def erf_inv(y: Array) -> Array:
     return result
 
 
-def _quantile(q: Array) -> Array:
+def _quantile(q: NumpyArray) -> NumpyArray:
     """The number that a normal number is below with probability 1/2 + q."""
     centre = np.abs(q) <= 0.425
     inner = np.where(centre, q, 0.0)
@@ -105,7 +107,7 @@ def _quantile(q: Array) -> Array:
     return np.asarray(result)
 
 
-def _outer_quantile(p: Array) -> Array:
+def _outer_quantile(p: NumpyArray) -> NumpyArray:
     """The number that a normal number is above with probability p, for p up to 0.075."""
     known = np.where(p > 0, p, 0.05)
     root = np.sqrt(-np.log(known))
@@ -116,7 +118,7 @@ def _outer_quantile(p: Array) -> Array:
     return np.where(p > 0, result, np.where(p == 0, np.inf, np.nan))
 
 
-def _tail(x: Array) -> Array:
+def _tail(x: NumpyArray) -> NumpyArray:
     """erfc(x) for x from 1; NaN stays."""
     x = np.minimum(x, _VANISHES)
     head = x.astype(np.float32).astype(np.float64)  # its square is exact
@@ -128,14 +130,14 @@ def _tail(x: Array) -> Array:
     return np.asarray(decay * middle)
 
 
-def _ratio(pair: tuple[Sequence[float], Sequence[float]], x: Array) -> Array:
+def _ratio(pair: tuple[Sequence[float], Sequence[float]], x: NumpyArray) -> NumpyArray:
     numerator, denominator = pair
     return np.asarray(_horner(numerator, x) / _horner(denominator, x))
 
 
-def _horner(coefficients: Sequence[float], x: Array) -> Array:
+def _horner(coefficients: Sequence[float], x: NumpyArray) -> NumpyArray:
     """The polynomial with the given coefficients, highest power first."""
-    total: Array = np.full(x.shape, coefficients[0])
+    total: NumpyArray = np.full(x.shape, coefficients[0])
     for coefficient in coefficients[1:]:
         total = total * x
         total += coefficient

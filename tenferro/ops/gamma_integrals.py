@@ -18,6 +18,19 @@ from typing import Any
 
 import numpy as np
 
+__all__ = [
+    "GammaLibrary",
+    "beta_density",
+    "combinations",
+    "digamma_step",
+    "gamma_density",
+    "incomplete_beta",
+    "incomplete_gamma",
+    "log_beta",
+    "pochhammer",
+    "polygamma_step",
+]
+
 _RAISED = 4
 """Parameters of the beta function are increased to at least this, by its recurrence."""
 _NEAR = 0.03

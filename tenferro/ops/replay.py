@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from tenferro.chainrules import Emitter, KeyEmitter, V
-from tenferro.computegraph import GlobalValKey, ResolvedView, resolve_keys
+from tenferro.core import Emitter, GlobalValKey, KeyEmitter, ResolvedView, V, resolve_keys
 from tenferro.errors import TracingError
-from tenferro.ops.argument import Argument
+from tenferro.ir import fresh_input
+from tenferro.ops.annotations import Argument
 from tenferro.ops.base import StdTensorOp
-from tenferro.shape import fresh_input
+
+__all__ = ["emit_graph", "replay"]
 
 
 def replay(

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tenferro.planning.contraction_tree import ContractionTree, Step
 from tenferro.planning.subscripts import Label, Labels, Subscripts
-from tenferro.planning.tree import ContractionTree, Step
+
+__all__ = ["SlicedTree", "cut_loop", "depends", "find_slices"]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tenferro.errors import SubscriptError
+from tenferro.errors import ShapeError, SubscriptError
+from tenferro.ir import Dim, assume_equal, canonical
+
+__all__ = [
+    "Label",
+    "Labels",
+    "NestedEinsum",
+    "Subscripts",
+    "build_size_dict",
+    "is_lettered",
+    "labels_text",
+]
+
+
+# Subscripts: the labels of the axes of each operand and of the result.
 
 Label = int
 """An index: the code point of a character, any integer, or negative for an ellipsis."""
@@ -209,3 +223,185 @@ def _without_ellipsis(
 def _expanded(term: list[Any], width: int) -> list[Label]:
     position = term.index(ELLIPSIS)
     return [*term[:position], *range(-width, 0), *term[position + 1 :]]
+
+
+# Sizes of labels, from the shapes of the operands.
+
+Sizes = dict[Label, Dim]
+
+
+def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> Sizes:
+    """The size of each label. A size of 1 broadcasts to any other, as in NumPy.
+
+    On the axes of one operand, which have one label for a diagonal, sizes must be equal.
+    Symbolic sizes that cannot be compared yet are assumed equal, and none of them to be 1, as array
+    functions do; the size of the label is the simplest one.
+
+    Raises:
+        SubscriptError: the number of operands or the rank of an operand does not fit the
+            subscripts.
+        ShapeError: a label has two sizes; names the label, the operands and their axes.
+
+    >>> build_size_dict(Subscripts.parse("ij,jk->ik"), [(2, 3), (3, 4)])
+    {105: 2, 106: 3, 107: 4}
+    """
+    if len(shapes) != len(subscripts.inputs):
+        raise SubscriptError(
+            f"einsum: {subscripts} names {len(subscripts.inputs)} operands, "
+            f"but {len(shapes)} are given"
+        )
+    sizes: Sizes = {}
+    source: dict[Label, tuple[int, int]] = {}
+    for position, (labels, shape) in enumerate(zip(subscripts.inputs, shapes, strict=True)):
+        if len(labels) != len(shape):
+            raise SubscriptError(
+                f"einsum: operand {position} has {len(shape)} axes {_shape(shape)}, "
+                f"but {subscripts} gives it {len(labels)} labels"
+            )
+        diagonals = len(set(labels)) < len(labels)
+        for axis, (label, size) in enumerate(zip(labels, shape, strict=True)):
+            if diagonals:
+                _check_diagonal(subscripts, position, axis, shape)
+            known = sizes.get(label, 1)
+            if known == 1:
+                sizes[label] = size
+                source[label] = (position, axis)
+                continue
+            common = known if size == 1 else canonical(known, size)
+            if common is None:
+                first_operand, first_axis = source[label]
+                raise ShapeError(
+                    f"einsum: label {label_name(label)!r} of {subscripts} has size {known} on axis "
+                    f"{first_axis} of operand {first_operand} and size {size} on axis {axis} of "
+                    f"operand {position}"
+                )
+            if size != 1:
+                assume_equal(known, size, f"einsum: label {label_name(label)!r} of {subscripts}")
+            if common != known:
+                sizes[label] = common
+                source[label] = (position, axis)
+    return sizes
+
+
+def _check_diagonal(subscripts: Subscripts, position: int, axis: int, shape: Sequence[Dim]) -> None:
+    """Raise ShapeError if an axis has another size than the first one with its label."""
+    labels, size = subscripts.inputs[position], shape[axis]
+    first = labels.index(labels[axis])
+    name = label_name(labels[axis])
+    if canonical(size, shape[first]) is None:
+        raise ShapeError(
+            f"einsum: label {name!r} of {subscripts} is the diagonal of axes {first} and {axis} of "
+            f"operand {position}, which have sizes {shape[first]} and {size}"
+        )
+    assume_equal(shape[first], size, f"einsum: label {name!r} of {subscripts}")
+
+
+def _shape(shape: Sequence[Dim]) -> str:
+    return f"[{','.join(str(size) for size in shape)}]"
+
+
+# NestedEinsum: subscripts whose parentheses give the contraction order.
+
+
+@dataclass(frozen=True, slots=True)
+class NestedEinsum:
+    """Subscripts, and pairs of positions in the shrinking list of operands.
+
+    >>> nested = NestedEinsum.parse("(ij,(jk,kl))->il")
+    >>> print(nested.subscripts, nested.path)
+    ij,jk,kl->il ((1, 2), (0, 1))
+    """
+
+    subscripts: Subscripts
+    path: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> NestedEinsum:
+        """Read parenthesized subscripts; terms within one pair of parentheses are contracted first.
+
+        More than two terms within one pair are contracted from left to right.
+
+        Raises:
+            SubscriptError: the parentheses do not match, or the rest is not subscripts.
+        """
+        compact = "".join(text.split())
+        left, arrow, right = compact.partition("->")
+        groups, terms = _read(left, text)
+        if "(" in right or ")" in right:
+            raise SubscriptError(f"einsum: {text!r} has parentheses in its output")
+        flat = ",".join(terms) + arrow + right
+        return cls(Subscripts.parse(flat), _path(groups, len(terms)))
+
+
+def _read(left: str, text: str) -> tuple[list[list[int]], list[str]]:
+    """The groups, in the order of their closing parentheses, and the operands' terms."""
+    reader = _Reader(left.count(",") + 1, text)
+    for character in left:
+        match character:
+            case "(":
+                reader.open()
+            case ")":
+                reader.close()
+            case ",":
+                reader.end_term()
+            case _:
+                reader.extend(character)
+    reader.end_term()
+    if len(reader.open_groups) != 1:
+        raise SubscriptError(f"einsum: '(' without ')' in {quoted(text)}")
+    return [*reader.closed, reader.open_groups[0]], reader.terms
+
+
+class _Reader:
+    """Reads terms and groups; a group is a list of numbers of its members.
+
+    Operands have the numbers from 0 on; the results of groups have the numbers after them.
+    """
+
+    def __init__(self, count: int, text: str) -> None:
+        self.count = count
+        self.text = quoted(text)
+        self.terms: list[str] = []
+        self.open_groups: list[list[int]] = [[]]
+        self.closed: list[list[int]] = []
+        self.term = ""
+        self.after_group = False
+
+    def open(self) -> None:
+        if self.term or self.after_group:
+            raise SubscriptError(f"einsum: expected ',' before '(' in {self.text}")
+        self.open_groups.append([])
+
+    def close(self) -> None:
+        self.end_term()
+        if len(self.open_groups) == 1:
+            raise SubscriptError(f"einsum: ')' without '(' in {self.text}")
+        group = self.open_groups.pop()
+        self.open_groups[-1].append(self.count + len(self.closed))
+        self.closed.append(group)
+        self.after_group = True
+
+    def end_term(self) -> None:
+        if not self.after_group:
+            self.open_groups[-1].append(len(self.terms))
+            self.terms.append(self.term)
+        self.term, self.after_group = "", False
+
+    def extend(self, character: str) -> None:
+        if self.after_group:
+            raise SubscriptError(f"einsum: expected ',' after ')' in {self.text}")
+        self.term += character
+
+
+def _path(groups: list[list[int]], count: int) -> tuple[tuple[int, ...], ...]:
+    """Positions in the list of remaining values; each result is appended to that list."""
+    live = list(range(count))
+    path: list[tuple[int, ...]] = []
+    for number, group in enumerate(groups, start=count):
+        if len(group) == 1:
+            live[live.index(group[0])] = number
+            continue
+        positions = tuple(live.index(member) for member in group)
+        path.append(tuple(sorted(positions)))
+        live = [member for member in live if member not in group] + [number]
+    return tuple(path)

@@ -14,45 +14,14 @@ Read in this order: `keys`, `blocks` (words and bits of keys and counters), `mak
 
 from typing import TYPE_CHECKING, Any
 
-from tenferro.naming import missing
-from tenferro.random.binomials import binomial, multinomial
-from tenferro.random.continuous import (
-    cauchy,
-    exponential,
-    gumbel,
-    laplace,
-    logistic,
-    normal,
-    truncated_normal,
-    uniform,
-)
-from tenferro.random.derived import (
-    chisquare,
-    f,
-    generalized_normal,
-    geometric,
-    lognormal,
-    maxwell,
-    pareto,
-    rayleigh,
-    triangular,
-    wald,
-    weibull_min,
-)
-from tenferro.random.discrete import (
-    bernoulli,
-    bits,
-    categorical,
-    choice,
-    permutation,
-    rademacher,
-    randint,
-)
-from tenferro.random.gammas import beta, dirichlet, gamma, loggamma, t
-from tenferro.random.keys import Key
-from tenferro.random.making import PRNGKey, fold_in, key, key_data, split, wrap_key_data
-from tenferro.random.poissons import poisson
-from tenferro.random.vectors import ball, multivariate_normal, orthogonal
+from tenferro.missing_names import missing
+from tenferro.random.continuous import *
+from tenferro.random.derived import *
+from tenferro.random.discrete import *
+from tenferro.random.gamma import *
+from tenferro.random.multivariate import *
+from tenferro.random.poisson_binomial import *
+from tenferro.random.prng import *
 
 __all__ = [
     "Key",

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from tenferro.errors import ConfigError
+from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, Shape
 from tenferro.random import formulas
-from tenferro.random.keys import Key
-from tenferro.random.parameters import draw, element, sizes
-from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape
+from tenferro.random.prng import Key, draw, element, sizes
+
+__all__ = [
+    "cauchy",
+    "exponential",
+    "gumbel",
+    "laplace",
+    "logistic",
+    "normal",
+    "truncated_normal",
+    "uniform",
+]
 
 AnyKey = Key | ArrayLike
 

@@ -7,14 +7,25 @@ from typing import Any
 import numpy as np
 
 from tenferro import namespace as tn
+from tenferro.ir import FLOAT64, INT64, AnyTensor, ArrayLike, DTypeLike, Shape, real_dtype
 from tenferro.random.continuous import AnyKey, exponential, normal, uniform
 from tenferro.random.discrete import rademacher
-from tenferro.random.gammas import gamma, loggamma
-from tenferro.random.keys import words_of
-from tenferro.random.making import split
-from tenferro.random.parameters import element, real_array, sizes
-from tenferro.shape import FLOAT64, INT64, real_dtype
-from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape
+from tenferro.random.gamma import gamma, loggamma
+from tenferro.random.prng import element, real_array, sizes, split, words_of
+
+__all__ = [
+    "chisquare",
+    "f",
+    "generalized_normal",
+    "geometric",
+    "lognormal",
+    "maxwell",
+    "pareto",
+    "rayleigh",
+    "triangular",
+    "wald",
+    "weibull_min",
+]
 
 
 def lognormal(

@@ -5,16 +5,27 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tenferro.arrays import is_number, normal_axis
 from tenferro.errors import DTypeError, ShapeError
+from tenferro.ir import (
+    FLOAT64,
+    INT64,
+    UINT64,
+    AnyTensor,
+    ArrayLike,
+    DimExpr,
+    DTypeLike,
+    Shape,
+    TensorMeta,
+    refuse_traced,
+)
 from tenferro.namespace import arange, asarray
-from tenferro.random import integers
+from tenferro.ops.functions import is_number, normal_axis
+from tenferro.random import formulas
 from tenferro.random.continuous import AnyKey, checked_mode
-from tenferro.random.keys import words_of
-from tenferro.random.parameters import draw, element, lifted, natural, sizes
-from tenferro.shape import FLOAT64, INT64, UINT64, DimExpr, TensorMeta, refuse_traced
-from tenferro.typing import AnyTensor, ArrayLike, DTypeLike, Shape
-from tenferro.values import meta_of_value
+from tenferro.random.prng import draw, element, lifted, natural, sizes, words_of
+from tenferro.runtime import meta_of_value
+
+__all__ = ["bernoulli", "bits", "categorical", "choice", "permutation", "rademacher", "randint"]
 
 
 def bits(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
@@ -34,7 +45,7 @@ def bits(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyT
     """
     name = "random.bits"
     kind = element(name, dtype, "u", UINT64)
-    return draw(name, integers.bits, key, shape=sizes(name, shape), dtype=kind)
+    return draw(name, formulas.bits, key, shape=sizes(name, shape), dtype=kind)
 
 
 def randint(
@@ -67,7 +78,7 @@ def randint(
     for field, bound in (("minval", minval), ("maxval", maxval)):
         _check_integer(name, field, bound)
     result = sizes(name, shape, minval, maxval)
-    return draw(name, integers.randint, key, minval, maxval, shape=result, dtype=kind)
+    return draw(name, formulas.randint, key, minval, maxval, shape=result, dtype=kind)
 
 
 def _check_integer(name: str, field: str, bound: Any) -> None:
@@ -104,7 +115,7 @@ def bernoulli(
         raise DTypeError(f"{name}: p must be floating-point, got {got}")
     how = checked_mode(name, mode)
     result = sizes(name, shape, p)
-    return draw(name, integers.bernoulli, key, p, shape=result, dtype=meta.dtype, mode=how)
+    return draw(name, formulas.bernoulli, key, p, shape=result, dtype=meta.dtype, mode=how)
 
 
 def rademacher(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
@@ -120,7 +131,7 @@ def rademacher(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -
     """
     name = "random.rademacher"
     kind = element(name, dtype, "iufc", INT64)
-    return draw(name, integers.rademacher, key, shape=sizes(name, shape), dtype=kind)
+    return draw(name, formulas.rademacher, key, shape=sizes(name, shape), dtype=kind)
 
 
 def categorical(
@@ -174,12 +185,12 @@ def categorical(
     if replace:
         noise = (*draws, *of_logits)
         along = place - meta.rank
-        return draw(name, integers.categorical, key, value, shape=noise, axis=along, mode=how)
+        return draw(name, formulas.categorical, key, value, shape=noise, axis=along, mode=how)
     count = _number(name, draws)
     if isinstance(size, int) and count > size:
         raise ShapeError(f"{name}: {count} without replacement from {size}")
     options = {"axis": place, "count": count, "mode": how}
-    places = draw(name, integers.categories, key, value, shape=tuple(meta.dims or ()), **options)
+    places = draw(name, formulas.categories, key, value, shape=tuple(meta.dims or ()), **options)
     return places.reshape(result)
 
 
@@ -217,7 +228,7 @@ def permutation(
     if not all(isinstance(size, int) for size in shape):
         raise ShapeError(f"{name}: the sizes of x must be integers, got {value.meta}")
     if independent or value.meta.rank == 1:
-        return draw(name, integers.shuffled, key, value, shape=shape, axis=place)
+        return draw(name, formulas.shuffled, key, value, shape=shape, axis=place)
     order = permutation(key, shape[place])
     result: AnyTensor = value[(*(slice(None),) * place, order)]
     return result
@@ -317,7 +328,7 @@ def _weighted(
     if weights.dtype.kind != "f":
         raise DTypeError(f"{name}: p must be real, got {weights.meta}")
     if count is None:
-        return draw(name, integers.chosen_by, key, weights, shape=shape)
+        return draw(name, formulas.chosen_by, key, weights, shape=shape)
     how = checked_mode(name, mode)
-    places = draw(name, integers.first_places, key, weights, shape=(size,), count=count, mode=how)
+    places = draw(name, formulas.first_places, key, weights, shape=(size,), count=count, mode=how)
     return places.reshape(shape)

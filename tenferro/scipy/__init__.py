@@ -8,7 +8,7 @@ Tensor(0.5)
 
 from typing import TYPE_CHECKING, Any
 
-from tenferro.naming import missing
+from tenferro.missing_names import missing
 from tenferro.scipy import linalg, special, stats
 
 __all__ = ["linalg", "special", "stats"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tenferro import linalg
 from tenferro.errors import ConfigError
+from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.linalg import (
     block_diag,
     cho_factor,
@@ -35,8 +36,7 @@ from tenferro.linalg import (
     svd,
     toeplitz,
 )
-from tenferro.naming import missing
-from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.missing_names import missing
 
 __all__ = [
     "block_diag",

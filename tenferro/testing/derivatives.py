@@ -7,11 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tenferro.errors import TenferroError, UnsupportedADRuleError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import Array
-from tenferro.extension import apply
-from tenferro.shape import TensorMeta, is_inexact
+from tenferro.ir import NumpyArray, TensorMeta, is_inexact
 from tenferro.testing.execution import compared, xla_executor
-from tenferro.testing.functions import (
+from tenferro.testing.reference import (
     GraphFunction,
     central,
     difference,
@@ -22,6 +20,7 @@ from tenferro.testing.functions import (
 )
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
 from tenferro.testing.subject import FamilySubject
+from tenferro.transforms import apply
 
 
 def _registered(subject: FamilySubject) -> Findings:
@@ -207,7 +206,7 @@ def _executed(subject: FamilySubject) -> Findings:
 
 
 def _eager_vjp(
-    subject: FamilySubject, seeds: Sequence[Array], expected: Sequence[Array | None]
+    subject: FamilySubject, seeds: Sequence[NumpyArray], expected: Sequence[NumpyArray | None]
 ) -> Iterator[str]:
     """How cotangents in an eager runtime are different from what is expected."""
     runtime = subject.eager_runtime()
@@ -231,7 +230,10 @@ def _eager_vjp(
 
 
 def against_differences(
-    subject: FamilySubject, function: GraphFunction, arrays: Sequence[Array], wrt: Sequence[int]
+    subject: FamilySubject,
+    function: GraphFunction,
+    arrays: Sequence[NumpyArray],
+    wrt: Sequence[int],
 ) -> Iterator[str]:
     """How the JVP of a function is different from its central differences."""
     steps = directions([arrays[i] for i in wrt], 11)
@@ -247,7 +249,10 @@ def against_differences(
 
 
 def adjoint(
-    subject: FamilySubject, function: GraphFunction, arrays: Sequence[Array], wrt: Sequence[int]
+    subject: FamilySubject,
+    function: GraphFunction,
+    arrays: Sequence[NumpyArray],
+    wrt: Sequence[int],
 ) -> Iterator[str]:
     """Whether ⟨ct, J t⟩ = ⟨Jᴴ ct, t⟩, the inner product being Re(conj(a)·b).
 
@@ -283,7 +288,7 @@ def _reached(function: GraphFunction, base: int, what: str) -> Iterator[str]:
             yield f"{what} {i} gets a value that depends on no seed; return None, not zeros"
 
 
-def _smooth(array: Array) -> bool:
+def _smooth(array: NumpyArray) -> bool:
     return array.dtype.kind in "fc"
 
 

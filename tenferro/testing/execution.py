@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.compiler import CANONICAL, ExpandFamilies, optimize
+from tenferro.compiler import CANONICAL, optimize
+from tenferro.compiler.device import ExpandFamilies
 from tenferro.errors import (
     ExecutorError,
     TenferroError,
@@ -15,13 +16,15 @@ from tenferro.errors import (
     UnsupportedDynamicShapeError,
     UnsupportedExtensionError,
 )
-from tenferro.exec_ir import Array
-from tenferro.extension import ExtensionOp, apply
 from tenferro.families import STANDARD
-from tenferro.runtime import GraphExecutor, NumpyBackend, executor_module
-from tenferro.testing.functions import GraphFunction, difference, rounding
+from tenferro.ir import NumpyArray
+from tenferro.native import GraphExecutor, NumpyBackend
+from tenferro.ops.extension import ExtensionOp
+from tenferro.runtime import executor_module
+from tenferro.testing.reference import GraphFunction, difference, rounding
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
 from tenferro.testing.subject import FamilySubject, strict
+from tenferro.transforms import apply
 
 
 def _unregistered(subject: FamilySubject) -> Findings:
@@ -63,7 +66,7 @@ def _runtime(subject: FamilySubject) -> Findings:
         yield from _compared(subject, symbolic.run(executor, subject.arrays), " of symbolic sizes")
 
 
-def _eagerly(subject: FamilySubject) -> list[Array]:
+def _eagerly(subject: FamilySubject) -> list[NumpyArray]:
     runtime = subject.eager_runtime()
     result = apply(subject.op, *[runtime.constant(array) for array in subject.arrays])
     return [np.asarray(each) for each in (result if isinstance(result, tuple) else (result,))]
@@ -133,8 +136,8 @@ def xla_executor(register: Callable[[Any], object] | None) -> Any:
 def compared(
     function: GraphFunction,
     executor: Any,
-    arrays: Sequence[Array],
-    expected: Sequence[Array | None],
+    arrays: Sequence[NumpyArray],
+    expected: Sequence[NumpyArray | None],
 ) -> Iterator[str]:
     """How the outputs of a function on an executor are different from what is expected."""
     try:

@@ -10,16 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.derivatives import AdContext
-from tenferro.eager import EagerRuntime
 from tenferro.errors import ConfigError, TenferroError
-from tenferro.exec_ir import Array
-from tenferro.extension import apply
-from tenferro.family import Extension, ExtensionOp, ExtensionRuleSet, Register, ReverseOnlyOp
-from tenferro.files import PayloadCodecs
-from tenferro.runtime import GraphExecutor, NumpyBackend
-from tenferro.shape import Leaf, TensorMeta, TensorSpec, is_inexact, make_meta, symbol
-from tenferro.testing.functions import STEP, GraphFunction, traced_inputs
+from tenferro.ir import Leaf, NumpyArray, TensorMeta, TensorSpec, is_inexact, make_meta, symbol
+from tenferro.native import GraphExecutor, NumpyBackend
+from tenferro.ops.extension import Extension, ExtensionOp, ExtensionRuleSet, Register, ReverseOnlyOp
+from tenferro.serialization import PayloadCodecs
+from tenferro.testing.reference import STEP, GraphFunction, traced_inputs
+from tenferro.transforms import AdContext, EagerRuntime, apply
 
 DOUBLE = {"f": np.dtype(np.float64), "c": np.dtype(np.complex128)}
 
@@ -46,7 +43,7 @@ class FamilySubject:
     """
 
     op: ExtensionOp
-    arrays: tuple[Array, ...]
+    arrays: tuple[NumpyArray, ...]
     symbolic: tuple[TensorMeta, ...]
     equal: ExtensionOp
     different: tuple[ExtensionOp, ...]
@@ -90,7 +87,7 @@ class FamilySubject:
         return [meta.bind(self.sizes) for meta in found] == list(expected)
 
     @cached_property
-    def expected(self) -> tuple[Array, ...]:
+    def expected(self) -> tuple[NumpyArray, ...]:
         """The outputs by `eager_execute`, which is not to be judged any more."""
         with np.errstate(all="ignore"):
             results = self.carrier.evaluate(self.arrays)
@@ -116,7 +113,7 @@ class FamilySubject:
         return any(isinstance(op, ReverseOnlyOp) for op in met)
 
     @cached_property
-    def smooth(self) -> tuple[Array, ...]:
+    def smooth(self) -> tuple[NumpyArray, ...]:
         """The inputs in double precision, if the op takes them; where differences are taken."""
         wide = [array.astype(DOUBLE.get(array.dtype.kind, array.dtype)) for array in self.arrays]
         try:
@@ -173,12 +170,12 @@ class FamilySubject:
         return runtime
 
 
-def metas_of(arrays: Sequence[Array]) -> tuple[TensorMeta, ...]:
+def metas_of(arrays: Sequence[NumpyArray]) -> tuple[TensorMeta, ...]:
     """The types of arrays."""
     return tuple([make_meta(array.dtype, array.shape) for array in arrays])
 
 
-def some_arrays(specs: Sequence[TensorSpec]) -> list[Array]:
+def some_arrays(specs: Sequence[TensorSpec]) -> list[NumpyArray]:
     """Random arrays of some types; a size that is a name is 2, 3, ... in order of appearance."""
     rng = np.random.default_rng(0)
     sizes: dict[Leaf, int] = {}
@@ -193,7 +190,7 @@ def some_arrays(specs: Sequence[TensorSpec]) -> list[Array]:
     return arrays
 
 
-def named(arrays: Sequence[Array]) -> list[TensorMeta]:
+def named(arrays: Sequence[NumpyArray]) -> list[TensorMeta]:
     """The types of arrays, with one name for all extents of one size above 1."""
     return [
         TensorMeta.of(array.dtype, [f"n{k}" if k > 1 else k for k in array.shape])
@@ -201,7 +198,7 @@ def named(arrays: Sequence[Array]) -> list[TensorMeta]:
     ]
 
 
-def active(arrays: Sequence[Array]) -> tuple[int, ...]:
+def active(arrays: Sequence[NumpyArray]) -> tuple[int, ...]:
     """The positions of floating-point and complex arrays."""
     return tuple([i for i, array in enumerate(arrays) if is_inexact(array.dtype)])
 
@@ -209,7 +206,7 @@ def active(arrays: Sequence[Array]) -> tuple[int, ...]:
 def strict(op: ExtensionOp) -> ExtensionOp:
     """The same op, except that `eager_execute` is an error: for executors that may not use it."""
 
-    def refuse(self: ExtensionOp, inputs: Sequence[Array]) -> Sequence[Array]:
+    def refuse(self: ExtensionOp, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
         raise AssertionError("eager_execute is called on the way to XLA")
 
     cls = type(op)
@@ -223,7 +220,7 @@ def strict(op: ExtensionOp) -> ExtensionOp:
     return double
 
 
-def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NumpyArray:
     if dtype.kind in "fc":
         values: Any = rng.uniform(-1.5, 1.5, shape)
         if dtype.kind == "c":

@@ -1,54 +1,30 @@
-"""Compiling functions of arrays, and batching them; exports all functional transforms.
+"""What users apply to functions: trace, jit, grad, jacobian, vmap, loops, rules by hand, tape."""
 
-Read in this order: `call`, `symbolic` (the arguments of a call), `shardings`, `disabling`,
-`leaves`, `versions`, `seen` (the short way of a call), `worker`, `tiers`, `jitted`,
-`jit`, `programs`, `types`, `mapped_axes`, `vmap`.
-Derivatives are in `tenferro.derivatives` and `tenferro.jacobians`.
-"""
-
-from tenferro.derivatives import (
-    derivative,
-    grad,
-    grad_optional,
-    hvp,
-    jet,
-    jvp,
-    linear_transpose,
-    linearize,
-    value_and_grad,
-    vjp,
-)
-from tenferro.jacobians import hessian, jacfwd, jacobian, jacrev
-from tenferro.traced import flatten, leaf_names, unflatten
-from tenferro.transforms.disabling import disable_jit
-from tenferro.transforms.jit import jit
-from tenferro.transforms.jitted import Jitted
-from tenferro.transforms.programs import make_program
-from tenferro.transforms.types import eval_shape
-from tenferro.transforms.vmap import vmap
-
-__all__ = [
-    "Jitted",
-    "derivative",
-    "disable_jit",
-    "eval_shape",
-    "flatten",
-    "grad",
-    "grad_optional",
-    "hessian",
-    "hvp",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "jet",
-    "jit",
-    "jvp",
-    "leaf_names",
-    "linear_transpose",
-    "linearize",
-    "make_program",
-    "unflatten",
-    "value_and_grad",
-    "vjp",
-    "vmap",
-]
+from tenferro.transforms.ad_context import *
+from tenferro.transforms.checkpoint import *
+from tenferro.transforms.cond import *
+from tenferro.transforms.custom_jvp import *
+from tenferro.transforms.custom_linear_solve import *
+from tenferro.transforms.custom_vjp import *
+from tenferro.transforms.data_size_names import *
+from tenferro.transforms.dispatch import *
+from tenferro.transforms.eager_plan import *
+from tenferro.transforms.eager_runtime import *
+from tenferro.transforms.eager_tensor import *
+from tenferro.transforms.extension import *
+from tenferro.transforms.grad import *
+from tenferro.transforms.jacobian import *
+from tenferro.transforms.jit import *
+from tenferro.transforms.jvp import *
+from tenferro.transforms.linear_part import *
+from tenferro.transforms.program import *
+from tenferro.transforms.programs import *
+from tenferro.transforms.pure_callback import *
+from tenferro.transforms.scan import *
+from tenferro.transforms.sparse_matrix import *
+from tenferro.transforms.trace import *
+from tenferro.transforms.trace_context import *
+from tenferro.transforms.traced_tensor import *
+from tenferro.transforms.trees import *
+from tenferro.transforms.vmap import *
+from tenferro.transforms.while_loop import *

@@ -1,4 +1,4 @@
-"""make_program: a Python function as a GraphProgram."""
+"""make_program and eval_shape: a function as a program."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from dataclasses import replace
 
 from tenferro.compiler import OptimizerOptions
 from tenferro.errors import TracingError
-from tenferro.shape import collecting_guards
-from tenferro.traced import GraphCompiler, trace_function
-from tenferro.typing import PyTree
-from tenferro.values import GraphProgram
+from tenferro.ir import PyTree, TensorSpec, collecting_guards, type_of
+from tenferro.runtime import GraphProgram
+from tenferro.transforms.program import GraphCompiler
+from tenferro.transforms.trace import trace_function
+from tenferro.transforms.trees import unflatten
+
+__all__ = ["eval_shape", "make_program"]
+
+
+# make_program: a Python function as a GraphProgram.
 
 
 def make_program(
@@ -53,3 +59,25 @@ def make_program(
     compiler = GraphCompiler(options).limited(trace.limit)
     program = compiler.compile_keys(trace.outputs, trace.program_inputs, trace.guards)
     return replace(program, packages=tuple(trace.packages)) if trace.packages else program
+
+
+# eval_shape: the types of the results of a function, which is not run.
+
+
+def eval_shape(function: Callable[..., object], *args: PyTree, **kwargs: PyTree) -> PyTree:
+    """The types of the results of `function`, as a tree of `TensorSpec`. Nothing is computed.
+
+    Args:
+        function: any function of arrays.
+        args, kwargs: its arguments: arrays, `TensorSpec`s, whose extents may be names, or trees of
+            these.
+
+    Raises:
+        PytreeError: a leaf of the arguments or of the result is not an array.
+
+    >>> import tenferro as tn
+    >>> eval_shape(tn.matmul, tn.TensorSpec(("n", 3), "float32"), tn.TensorSpec((3, 2), "float32"))
+    TensorSpec(f32[n,2])
+    """
+    trace, _ = trace_function(function, args, kwargs, nested=False)
+    return unflatten(trace.out_tree, [TensorSpec.of(type_of(key)) for key in trace.outputs])

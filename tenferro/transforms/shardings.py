@@ -8,12 +8,13 @@ from typing import Any
 
 import optree
 
-from tenferro.dispatch import constrained
 from tenferro.errors import PytreeError, ShardingError
-from tenferro.traced import NAMESPACE, TracedTensor, TreeDef, flatten, spread, unflatten
-from tenferro.transforms.call import CallArguments
-from tenferro.typing import PyTree
-from tenferro.values import INFERRED, Executor, RunsOnMesh, Shardings, ShownType, on_mesh
+from tenferro.ir import PyTree
+from tenferro.runtime import INFERRED, Executor, RunsOnMesh, Shardings, ShownType, on_mesh
+from tenferro.transforms.dispatch import constrained
+from tenferro.transforms.jit_arguments import CallArguments
+from tenferro.transforms.traced_tensor import TracedTensor
+from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, spread, unflatten
 
 
 class ShardingTree:

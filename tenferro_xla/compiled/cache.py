@@ -1,4 +1,4 @@
-"""The executables of one executor: compiled at first use, and cached within bounds."""
+"""Compiling under a memory limit, which XLA's own figure decides."""
 
 from __future__ import annotations
 
@@ -12,38 +12,40 @@ from jax.sharding import NamedSharding
 
 from tenferro.compiler import (
     DEFAULT_OPTIONS,
-    Buckets,
+    MemoryLimit,
     Observer,
     OptimizerOptions,
-    PlanFamilies,
-    is_dynamic,
-    mask_program,
+    in_words,
     resolve_sizes,
     run_passes,
 )
-from tenferro.computegraph import BoundedCache, CacheStats, Capacity
+from tenferro.compiler.device import Buckets, PlanFamilies, is_dynamic, mask_program
 from tenferro.config import config
+from tenferro.core import BoundedCache, CacheStats, Capacity
 from tenferro.errors import (
     DistributedError,
+    MemoryLimitError,
     PadSafetyError,
     TenferroError,
     UnsupportedExtensionError,
 )
-from tenferro.exec_ir import Array, ExecOp, ExecProgram, check_budget, program_of_op
-from tenferro.shape import Leaf, make_meta
-from tenferro.values import INFERRED, Shardings, planning_for
-from tenferro_xla.compiled.bucketed import BucketedExecutable
+from tenferro.ir import (
+    ExecOp,
+    ExecProgram,
+    Leaf,
+    NumpyArray,
+    check_budget,
+    make_meta,
+    program_of_op,
+)
+from tenferro.runtime import INFERRED, Shardings, planning_for
+from tenferro_xla.compiled.bucketing import BucketedExecutable, SizeSharing, sizes_key
+from tenferro_xla.compiled.buffer_pool import KeptResults, keeping
+from tenferro_xla.compiled.compile_log import CompileLog, CompileReport, Part, announced, subject_of
 from tenferro_xla.compiled.disk_cache import executable_kept
-from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, runner, upload
-from tenferro_xla.compiled.kept import KeptResults, keeping
-from tenferro_xla.compiled.limited import within
-from tenferro_xla.compiled.memory_maps import MEMORY_MAPS
-from tenferro_xla.compiled.on_mesh import MeshExecutable
-from tenferro_xla.compiled.pins import pinned_by
-from tenferro_xla.compiled.report import CompileLog, CompileReport, Part, subject_of
+from tenferro_xla.compiled.executable import MEMORY_MAPS, Buffers, LoadedExecutable, runner, upload
+from tenferro_xla.compiled.partitioned import MeshExecutable, pinned_by
 from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
-from tenferro_xla.compiled.sharing import SizeSharing, sizes_key
-from tenferro_xla.compiled.slow import announced
 from tenferro_xla.compiled.stablehlo import (
     Module,
     compile_stablehlo,
@@ -52,8 +54,62 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
-from tenferro_xla.places import OnMesh, agree, refuse_forked
+from tenferro_xla.distributed import agree
+from tenferro_xla.in_flight import refuse_forked
+from tenferro_xla.placement import OnMesh
 from tenferro_xla.target import XlaTarget
+
+__all__ = ["Executables", "Loaded"]
+
+
+# Compiling under a memory limit, which XLA's own figure decides.
+
+TOLERANCE = 1.2
+"""How many times a memory limit an executable may need, as XLA tells."""
+
+
+def within(
+    limit: MemoryLimit,
+    options: OptimizerOptions,
+    compile_with: Callable[[OptimizerOptions], jax.stages.Compiled],
+) -> jax.stages.Compiled:
+    """The executable whose memory, as XLA tells, is at most a little above the limit.
+
+    Where XLA needs more than was predicted, a lower limit is aimed at.
+
+    Raises:
+        MemoryLimitError: none was found.
+    """
+    goal, least = limit, None
+    while True:
+        try:
+            compiled = compile_with(options.limited(goal))
+        except MemoryLimitError:
+            if least is None:
+                raise
+            raise refused_by_xla(limit, least) from None
+        analysis = compiled.memory_analysis()
+        if analysis is None:
+            return compiled
+        used = analysis.temp_size_in_bytes + analysis.output_size_in_bytes
+        if used <= TOLERANCE * limit.bytes:
+            return compiled
+        least = used if least is None else min(least, used)
+        goal = MemoryLimit(int(goal.bytes * min(0.9, limit.bytes / used)), limit.caller)
+
+
+def refused_by_xla(limit: MemoryLimit, least: int) -> MemoryLimitError:
+    """The error for a program that is predicted to fit, but for which XLA needs more."""
+    return MemoryLimitError(
+        f"{limit.caller}: XLA needs {in_words(least)} for results and intermediate values, more "
+        f"than was predicted; the limit is {in_words(limit.bytes)}, and no program was found that "
+        "needs less",
+        least,
+        limit.bytes,
+    )
+
+
+# The executables of one executor: compiled at first use, and cached within bounds.
 
 Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable | MeshExecutable
 """A program on a device: whole, in segments where data decide sizes, or at sizes rounded up; or on
@@ -274,7 +330,7 @@ class Executables:
             reason = f"it needs constant sizes: {str(error).splitlines()[0]}"
             raise PadSafetyError("program", first, reason) from error
 
-    def upload(self, array: Array) -> jax.Array:
+    def upload(self, array: NumpyArray) -> jax.Array:
         """A NumPy array as one of the devices, each of which holds all of it."""
         return upload(array, self.target.placement.whole, self.target.platform)
 

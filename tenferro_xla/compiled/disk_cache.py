@@ -20,10 +20,10 @@ from jax.experimental.serialize_executable import deserialize_and_load, serializ
 
 from tenferro.compiler import OptimizerOptions, Target
 from tenferro.errors import FileError
-from tenferro.exec_ir import ExecProgram
 from tenferro.families import STANDARD
-from tenferro.family import Extension
-from tenferro.files import (
+from tenferro.ir import ExecProgram
+from tenferro.ops.extension import Extension
+from tenferro.serialization import (
     CacheFolder,
     Families,
     disk_cache,
@@ -34,8 +34,8 @@ from tenferro.files import (
     source_digest,
     unpack,
 )
-from tenferro_xla.passes import OPS
-from tenferro_xla.places import OneDevice
+from tenferro_xla.placement import OneDevice
+from tenferro_xla.platforms import OPS
 from tenferro_xla.target import XlaTarget
 
 SOURCES = [Path(__file__).parents[2] / name for name in ("tenferro_xla", "tenferro")]

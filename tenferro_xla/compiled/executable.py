@@ -1,37 +1,38 @@
-"""A compiled program of fixed types on one device."""
+"""A compiled program of fixed types on one device.
+
+XLA on the CPU keeps the code of each executable in maps of its own, and Linux gives a process a
+limited number of them. Beyond that, XLA fails, and so does whatever else asks for memory.
+"""
 
 from __future__ import annotations
 
+import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
 
 import jax
 import numpy as np
 
 from tenferro.errors import BindingError, DeviceError
-from tenferro.exec_ir import Array, ExecProgram
-from tenferro.shape import TensorMeta
-from tenferro_xla.compiled.kept import Keep
+from tenferro.ir import ExecProgram, NumpyArray, TensorMeta
+from tenferro_xla.compiled.buffer_pool import Keep
+from tenferro_xla.in_flight import FLIGHT, at_fork, refuse_forked, refuse_lost
 from tenferro_xla.lowering import check_callbacks
-from tenferro_xla.places import (
-    FLIGHT,
-    OneDevice,
-    Placement,
-    Sharding,
-    at_fork,
-    is_stopped,
-    own_settings,
-    put,
-    refuse_forked,
-    refuse_lost,
-    refuse_not_finite,
-    where,
-)
+from tenferro_xla.placement import OneDevice, Placement, Sharding, put, where
 from tenferro_xla.platforms import Platform
+from tenferro_xla.settings import is_stopped, own_settings, refuse_not_finite
 from tenferro_xla.target import XlaTarget
 
+__all__ = ["LoadedExecutable", "check_placed", "private", "upload"]
+
+
+# A compiled program of fixed types on one device.
+
 Buffers = tuple[jax.Array, ...]
-Upload = Callable[[Array], jax.Array]
+Upload = Callable[[NumpyArray], jax.Array]
 """Makes a NumPy array one of the devices."""
 
 
@@ -125,7 +126,7 @@ class LoadedExecutable:
                 raise
             return results
 
-    def run_host(self, *values: jax.Array | Array) -> Buffers:
+    def run_host(self, *values: jax.Array | NumpyArray) -> Buffers:
         """The same for inputs that may be NumPy arrays, which are uploaded."""
         own = [self._own(value) if isinstance(value, np.ndarray) else value for value in values]
         try:
@@ -137,12 +138,12 @@ class LoadedExecutable:
                 raise
             return results
 
-    def direct_host(self, *values: jax.Array | Array) -> Buffers:
+    def direct_host(self, *values: jax.Array | NumpyArray) -> Buffers:
         """As `direct` for inputs that may be NumPy arrays, which are uploaded.
 
         JAX may read a NumPy array after it has returned, so one that can change is copied first.
         """
-        own: list[jax.Array | Array] = []
+        own: list[jax.Array | NumpyArray] = []
         for value in values:
             if type(value) is np.ndarray and value.nbytes <= _SMALL:
                 own.append(value.copy())  # as `private` does
@@ -153,20 +154,20 @@ class LoadedExecutable:
         with jax.enable_x64(True):
             return self.direct(*own)
 
-    def _own(self, array: Array) -> jax.Array | Array:
+    def _own(self, array: NumpyArray) -> jax.Array | NumpyArray:
         """What XLA is given for a NumPy array that may change after the call."""
         platform = self._target.platform
         if not platform.own_memory or array.nbytes < AWAITED:
             return private(array, self._alignment)
         return upload(array, self._target.placement.whole, platform)
 
-    def _bounded_call(self, *buffers: jax.Array | Array) -> Buffers:
+    def _bounded_call(self, *buffers: jax.Array | NumpyArray) -> Buffers:
         """Run when few enough calls are outstanding that all of them can end."""
         bound = self._target.in_flight
         return tuple(FLIGHT.run(self.compiled, buffers, bound, self._name))
 
     def explain(
-        self, error: Exception, buffers: Sequence[jax.Array | Array], host: bool = True
+        self, error: Exception, buffers: Sequence[jax.Array | NumpyArray], host: bool = True
     ) -> Buffers | None:
         """Raise a typed error if a callback failed, or the buffers are not what the program takes.
 
@@ -275,7 +276,7 @@ def _explain_shared(buffers: Sequence[object], donated: tuple[int, ...]) -> None
                 )
 
 
-def private(array: Array, alignment: int = 1) -> Array:
+def private(array: NumpyArray, alignment: int = 1) -> NumpyArray:
     """The array if it cannot be written to; otherwise a copy, aligned as the platform reads it.
 
     XLA copies a small array that is not aligned, which costs less than to align it.
@@ -288,7 +289,7 @@ def private(array: Array, alignment: int = 1) -> Array:
     if small:
         return np.array(array, order="C")  # not of a subclass, which JAX may refuse
     memory = np.empty(array.nbytes + alignment, np.uint8)
-    own: Array = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % alignment)
+    own: NumpyArray = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % alignment)
     own[...] = array
     return own
 
@@ -296,7 +297,7 @@ def private(array: Array, alignment: int = 1) -> Array:
 _SMALL = 1 << 14
 
 
-def upload(array: Array, sharding: Sharding, platform: Platform) -> jax.Array:
+def upload(array: NumpyArray, sharding: Sharding, platform: Platform) -> jax.Array:
     """A NumPy array as one with this sharding, which later changes of it do not reach.
 
     A large one is not copied first where it is copied to the device: to wait until it is there
@@ -313,7 +314,7 @@ AWAITED = 1 << 20
 """Bytes from which the copy on the host is saved."""
 
 
-def _is_sealed(array: Array) -> bool:
+def _is_sealed(array: NumpyArray) -> bool:
     """Whether nobody can write to an array."""
     return not array.flags.writeable and array.base is None
 
@@ -332,3 +333,57 @@ def check_placed(buffer: jax.Array, placement: Placement) -> None:
             f"run: an array is on {where(buffer)}, but the program runs on {placement}; "
             f"move it with tn.device_put{advice}"
         )
+
+
+# A bound on the memory maps that executables hold.
+
+PART = 0.5
+"""The part of the limit that is used."""
+MOST = 256
+"""How many maps an executable is thought to hold at most."""
+
+
+class Droppable(Protocol):
+    """An executable that can be dropped, and is compiled again when it is called."""
+
+    def drop(self) -> None:
+        """Let go of the code."""
+
+
+class MemoryMaps:
+    """The executables of a process, in the order in which they were made."""
+
+    def __init__(self, proc: Path = Path("/proc")) -> None:
+        self._maps, self._bound = proc / "self" / "maps", proc / "sys" / "vm" / "max_map_count"
+        self._lock = threading.Lock()
+        self._made: deque[weakref.ref[Droppable]] = deque()
+        self._until_count = 0
+
+    def add(self, executable: Droppable) -> None:
+        """Note an executable; the older half of all is dropped if too many maps are in use."""
+        dropped: list[weakref.ref[Droppable]] = []
+        with self._lock:
+            self._made.append(weakref.ref(executable))
+            self._until_count -= 1
+            if self._until_count <= 0:
+                left = self._left()
+                self._made = deque(each for each in self._made if each() is not None)
+                if left < 0:
+                    dropped = [self._made.popleft() for _ in range(len(self._made) // 2)]
+                self._until_count = max(16, left // MOST)
+        for reference in dropped:
+            oldest = reference()
+            if oldest is not None:
+                oldest.drop()
+
+    def _left(self) -> int:
+        """How many maps may be made before executables are dropped."""
+        try:
+            bound = int(self._bound.read_text())
+            with self._maps.open("rb") as file:
+                return int(PART * bound) - sum(1 for _ in file)
+        except (OSError, ValueError):  # not Linux
+            return 1 << 30
+
+
+MEMORY_MAPS = MemoryMaps()

@@ -8,14 +8,24 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
-from tenferro.compiler import SegmentPlan, XlaSegment, plan_segments, specialise
-from tenferro.computegraph import BoundedCache, Capacity
+from tenferro.compiler.device import SegmentPlan, XlaSegment, plan_segments, specialise
 from tenferro.config import config
+from tenferro.core import BoundedCache, Capacity
 from tenferro.errors import BindingError
-from tenferro.exec_ir import Array, ExecProgram, verify
+from tenferro.ir import (
+    Exact,
+    ExecProgram,
+    NumpyArray,
+    ShapeExtent,
+    TensorMeta,
+    UpperBound,
+    make_meta,
+    verify,
+)
 from tenferro.ops import size_of_scalar
-from tenferro.shape import Exact, ShapeExtent, TensorMeta, UpperBound, make_meta
 from tenferro_xla.compiled.executable import Buffers, Upload
+
+__all__ = ["SegmentedExecutable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +44,7 @@ class Ready:
     digest: str
     label: str
     sizes: Mapping[str, int]
-    known: Mapping[int, Array]
+    known: Mapping[int, NumpyArray]
 
 
 CompileSegment = Callable[[Ready], Callable[..., Buffers]]
@@ -82,7 +92,7 @@ class SegmentedExecutable:
         """
         return self._run(buffers, {})
 
-    def run_host(self, *values: jax.Array | Array) -> Buffers:
+    def run_host(self, *values: jax.Array | NumpyArray) -> Buffers:
         """The same for inputs that may be NumPy arrays, which are uploaded."""
         slots = self.plan.program.input_slots
         hosts = {
@@ -93,7 +103,7 @@ class SegmentedExecutable:
         with jax.enable_x64(True):
             return self._run([self._put(value) for value in values], hosts)
 
-    def _run(self, buffers: Sequence[jax.Array], hosts: dict[int, Array]) -> Buffers:
+    def _run(self, buffers: Sequence[jax.Array], hosts: dict[int, NumpyArray]) -> Buffers:
         program = self.plan.program
         _check(program.input_metas, buffers)
         values = dict(zip(program.input_slots, buffers, strict=True))
@@ -108,15 +118,15 @@ class SegmentedExecutable:
         return tuple([values[slot] for slot in program.output_slots])
 
     def _downloads(
-        self, segment: XlaSegment, values: Mapping[int, jax.Array], hosts: Mapping[int, Array]
-    ) -> dict[int, Array]:
+        self, segment: XlaSegment, values: Mapping[int, jax.Array], hosts: Mapping[int, NumpyArray]
+    ) -> dict[int, NumpyArray]:
         """The scalars that the segment needs on the host and that are not there yet."""
         missing = [slot for slot in segment.scalars if slot not in hosts]
         self.downloaded += len(missing)
         return {slot: np.asarray(values[slot]) for slot in missing}
 
     def _prepared(
-        self, segment: XlaSegment, values: Mapping[int, jax.Array], hosts: Mapping[int, Array]
+        self, segment: XlaSegment, values: Mapping[int, jax.Array], hosts: Mapping[int, NumpyArray]
     ) -> Ready:
         """The segment for the current shapes and sizes, cached or specialised now."""
         inputs = [values[slot] for slot in segment.inputs]
@@ -144,7 +154,7 @@ class SegmentedExecutable:
         for slot in [slot for slot in values if slot not in needed]:
             del values[slot]
 
-    def _put(self, value: jax.Array | Array) -> jax.Array:
+    def _put(self, value: jax.Array | NumpyArray) -> jax.Array:
         if isinstance(value, jax.Array):
             return value
         return self._upload(value)

@@ -21,14 +21,16 @@ from tenferro.compiler import (
 )
 from tenferro.config import config
 from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
-from tenferro.exec_ir import ExecProgram, check_budget, verify
+from tenferro.ir import Exact, ExecProgram, Leaf, TensorMeta, check_budget, describe, verify
 from tenferro.ops import Transpose
-from tenferro.shape import Exact, Leaf, TensorMeta, describe
-from tenferro.values import INFERRED, Shardings
+from tenferro.runtime import INFERRED, Shardings
 from tenferro_xla.compiled.disk_cache import passes_kept
 from tenferro_xla.lowering import JaxFunction, jax_function
-from tenferro_xla.places import OneDevice, own_settings
+from tenferro_xla.placement import OneDevice
+from tenferro_xla.settings import own_settings
 from tenferro_xla.target import XlaTarget
+
+__all__ = ["Cost", "Memory", "prepare", "require_static"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tenferro.compiler import Observer, refuse_dynamic
+from tenferro.compiler import Observer
+from tenferro.compiler.device import refuse_dynamic
 from tenferro.errors import BindingError, ExecutorError
-from tenferro.exec_ir import ExecProgram
-from tenferro.runtime import Bound, GraphProgram, Tensor, bind_inputs
-from tenferro.shape import Leaf
-from tenferro.values import INFERRED, Shardings
+from tenferro.ir import ExecProgram, Leaf
+from tenferro.runtime import INFERRED, Bound, GraphProgram, Shardings, Tensor, bind_inputs
+from tenferro_xla.compiled.bucketing import sizes_key, sizes_text
 from tenferro_xla.compiled.cache import Executables
 from tenferro_xla.compiled.executable import LoadedExecutable
-from tenferro_xla.compiled.pins import pinned_by
-from tenferro_xla.compiled.sharing import sizes_key, sizes_text
+from tenferro_xla.compiled.partitioned import pinned_by
 from tenferro_xla.compiled.stablehlo import (
     Cost,
     Memory,
@@ -23,6 +22,8 @@ from tenferro_xla.compiled.stablehlo import (
     memory_of,
     prepare,
 )
+
+__all__ = ["Compiled", "Lowered"]
 
 Runner = Callable[[LoadedExecutable, Bound], list[Tensor]]
 """Runs an executable on bound inputs."""

@@ -10,11 +10,14 @@ from typing import Any
 import jax
 
 from tenferro.errors import BindingError
+from tenferro.ir import TensorMeta, TensorSpec, as_dtype, fresh_input
 from tenferro.random import Key
 from tenferro.runtime import GraphProgram, Tensor
-from tenferro.shape import TensorMeta, TensorSpec, as_dtype, fresh_input
-from tenferro.traced import GraphCompiler
-from tenferro_xla.interop.jaxprs import TABLE, Reader, is_key, meta_of
+from tenferro.transforms import GraphCompiler
+from tenferro_xla.interop.jaxprs import TABLE
+from tenferro_xla.interop.jaxprs.reader import Reader, is_key, meta_of
+
+__all__ = ["from_jax"]
 
 
 def from_jax(function: Callable[..., Any], *specs: Any, x64: bool = True) -> GraphProgram:

@@ -8,16 +8,18 @@ from typing import Any
 import jax
 import numpy as np
 
-from tenferro.compiler import Target, contraction_passes, optimize_for, refuse_dynamic
+from tenferro.compiler import Target, contraction_passes, optimize_for
+from tenferro.compiler.device import refuse_dynamic
 from tenferro.errors import BindingError
-from tenferro.exec_ir import Array
 from tenferro.families import STANDARD, further
-from tenferro.family import Package
+from tenferro.ir import NumpyArray, TensorSpec
+from tenferro.ops.extension import Package
 from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_specs, check_program
-from tenferro.shape import TensorSpec
 from tenferro_xla.compiled import require_static
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
-from tenferro_xla.platforms import platform_of
+from tenferro_xla.target import platform_of
+
+__all__ = ["jax_gradient", "to_jax"]
 
 _ADVICE = "give a package that has one to to_jax or jax_gradient, packages=(...)"
 
@@ -87,7 +89,7 @@ def to_jax(
 
 def jax_gradient(
     program: GraphProgram, *args: Any, argnums: int = 0, packages: Sequence[Package] = ()
-) -> Array:
+) -> NumpyArray:
     """`jax.grad` of the program's only output, to compare `tn.grad` with.
 
     It uses the rules of JAX, not those of tenferro. At complex inputs it is the conjugate of

@@ -1,94 +1,14 @@
-"""Each op in terms of `jax.lax`: one file per file of `tenferro.ops`."""
+""""""
 
-from tenferro_xla.lowering import (
-    analytic,
-    arithmetic,
-    bitwise,
-    broadcast_reduce,
-    checkpoint_name,
-    checkpointed,
-    compare,
-    constant,
-    contraction,
-    convert,
-    cumulative,
-    diagonal,
-    dynamic,
-    dynamic_slice,
-    gamma,
-    inactive,
-    indexing,
-    lane_sum,
-    parts,
-    rearrange,
-    reduce,
-    rounding,
-    scan,
-    scatter_reduce,
-    sharding_constraint,
-    sized,
-    sort,
-    special,
-    special_functions,
-    switch,
-    threefry,
-    trigonometric,
-    while_loop,
-    window,
-)
-from tenferro_xla.lowering.callback import check_callbacks
-from tenferro_xla.lowering.families import ExtensionLowerings
-from tenferro_xla.lowering.program import JaxFunction, jax_function
-from tenferro_xla.lowering.registry import (
-    Lowering,
-    LoweringOptions,
-    Precision,
-    SharedSlices,
-    lower,
-)
-
-__all__ = [
-    "ExtensionLowerings",
-    "JaxFunction",
-    "Lowering",
-    "LoweringOptions",
-    "Precision",
-    "SharedSlices",
-    "analytic",
-    "arithmetic",
-    "bitwise",
-    "broadcast_reduce",
-    "check_callbacks",
-    "checkpoint_name",
-    "checkpointed",
-    "compare",
-    "constant",
-    "contraction",
-    "convert",
-    "cumulative",
-    "diagonal",
-    "dynamic",
-    "dynamic_slice",
-    "gamma",
-    "inactive",
-    "indexing",
-    "jax_function",
-    "lane_sum",
-    "lower",
-    "parts",
-    "rearrange",
-    "reduce",
-    "rounding",
-    "scan",
-    "scatter_reduce",
-    "sharding_constraint",
-    "sized",
-    "sort",
-    "special",
-    "special_functions",
-    "switch",
-    "threefry",
-    "trigonometric",
-    "while_loop",
-    "window",
-]
+from tenferro_xla.lowering import control_flow as control_flow
+from tenferro_xla.lowering import elementwise as elementwise
+from tenferro_xla.lowering import extents as extents
+from tenferro_xla.lowering import gather_scatter as gather_scatter
+from tenferro_xla.lowering import linalg as linalg
+from tenferro_xla.lowering import reductions as reductions
+from tenferro_xla.lowering import schur as schur
+from tenferro_xla.lowering import shapes as shapes
+from tenferro_xla.lowering import small_matrices as small_matrices
+from tenferro_xla.lowering import special as special
+from tenferro_xla.lowering.extensions import *
+from tenferro_xla.lowering.registry import *

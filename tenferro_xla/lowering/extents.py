@@ -12,7 +12,7 @@ from jax import numpy as jnp
 from jax.export import is_symbolic_dim
 
 from tenferro.errors import ExecutorError
-from tenferro.shape import DimExpr, InputDim
+from tenferro.ir import DimExpr, InputDim
 
 
 def known(sizes: Iterable[Any]) -> bool:

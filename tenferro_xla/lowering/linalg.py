@@ -1,15 +1,51 @@
-"""The lowerings of the families of linear algebra, by LAPACK's or the device's own library."""
+"""The lowerings of the families of linear algebra, by LAPACK's or the device's own library.
+
+All but the exponential need a Schur form or eigenvectors, which XLA has on
+the CPU alone. On other devices they are refused before XLA runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import jax
+import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
+from jax import scipy as jsp
 
-from tenferro.families.linalg import Cholesky, Eigh, TriangularSolve
-from tenferro.family import ExtensionOp, Lowering
+from tenferro.errors import BackendFailureError, UnsupportedExtensionError
+from tenferro.families.linalg import (
+    FIRST_LIMIT,
+    SECOND_LIMIT,
+    Adjugate,
+    Cholesky,
+    Determinant,
+    Eig,
+    Eigh,
+    Hessenberg,
+    Inverse,
+    Lu,
+    LuSolve,
+    MatrixFunction,
+    Pinv,
+    PivotsToPermutation,
+    Qr,
+    Schur,
+    Svd,
+    Sylvester,
+    TriangularSolve,
+    TridiagonalSolve,
+    closeness,
+)
+from tenferro.ops.extension import ExtensionOp, Lowering
+from tenferro_xla.lowering import schur as lowering_schur
 from tenferro_xla.lowering import small_matrices
+from tenferro_xla.lowering.extents import known, number
+from tenferro_xla.lowering.schur import nan_unless, zeros_unless_finite
+
+# The lowerings of the families of linear algebra, by LAPACK's or the device's own library.
 
 
 def is_empty(x: Array) -> bool:
@@ -90,5 +126,344 @@ LOWERINGS: Mapping[type[ExtensionOp], Lowering] = {
     Cholesky: cholesky,
     Eigh: eigh,
     TriangularSolve: triangular_solve,
+}
+"""Lowerings by op class."""
+
+
+# The lowerings of singular value decompositions, QR factorizations and what is computed so.
+
+
+def svd(op: Svd, a: Array) -> tuple[Array, ...]:
+    """Values and vectors; NaN for a matrix that is not finite."""
+    real = jnp.abs(a).dtype
+    *batch, m, n = a.shape
+    if is_empty(a):
+        k = min(m, n)
+        left, right = (m, n) if op.full_matrices else (k, k)
+        empty = (jnp.zeros((*batch, k), real), _eye(a, m, left), _eye(a, right, n))
+        return empty[: op.output_count]
+    if not op.vectors:
+        values = lax.linalg.svd(a, full_matrices=False, compute_uv=False)
+        return nan_unless_finite(a, values)
+    u, s, vh = lax.linalg.svd(a, full_matrices=op.full_matrices, compute_uv=True)
+    return nan_unless_finite(a, s, u, vh)
+
+
+def qr(op: Qr, a: Array) -> tuple[Array, ...]:
+    """R and Q."""
+    *batch, m, n = a.shape
+    if is_empty(a):
+        k = m if op.mode == "complete" else min(m, n)
+        return (jnp.zeros((*batch, k, n), a.dtype), _eye(a, m, k))[: op.output_count]
+    if any(not isinstance(size, int) for size in (m, n)) and m != n:
+        raise UnsupportedExtensionError(
+            op.family_id,
+            f"{op.family_id}: JAX must know which of the sizes {m} and {n} is smaller; "
+            "give the inputs constant sizes",
+        )
+    q, r = lax.linalg.qr(a, full_matrices=op.mode == "complete")
+    return nan_unless_finite(a, r, q)[: op.output_count]
+
+
+def pinv(op: Pinv, a: Array, *rtol: Array) -> Array:
+    """The pseudoinverse by singular values; NaN for a matrix that is not finite."""
+    if is_empty(a):
+        return jnp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+    u, s, vh = lax.linalg.svd(a, full_matrices=False, compute_uv=True)
+    m, n = a.shape[-2:]
+    cutoff: Array | float
+    if rtol:
+        cutoff = rtol[0][..., None]
+    elif op.rtol is not None or known([m, n]):
+        cutoff = op.cutoff(m, n, s.dtype)
+    else:
+        cutoff = jnp.maximum(number(m), number(n)).astype(s.dtype) * op.cutoff(1, 1, s.dtype)
+    kept = s > cutoff * s[..., :1]
+    inverse = jnp.where(kept, 1 / jnp.where(kept, s, 1), 0)
+    adjoint = jnp.conj(vh.swapaxes(-1, -2)) * inverse[..., None, :]
+    (result,) = nan_unless_finite(a, adjoint @ jnp.conj(u.swapaxes(-1, -2)))
+    return result
+
+
+def _eye(a: Array, rows: int, columns: int) -> Array:
+    """The identity, for each matrix of a batch."""
+    return jnp.broadcast_to(jnp.eye(rows, columns, dtype=a.dtype), (*a.shape[:-2], rows, columns))
+
+
+FACTORS: Mapping[type[ExtensionOp], Lowering] = {Pinv: pinv, Qr: qr, Svd: svd}
+"""Lowerings by op class."""
+
+
+# The lowerings of LU factorizations and of what they solve.
+
+
+def lu(op: Lu, a: Array) -> tuple[Array, Array, Array]:
+    """The packed factors, the pivots and the permutation."""
+    if is_empty(a):
+        *batch, m, n = a.shape
+        pivots = jnp.zeros((*batch, 0 if 0 in (m, n) else min(m, n)), jnp.int32)
+        return a, pivots, jnp.broadcast_to(jnp.arange(m, dtype=jnp.int32), (*batch, m))
+    if small_matrices.pays(a, 4):
+        return small_matrices.lu(a)
+    packed, pivots, permutation = lax.linalg.lu(a)
+    return packed, pivots, permutation
+
+
+def pivots_to_permutation(op: PivotsToPermutation, pivots: Array) -> Array:
+    """The permutations."""
+    if is_empty(pivots):
+        return pivots
+    n = pivots.shape[-1]
+    return lax.linalg.lu_pivots_to_permutation(jnp.clip(pivots, 0, n - 1), n)
+
+
+def lu_solve(op: LuSolve, a: Array, *rest: Array) -> Array:
+    """The solution."""
+    *factors, b = rest
+    if is_empty(b):
+        return b
+    if op.kind == "gen":
+        packed, permutation = factors
+        return _solved(packed, permutation, b, op.trans)
+    (lower,) = factors
+    half = solve_triangle(lower, b, lower=True)
+    return solve_triangle(lower, half, lower=True, trans="c")
+
+
+def tridiagonal_solve(
+    op: TridiagonalSolve, lower: Array, main: Array, upper: Array, b: Array
+) -> Array:
+    """The solution."""
+    if is_empty(b):
+        return b
+    if main.shape[-1] == 1:
+        return b / main[..., None]
+    return lax.linalg.tridiagonal_solve(lower, main, upper, b)
+
+
+def inverse(op: Inverse, a: Array, packed: Array, permutation: Array) -> Array:
+    """The inverse."""
+    return a if is_empty(a) else _inverse(packed, permutation)
+
+
+def determinant(
+    op: Determinant, a: Array, packed: Array, permutation: Array
+) -> Array | tuple[Array, Array]:
+    """The determinant."""
+    if op.kind == "det" and small_matrices.pays(a, 3):
+        return small_matrices.determinant(a)
+    diagonal = jnp.diagonal(packed, axis1=-2, axis2=-1)
+    sign = _parity(permutation).astype(a.dtype)
+    if op.kind == "det":
+        return sign * jnp.prod(diagonal, -1)
+    sizes = jnp.abs(diagonal)
+    phases = diagonal / jnp.where(sizes == 0, 1, sizes).astype(a.dtype)
+    return sign * jnp.prod(phases, -1), jnp.sum(jnp.log(sizes), -1)
+
+
+def adjugate(op: Adjugate, a: Array, packed: Array, permutation: Array, *direction: Array) -> Array:
+    """The adjugate by the inverse; by singular values for a batch with a matrix near singular."""
+    if is_empty(a):
+        return a
+    if a.shape[-1] == 1:
+        return jnp.zeros_like(a) if direction else jnp.ones_like(a)
+    det = determinant(Determinant(), a, packed, permutation)
+    assert not isinstance(det, tuple)
+    x = _inverse(packed, permutation)
+    fast = _by_inverse(det[..., None, None], x, direction)
+    exponent = SECOND_LIMIT if op.order else FIRST_LIMIT
+    limit = float(np.finfo(a.dtype).eps) ** -exponent
+    near = ~(_norm(a) * _norm(x) < limit)[..., None, None]
+    # The transposes change no layout: LAPACK's is that of the transposed matrices.
+    turned = [x.mT for x in (a, *direction)]
+    some = near[0, 0] if a.ndim == 2 else jnp.any(near)
+    exact: Array = lax.cond(some, _by_singular_values, lambda *_: fast.mT, *turned).mT
+    return exact if a.ndim == 2 else jnp.where(near, exact, fast)
+
+
+def _by_inverse(det: Array, x: Array, direction: Sequence[Array]) -> Array:
+    if not direction:
+        return det * x
+    product = x @ direction[0]
+    total = jnp.trace(product, axis1=-2, axis2=-1)[..., None, None]
+    return det * (total * x - product @ x)
+
+
+def _by_singular_values(a: Array, *direction: Array) -> Array:
+    """adj(A) = det(U Vᴴ) V adj(S) Uᴴ; see the kernel of the family."""
+    finite = jnp.all(jnp.isfinite(a), (-2, -1), keepdims=True)
+    u, s, vh = jnp.linalg.svd(jnp.where(finite, a, 0))
+    phase = jnp.linalg.det(u @ vh)[..., None, None]
+    v, uh = _adjoint(vh), _adjoint(u)
+    diagonal = jnp.eye(a.shape[-1], dtype=bool)
+    if not direction:
+        result = phase * ((v * _leave_one_out(s).astype(a.dtype)[..., None, :]) @ uh)
+    else:
+        f = uh @ direction[0] @ v
+        without = jnp.where(diagonal, 1, s[..., None, :])
+        pairs = jnp.where(diagonal, 0, _leave_one_out(without)).astype(a.dtype)
+        on_it = jnp.sum(pairs * jnp.diagonal(f, axis1=-2, axis2=-1)[..., None, :], -1)
+        result = phase * (v @ jnp.where(diagonal, on_it[..., None], -pairs * f) @ uh)
+    return jnp.where(finite, result, jnp.nan)
+
+
+def _leave_one_out(s: Array) -> Array:
+    """The product of all elements along the last axis but one, for each of them."""
+    one = jnp.ones_like(s[..., :1])
+    before = jnp.cumprod(jnp.concatenate([one, s[..., :-1]], -1), -1)
+    after = jnp.cumprod(jnp.concatenate([one, s[..., :0:-1]], -1), -1)[..., ::-1]
+    return before * after
+
+
+def _adjoint(x: Array) -> Array:
+    return jnp.conj(jnp.swapaxes(x, -1, -2))
+
+
+def _norm(x: Array) -> Array:
+    return jnp.sqrt(jnp.sum(jnp.abs(x) ** 2, (-2, -1)))
+
+
+def _parity(permutation: Array) -> Array:
+    """The sign of permutations, by the number of inversions."""
+    later = permutation[..., None, :] < permutation[..., :, None]
+    odd = jnp.sum(jnp.triu(later, 1), -2, dtype=jnp.int32) & 1
+    return 1 - 2 * (jnp.sum(odd, -1) & 1)  # two sums: XLA sums one axis faster than two
+
+
+def _solved(packed: Array, permutation: Array, b: Array, trans: str) -> Array:
+    if trans == "n":
+        half = solve_triangle(packed, _rows(b, permutation), lower=True, unit=True)
+        return solve_triangle(packed, half, lower=False)
+    half = solve_triangle(packed, b, lower=False, trans=trans)
+    half = solve_triangle(packed, half, lower=True, unit=True, trans=trans)
+    return _rows(half, jnp.argsort(permutation, -1))
+
+
+def _inverse(packed: Array, permutation: Array) -> Array:
+    n = packed.shape[-1]
+    places: Any = permutation[..., :, None] == jnp.arange(n, dtype=permutation.dtype)
+    half = solve_triangle(packed, places.astype(packed.dtype), lower=True, unit=True)
+    return solve_triangle(packed, half, lower=False)
+
+
+def _rows(x: Array, places: Array) -> Array:
+    """The rows of x at some places."""
+    if x.ndim == 2:
+        return x[places]
+    if x.shape[-2] <= 4:
+        return small_matrices.permuted(x, places)
+    return jnp.take_along_axis(x, places[..., None], -2)
+
+
+SOLVING: Mapping[type[ExtensionOp], Lowering] = {
+    Lu: lu,
+    PivotsToPermutation: pivots_to_permutation,
+    LuSolve: lu_solve,
+    Inverse: inverse,
+    Determinant: determinant,
+    Adjugate: adjugate,
+    TridiagonalSolve: tridiagonal_solve,
+}
+"""Lowerings by op class."""
+
+
+# The lowerings of general eigenvalue problems, matrix functions and matrix equations.
+
+
+def needs_cpu(op: ExtensionOp) -> None:
+    """Refuse an op that XLA has on the CPU alone.
+
+    Raises:
+        BackendFailureError: the program is compiled for another device.
+    """
+    settings: Any = jax.config
+    device = settings.jax_default_device
+    platform = "cpu" if device is None else getattr(device, "platform", device)
+    if platform != "cpu":
+        raise BackendFailureError(
+            op.family_id,
+            f"{op.family_id}: XLA has it on the CPU only, not on {platform}; "
+            "use the device 'cpu', or executor='numpy'",
+        )
+
+
+def eig(op: Eig, a: Array) -> tuple[Array, ...]:
+    """Values, vectors with real pivots, and the inverse of these."""
+    needs_cpu(op)
+    dtype = jnp.result_type(a.dtype, jnp.complex64)
+    if is_empty(a):
+        empty = a.astype(dtype)
+        return (jnp.zeros(a.shape[:-1], dtype), empty, empty)[: op.results]
+    clean, finite = zeros_unless_finite(a)
+    found = lax.linalg.eig(
+        clean,
+        compute_left_eigenvectors=False,
+        compute_right_eigenvectors=op.results > 1,
+        enable_eigvec_derivs=op.results > 1,
+    )
+    values = nan_unless(finite[..., 0], found[0])
+    if op.results == 1:
+        return (values,)
+    vectors = nan_unless(finite, _with_real_pivots(found[1]))
+    return (values, vectors, jnp.linalg.inv(vectors))[: op.results]
+
+
+def _with_real_pivots(vectors: Array) -> Array:
+    size = jnp.abs(vectors)
+    near = size >= size.max(axis=-2, keepdims=True) * (1 - closeness(vectors.dtype))
+    first = near & (jnp.cumsum(near, axis=-2) == 1)
+    pivot = jnp.sum(jnp.where(first, vectors, 0), axis=-2, keepdims=True)
+    turned = vectors * (jnp.conj(pivot) / jnp.abs(pivot))
+    return jnp.where(first, jnp.abs(pivot).astype(vectors.dtype), turned)
+
+
+def matrix_function(op: MatrixFunction, a: Array) -> Array:
+    """The exponential by scaling and squaring; the others by the complex Schur form."""
+    if is_empty(a):
+        return a
+    if op.name == "exp":
+        result: Array = jsp.linalg.expm(a)
+        return result
+    needs_cpu(op)
+    return lowering_schur.sqrtm(a) if op.name == "sqrt" else lowering_schur.logm(a)
+
+
+def sylvester(op: Sylvester, a: Array, b: Array, c: Array) -> Array:
+    """The solution."""
+    if is_empty(c):
+        return c
+    needs_cpu(op)
+    return lowering_schur.sylvester(a, b, c, op.discrete)
+
+
+def schur(op: Schur, a: Array) -> tuple[Array, ...]:
+    """T and Q."""
+    if is_empty(a):
+        return (a, a)[: op.output_count]
+    needs_cpu(op)
+    clean, finite = zeros_unless_finite(a)
+    form, basis = lax.linalg.schur(clean)
+    return (nan_unless(finite, form), nan_unless(finite, basis))[: op.output_count]
+
+
+def hessenberg(op: Hessenberg, a: Array) -> tuple[Array, ...]:
+    """H and Q."""
+    if is_empty(a):
+        return (a, a)[: op.output_count]
+    needs_cpu(op)
+    if not all(isinstance(size, int) for size in a.shape):
+        reason = "is not lowered for named sizes; give the inputs constant sizes"
+        raise UnsupportedExtensionError(op.family_id, reason)
+    clean, finite = zeros_unless_finite(a)
+    form, basis = jsp.linalg.hessenberg(clean, calc_q=True)
+    return (nan_unless(finite, form), nan_unless(finite, basis))[: op.output_count]
+
+
+GENERAL: Mapping[type[ExtensionOp], Lowering] = {
+    Eig: eig,
+    Hessenberg: hessenberg,
+    MatrixFunction: matrix_function,
+    Schur: schur,
+    Sylvester: sylvester,
 }
 """Lowerings by op class."""

@@ -11,9 +11,24 @@ from typing import Any, Literal, TypeVar, get_args, get_type_hints
 import jax
 from jax.sharding import Mesh
 
+from tenferro.compiler import give_way
 from tenferro.errors import ExecutorError, ShardingError
-from tenferro.exec_ir import ExecOp
-from tenferro_xla.lowering.families import ExtensionLowerings
+from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, run
+from tenferro.ops.extension import Extension
+from tenferro_xla.lowering.extensions import ExtensionLowerings
+
+__all__ = [
+    "JaxFunction",
+    "Lowering",
+    "LoweringOptions",
+    "Precision",
+    "SharedSlices",
+    "jax_function",
+    "lower",
+]
+
+
+# Which lowering belongs to which op.
 
 Precision = Literal["default", "high", "highest"]
 Rule = Callable[..., Any]
@@ -129,3 +144,28 @@ class Lowering:
 
 
 lower = Lowering()
+
+
+# A program as one function of JAX arrays.
+
+JaxFunction = Callable[..., tuple[jax.Array, ...]]
+
+
+def jax_function(program: ExecProgram, options: LoweringOptions) -> JaxFunction:
+    """The program as a function of arrays, one for each input, to be traced by JAX.
+
+    Every extent of the program must be an integer. A value is dropped after its last use. Constants
+    among the outputs may be NumPy arrays.
+    """
+
+    def handler(step: ExecInstruction, operands: list[Any]) -> Sequence[Any]:
+        give_way()
+        if isinstance(step.op, Extension):
+            return options.extensions(step.op, operands)
+        return lower(step.op, operands, options)
+
+    def tenferro_program(*arrays: Any) -> tuple[jax.Array, ...]:
+        with jax.default_matmul_precision(options.precision):  # of products in functions of JAX too
+            return tuple(run(program, arrays, handler))
+
+    return tenferro_program

@@ -13,7 +13,7 @@ import numpy as np
 from support.harness import arguments, note, verdict
 from support.on_device import begin, device_arguments, finish
 
-from tenferro.exec_ir import ExecProgram, evaluate
+from tenferro.ir import ExecProgram, evaluate
 from tenferro_xla import XlaExecutor
 
 sys.path.insert(0, str(Path(__file__).parents[2]))

@@ -28,7 +28,7 @@ from support.networks import INSTANCES, Network
 
 import tenferro as tn
 from tenferro.compiler import DeviceCosts
-from tenferro.exec_ir import ExecInstruction, ExecProgram
+from tenferro.ir import ExecInstruction, ExecProgram
 from tenferro.ops import BroadcastInDim, DotGeneral, Reshape, Transpose
 from tenferro_xla import XlaExecutor
 

@@ -25,10 +25,16 @@ import numpy as np
 from support.harness import arguments, environment, note, table, verdict
 
 import tenferro as tn
-from tenferro.autodiff import differentiate, transpose
 from tenferro.compiler import OptimizerOptions, compile_std_to_exec, optimize
-from tenferro.computegraph import compile_graph, interned_count, materialize_merge, resolve_keys
-from tenferro.derivatives import AdContext
+from tenferro.core import (
+    compile_graph,
+    differentiate,
+    interned_count,
+    materialize_merge,
+    resolve_keys,
+    transpose,
+)
+from tenferro.transforms import AdContext
 
 Laps = dict[str, tuple[float, float, float]]
 """Stage → seconds of the process, seconds by the clock, ops that the stage handles or makes."""

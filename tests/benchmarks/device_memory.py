@@ -21,7 +21,7 @@ from support.on_device import begin, device_arguments, finish
 import tenferro as tn
 from tenferro.compiler import in_words, predict_memory
 from tenferro.errors import MemoryLimitError
-from tenferro.values import planning_for
+from tenferro.runtime import planning_for
 from tenferro_xla import XlaExecutor
 
 

@@ -22,7 +22,7 @@ from support.harness import arguments, environment, table, verdict
 
 import tenferro as tn
 from tenferro.compiler import OptimizerOptions, Rolling, predict_memory
-from tenferro.exec_ir import ExecBuilder, ExecProgram
+from tenferro.ir import ExecBuilder, ExecProgram
 from tenferro.ops import ADD, COS, MUL, SIN, TANH
 from tenferro.shape import TensorMeta
 

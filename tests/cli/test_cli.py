@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tenferro.cli import main
-from tenferro.cli.listing import listing
+from tenferro.cli.inspect import listing
 
 SOURCE = """\
 import tenferro as tn

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from tenferro.cli import cuda
-from tenferro.cli.cuda import Cuda, driver_version
-from tenferro.cli.main import main
+from tenferro.cli import doctor, main
+from tenferro.cli.doctor import Cuda, driver_version
 
 
 def test_all_of_it_is_written_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,7 +30,7 @@ def test_all_of_it_is_written_as_json(capsys: pytest.CaptureFixture[str]) -> Non
 def test_both_extras_at_once_are_an_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cuda, "version", lambda name: "0.10")
+    monkeypatch.setattr(doctor, "version", lambda name: "0.10")
     assert main(["doctor"]) == 1
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "cuda12 and cuda13 are both installed" in text

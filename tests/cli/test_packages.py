@@ -9,9 +9,9 @@ import pytest
 
 import tenferro as tn
 from tenferro.cli import main
-from tenferro.files import dumps
+from tenferro.serialization import dumps
 from tests.families.cube import CUBE, cube
-from tests.files.test_fragments import SAMPLES as FRAGMENTS
+from tests.serialization.test_fragments import SAMPLES as FRAGMENTS
 
 SOURCE = """\
 import tenferro as tn

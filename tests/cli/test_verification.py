@@ -8,10 +8,10 @@ import pytest
 
 import tenferro as tn
 from tenferro.cli import main
-from tenferro.files import dumps
-from tests.files.families import scaled
-from tests.files.samples import samples
-from tests.files.test_fragments import SAMPLES as FRAGMENTS
+from tenferro.serialization import dumps
+from tests.serialization.families import scaled
+from tests.serialization.samples import samples
+from tests.serialization.test_fragments import SAMPLES as FRAGMENTS
 
 
 def test_a_program_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

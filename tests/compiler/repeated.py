@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import Literal
 
-from tenferro.exec_ir import ExecBuilder, ExecProgram
+from tenferro.ir import ExecBuilder, ExecProgram
 from tenferro.ops import (
     ADD,
     COS,

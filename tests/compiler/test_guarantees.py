@@ -6,9 +6,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tenferro.compiler import PASSES, Needs, Pass, optimize, parse
-from tenferro.control import VOCABULARY
 from tenferro.errors import ShapeError
-from tenferro.exec_ir import ExecProgram, verify
+from tenferro.ir import ExecProgram, verify
+from tenferro.ops.control_flow import VOCABULARY
 from tenferro.shape import Leaf
 from tests.dynamic_programs import M, N, arguments, check_claims, dynamic_program, values_of
 

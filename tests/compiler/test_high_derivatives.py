@@ -13,7 +13,7 @@ import pytest
 import tenferro as tn
 from tenferro import lax
 from tenferro.compiler import CANONICAL, OptimizerOptions, run_passes
-from tenferro.exec_ir import ExecProgram, verify
+from tenferro.ir import ExecProgram, verify
 from tests.programs import run
 
 Function = Callable[[Any], Any]

@@ -2,7 +2,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.compiler import compile_std_to_exec
-from tenferro.computegraph import (
+from tenferro.core import (
     CompiledProgram,
     FragmentBuilder,
     Instruction,
@@ -12,7 +12,7 @@ from tenferro.computegraph import (
     resolve_keys,
 )
 from tenferro.errors import BindingError, ShapeError
-from tenferro.exec_ir import verify
+from tenferro.ir import verify
 from tenferro.ops import ADD, EXP, MUL, StdTensorOp
 from tenferro.shape import TensorMeta
 from tests.work import chain, tracked_objects

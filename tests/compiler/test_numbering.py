@@ -1,5 +1,5 @@
 from tenferro.compiler import Numbering, parse
-from tenferro.exec_ir import renumber, verify
+from tenferro.ir import renumber, verify
 
 
 def test_slots_are_numbered_in_the_order_of_writing() -> None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-import tenferro.compiler.passing as passing
+import tenferro.compiler.passes as passing
 import tenferro.compiler.pipeline as pipeline
 from tenferro.compiler import DeadCode, Pass, PassReport, optimize, run_passes
 from tenferro.config import Config
 from tenferro.errors import ShapeError, VerifyError
-from tenferro.exec_ir import ExecProgram, parse_exec
-from tenferro.family import vocabulary_of
+from tenferro.ir import ExecProgram, parse_exec
+from tenferro.ops.extension import vocabulary_of
 from tests.programs import read
 
 UNREAD = """exec_program(%0: f64[n]) {

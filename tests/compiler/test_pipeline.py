@@ -9,7 +9,7 @@ from tenferro.compiler import (
     compile_std_to_exec,
     optimize,
 )
-from tenferro.computegraph import (
+from tenferro.core import (
     CompiledProgram,
     Instruction,
     compile_graph,

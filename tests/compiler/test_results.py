@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tenferro.compiler import PASSES, OptimizerOptions, Pass, optimize, parse
-from tenferro.exec_ir import ExecProgram, verify, with_last_use
+from tenferro.ir import ExecProgram, verify, with_last_use
 from tests.programs import assert_same_results, run
 from tests.random_programs import random_program
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import tenferro as tn
 from tenferro.compiler import structure
-from tenferro.compiler.structure import MOST_LINES
+from tenferro.compiler.report import MOST_LINES
 
 
 def lines_of(function: Any, *args: Any) -> list[str]:

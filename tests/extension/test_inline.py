@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.chainrules import KeyEmitter
+from tenferro.core import KeyEmitter
 from tenferro.errors import TracingError
 from tenferro.extension import apply, inline
 from tenferro.ops import MUL, SIN, shape_context

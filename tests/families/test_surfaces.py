@@ -121,7 +121,7 @@ def assert_are_gradients(gradients: Sequence[Any], case: Case) -> None:
 
 
 def test_every_family_has_a_case() -> None:
-    """All but callbacks: functions have neither files nor derivatives; see `tests.custom`."""
+    """All but callbacks: functions have neither files nor derivatives; see tests of `custom`."""
     packages = (*(each for each in STANDARD if each is not CALLBACK), CUBE)
     assert {case.name for case in CASES} == {f for each in packages for f in each.families}
 

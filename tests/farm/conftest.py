@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tenferro.farm import coordinate
+from tenferro.farm import coordinator
 from tests.farm.engines import PARTS, farm, value
 
 
@@ -27,4 +27,4 @@ def bits(sound: Path) -> bytes:
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coordinate, "POLL", 0.1)
+    monkeypatch.setattr(coordinator, "POLL", 0.1)

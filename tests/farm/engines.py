@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import tenferro as tn
-from tenferro.exec_ir import Array
 from tenferro.farm import FarmExecutor
+from tenferro.ir import NumpyArray as Array
 
 EXPRESSION = "abx,bcy,cax->y"
 PARTS = 8

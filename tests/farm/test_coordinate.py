@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenferro.errors import FarmError
-from tenferro.farm import coordinate, work
+from tenferro.farm import coordinator, worker
 from tenferro.farm.store import JobFolder
 from tests.farm.engines import PARTS, Faulty, farm, job_folder, value
 
@@ -152,12 +152,12 @@ def test_a_disk_that_fills_up_fails_a_part_and_keeps_the_others(
 def test_versions_of_worker_and_job_must_be_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(coordinate, "own_version", lambda: "0.2")
-    monkeypatch.setattr(work, "own_version", lambda: "0.3")
+    monkeypatch.setattr(coordinator, "own_version", lambda: "0.2")
+    monkeypatch.setattr(worker, "own_version", lambda: "0.3")
     text = r"failed once; the last: FarmError: farm: worker has tenferro 0.3, the job is of 0.2;"
     with pytest.raises(FarmError, match=text):
         value(farm(Faulty(), tmp_path, parts=PARTS, attempts=1))
-    monkeypatch.setattr(coordinate, "own_version", lambda: "0.3")
+    monkeypatch.setattr(coordinator, "own_version", lambda: "0.3")
     text = r"farm: .*… was begun with tenferro 0.2, this is 0.3; go on with that version, or remov"
     with pytest.raises(FarmError, match=text):
         value(farm(Faulty(), tmp_path, parts=PARTS))
@@ -201,8 +201,8 @@ def test_makers_are_named_and_may_have_to_be_alike(
     for name in ("result", "part-000001", "part-000004"):
         (job_folder(store) / name).unlink()
     with monkeypatch.context() as patch:
-        patch.setattr(work, "maker_of", lambda executor: "abacus 1.0")
-        work.PREPARED.clear()
+        patch.setattr(worker, "maker_of", lambda executor: "abacus 1.0")
+        worker.PREPARED.clear()
         mixed = farm(Faulty(), store, parts=PARTS)
         assert value(mixed) == bits
     assert "\n  6 parts by numpy" in str(mixed.report())
@@ -210,7 +210,7 @@ def test_makers_are_named_and_may_have_to_be_alike(
     again = farm(Faulty(), store, parts=PARTS)
     value(again)
     assert "  some parts by abacus 1.0" in str(again.report())
-    work.PREPARED.clear()
+    worker.PREPARED.clear()
     alike = farm(Faulty(), store, parts=PARTS, same_maker=True)
     assert value(alike) == bits
     (report,) = alike.report().jobs
@@ -222,13 +222,13 @@ def test_makers_that_stay_unlike_are_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     makers = iter("abcdefghijklmnopqrstuvwxyz" * 4)
-    run = work.Prepared.run
+    run = worker.Prepared.run
 
     def unlike(self: Any, first: int, stop: int) -> Any:
         sums = run(self, first, stop)
         return type(sums)(sums.arrays, (next(makers),), sums.microseconds)
 
-    monkeypatch.setattr(work.Prepared, "run", unlike)
+    monkeypatch.setattr(worker.Prepared, "run", unlike)
     with pytest.raises(FarmError, match=r"the last: FarmError: it was made by ., not by ."):
         value(farm(Faulty(), tmp_path, parts=PARTS, same_maker=True))
 

@@ -14,7 +14,7 @@ import pytest
 import tenferro as tn
 from tenferro.errors import ConfigError, ExtensionRegistryError, FarmError
 from tenferro.families import SlicedNetwork
-from tenferro.family import Extension, Package
+from tenferro.ops.extension import Extension, Package
 from tests.farm.engines import Faulty, closed, farm, operands, run, value
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.exec_ir import ExecProgram
-from tenferro.family import Extension
-from tenferro.farm.loops import FarmLoop, with_farm_loops
-from tenferro.farm.parts import round_work
+from tenferro.farm.executor import FarmLoop, with_farm_loops
+from tenferro.farm.job import round_work
+from tenferro.ir import ExecProgram
+from tenferro.ops.extension import Extension
 
 RING = "abx,bcx,cdx,dax->"
 SPECS = [tn.TensorSpec((16, 16, 5), "float64")] * 4

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from tenferro.farm.parent import Parent
+from tenferro.farm.worker import Parent
 
 
 class LokyParent:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.computegraph import BoundedCache, Capacity
-from tenferro.farm import work
+from tenferro.core import BoundedCache, Capacity
+from tenferro.farm import worker
 from tests.farm.engines import farm, operands, value
 
 SIZE = sum(array.nbytes for array in operands())
@@ -20,8 +20,8 @@ SIZE = sum(array.nbytes for array in operands())
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch) -> Any:
     """An empty cache of prepared jobs, with room for one and a half."""
-    cache: Any = BoundedCache(Capacity(4, 3 * SIZE // 2), work.measured)
-    monkeypatch.setattr(work, "PREPARED", cache)
+    cache: Any = BoundedCache(Capacity(4, 3 * SIZE // 2), worker.measured)
+    monkeypatch.setattr(worker, "PREPARED", cache)
     return cache
 
 
@@ -53,4 +53,4 @@ def test_constants_of_the_program_count() -> None:
         return tn.scan(lambda c, s: (c * np.array([1.0, 2.0]) + 3.0, None), x, length=4)[0]
 
     program = tn.make_program(scaled, tn.TensorSpec((2,), "float64")).exec_program
-    assert work.size_of([np.zeros(3)], program) == 24 + 16 + 8
+    assert worker.size_of([np.zeros(3)], program) == 24 + 16 + 8

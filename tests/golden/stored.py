@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tenferro.files import dumps
-from tests.files.families import scaled
-from tests.files.samples import samples
-from tests.files.test_fragments import SAMPLES as FRAGMENTS
+from tenferro.serialization import dumps
+from tests.serialization.families import scaled
+from tests.serialization.samples import samples
+from tests.serialization.test_fragments import SAMPLES as FRAGMENTS
 
 DIRECTORY = Path(__file__).with_name("files")
 SUFFIX = ".tenferro"

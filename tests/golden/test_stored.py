@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.files import PayloadCodecs, dumps, loads
 from tenferro.runtime import GraphProgram
-from tests.files.families import Scale
-from tests.files.samples import described, samples
+from tenferro.serialization import PayloadCodecs, dumps, loads
 from tests.golden.stored import DIRECTORY, SUFFIX, path_of, values
+from tests.serialization.families import Scale
+from tests.serialization.samples import described, samples
 
 CODECS = PayloadCodecs().register(Scale)
 STORED = sorted(DIRECTORY.glob(f"*{SUFFIX}"))

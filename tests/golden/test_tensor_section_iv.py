@@ -7,9 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tenferro.autodiff import differentiate, transpose
-from tenferro.computegraph import External, FragmentBuilder, Linear, Local, op_key, resolve
-from tenferro.computegraph import materialize_merge as merge
+from tenferro.core import (
+    External,
+    FragmentBuilder,
+    Linear,
+    Local,
+    differentiate,
+    op_key,
+    resolve,
+    transpose,
+)
+from tenferro.core import materialize_merge as merge
 from tenferro.ops import EXP, MUL
 from tenferro.shape import TensorInput, TensorMeta
 from tests.graphs import CTX, run

@@ -4,17 +4,18 @@ import math
 
 import pytest
 
-from tenferro.autodiff import differentiate, transpose
-from tenferro.computegraph import (
+from tenferro.core import (
     External,
     FragmentBuilder,
     Linear,
     Local,
     compile_graph,
+    differentiate,
     input_key,
     materialize_merge,
     op_key,
     resolve,
+    transpose,
 )
 from tests.toy import CTX, EXP, MUL, Toy, real
 from tests.toy_graphs import run, text_of

@@ -5,8 +5,15 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tenferro.autodiff import differentiate, transpose
-from tenferro.computegraph import Fragment, FragmentBuilder, GlobalValKey, ResolvedView, resolve
+from tenferro.core import (
+    Fragment,
+    FragmentBuilder,
+    GlobalValKey,
+    ResolvedView,
+    differentiate,
+    resolve,
+    transpose,
+)
 from tests.toy import ADD, CTX, EXP, MUL, SUM, Toy, Var, cplx, real, vector
 from tests.toy_graphs import forward, inner, one_output, reverse, run, text_of
 

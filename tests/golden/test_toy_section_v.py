@@ -6,8 +6,15 @@ from typing import Any
 
 import pytest
 
-from tenferro.autodiff import LinearFragment, differentiate, transpose
-from tenferro.computegraph import Fragment, FragmentBuilder, GlobalValKey, resolve
+from tenferro.core import (
+    Fragment,
+    FragmentBuilder,
+    GlobalValKey,
+    LinearFragment,
+    differentiate,
+    resolve,
+    transpose,
+)
 from tests.toy import CTX, EXP, MUL, SUM, Toy, vector
 from tests.toy_graphs import inner, one_output, run, text_of
 

@@ -15,9 +15,9 @@ from tenferro.families.linalg import (
     SvdBlock,
     SvdTruncated,
 )
-from tenferro.family import ExtensionOp, register_runtimes, rules_of
+from tenferro.ops.extension import ExtensionOp, register_runtimes, rules_of
 from tenferro.testing import check_extension
-from tenferro_xla.lowering.linalg_factors import LOWERINGS
+from tenferro_xla.lowering.linalg import FACTORS as LOWERINGS
 from tests.linalg.derivative_checks import Array, gaussian, hermitian
 
 pytestmark = pytest.mark.exhaustive

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro import dispatch
-from tenferro.arrays import Expression
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.extension import Extension
-from tenferro.families.linalg.hermitian_functions import scalar_function
+from tenferro.families.linalg.matrix_functions import scalar_function
+from tenferro.ops.functions import Expression
+from tenferro.transforms import dispatch
 from tests.linalg.derivative_checks import (
     Array,
     Derivatives,
@@ -242,7 +242,7 @@ def test_the_second_differences_are_sums_of_products(
         terms = [ones if x is None else x for term in function.second(given) for x in term]
         return tuple(x.value for x in (function.table(given, 2), *terms))
 
-    table, *factors = (np.asarray(x) for x in dispatch.apply(both, w))
+    table, *factors = (np.asarray(x) for x in dispatch.apply_function(both, w))
     triples = [np.broadcast_arrays(*factors[at : at + 3]) for at in range(0, len(factors), 3)]
     found = sum(np.einsum("ij,jk,ik->ijk", *triple) for triple in triples)
     half = (w[:, None] <= w)[:, None, :]

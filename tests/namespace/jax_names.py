@@ -16,8 +16,8 @@ import jax.ad_checkpoint  # once some part of JAX or tenferro imports it, it is 
 import jax.extend  # so is this
 
 import tenferro as tn
-from tenferro import left_out
-from tenferro.naming import LATER
+from tenferro import missing_names
+from tenferro.missing_names import LATER
 
 PAGE = Path(__file__).parents[2] / "docs" / "jax_names.md"
 NOT_YET = "it is not there yet"
@@ -88,8 +88,8 @@ STATS = [
     if type(getattr(tn.scipy.stats, name)).__name__ == "Distribution"
 ]
 HOMES = [
-    Home("jax", "tn", left_out.JAX),
-    Home("jax.numpy", "tn", left_out.NUMPY),
+    Home("jax", "tn", missing_names.JAX),
+    Home("jax.numpy", "tn", missing_names.NUMPY),
     *(_of(f"jax.numpy.{name}", f"tn.{name}") for name in ("linalg", "fft")),
     *(_of(f"jax.{name}", f"tn.{name}") for name in ("lax", "nn", "nn.initializers", "random")),
     *(_of(f"jax.{name}", f"tn.{name}") for name in ("tree", "tree_util", "scipy")),

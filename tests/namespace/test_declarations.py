@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 import tenferro as tn
-from tenferro import arrays, namespace
-from tenferro.arrays import reductions
-from tenferro.chainrules import Emitter, V
-from tenferro.dispatch import array_function
+from tenferro import namespace
+from tenferro.core import Emitter, V
+from tenferro.ops import functions
+from tenferro.ops.functions import reductions
+from tenferro.transforms import array_function
 
 PUBLIC = {
     name: function
@@ -30,7 +31,7 @@ PUBLIC = {
 def declaration(function: Callable[..., Any]) -> FunctionType:
     """The array function that a public function was made of."""
     module = function.__globals__["__name__"].rpartition(".")[2]
-    declared = getattr(getattr(arrays, module), function.__name__)
+    declared = getattr(getattr(functions, module), function.__name__)
     assert isinstance(declared, FunctionType)
     return declared
 

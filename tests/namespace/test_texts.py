@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 import tenferro as tn
-from tenferro.autodiff import differentiate
 from tenferro.compiler import compile_std_to_exec, optimize, parse
-from tenferro.computegraph import (
+from tenferro.core import (
     FragmentBuilder,
     compile_graph,
+    differentiate,
     materialize_merge,
     resolve_keys,
 )
-from tenferro.derivatives import AdContext
 from tenferro.ops import MUL
+from tenferro.transforms import AdContext
 from tests.namespace.wrong_calls import calls
 
 WRONG = dict(calls())

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 import tenferro as tn
-from tenferro.autodiff import differentiate, transpose
-from tenferro.computegraph import (
+from tenferro.core import (
     FragmentBuilder,
     compile_graph,
+    differentiate,
     evaluate,
     materialize_merge,
     resolve,
     to_dot,
+    transpose,
 )
 from tenferro.ops import EXP, MUL
 from tenferro.shape import TensorInput, TensorMeta

@@ -9,7 +9,7 @@ import pytest
 import tenferro as tn
 from tenferro.errors import MissingExtraError
 from tenferro.network import ContractionTree, Subscripts
-from tenferro.network.drawing import positions
+from tenferro.network.display import positions
 
 SPECS = [tn.TensorSpec((8, 8))] * 3
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tenferro import ops
-from tenferro.batching import batch
-from tenferro.computegraph import GlobalValKey, input_key, op_key, resolve_keys
+from tenferro.core import GlobalValKey, batch, input_key, op_key, resolve_keys
 from tenferro.shape import Dim, TensorInput, TensorMeta, dim
 from tests.graphs import CTX, run
 

@@ -10,14 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tenferro.autodiff import differentiate, pull_back
-from tenferro.batching import batch
-from tenferro.computegraph import GlobalValKey, input_key, op_key, resolve_keys
+from tenferro.core import (
+    GlobalValKey,
+    batch,
+    differentiate,
+    input_key,
+    op_key,
+    pull_back,
+    resolve_keys,
+)
 from tenferro.errors import BatchingError
 from tenferro.ops import StdTensorOp
+from tenferro.runtime import Tensor, executor_named, place
 from tenferro.shape import Dim, TensorInput, TensorMeta, dim
-from tenferro.traced import GraphCompiler
-from tenferro.values import Tensor, executor_named, place
+from tenferro.transforms import GraphCompiler
 from tests.graphs import CTX, Array, fits, metas_of, run
 from tests.ops.cases import CASES
 from tests.ops.rows import Case, row_id

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tenferro.chainrules import KeyEmitter
-from tenferro.computegraph import input_key
+from tenferro.core import KeyEmitter, input_key
 from tenferro.errors import (
     AxisError,
     GraphError,

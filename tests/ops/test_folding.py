@@ -11,17 +11,16 @@ import numpy as np
 import pytest
 
 from tenferro import ops
-from tenferro.chainrules import KeyEmitter
-from tenferro.computegraph import (
+from tenferro.core import (
     FragmentBuilder,
     GlobalValKey,
+    KeyEmitter,
     input_key,
     resolve,
     resolve_keys,
 )
 from tenferro.errors import DTypeError
-from tenferro.ops import StdTensorOp, meta_of
-from tenferro.ops.elementwise import Elementwise
+from tenferro.ops import Elementwise, StdTensorOp, meta_of
 from tenferro.shape import TensorInput, TensorMeta, as_dtype
 from tests.graphs import CTX, Array, Function, evaluated
 

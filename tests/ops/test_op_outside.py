@@ -13,14 +13,14 @@ from jax import Array, lax
 
 import tenferro as tn
 import tenferro_xla
-from tenferro.chainrules import chain
 from tenferro.compiler import CPU, contraction_passes, optimize, parse, predict_memory
+from tenferro.core import chain
 from tenferro.errors import ExtensionRegistryError, FileError, ParseError
-from tenferro.exec_ir import ExecProgram, payload
 from tenferro.extension import Package
+from tenferro.ir import ExecProgram, payload
 from tenferro.ops import ADD, DIV, EXP, MUL, TANH, DotGeneral, Elementwise, StdTensorOp, full_like
 from tenferro.shape import DimExpr
-from tenferro.traced import record
+from tenferro.transforms import record
 
 
 @payload

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tenferro.batching import batch
 from tenferro.compiler import OptimizerOptions, compile_program
-from tenferro.computegraph import compile_graph, input_key, materialize_merge, resolve_keys
-from tenferro.exec_ir import ExecProgram
+from tenferro.core import batch, compile_graph, input_key, materialize_merge, resolve_keys
+from tenferro.ir import ExecProgram
 from tenferro.ops import meta_of
 from tenferro.shape import TensorInput, TensorMeta
 from tenferro_xla import LoweringOptions, jax_function

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tenferro.exec_ir import Reach
-from tenferro.jacobians.pattern import Pattern
+from tenferro.ir import Reach
 from tenferro.ops import StdTensorOp
+from tenferro.transforms.jacobian_sparsity import Pattern
 from tests.graphs import Array, metas_of
 from tests.ops.cases import CASES
 from tests.ops.rows import Case, row_id

@@ -10,8 +10,8 @@ import pytest
 
 import tenferro as tn
 from tenferro import ops
-from tenferro.arrays import promote
-from tenferro.dispatch import apply
+from tenferro.ops.functions import promote
+from tenferro.transforms import apply_function as apply
 from tests.graphs import Array, evaluated, function, metas_of
 from tests.in_jax import in_jax
 

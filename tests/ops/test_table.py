@@ -9,11 +9,10 @@ import jax
 import numpy as np
 import pytest
 
-from tenferro.autodiff import check_closure
-from tenferro.computegraph import input_key
+from tenferro.core import check_closure, input_key
 from tenferro.ops import ALL_OPS, Conj
 from tenferro.shape import TensorInput, TensorMeta
-from tenferro.testing.functions import directions
+from tenferro.testing.reference import directions
 from tests.graphs import CTX, Array, Function, central, fits, function, inner, metas_of
 from tests.in_jax import in_jax
 from tests.ops.cases import CASES, ROWS

@@ -11,7 +11,7 @@ from tenferro.planning import (
     left_to_right,
     pairs_of_path,
 )
-from tenferro.planning.anneal import annealed
+from tenferro.planning.reconfigure import annealed
 
 
 def test_annealing_finds_the_best_order_of_a_chain() -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from tenferro.network import Subscripts
-from tenferro.planning import greedy
-from tenferro.planning.greedy import greedy_pairs
+from tenferro.planning import search
+from tenferro.planning.search import greedy_pairs
 
 
 def test_disconnected_parts_and_scalars_are_multiplied_last() -> None:
@@ -17,24 +17,24 @@ def test_pairs_to_score_do_not_grow_with_the_square_of_those_that_share_a_label(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scored = 0
-    score = greedy._Greedy.score
+    score = search._Greedy.score
 
-    def counted(self: greedy._Greedy, a: int, b: int) -> float:
+    def counted(self: search._Greedy, a: int, b: int) -> float:
         nonlocal scored
         scored += 1
         return score(self, a, b)
 
-    monkeypatch.setattr(greedy._Greedy, "score", counted)
+    monkeypatch.setattr(search._Greedy, "score", counted)
     count = 600  # a chain, of which every second tensor has the label 0
     terms = [(i + 1, i + 2) if i % 2 else (0, i + 1, i + 2) for i in range(count)]
     network = Subscripts(tuple(terms), (0, 1, count + 1))
     pairs = greedy_pairs(network, dict.fromkeys(range(count + 2), 2))
     assert len(pairs) == count - 1
-    assert scored < 3 * greedy.CROWD * count
+    assert scored < 3 * search.CROWD * count
 
 
 def test_values_that_share_a_label_are_contracted_although_they_are_not_the_smallest() -> None:
-    count = 3 * greedy.CROWD
+    count = 3 * search.CROWD
     terms = [(0, i + 1) for i in range(count)] + [(1,)]
     network = Subscripts(tuple(terms), tuple(range(1, count + 1)))
     sizes = {0: 2} | {i + 1: 2 + i % 3 for i in range(count)}

@@ -6,7 +6,7 @@ import pytest
 import tenferro as tn
 from tenferro.network import Subscripts
 from tenferro.planning import ContractionOptimizerOptions, ContractionTree, find_tree
-from tenferro.planning.merging import Merged
+from tenferro.planning.contraction_tree import Merged
 
 
 def test_a_network_of_different_operands_stays_as_it_is() -> None:

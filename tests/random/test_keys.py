@@ -38,7 +38,7 @@ def test_keys_are_indexed_unpacked_and_compared() -> None:
 
 @pytest.fixture
 def checking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tenferro.traced.compiler.config", replace(Config(), check_keys=True))
+    monkeypatch.setattr("tenferro.transforms.program.config", replace(Config(), check_keys=True))
 
 
 def twice(key: Any) -> Any:

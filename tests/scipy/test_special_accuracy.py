@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.dispatch import OpFunction, apply
 from tenferro.ops import Special
+from tenferro.transforms import OpFunction
+from tenferro.transforms import apply_function as apply
 from tests.scipy import special_points as sp
 
 S = tn.scipy.special

@@ -9,23 +9,27 @@ from typing import Any
 
 import pytest
 
-from tenferro.autodiff import LinearFragment, check_closure, differentiate, transpose
-from tenferro.chainrules import PrimitiveOp, Tangent
-from tenferro.computegraph import (
+from tenferro.core import (
     External,
     Fragment,
     FragmentBuilder,
     GlobalValKey,
     Linear,
+    LinearFragment,
     Local,
     MaterializedGraph,
     Primal,
+    PrimitiveOp,
+    Tangent,
+    check_closure,
     compile_graph,
+    differentiate,
     evaluate,
     input_key,
     materialize_merge,
     op_key,
     resolve,
+    transpose,
 )
 from tenferro.errors import ADRuleError, UnresolvedValueError
 from tests.toy import ADD, CONJ, CTX, EXP, MUL, NEG, SUM, Broadcast, Toy, cplx, real, vector

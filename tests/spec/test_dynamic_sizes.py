@@ -19,7 +19,7 @@ from tenferro.errors import (
     ShapeError,
     UnsupportedDynamicShapeError,
 )
-from tenferro.exec_ir import verify
+from tenferro.ir import verify
 from tenferro.ops import (
     BroadcastInDim,
     DynamicTruncate,

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.autodiff import differentiate, transpose
 from tenferro.compiler import compile_program, optimize
-from tenferro.computegraph import compile_graph, materialize_merge, resolve_keys
+from tenferro.core import compile_graph, differentiate, materialize_merge, resolve_keys, transpose
 from tenferro.errors import (
     GuardViolationError,
     UnsupportedDynamicShapeError,
 )
-from tenferro.exec_ir import ExecBuilder, ExecOp, with_last_use
+from tenferro.ir import ExecBuilder, ExecOp, with_last_use
 from tenferro.ops import (
     EXP,
     BroadcastInDim,

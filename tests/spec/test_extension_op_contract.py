@@ -14,7 +14,7 @@ import pytest
 import tenferro as tn
 import tenferro_xla as txla
 from tenferro.compiler import parse
-from tenferro.computegraph import Capacity, resolve_keys
+from tenferro.core import Capacity, resolve_keys
 from tenferro.errors import (
     InvalidConfigError,
     MalformedFamilyIdError,
@@ -30,7 +30,7 @@ from tenferro.extension import (
     inline,
     parse_family_id,
 )
-from tenferro.family import ExtensionCaches
+from tenferro.ops.extension import ExtensionCaches
 from tenferro.shape import TensorMeta, Unknown, UpperBound, dim
 from tests.spec.extensions import SPECS, context, inputs, native, pair, refused
 from tests.testing.families import (

@@ -11,17 +11,17 @@ import numpy as np
 import tenferro as tn
 import tenferro_xla as txla
 from tenferro.compiler import compile_std_to_exec
-from tenferro.computegraph import compile_graph, materialize_merge, resolve_keys
+from tenferro.core import compile_graph, materialize_merge, resolve_keys
 from tenferro.errors import (
     UnregisteredExtensionError,
     UnsupportedExtensionError,
 )
-from tenferro.exec_ir import Category
 from tenferro.extension import (
     Extension,
     apply,
 )
-from tenferro.runtime import segment_exec_program
+from tenferro.ir import Category
+from tenferro.native import segment_exec_program
 from tests.spec.extensions import SPECS, inputs, native, pair, refused
 from tests.testing.families import (
     Array,

@@ -11,9 +11,8 @@ import pytest
 
 import tenferro as tn
 import tenferro_xla as txla
-from tenferro.chainrules import JvpSite, KeyEmitter
 from tenferro.compiler import compile_std_to_exec
-from tenferro.computegraph import compile_graph, materialize_merge, resolve_keys
+from tenferro.core import JvpSite, KeyEmitter, compile_graph, materialize_merge, resolve_keys
 from tenferro.errors import (
     BackendFailureError,
     DuplicateRuleError,

@@ -6,9 +6,9 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import MalformedFamilyIdError, UnsupportedExtensionError
-from tenferro.family import ExtensionOp
-from tests.files.families import OldScale, Scale, scaled
-from tests.files.headers import changed, header_of
+from tenferro.ops.extension import ExtensionOp
+from tests.serialization.families import OldScale, Scale, scaled
+from tests.serialization.headers import changed, header_of
 
 FAMILY = "tenferro-tests.scale.v2"
 CODECS = tn.PayloadCodecs().register(Scale)

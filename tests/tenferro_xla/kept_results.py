@@ -8,7 +8,7 @@ import numpy as np
 
 import tenferro as tn
 import tenferro_xla as txla
-from tenferro_xla.places import LARGE
+from tenferro_xla.placement import LARGE
 
 N = LARGE // 8
 X = np.arange(N, dtype=np.float64)

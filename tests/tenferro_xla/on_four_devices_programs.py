@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import tenferro as tn
 from tenferro.errors import MemoryLimitError, ShardingError
-from tenferro.exec_ir import ExecProgram, evaluate
-from tenferro.values import Shardings
+from tenferro.ir import ExecProgram, evaluate
+from tenferro.runtime import Shardings
 from tenferro_xla import XlaExecutor
 from tests.random_contractions import contraction_programs
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tenferro.compiler import parse
-from tenferro.computegraph import Capacity
+from tenferro.core import Capacity
 from tenferro.errors import (
     BindingError,
     DeviceError,
@@ -21,11 +21,12 @@ from tenferro.errors import (
     UnsupportedDynamicShapeError,
     VerifyError,
 )
-from tenferro.exec_ir import ExecBuilder, ExecProgram
+from tenferro.ir import ExecBuilder, ExecProgram
+from tenferro.native import GraphExecutor, NumpyBackend
 from tenferro.ops import ADD, SIN, BroadcastInDim, scalar
-from tenferro.runtime import GraphExecutor, GraphProgram, NumpyBackend, Tensor
+from tenferro.runtime import GraphProgram, Tensor
 from tenferro.shape import FLOAT64, TensorMeta
-from tenferro.traced import GraphCompiler, TracedTensor
+from tenferro.transforms import GraphCompiler, TracedTensor
 from tenferro_xla import (
     XlaExecutor,
     default_executor,
@@ -328,8 +329,8 @@ ELSEWHERE = """
 import jax, numpy as np, tenferro as tn
 from tenferro.compiler import parse
 from tenferro.errors import DeviceError
-from tenferro.runtime import register_executor
-from tenferro.traced import GraphCompiler, TracedTensor
+from tenferro.native import register_executor
+from tenferro.transforms import GraphCompiler, TracedTensor
 from tenferro_xla import XlaExecutor
 
 first, second = XlaExecutor(0), XlaExecutor("cpu:1")

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import pytest
 
 from tenferro.compiler import CANONICAL, CPU, Numbering, OptimizerOptions, Pass, optimize
-from tenferro.exec_ir import verify
+from tenferro.ir import verify
 from tenferro_xla.platforms import CPU_PLATFORM
 from tests.compiler.canonical.test_lane_joining import ALIKE
 from tests.compiler.canonical.test_loop_joining import STARTING_ALIKE

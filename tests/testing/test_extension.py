@@ -33,7 +33,7 @@ from tenferro.extension import (
     family_id,
     inline,
 )
-from tenferro.files import PayloadCodecs
+from tenferro.serialization import PayloadCodecs
 from tenferro.testing import CLAUSES, check_extension
 from tests.families.cube import CUBE, Cube, Table
 from tests.testing import broken

@@ -11,8 +11,8 @@ from numpy.testing import assert_array_equal
 
 import tenferro as tn
 from tenferro.errors import BackendFailureError, BindingError, DTypeError, PytreeError
-from tenferro.traced import flatten
-from tenferro.transforms.seen import Structure
+from tenferro.transforms import flatten
+from tenferro.transforms.jit_cache import Structure
 
 X = np.arange(6.0).reshape(2, 3)
 

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import tenferro as tn
 from tenferro.errors import ExecutorError, TenferroError
-from tenferro.transforms.worker import WAITING, Job, Worker
+from tenferro.transforms.tiered_jit import WAITING, Job, Worker
 
 SECONDS = 20.0
 
@@ -253,7 +253,7 @@ print(f.tier(1.0))
 
 ENDS = """
 import threading, time
-from tenferro.transforms.worker import WORKER, Job
+from tenferro.transforms.tiered_jit import WORKER, Job
 begun = threading.Event()
 WORKER.submit(Job(lambda: (begun.set(), time.sleep(0.3), print("ended")), int))
 begun.wait()

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.typing import AnyTensor, Array, ArrayMethods, Elements, ElementsAt
+from tenferro.ir import AnyTensor
+from tenferro.ir.typing import Array, ArrayMethods, Elements, ElementsAt
 
 VALUES = np.array([[1.0, 2.0], [3.0, 4.0]])
 TENSORS = {

@@ -5,26 +5,18 @@ network whose sizes are not yet known, `derivative` its transforms, `sliced` the
 `rules` has the derivative rules, `batching` the batch rule.
 """
 
-from tenferro.families.einsum.batching import NetworkBatchRule
-from tenferro.families.einsum.contraction import Labeled, Sizes
-from tenferro.families.einsum.derivative import NetworkDerivative
-from tenferro.families.einsum.lowering import contract_step, emit_network, entered, finished
-from tenferro.families.einsum.op import EinsumOp
-from tenferro.families.einsum.rules import EinsumRule, SlicedRule
-from tenferro.families.einsum.sliced import SlicedNetwork
-from tenferro.families.formula import TransformRule
-from tenferro.families.runtime import StandardRuntime
-from tenferro.family import Package
-
-_FAMILIES = (EinsumOp, NetworkDerivative, SlicedNetwork)
-
-EINSUM = Package(
-    name="tenferro-einsum",
-    ops=_FAMILIES,
-    rules=(EinsumRule(), TransformRule(NetworkDerivative), SlicedRule()),
-    runtimes=tuple(StandardRuntime(op.FAMILY_ID) for op in _FAMILIES),
-    batch_rules=tuple(NetworkBatchRule(op) for op in _FAMILIES),
+from tenferro.families import StandardRuntime, TransformRule
+from tenferro.families.einsum.contraction import *
+from tenferro.families.einsum.einsum_op import *
+from tenferro.families.einsum.einsum_op import EinsumOp, NetworkDerivative
+from tenferro.families.einsum.sliced_op import *
+from tenferro.families.einsum.sliced_op import (
+    EinsumRule,
+    NetworkBatchRule,
+    SlicedNetwork,
+    SlicedRule,
 )
+from tenferro.ops.extension import Package
 
 __all__ = [
     "EINSUM",
@@ -38,3 +30,13 @@ __all__ = [
     "entered",
     "finished",
 ]
+
+_FAMILIES = (EinsumOp, NetworkDerivative, SlicedNetwork)
+
+EINSUM = Package(
+    name="tenferro-einsum",
+    ops=_FAMILIES,
+    rules=(EinsumRule(), TransformRule(NetworkDerivative), SlicedRule()),
+    runtimes=tuple(StandardRuntime(op.FAMILY_ID) for op in _FAMILIES),
+    batch_rules=tuple(NetworkBatchRule(op) for op in _FAMILIES),
+)

@@ -3,16 +3,12 @@
 `op` has the op and its rules; `kernels` computes it with NumPy.
 """
 
-from tenferro.families.fft.op import (
-    Fft,
-    FftBatchRule,
-    FftRule,
-    exact_size,
-    points,
-    spectrum_length,
-)
-from tenferro.families.runtime import KernelRuntime
-from tenferro.family import Package
+from tenferro.families import KernelRuntime
+from tenferro.families.fft.op import *
+from tenferro.families.fft.op import Fft, FftBatchRule, FftRule
+from tenferro.ops.extension import Package
+
+__all__ = ["FFT", "Fft", "exact_size", "points", "spectrum_length"]
 
 FFT = Package(
     name="tenferro-fft",
@@ -21,5 +17,3 @@ FFT = Package(
     runtimes=(KernelRuntime(Fft.FAMILY_ID),),
     batch_rules=(FftBatchRule(),),
 )
-
-__all__ = ["FFT", "Fft", "exact_size", "points", "spectrum_length"]

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.exec_ir import Array
 from tenferro.families.fft.op import Fft
+from tenferro.ir import NumpyArray
 
 _NORMS = {"none": "backward", "inverse": "forward", "root": "ortho"}
 _INVERSE_NORMS = {"none": "forward", "inverse": "backward", "root": "ortho"}
 
 
-def transform(op: Fft, x: Array, *source: Array) -> list[Array]:
+def transform(op: Fft, x: NumpyArray, *source: NumpyArray) -> list[NumpyArray]:
     """The transform."""
     shapes = [x.shape, *(each.shape for each in source)]
     ((dtype, shape),) = op.infer_output_meta([x.dtype] * len(shapes), shapes)
@@ -22,7 +22,7 @@ def transform(op: Fft, x: Array, *source: Array) -> list[Array]:
     norm: Any = (_INVERSE_NORMS if op.is_inverse else _NORMS)[op.scale]
     axes = tuple(range(-op.axes, 0))
     with np.errstate(all="ignore"):  # infinities give NaN
-        result: Array
+        result: NumpyArray
         if op.kind == "c2c":
             result = np.fft.fftn(x, axes=axes, norm=norm)
         elif op.kind == "c2c inverse":

@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tenferro.arrays import creation, elementwise, logical, notation
-from tenferro.chainrules import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
+from tenferro.core import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import DTypeError, InvalidConfigError, ShapeError
-from tenferro.families.kernels import KernelOp
-from tenferro.family import (
-    Extension,
-    ExtensionAdRule,
-    ExtensionBatchRule,
-    ExtensionOp,
-    OutputMeta,
-    family_id,
-    sizes_differ,
-)
-from tenferro.ops import full
-from tenferro.shape import (
+from tenferro.families import KernelOp
+from tenferro.ir import (
     BOOL,
     COMPLEX64,
     COMPLEX128,
@@ -34,6 +23,19 @@ from tenferro.shape import (
     floordiv,
     real_dtype,
 )
+from tenferro.ops import full
+from tenferro.ops.extension import (
+    Extension,
+    ExtensionAdRule,
+    ExtensionBatchRule,
+    ExtensionOp,
+    OutputMeta,
+    family_id,
+    sizes_differ,
+)
+from tenferro.ops.functions import array_methods, creation, elementwise, logical
+
+__all__ = ["Fft", "exact_size", "points", "spectrum_length"]
 
 KINDS = ("c2c", "c2c inverse", "r2c", "c2r")
 SCALES = ("none", "inverse", "root")
@@ -163,12 +165,12 @@ class FftRule(ExtensionAdRule):
         assert isinstance(op, Fft)
         assert not any(at.active[1:]), "the source of a length has no tangent"
         back = Extension(replace(op, kind=_INVERSE[op.kind]))
-        (ct,) = notation.expressions(at.emitter, at.ct)
+        (ct,) = array_methods.expressions(at.emitter, at.ct)
         if op.kind == "r2c":
             meta: TensorMeta = at.ctx.meta(at.inputs[0])
             weighted = ct * pair_weights(ct, exact_size("fft", meta, -1), 0.5)
             return (at.emit(back, weighted.value, points(at.emitter, meta.extents[-1])),)
-        result = notation.Expression(at.emitter, at.emit(back, ct.value))
+        result = array_methods.Expression(at.emitter, at.emit(back, ct.value))
         if op.kind == "c2r":
             result = result * pair_weights(result, exact_size("fft", ct.meta, -1), 2.0)
             return (result.value, None)
@@ -185,12 +187,12 @@ class FftBatchRule(ExtensionBatchRule):
         return ((at.emit(Extension(op), *at.inputs), at.batched[0]),)
 
 
-def pair_weights(like: notation.Expression, n: Dim, weight: float) -> notation.Expression:
+def pair_weights(like: array_methods.Expression, n: Dim, weight: float) -> array_methods.Expression:
     """1 at the frequencies 0 and n/2 of n points, `weight` at others, as precise as `like`."""
     count = spectrum_length(n)
-    k = notation.apply(
+    k = array_methods.apply(
         creation.arange, 0, emitter=like.emitter, shape=(count,), step=1, dtype=INT64
     )
-    paired = notation.apply(logical.logical_and, k > 0, 2 * k < n)
-    weights: notation.Expression = notation.apply(elementwise.where, paired, weight, 1.0)
+    paired = array_methods.apply(logical.logical_and, k > 0, 2 * k < n)
+    weights: array_methods.Expression = array_methods.apply(elementwise.where, paired, weight, 1.0)
     return weights.astype(real_dtype(like.dtype))

@@ -5,97 +5,148 @@ each family, with its ops and its derivative rules; `batching` has the batch rul
 compute the ops with NumPy and SciPy.
 """
 
-from tenferro.families.formula import TransformRule
-from tenferro.families.kernels import KernelOp
+from tenferro.families import (
+    KernelOp,
+    KernelRuntime,
+    LinearFormulaRule,
+    StandardRuntime,
+    TransformRule,
+)
 from tenferro.families.linalg.batching import batch_rule
-from tenferro.families.linalg.block_solves import (
+from tenferro.families.linalg.cholesky import *
+from tenferro.families.linalg.cholesky import Cholesky, CholeskyRule
+from tenferro.families.linalg.degeneracy import *
+from tenferro.families.linalg.degeneracy import RULES, MatrixFormula
+from tenferro.families.linalg.determinant import *
+from tenferro.families.linalg.determinant import (
+    Adjugate,
+    AdjugateRule,
+    Determinant,
+    DeterminantPolynomial,
+    DeterminantRule,
+)
+from tenferro.families.linalg.eig import *
+from tenferro.families.linalg.eig import EIG_RULE, Eig, EigJvp
+from tenferro.families.linalg.eigh import *
+from tenferro.families.linalg.eigh import EIGH_RULE, Eigh, EighJvp, EighVjp
+from tenferro.families.linalg.lu import *
+from tenferro.families.linalg.lu import Lu, LuRule, PivotsToPermutation, PivotsToPermutationRule
+from tenferro.families.linalg.matrix_functions import *
+from tenferro.families.linalg.matrix_functions import (
+    Frechet,
+    HermitianFunction,
+    HermitianFunctionRule,
+    MatrixFunction,
+    MatrixFunctionRule,
+)
+from tenferro.families.linalg.matrix_op import *
+from tenferro.families.linalg.matrix_op import FactoredOp, FactoredRuntime
+from tenferro.families.linalg.pinv import *
+from tenferro.families.linalg.pinv import Pinv, PinvRule
+from tenferro.families.linalg.qr import *
+from tenferro.families.linalg.qr import QR_RULE, Qr, QrJvp, QrVjp
+from tenferro.families.linalg.schur import *
+from tenferro.families.linalg.schur import HESSENBERG_RULE, SCHUR_RULE, Hessenberg, Schur
+from tenferro.families.linalg.solve import *
+from tenferro.families.linalg.solve import Inverse, InverseRule, LuSolve, LuSolveRule
+from tenferro.families.linalg.subspaces import *
+from tenferro.families.linalg.subspaces import (
     BlockCoupled,
     BlockCoupledRule,
     BlockSylvester,
     BlockSylvesterRule,
-)
-from tenferro.families.linalg.blocks import (
     EighBlock,
     EighBlockRule,
     SvdBlock,
     SvdBlockRule,
-    eigh_block,
-    svd_block,
 )
-from tenferro.families.linalg.cholesky import Cholesky, CholeskyRule
-from tenferro.families.linalg.clusters import Degeneracy, reflections
-from tenferro.families.linalg.determinant import (
-    FIRST_LIMIT,
-    SECOND_LIMIT,
-    Adjugate,
-    Determinant,
-    determinant,
-)
-from tenferro.families.linalg.determinant_polynomial import DeterminantPolynomial
-from tenferro.families.linalg.determinant_rules import AdjugateRule, DeterminantRule
-from tenferro.families.linalg.eig import EIG_RULE, Eig, EigJvp, closeness
-from tenferro.families.linalg.eigh import EIGH_RULE, Eigh, EighJvp, EighVjp
-from tenferro.families.linalg.factored import FactoredOp, FactoredRuntime
-from tenferro.families.linalg.functions import Frechet, MatrixFunction, MatrixFunctionRule
-from tenferro.families.linalg.hermitian_functions import (
-    HermitianFunction,
-    HermitianFunctionRule,
-    hermitian_derivative,
-    hermitian_function,
-)
-from tenferro.families.linalg.lu import (
-    Lu,
-    LuRule,
-    PivotsToPermutation,
-    PivotsToPermutationRule,
-    lu,
-)
-from tenferro.families.linalg.lu_solve import (
-    Inverse,
-    InverseRule,
-    LuSolve,
-    LuSolveRule,
-    inverse,
-    lu_solve,
-)
-from tenferro.families.linalg.pieces import (
-    columns,
-    diagonal,
-    embedded,
-    identity,
-    picked_rows,
-    real_part,
-    rows,
-    scaled,
-    sym,
-    tril,
-    triu,
-)
-from tenferro.families.linalg.pinv import Pinv, PinvRule
-from tenferro.families.linalg.qr import QR_RULE, Qr, QrJvp, QrVjp, signs
-from tenferro.families.linalg.rules import RULES, MatrixFormula
-from tenferro.families.linalg.schur import HESSENBERG_RULE, SCHUR_RULE, Hessenberg, Schur
-from tenferro.families.linalg.singular import generic_bases
-from tenferro.families.linalg.svd import SVD_RULE, Svd
-from tenferro.families.linalg.svd_derivative import SvdJvp, SvdVjp
-from tenferro.families.linalg.sylvester import Sylvester, SylvesterRule, sylvester
-from tenferro.families.linalg.triangular import (
+from tenferro.families.linalg.svd import *
+from tenferro.families.linalg.svd import SVD_RULE, Svd, SvdJvp, SvdVjp
+from tenferro.families.linalg.svd_truncate import *
+from tenferro.families.linalg.svd_truncate import SvdTruncated, SvdTruncatedRule
+from tenferro.families.linalg.sylvester import *
+from tenferro.families.linalg.sylvester import Sylvester, SylvesterRule
+from tenferro.families.linalg.triangular_solve import *
+from tenferro.families.linalg.triangular_solve import (
     TriangularSolve,
     TriangularSolveRule,
-    triangular_solve,
+    TridiagonalSolve,
+    TridiagonalSolveRule,
 )
-from tenferro.families.linalg.tridiagonal import TridiagonalSolve, TridiagonalSolveRule
-from tenferro.families.linalg.truncation import (
-    SvdTruncated,
-    SvdTruncatedRule,
-    kept_triplets,
-    svd_factors,
-    svd_truncated,
-)
-from tenferro.families.linalg.types import COMPLEX_OF, REAL_OF, check_matrix, check_square
-from tenferro.families.linear_formula import LinearFormulaRule
-from tenferro.families.runtime import KernelRuntime, StandardRuntime
-from tenferro.family import ExtensionOp, ExtensionRuntime, Package
+from tenferro.ops.extension import ExtensionOp, ExtensionRuntime, Package
+
+__all__ = [
+    "COMPLEX_OF",
+    "FIRST_LIMIT",
+    "LINALG",
+    "REAL_OF",
+    "RULES",
+    "SECOND_LIMIT",
+    "Adjugate",
+    "BlockCoupled",
+    "BlockSylvester",
+    "Cholesky",
+    "Degeneracy",
+    "Determinant",
+    "DeterminantPolynomial",
+    "Eig",
+    "EigJvp",
+    "Eigh",
+    "EighBlock",
+    "EighJvp",
+    "EighVjp",
+    "Frechet",
+    "HermitianFunction",
+    "Hessenberg",
+    "Inverse",
+    "Lu",
+    "LuSolve",
+    "MatrixFunction",
+    "Pinv",
+    "PivotsToPermutation",
+    "Qr",
+    "QrJvp",
+    "QrVjp",
+    "Schur",
+    "Svd",
+    "SvdBlock",
+    "SvdJvp",
+    "SvdTruncated",
+    "SvdVjp",
+    "Sylvester",
+    "TriangularSolve",
+    "TridiagonalSolve",
+    "check_matrix",
+    "check_square",
+    "closeness",
+    "columns",
+    "determinant",
+    "diagonal",
+    "eigh_block",
+    "embedded",
+    "generic_bases",
+    "hermitian_derivative",
+    "hermitian_function",
+    "identity",
+    "inverse",
+    "kept_triplets",
+    "lu",
+    "lu_solve",
+    "picked_rows",
+    "real_part",
+    "reflections",
+    "rows",
+    "scaled",
+    "signs",
+    "svd_block",
+    "svd_factors",
+    "svd_truncated",
+    "sylvester",
+    "sym",
+    "triangular_solve",
+    "tril",
+    "triu",
+]
 
 _KERNELS: tuple[type[KernelOp], ...] = (
     TriangularSolve,
@@ -184,76 +235,3 @@ LINALG = Package(
     ),
     batch_rules=RULES.batch_rules,
 )
-
-__all__ = [
-    "COMPLEX_OF",
-    "FIRST_LIMIT",
-    "LINALG",
-    "REAL_OF",
-    "RULES",
-    "SECOND_LIMIT",
-    "Adjugate",
-    "BlockCoupled",
-    "BlockSylvester",
-    "Cholesky",
-    "Degeneracy",
-    "Determinant",
-    "DeterminantPolynomial",
-    "Eig",
-    "EigJvp",
-    "Eigh",
-    "EighBlock",
-    "EighJvp",
-    "EighVjp",
-    "Frechet",
-    "HermitianFunction",
-    "Hessenberg",
-    "Inverse",
-    "Lu",
-    "LuSolve",
-    "MatrixFunction",
-    "Pinv",
-    "PivotsToPermutation",
-    "Qr",
-    "QrJvp",
-    "QrVjp",
-    "Schur",
-    "Svd",
-    "SvdBlock",
-    "SvdJvp",
-    "SvdTruncated",
-    "SvdVjp",
-    "Sylvester",
-    "TriangularSolve",
-    "TridiagonalSolve",
-    "check_matrix",
-    "check_square",
-    "closeness",
-    "columns",
-    "determinant",
-    "diagonal",
-    "eigh_block",
-    "embedded",
-    "generic_bases",
-    "hermitian_derivative",
-    "hermitian_function",
-    "identity",
-    "inverse",
-    "kept_triplets",
-    "lu",
-    "lu_solve",
-    "picked_rows",
-    "real_part",
-    "reflections",
-    "rows",
-    "scaled",
-    "signs",
-    "svd_block",
-    "svd_factors",
-    "svd_truncated",
-    "sylvester",
-    "sym",
-    "triangular_solve",
-    "tril",
-    "triu",
-]

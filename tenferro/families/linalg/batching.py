@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from tenferro.arrays import Expression, apply, expressions, rearrange
-from tenferro.chainrules import Batched, BatchSite, V
-from tenferro.families.linalg.lu_solve import LuSolve
-from tenferro.families.linalg.triangular import TriangularSolve
-from tenferro.families.linalg.tridiagonal import TridiagonalSolve
-from tenferro.family import Extension, ExtensionBatchRule, ExtensionOp, LeadingBatchRule
-from tenferro.shape import TensorMeta
+from tenferro.core import Batched, BatchSite, V
+from tenferro.families.linalg.solve import LuSolve
+from tenferro.families.linalg.triangular_solve import TriangularSolve, TridiagonalSolve
+from tenferro.ir import TensorMeta
+from tenferro.ops.extension import Extension, ExtensionBatchRule, ExtensionOp, LeadingBatchRule
+from tenferro.ops.functions import Expression, apply, expressions, manipulation
 
 
 class SystemBatchRule(LeadingBatchRule):
@@ -26,13 +25,13 @@ class SystemBatchRule(LeadingBatchRule):
             return super().batch(op, at)
         b = Expression(at.emitter, right)
         axis = b.ndim - (1 if getattr(op, "left", True) else 2)  # of columns, or rows
-        together: Expression = apply(rearrange.moveaxis, b, source=0, destination=axis - 1)
+        together: Expression = apply(manipulation.moveaxis, b, source=0, destination=axis - 1)
         shape = together.shape
         merged = (*shape[: axis - 1], shape[axis - 1] * shape[axis], *shape[axis + 1 :])
         (flat,) = at.emitter.emit_all(Extension(op), *matrix, together.reshape(merged).value)
         (x,) = expressions(at.emitter, [flat])
         result: Expression = apply(
-            rearrange.moveaxis, x.reshape(shape), source=axis - 1, destination=0
+            manipulation.moveaxis, x.reshape(shape), source=axis - 1, destination=0
         )
         return ((result.value, True),)
 

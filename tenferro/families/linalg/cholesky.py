@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tenferro.arrays import expressions
-from tenferro.chainrules import JvpSite, Slots, V
-from tenferro.families.kernels import KernelOp
-from tenferro.families.linalg.pieces import sym, tril0
-from tenferro.families.linalg.triangular import triangular_solve
-from tenferro.families.linalg.types import check_dtype, check_square
-from tenferro.family import ExtensionAdRule, ExtensionOp, OutputMeta, family_id
-from tenferro.shape import Dim, DType
+from tenferro.core import JvpSite, Slots, V
+from tenferro.families import KernelOp
+from tenferro.families.linalg.matrix_op import check_dtype, check_square, sym, tril0
+from tenferro.families.linalg.triangular_solve import triangular_solve
+from tenferro.ir import Dim, DType
+from tenferro.ops.extension import ExtensionAdRule, ExtensionOp, OutputMeta, family_id
+from tenferro.ops.functions import expressions
+
+__all__ = ["Cholesky"]
 
 
 @family_id(namespace="tenferro-linalg", name="cholesky", version=1)
@@ -22,7 +23,7 @@ class Cholesky(KernelOp):
 
     input_count = 1
     output_count = 1
-    kernel = "tenferro.families.linalg.kernels.factors:cholesky"
+    kernel = "tenferro.families.linalg.lapack:cholesky"
 
     def infer_output_meta(
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]

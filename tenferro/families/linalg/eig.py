@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.arrays import Expression, apply, logical, scans
-from tenferro.families.formula import Transform
-from tenferro.families.kernels import KernelOp
-from tenferro.families.linalg.clusters import (
+from tenferro.families import FactorRule, KernelOp, Transform
+from tenferro.families.linalg.degeneracy import (
+    MatrixFormula,
     absolute,
     both,
     chosen,
@@ -19,13 +18,22 @@ from tenferro.families.linalg.clusters import (
     largest_of,
     off_diagonal,
 )
-from tenferro.families.linalg.pieces import columns, diagonal, real, real_part, rows
-from tenferro.families.linalg.rules import MatrixFormula
-from tenferro.families.linalg.types import COMPLEX_OF, check_dtype, check_square
-from tenferro.families.linear_formula import FactorRule
-from tenferro.family import OutputMeta, family_id
+from tenferro.families.linalg.matrix_op import (
+    COMPLEX_OF,
+    check_dtype,
+    check_square,
+    columns,
+    diagonal,
+    real,
+    real_part,
+    rows,
+)
+from tenferro.ir import Dim, DType, TensorMeta
 from tenferro.ops import StopGradient
-from tenferro.shape import Dim, DType, TensorMeta
+from tenferro.ops.extension import OutputMeta, family_id
+from tenferro.ops.functions import Expression, apply, logical, reductions
+
+__all__ = ["Eig", "EigJvp", "closeness"]
 
 
 def closeness(dtype: DType) -> float:
@@ -48,7 +56,7 @@ class Eig(KernelOp):
     results: int = 3
 
     input_count = 1
-    kernel = "tenferro.families.linalg.kernels.general:eig"
+    kernel = "tenferro.families.linalg.lapack:eig"
 
     @property
     def output_count(self) -> int:
@@ -163,7 +171,7 @@ def _kept(v: Expression, u: Expression) -> Expression:
     """c: the multiples of the columns of v by which u keeps their norms and phases."""
     size = absolute(v)
     near = (size >= size.max(axis=-2, keepdims=True) * (1 - closeness(v.dtype))).astype("int64")
-    counted = apply(scans.cumsum, near, axis=-2)
+    counted = apply(reductions.cumsum, near, axis=-2)
     first = both(near == 1, counted == 1)
     ratio = chosen(first, u, 0.0).sum(axis=-2) / chosen(first, v, 0.0).sum(axis=-2)
     norms = real((v.conj() * u).sum(axis=-2))

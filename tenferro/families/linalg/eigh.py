@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tenferro.arrays import Expression
-from tenferro.families.kernels import KernelOp
-from tenferro.families.linalg.clusters import (
+from tenferro.families import FactorRule, KernelOp, LinearFormula
+from tenferro.families.linalg.degeneracy import (
+    SpectralFormula,
     absolute,
     both,
     chosen,
@@ -19,12 +19,23 @@ from tenferro.families.linalg.clusters import (
     negated,
     single,
 )
-from tenferro.families.linalg.pieces import columns, diagonal, embedded, real_part, rows, skew, sym
-from tenferro.families.linalg.rules import SpectralFormula
-from tenferro.families.linalg.types import REAL_OF, check_dtype, check_square
-from tenferro.families.linear_formula import FactorRule, LinearFormula
-from tenferro.family import OutputMeta, family_id
-from tenferro.shape import Dim, DType, TensorMeta, is_complex
+from tenferro.families.linalg.matrix_op import (
+    REAL_OF,
+    check_dtype,
+    check_square,
+    columns,
+    diagonal,
+    embedded,
+    real_part,
+    rows,
+    skew,
+    sym,
+)
+from tenferro.ir import Dim, DType, TensorMeta, is_complex
+from tenferro.ops.extension import OutputMeta, family_id
+from tenferro.ops.functions import Expression
+
+__all__ = ["Eigh", "EighJvp", "EighVjp"]
 
 
 @family_id(namespace="tenferro-linalg", name="eigh", version=1)
@@ -42,7 +53,7 @@ class Eigh(KernelOp):
     vectors: bool = True
 
     input_count = 1
-    kernel = "tenferro.families.linalg.kernels.spectra:eigh"
+    kernel = "tenferro.families.linalg.lapack:eigh"
 
     @property
     def output_count(self) -> int:

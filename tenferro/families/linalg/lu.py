@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tenferro.arrays import Expression, apply, expressions, rearrange
-from tenferro.chainrules import JvpSite, Slots, V
+from tenferro.core import JvpSite, Slots, V
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.families.kernels import KernelOp
-from tenferro.families.linalg.pieces import padded, picked_rows, tril, triu
-from tenferro.families.linalg.triangular import triangular_solve
-from tenferro.families.linalg.types import check_dtype, check_matrix
-from tenferro.family import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
-from tenferro.shape import INT32, Dim, DType, TensorMeta, minimum
+from tenferro.families import KernelOp
+from tenferro.families.linalg.matrix_op import (
+    check_dtype,
+    check_matrix,
+    padded,
+    picked_rows,
+    tril,
+    triu,
+)
+from tenferro.families.linalg.triangular_solve import triangular_solve
+from tenferro.ir import INT32, Dim, DType, TensorMeta, minimum
+from tenferro.ops.extension import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
+from tenferro.ops.functions import Expression, apply, expressions, manipulation
+
+__all__ = ["Lu", "PivotsToPermutation", "lu"]
 
 
 @family_id(namespace="tenferro-linalg", name="lu", version=1)
@@ -28,7 +36,7 @@ class Lu(KernelOp):
 
     input_count = 1
     output_count = 3
-    kernel = "tenferro.families.linalg.kernels.lu:lu"
+    kernel = "tenferro.families.linalg.lapack:lu"
 
     def infer_output_meta(
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
@@ -50,7 +58,7 @@ class PivotsToPermutation(KernelOp):
 
     input_count = 1
     output_count = 1
-    kernel = "tenferro.families.linalg.kernels.lu:pivots_to_permutation"
+    kernel = "tenferro.families.linalg.lapack:pivots_to_permutation"
 
     def infer_output_meta(
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
@@ -121,5 +129,5 @@ def _tangent(packed: Expression, da: Expression) -> Expression:
 
 
 def _joined(a: Expression, b: Expression, axis: int) -> Expression:
-    result: Expression = apply(rearrange.concat, a, b, axis=axis)
+    result: Expression = apply(manipulation.concat, a, b, axis=axis)
     return result

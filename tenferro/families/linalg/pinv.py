@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenferro.arrays import expressions
-from tenferro.chainrules import JvpSite, Slots, V
-from tenferro.families.kernels import KernelOp
-from tenferro.families.linalg.types import REAL_OF, check_dtype, check_matrix, check_same
-from tenferro.family import ExtensionAdRule, ExtensionOp, OutputMeta, family_id
-from tenferro.shape import Dim, DType
+from tenferro.core import JvpSite, Slots, V
+from tenferro.families import KernelOp
+from tenferro.families.linalg.matrix_op import REAL_OF, check_dtype, check_matrix, check_same
+from tenferro.ir import Dim, DType
+from tenferro.ops.extension import ExtensionAdRule, ExtensionOp, OutputMeta, family_id
+from tenferro.ops.functions import expressions
+
+__all__ = ["Pinv"]
 
 
 @family_id(namespace="tenferro-linalg", name="pinv", version=1)
@@ -30,7 +32,7 @@ class Pinv(KernelOp):
     given: bool = False
 
     output_count = 1
-    kernel = "tenferro.families.linalg.kernels.singular:pinv"
+    kernel = "tenferro.families.linalg.lapack:pinv"
 
     @property
     def input_count(self) -> int:

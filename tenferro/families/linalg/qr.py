@@ -12,11 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.arrays import Expression, apply, elementwise, rearrange
-from tenferro.families.formula import Transform
-from tenferro.families.kernels import KernelOp
-from tenferro.families.linalg.clusters import Degeneracy, absolute, both, factor, largest_of
-from tenferro.families.linalg.pieces import (
+from tenferro.families import FactorRule, KernelOp, LinearFormula, Transform
+from tenferro.families.linalg.degeneracy import (
+    Degeneracy,
+    MatrixFormula,
+    absolute,
+    both,
+    factor,
+    largest_of,
+    order_of,
+)
+from tenferro.families.linalg.matrix_op import (
+    check_dtype,
+    check_matrix,
     columns,
     diagonal,
     embedded,
@@ -27,14 +35,13 @@ from tenferro.families.linalg.pieces import (
     tril,
     triu,
 )
-from tenferro.families.linalg.rules import MatrixFormula
-from tenferro.families.linalg.singular import order_of
-from tenferro.families.linalg.triangular import triangular_solve
-from tenferro.families.linalg.types import check_dtype, check_matrix
-from tenferro.families.linear_formula import FactorRule, LinearFormula
-from tenferro.family import OutputMeta, family_id
+from tenferro.families.linalg.triangular_solve import triangular_solve
+from tenferro.ir import INT64, Dim, DType, TensorMeta, is_complex, minimum
 from tenferro.ops import Iota
-from tenferro.shape import INT64, Dim, DType, TensorMeta, is_complex, minimum
+from tenferro.ops.extension import OutputMeta, family_id
+from tenferro.ops.functions import Expression, apply, elementwise, manipulation
+
+__all__ = ["Qr", "QrJvp", "QrVjp", "signs"]
 
 
 @family_id(namespace="tenferro-linalg", name="qr", version=1)
@@ -52,7 +59,7 @@ class Qr(KernelOp):
     mode: str = "reduced"
 
     input_count = 1
-    kernel = "tenferro.families.linalg.kernels.factors:qr"
+    kernel = "tenferro.families.linalg.lapack:qr"
 
     @property
     def output_count(self) -> int:
@@ -230,7 +237,7 @@ def _upper(c: Expression) -> Expression:
 
 def joined(x: Expression, y: Expression, axis: int) -> Expression:
     """Both, along an axis."""
-    result: Expression = apply(rearrange.concat, x, y, axis=axis)
+    result: Expression = apply(manipulation.concat, x, y, axis=axis)
     return result
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tenferro.chainrules import JvpSite, Slots, V
+from tenferro.core import JvpSite, Slots, V
 from tenferro.errors import UnsupportedADRuleError
-from tenferro.families.kernels import KernelOp
-from tenferro.families.linalg.types import check_dtype, check_square
-from tenferro.family import ExtensionAdRule, ExtensionOp, OutputMeta, family_id
-from tenferro.shape import Dim, DType
+from tenferro.families import KernelOp
+from tenferro.families.linalg.matrix_op import check_dtype, check_square
+from tenferro.ir import Dim, DType
+from tenferro.ops.extension import ExtensionAdRule, ExtensionOp, OutputMeta, family_id
+
+__all__ = ["Hessenberg", "Schur"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class _UnitaryForm(KernelOp):
     vectors: bool = True
 
     input_count = 1
-    kernel = "tenferro.families.linalg.kernels.general:unitary_form"
+    kernel = "tenferro.families.linalg.lapack:unitary_form"
 
     @property
     def output_count(self) -> int:

@@ -1,16 +1,370 @@
-"""The family of singular value decompositions."""
+"""The derivative of singular value decompositions, at simple, multiple and zero values.
+
+For A = U S Vᴴ and E = UᴴdA V, dU = U(a + b) and dV = V(a − b) up to complements, with
+a = sym(E)/(s_j − s_i) and b = skew(E)/(s_j + s_i): only a is singular where values are equal, and b
+only where both are zero.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Any
 
-from tenferro.families.kernels import KernelOp
-from tenferro.families.linalg.svd_derivative import SvdJvp
-from tenferro.families.linalg.types import REAL_OF, check_dtype, check_matrix
-from tenferro.families.linear_formula import FactorRule
-from tenferro.family import OutputMeta, family_id
-from tenferro.shape import Dim, DType, minimum
+from tenferro.families import FactorRule, KernelOp, LinearFormula
+from tenferro.families.linalg.degeneracy import (
+    Degeneracy,
+    SimpleValues,
+    SingularClusters,
+    SpectralFormula,
+    absolute,
+    both,
+    chosen,
+    exists,
+    largest_of,
+    largest_where,
+    negated,
+    order_of,
+    ties,
+    with_zero,
+)
+from tenferro.families.linalg.matrix_op import (
+    REAL_OF,
+    check_dtype,
+    check_matrix,
+    columns,
+    diagonal,
+    embedded,
+    real_part,
+    rows,
+    skew,
+    sym,
+)
+from tenferro.ir import Dim, DType, TensorMeta, is_complex, minimum
+from tenferro.ops.extension import OutputMeta, family_id
+from tenferro.ops.functions import Expression, apply, manipulation
+
+__all__ = ["Svd", "SvdJvp", "SvdVjp"]
+
+
+# The derivative of singular value decompositions, at simple, multiple and zero values.
+
+
+@dataclass(frozen=True)
+class _Side:
+    """U or V: the vectors of singular values, and further ones if it is square.
+
+    Attributes:
+        vectors: of the singular values, of shape [..., m, k].
+        others: a basis of their complement, of shape [..., m, m − k], if it is given.
+        has_complement: whether m > k.
+    """
+
+    vectors: Expression
+    others: Expression | None
+    has_complement: bool
+
+    @classmethod
+    def of(cls, x: Expression, k: Any, has_complement: bool) -> _Side:
+        """The parts of U or V, the matrix x."""
+        if not has_complement or order_of(x.shape[-1], k) == 0:
+            return cls(x, None, has_complement)
+        return cls(x[..., :k], x[..., k:], has_complement)
+
+    def outside(self, x: Expression, inside: Expression) -> Expression:
+        """The part of x in the complement of the vectors; `inside` is vectorsᴴ x."""
+        return x - self.vectors @ inside
+
+    def with_others(self, tangent: Expression) -> Expression:
+        """The tangents of all columns, from those of the vectors: the others move in parallel."""
+        if self.others is None:
+            return tangent
+        parallel = -(self.vectors @ (tangent.H @ self.others))
+        result: Expression = apply(manipulation.concat, tangent, parallel, axis=-1)
+        return result
+
+    def parts(self, ct: Expression | None) -> tuple[Expression | None, Expression | None]:
+        """The cotangent of the vectors alone, and the part that turns the others; the adjoint."""
+        if ct is None or self.others is None:
+            return ct, None
+        k = self.vectors.shape[-1]
+        first, second = ct[..., :k], ct[..., k:]
+        turn = skew(self.others.H @ second)
+        return first - self.others @ (second.H @ self.vectors), turn
+
+
+def _sides(s: Expression, u: Expression, vh: Expression) -> tuple[_Side, _Side] | None:
+    """Both sides; None if it is not known which size of the matrix is larger."""
+    k = s.shape[-1]
+    order = order_of(u.shape[-2], vh.shape[-1])
+    if order is None:
+        return None
+    return _Side.of(u, k, order > 0), _Side.of(vh.H, k, order < 0)
+
+
+class _SvdDerivative(SpectralFormula):
+    """Of the fixed inputs s, U and Vᴴ."""
+
+    fixed = 3
+    undefined = (
+        "svd: the derivative does not exist: the loss depends on the basis or the phases of "
+        "singular vectors, or on single ones of equal singular values; tn.linalg.gauge_report says "
+        "on which, and svd_block, low_rank and polar are exact at equal singular values"
+    )
+
+    def clusters(self, s: Expression) -> SingularClusters:
+        """Of the singular values, with what the op does there."""
+        return SingularClusters.of(self.degeneracy, s)
+
+
+@family_id(namespace="tenferro-linalg", name="svd_jvp", version=1)
+@dataclass(frozen=True)
+class SvdJvp(_SvdDerivative):
+    """From s, U, Vᴴ, dA to ds, dU, dVᴴ.
+
+    Where singular values are equal, the tangents of single values and vectors exist only if sym(E)
+    is a multiple of 1 within the cluster; where they are zero, only if E is 0. They are NaN
+    otherwise.
+    """
+
+    formula_outputs = 3
+
+    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
+        """Those of s, U and Vᴴ."""
+        types = [meta for meta in metas[:3] if meta is not None]
+        assert len(types) == 3
+        return types
+
+    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
+        """The tangents."""
+        s, u, vh, da = inputs
+        sides = _sides(s, u, vh)
+        if sides is None:
+            return None
+        left, right = sides
+        clusters = self.clusters(s)
+        image, coimage = da @ right.vectors, da.H @ left.vectors
+        inner = left.vectors.H @ image
+        gaps = clusters.inverse_gaps(s) * sym(inner)
+        sums = clusters.inverse_sums(s) * skew(inner)
+        du, dv = left.vectors @ (gaps + sums), right.vectors @ (gaps - sums)
+        spread = self._spread(clusters, inner)
+        if left.has_complement:
+            rest = left.outside(image, inner)
+            du = du + rest * clusters.inverse(s)
+            spread = spread + largest_where(columns(clusters.zero), rest)
+        if right.has_complement:
+            rest = right.outside(coimage, inner.H)
+            dv = dv + rest * clusters.inverse(s)
+            spread = spread + largest_where(columns(clusters.zero), rest)
+        values = real_part(diagonal(inner))
+        results = values, left.with_others(du), right.with_others(dv).H
+        if self.mode == "broaden":
+            return results
+        allowed = spread <= largest_of(da) * Degeneracy.tolerance(s.dtype)
+        ones = self.degeneracy.factor(allowed, s, exists(ties(self.degeneracy, s), -1))
+        return values * ones[..., 0], results[1] * ones, results[2] * ones
+
+    @staticmethod
+    def _spread(clusters: SingularClusters, inner: Expression) -> Expression:
+        """What in E must be zero for the tangents to exist."""
+        values = real_part(diagonal(inner))
+        equal = clusters.equal
+        off = largest_where(equal, sym(inner) - embedded(values).astype(inner.dtype))
+        apart = largest_where(equal, columns(values) - rows(values))
+        return off + apart + largest_where(clusters.zeros, inner)
+
+    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
+        """The formula of cotangents."""
+        return SvdVjp(self.mode, self.width, present)
+
+
+@family_id(namespace="tenferro-linalg", name="svd_vjp", version=1)
+@dataclass(frozen=True)
+class SvdVjp(_SvdDerivative):
+    """From s, U, Vᴴ, s̄, Ū and the cotangent of Vᴴ to Ā.
+
+    NaN for a matrix where the loss depends on the phases of vectors, or on what is undefined where
+    singular values are equal or zero.
+    """
+
+    present: tuple[bool, ...] = (True, True, True)
+
+    formula_outputs = 1
+
+    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
+        """That of A."""
+        _, u, vh, *_ = metas
+        assert u is not None
+        assert vh is not None
+        return [u.with_extents((*u.extents[:-1], vh.extents[-1]))]
+
+    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
+        """The cotangent."""
+        s, u, vh, s_ct, u_ct, vh_ct = inputs
+        sides = _sides(s, u, vh)
+        if sides is None:
+            return None
+        left, right = sides
+        checks = _Checks(self.degeneracy, s)
+        if u_ct is None and vh_ct is None:
+            factor = checks.of_values(s_ct)
+            if left.has_complement:  # the smaller matrix is scaled
+                return (left.vectors @ (rows(s_ct) * factor * right.vectors.H),)
+            return ((left.vectors * (columns(s_ct) * factor)) @ right.vectors.H,)
+        left_ct, left_turn = left.parts(u_ct)
+        right_ct, right_turn = right.parts(None if vh_ct is None else vh_ct.H)
+        of_u, of_v = _turn(left, left_ct), _turn(right, right_ct)
+        checks.measure([ct for ct in (u_ct, vh_ct) if ct is not None])
+        checks.add_vectors(of_u, of_v, [left_turn, right_turn])
+        checks.add_values(s_ct)
+        checks.add_pairs(left_ct, right_ct)
+        clusters = checks.clusters
+        middle = clusters.inverse_gaps(s) * _sum(of_u, of_v)
+        middle = middle + clusters.inverse_sums(s) * _sum(of_u, None if of_v is None else -of_v)
+        if s_ct is not None:
+            middle = middle + embedded(s_ct).astype(u.dtype)
+        beside: Expression | None = None
+        for side, ct in ((left, left_ct), (right, right_ct)):
+            if side.has_complement and ct is not None:
+                inside = side.vectors.H @ ct
+                checks.add_rest(side, ct, inside)
+                inside, beside = inside * clusters.inverse(s), ct * clusters.inverse(s)
+                middle = middle - (inside if side is left else inside.H)
+        middle = middle * checks.factor()
+        if right.has_complement:
+            beside = None if beside is None else beside.H
+            return (left.vectors @ _sum(middle @ right.vectors.H, beside),)
+        return (_sum(left.vectors @ middle, beside) @ right.vectors.H,)
+
+    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
+        """The formula of tangents."""
+        return SvdJvp(self.mode, self.width, present)
+
+
+def _turn(side: _Side, ct: Expression | None) -> Expression | None:
+    """What of a cotangent turns the vectors among themselves."""
+    return None if ct is None else skew(side.vectors.H @ ct)
+
+
+def _sum(x: Expression | None, y: Expression | None) -> Expression:
+    """The sum of what there is; one of both is."""
+    if x is None or y is None:
+        result = y if x is None else x
+        assert result is not None
+        return result
+    return x + y
+
+
+class _Checks:
+    """Collects for each matrix whether the derivative exists.
+
+    Attributes:
+        clusters: those of the singular values; in mode `"nan"`, those of values that all differ.
+
+    Args:
+        degeneracy: what a derivative does where values are equal.
+        s: the singular values.
+    """
+
+    def __init__(self, degeneracy: Degeneracy, s: Expression) -> None:
+        self._degeneracy = degeneracy
+        self._mode = degeneracy.mode
+        self._s = s
+        self._chi = Degeneracy.tolerance(s.dtype)
+        self._size = s[..., :1].sum(axis=-1) * 0.0
+        self._allowed: list[Expression] = []
+
+    @cached_property
+    def clusters(self) -> SingularClusters | SimpleValues:
+        if self._mode == "project":
+            return SingularClusters.of(self._degeneracy, self._s)
+        return SimpleValues(self._degeneracy)
+
+    def _small(self, x: Expression, size: Expression) -> None:
+        self._allowed.append(x <= size * self._chi)
+
+    def of_values(self, s_ct: Expression) -> Expression | float:
+        """The factor for a loss of values, whose cotangent is the same on clusters, 0 on zeros."""
+        if self._mode == "broaden":
+            return 1.0
+        tied = ties(self._degeneracy, self._s)
+        self._small(Degeneracy.variation(tied, with_zero(s_ct)), absolute(s_ct).max(axis=-1))
+        return self.factor()
+
+    def measure(self, cts: Sequence[Expression]) -> None:
+        """Parts of the cotangents of vectors count as zero if they are small beside these."""
+        if self._mode == "broaden":
+            return
+        for ct in cts:
+            self._size = self._size + largest_of(ct)
+
+    def add_values(self, s_ct: Expression | None) -> None:
+        """The cotangent of values is the same on a cluster, and none on zeros."""
+        clusters, s = self.clusters, self._s
+        if s_ct is None or isinstance(clusters, SimpleValues):
+            return
+        slack = self._degeneracy.slack
+        apart = absolute(columns(s_ct) - rows(s_ct)) - slack(s, columns(s) - rows(s), self._size)
+        at_zero = absolute(columns(s_ct)) - slack(s, columns(s), self._size)
+        spread = chosen(clusters.equal, apart, 0.0).max(axis=(-2, -1))
+        self._small(spread, largest_of(rows(s_ct)))
+        spread = chosen(columns(clusters.zero), at_zero, 0.0).max(axis=(-2, -1))
+        self._small(spread, largest_of(rows(s_ct)))
+
+    def add_vectors(
+        self,
+        of_u: Expression | None,
+        of_v: Expression | None,
+        others: Sequence[Expression | None],
+    ) -> None:
+        """The loss depends neither on phases nor on the basis of a cluster or a complement."""
+        if self._mode == "broaden":
+            return
+        for turn in others:
+            if turn is not None:
+                self._small(largest_of(turn), self._size)
+        clusters, joint = self.clusters, _sum(of_u, of_v)
+        if isinstance(clusters, SimpleValues):
+            if is_complex(joint.dtype):  # the diagonal of a real one is zero
+                self._small(absolute(diagonal(joint)).max(axis=-1), self._size)
+            self._allowed.append(negated(exists(ties(self._degeneracy, self._s), -1)))
+            return
+        self._small(largest_where(clusters.equal, joint), self._size)
+        for turn in (of_u, of_v):
+            if turn is not None:
+                self._small(largest_where(clusters.zeros, turn), self._size)
+
+    def add_pairs(self, left_ct: Expression | None, right_ct: Expression | None) -> None:
+        """The loss does not depend on both u and v of zeros: no cotangent shows if on u vᴴ.
+
+        At a matrix that is special to the loss, as a diagonal one, u vᴴ has no effect in any basis,
+        but has one beside it.
+        """
+        clusters = self.clusters
+        if left_ct is None or right_ct is None or isinstance(clusters, SimpleValues):
+            return
+        zero, limit = columns(clusters.zero), self._size * self._chi
+        seen = [largest_where(zero, ct) > limit for ct in (left_ct, right_ct)]
+        self._allowed.append(negated(both(*seen)))
+
+    def add_rest(self, side: _Side, ct: Expression, inside: Expression) -> None:
+        """The loss does not see where in the complement the vectors of zeros lie."""
+        clusters = self.clusters
+        if isinstance(clusters, SingularClusters):
+            rest = side.outside(ct, inside)
+            self._small(largest_where(columns(clusters.zero), rest), self._size)
+
+    def factor(self) -> Expression | float:
+        """1 for a matrix where all checks hold, else NaN."""
+        if not self._allowed:
+            return 1.0
+        multiple = exists(ties(self._degeneracy, self._s), -1)
+        return self._degeneracy.factor(reduce(both, self._allowed), self._s, multiple)
+
+
+# The family of singular value decompositions.
 
 
 @family_id(namespace="tenferro-linalg", name="svd", version=1)
@@ -32,7 +386,7 @@ class Svd(KernelOp):
     vectors: bool = True
 
     input_count = 1
-    kernel = "tenferro.families.linalg.kernels.singular:svd"
+    kernel = "tenferro.families.linalg.lapack:svd"
 
     @property
     def output_count(self) -> int:

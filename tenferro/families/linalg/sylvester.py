@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tenferro.arrays import Expression, expressions
-from tenferro.chainrules import JvpSite, Slots, TransposeSite, V
-from tenferro.families.kernels import KernelOp
-from tenferro.families.linalg.types import check_dtype, check_matrix, check_same, check_square
-from tenferro.family import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
-from tenferro.shape import Dim, DType
+from tenferro.core import JvpSite, Slots, TransposeSite, V
+from tenferro.families import KernelOp
+from tenferro.families.linalg.matrix_op import check_dtype, check_matrix, check_same, check_square
+from tenferro.ir import Dim, DType
+from tenferro.ops.extension import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
+from tenferro.ops.functions import Expression, expressions
+
+__all__ = ["Sylvester", "sylvester"]
 
 
 @family_id(namespace="tenferro-linalg", name="sylvester", version=1)
@@ -28,7 +30,7 @@ class Sylvester(KernelOp):
 
     input_count = 3
     output_count = 1
-    kernel = "tenferro.families.linalg.kernels.equations:sylvester"
+    kernel = "tenferro.families.linalg.lapack:sylvester"
 
     def infer_output_meta(
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]

@@ -12,31 +12,13 @@ Tensor(-1.)
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tenferro.naming import missing
-from tenferro.scipy.stats.continuous import (
-    beta,
-    cauchy,
-    chi2,
-    expon,
-    gamma,
-    gennorm,
-    gumbel_l,
-    gumbel_r,
-    laplace,
-    logistic,
-    norm,
-    pareto,
-    t,
-    truncnorm,
-    uniform,
-    vonmises,
-    wrapcauchy,
-)
-from tenferro.scipy.stats.descriptive import ModeResult, mode, rankdata, sem
-from tenferro.scipy.stats.discrete import bernoulli, betabinom, binom, geom, nbinom, poisson
+from tenferro.missing_names import missing
+from tenferro.scipy.stats.continuous import *
+from tenferro.scipy.stats.descriptive import *
+from tenferro.scipy.stats.discrete import *
 from tenferro.scipy.stats.distribution import Distribution
-from tenferro.scipy.stats.kde import gaussian_kde
-from tenferro.scipy.stats.multivariate import dirichlet, multinomial, multivariate_normal
+from tenferro.scipy.stats.kde import *
+from tenferro.scipy.stats.multivariate import *
 
 __all__ = [
     "ModeResult",

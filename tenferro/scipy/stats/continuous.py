@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tenferro.ir import ArrayLike
 from tenferro.namespace import (
     abs,
     atan2,
@@ -28,7 +29,26 @@ from tenferro.namespace import (
 )
 from tenferro.scipy.special import betainc, gammainc, gammaincc, log_ndtr, logit, ndtr, ndtri
 from tenferro.scipy.stats.distribution import row
-from tenferro.typing import ArrayLike
+
+__all__ = [
+    "beta",
+    "cauchy",
+    "chi2",
+    "expon",
+    "gamma",
+    "gennorm",
+    "gumbel_l",
+    "gumbel_r",
+    "laplace",
+    "logistic",
+    "norm",
+    "pareto",
+    "t",
+    "truncnorm",
+    "uniform",
+    "vonmises",
+    "wrapcauchy",
+]
 
 _LINE = (-math.inf, math.inf)
 _HALF_LINE = (0.0, math.inf)

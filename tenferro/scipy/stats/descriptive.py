@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tenferro import lax
 from tenferro import namespace as tn
 from tenferro.composed import nanstd
 from tenferro.errors import ConfigError
-from tenferro.namespace import lax
-from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.ir import AnyTensor, ArrayLike
+
+__all__ = ["ModeResult", "mode", "rankdata", "sem"]
 
 _RANKS = ("average", "min", "max", "dense", "ordinal")
 

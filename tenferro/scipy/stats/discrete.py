@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tenferro.ir import ArrayLike
 from tenferro.namespace import (
     arange,
     betaln,
@@ -21,7 +22,8 @@ from tenferro.namespace import (
 )
 from tenferro.scipy.special import gammainc, gammaincc
 from tenferro.scipy.stats.distribution import row
-from tenferro.typing import ArrayLike
+
+__all__ = ["bernoulli", "betabinom", "binom", "geom", "nbinom", "poisson"]
 
 _COUNTS = (0.0, math.inf)
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
 
+from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.missing_names import missing
 from tenferro.namespace import clip, exp, floor, log, log1p, where
-from tenferro.naming import missing
-from tenferro.scipy.real import real
-from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.scipy.special import real
 
 P = ParamSpec("P")
 Function = Callable[..., Any]

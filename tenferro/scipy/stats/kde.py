@@ -12,10 +12,11 @@ from tenferro import linalg, random
 from tenferro import namespace as tn
 from tenferro.composed import cov
 from tenferro.errors import ConfigError, DTypeError, ShapeError
+from tenferro.ir import AnyTensor, ArrayLike, is_complex
 from tenferro.scipy.special import ndtr
-from tenferro.shape import is_complex
-from tenferro.traced import NAMESPACE
-from tenferro.typing import AnyTensor, ArrayLike
+from tenferro.transforms import NAMESPACE
+
+__all__ = ["gaussian_kde"]
 
 _FIELDS = ("dataset", "weights", "covariance", "inv_cov")
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tenferro.errors import ShapeError
+from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.linalg import cholesky, diagonal, solve_triangular
 from tenferro.namespace import (
     abs,
@@ -25,7 +26,8 @@ from tenferro.namespace import (
 )
 from tenferro.namespace import any as any_of
 from tenferro.scipy.stats.distribution import of_vectors
-from tenferro.typing import AnyTensor, ArrayLike
+
+__all__ = ["dirichlet", "multinomial", "multivariate_normal"]
 
 
 @of_vectors("logpdf")

@@ -10,31 +10,29 @@ with derivative rules).
 """
 
 from tenferro_xla.interop.jaxprs import (
-    control,
-    custom,
+    control_flow,
     elementwise,
-    indexing,
-    keys,
-    matrices,
-    rearrange,
+    linalg,
+    random_keys,
     reductions,
-    sorting,
+    shapes,
 )
-from tenferro_xla.interop.jaxprs.reader import Reader, Translation, is_key, meta_of
+from tenferro_xla.interop.jaxprs.reader import *
+from tenferro_xla.interop.jaxprs.reader import Translation
 
-_MOVING = {**rearrange.TABLE, **indexing.TABLE}
+__all__ = ["TABLE", "Reader", "Translation", "is_key", "meta_of"]
+
+_MOVING = {**shapes.TABLE, **shapes.INDEXING}
 
 TABLE: dict[str, Translation] = {
     **elementwise.TABLE,
     **reductions.TABLE,
-    **{name: keys.for_each_word(translation) for name, translation in _MOVING.items()},
-    "select_n": keys.for_each_word(elementwise.TABLE["select_n"]),
-    **sorting.TABLE,
-    **matrices.TABLE,
-    **keys.TABLE,
-    **control.TABLE,
-    **custom.TABLE,
+    **{name: random_keys.for_each_word(translation) for name, translation in _MOVING.items()},
+    "select_n": random_keys.for_each_word(elementwise.TABLE["select_n"]),
+    **reductions.SORTING,
+    **linalg.TABLE,
+    **random_keys.TABLE,
+    **control_flow.TABLE,
+    **control_flow.CUSTOM_RULES,
 }
 """The translation of each primitive, by its name."""
-
-__all__ = ["TABLE", "Reader", "Translation", "is_key", "meta_of"]

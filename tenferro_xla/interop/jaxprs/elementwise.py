@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from tenferro.arrays import analytic, elementwise, logical, rounding
-from tenferro.computegraph import GlobalValKey
+from tenferro.core import GlobalValKey
+from tenferro.ir import as_dtype
 from tenferro.ops import (
     ABS,
     ACOS,
@@ -67,7 +67,7 @@ from tenferro.ops import (
     StdTensorOp,
     full_like,
 )
-from tenferro.shape import as_dtype
+from tenferro.ops.functions import analytic, elementwise, logical
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, shape_of
 
 _OPS: dict[str, StdTensorOp] = {
@@ -219,7 +219,7 @@ def _exp2(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
 def _round(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     if equation.params["rounding_method"] == lax.RoundingMethod.TO_NEAREST_EVEN:
         return at.emit(ROUND, *x)
-    whole = rounding.trunc(at, x[0])
+    whole = elementwise.trunc(at, x[0])
     rest = elementwise.abs(at, elementwise.subtract(at, x[0], whole))
     further = elementwise.add(at, whole, elementwise.sign(at, x[0]))
     is_half = at.emit(Compare("GE"), rest, full_like(at, 0.5, rest))

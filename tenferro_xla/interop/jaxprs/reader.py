@@ -11,12 +11,13 @@ import jax
 import numpy as np
 
 import tenferro
-from tenferro.computegraph import GlobalValKey, Input
+from tenferro.core import GlobalValKey, Input
 from tenferro.errors import ExecutorError, TenferroError
-from tenferro.exec_ir import Array
+from tenferro.ir import UINT32, NumpyArray, TensorMeta, as_dtype, fresh_input
 from tenferro.ops import BroadcastInDim
-from tenferro.shape import UINT32, TensorMeta, as_dtype, fresh_input
-from tenferro.traced import TraceEmitter, capture
+from tenferro.transforms import TraceEmitter, capture
+
+__all__ = ["Reader", "Translation", "is_key", "meta_of"]
 
 Keys = Sequence[GlobalValKey]
 Translation = Callable[["Reader", Any, list[GlobalValKey]], GlobalValKey | Keys]
@@ -88,7 +89,7 @@ class Reader(TraceEmitter):
         self.captured.update(reader.captured)
         return Body([*inputs], outputs, list(reader.captured))
 
-    def constant(self, array: Array) -> GlobalValKey:
+    def constant(self, array: NumpyArray) -> GlobalValKey:
         """An array as a value of the graph."""
         key = capture(array)
         if isinstance(key, Input):

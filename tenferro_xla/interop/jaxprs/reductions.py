@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tenferro.arrays import analytic, elementwise, joining
-from tenferro.computegraph import GlobalValKey
+from tenferro.core import GlobalValKey
+from tenferro.ir import as_dtype
 from tenferro.ops import (
     ADD,
     AND,
+    IMAG,
     MAXIMUM,
     MINIMUM,
     MUL,
     OR,
+    REAL,
     ArgMax,
     ArgMin,
     Concatenate,
@@ -27,10 +29,15 @@ from tenferro.ops import (
     ReduceProd,
     ReduceSum,
     Reverse,
+    Sort,
     StdTensorOp,
+    Transpose,
+    gather_along,
 )
-from tenferro.shape import as_dtype
-from tenferro_xla.interop.jaxprs.reader import Reader, Translation, integers, shape_of
+from tenferro.ops.functions import analytic, elementwise, manipulation, reductions
+from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, shape_of
+
+# Primitives that combine elements along axes: reductions, contractions, running combinations.
 
 Combine = Callable[[Reader, GlobalValKey, GlobalValKey], GlobalValKey]
 
@@ -104,7 +111,7 @@ def _running_by(combine: Combine) -> Translation:
         count = 1
         while count < size:
             first, earlier, later = (
-                joining.window(at, result, axis, start, stop)
+                manipulation.window(at, result, axis, start, stop)
                 for start, stop in ((0, count), (0, size - count), (count, size))
             )
             result = at.emit(Concatenate(axis), first, combine(at, earlier, later))
@@ -145,3 +152,45 @@ TABLE: dict[str, Translation] = {
     "reduce_prod": _reduction(ReduceProd),
     "reduce_sum": _reduction(ReduceSum),
 }
+
+
+# Sorting.
+
+
+def _sort(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
+    """The operands in the order of the first `num_keys` of them. Always stable."""
+    axis, count = int(equation.params["dimension"]), int(equation.params["num_keys"])
+    keys: list[GlobalValKey] = []
+    for key in operands[:count]:
+        is_complex = at.ctx.meta(key).dtype.kind == "c"
+        keys += [at.emit(REAL, key), at.emit(IMAG, key)] if is_complex else [key]
+    if len(keys) == len(operands) == 1:
+        return at.emit_all(Sort(axis), keys[0])[:1]
+    places: GlobalValKey | None = None
+    for key in reversed(keys):  # later keys decide among equal ones, so that they come first
+        moved = key if places is None else gather_along(at, key, places, axis)
+        then = at.emit_all(Sort(axis), moved)[1]
+        places = then if places is None else gather_along(at, places, then, axis)
+    assert places is not None, "a sort has a key"
+    return [gather_along(at, x, places, axis) for x in operands]
+
+
+def _top_k(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
+    """The largest elements along an axis, in descending order, and their places."""
+    (x,) = operands
+    rank, count = at.ctx.meta(x).rank, int(equation.params["k"])
+    axis = int(equation.params.get("axis", rank - 1)) % rank
+    order = [*(other for other in range(rank) if other != axis), axis]
+    back = Transpose(tuple(order.index(place) for place in range(rank)))
+    if axis != rank - 1:
+        x = at.emit(Transpose(tuple(order)), x)
+    places = reductions.top_places(at, x, count)
+    results = [gather_along(at, x, places, rank - 1), places]
+    if axis != rank - 1:
+        results = [at.emit(back, result) for result in results]
+    dtype = as_dtype(equation.outvars[1].aval.dtype)
+    assert at.ctx.meta(results[0]).static_shape == shape_of(equation)
+    return [results[0], elementwise.astype(at, results[1], dtype)]
+
+
+SORTING: dict[str, Translation] = {"sort": _sort, "top_k": _top_k}

@@ -3,7 +3,7 @@ import pytest
 
 from tenferro.compiler import AlgebraicSimplifier, DeadCode, Pass, parse
 from tenferro.config import config
-from tenferro.exec_ir import ExecBuilder, ExecProgram, verify
+from tenferro.ir import ExecBuilder, ExecProgram, verify
 from tenferro.ops import ADD, MUL, BroadcastInDim, Concatenate, Constant, meta_of
 from tests.programs import assert_leaves_alone, assert_rewrites, run
 

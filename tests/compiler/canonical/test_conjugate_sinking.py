@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 
 from tenferro.compiler import ConjugateSinking, optimize
-from tenferro.exec_ir import ExecProgram, verify
+from tenferro.ir import ExecProgram, verify
 from tests.programs import (
     assert_leaves_alone,
     assert_rewrites,

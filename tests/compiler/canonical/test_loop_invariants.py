@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tenferro.compiler import LoopInvariants, optimize, parse
-from tenferro.exec_ir import evaluate, verify
+from tenferro.ir import evaluate, verify
 from tests.programs import assert_leaves_alone, assert_rewrites
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tenferro.compiler import LoopJoining, OptimizerOptions, optimize, parse
-from tenferro.compiler.canonical.joining import with_joined
+from tenferro.compiler.canonical.loop_fusion import with_joined
 from tenferro.config import config
-from tenferro.control import Scan
 from tenferro.errors import VerifyError
-from tenferro.exec_ir import verify
+from tenferro.ir import verify
+from tenferro.ops.control_flow import Scan
 from tests.programs import assert_leaves_alone, assert_rewrites, assert_same_results, dots
 
 TWO_LOOPS = """

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tenferro.compiler import DeadCode, LoopProducts, Numbering, optimize, parse
-from tenferro.control import Scan
-from tenferro.exec_ir import evaluate
+from tenferro.ir import evaluate
+from tenferro.ops.control_flow import Scan
 from tests.programs import assert_leaves_alone, assert_same_results
 
 SUM = """

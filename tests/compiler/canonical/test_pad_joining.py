@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tenferro as tn
 from tenferro.compiler import DeadCode, OptimizerOptions, PadJoining
-from tenferro.exec_ir import ExecBuilder, ExecProgram, verify
+from tenferro.ir import ExecBuilder, ExecProgram, verify
 from tenferro.ops import ADD, Add, Concatenate, Constant, Pad
 from tenferro.shape import TensorMeta
 from tests.programs import assert_leaves_alone, assert_same_results, read, short

@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 
 import tenferro as tn
 from tenferro.compiler import OptimizerOptions, Rolling, optimize, parse
-from tenferro.compiler.canonical.rolling.loop import Body, Loop
-from tenferro.compiler.canonical.rolling.operands import Rolled
-from tenferro.compiler.canonical.rolling.period import find_runs
-from tenferro.compiler.canonical.rolling.proof import Values
-from tenferro.compiler.canonical.rolling.rounds import Rounds
-from tenferro.compiler.canonical.rolling.symbols import Sequence
-from tenferro.control import Scan
-from tenferro.exec_ir import ExecProgram, verify
+from tenferro.compiler.reroll.iterations import Rolled, Rounds
+from tenferro.compiler.reroll.loop import Body, Loop
+from tenferro.compiler.reroll.reroll import Values
+from tenferro.compiler.reroll.sequence import Sequence, find_runs
+from tenferro.ir import ExecProgram, verify
+from tenferro.ops.control_flow import Scan
 from tenferro.shape import SymDim
 from tests.compiler.repeated import repeated
 from tests.programs import arguments, assert_leaves_alone, assert_rewrites, run

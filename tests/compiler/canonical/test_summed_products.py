@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tenferro.compiler import DeadCode, Pass, SummedProducts
-from tenferro.exec_ir import ExecProgram
+from tenferro.ir import ExecProgram
 from tests.programs import assert_leaves_alone, assert_rewrites, rewritten
 
 

@@ -1,5 +1,5 @@
 from tenferro.compiler import DeadCode, Pass, TransposeFolding
-from tenferro.exec_ir import ExecProgram, verify
+from tenferro.ir import ExecProgram, verify
 from tests.programs import SIZES, assert_leaves_alone, assert_rewrites, assert_same_results, read
 
 

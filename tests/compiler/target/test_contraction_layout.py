@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from tenferro.compiler import PASSES, ContractionLayout, OptimizerOptions, optimize
-from tenferro.exec_ir import ExecBuilder, ExecProgram, verify
+from tenferro.ir import ExecBuilder, ExecProgram, verify
 from tenferro.ops import EXP, DotGeneral
 from tenferro.shape import FLOAT64, make_meta
 from tests.programs import assert_leaves_alone, assert_rewrites, assert_same_results

@@ -1,7 +1,7 @@
 import pytest
 
 from tenferro.compiler import DotDecomposer
-from tenferro.exec_ir import verify
+from tenferro.ir import verify
 from tests.programs import SIZES, assert_leaves_alone, assert_rewrites, assert_same_results, read
 
 

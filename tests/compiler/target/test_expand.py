@@ -11,9 +11,9 @@ import pytest
 import tenferro as tn
 from tenferro.compiler import ExpandFamilies, PlanFamilies, run_passes
 from tenferro.errors import InvalidConfigError, UnsupportedExtensionError
-from tenferro.exec_ir import ExecProgram, verify
 from tenferro.extension import Extension, ExtensionOp, apply, family_id
 from tenferro.families import EinsumOp
+from tenferro.ir import ExecProgram, verify
 from tenferro.shape import SymDim
 from tests.families.cube import Cube, SameType
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tenferro.compiler import CPU, ContractionLayout, DotDecomposer, Pinned, parse, run_passes
-from tenferro.compiler.target.layout import LayoutRewrite, Problem, ProgramWriter
-from tenferro.compiler.target.layout.requests import Requests
-from tenferro.compiler.target.layout.rules import Choice, Rules
-from tenferro.exec_ir import ExecProgram
+from tenferro.compiler.layout import LayoutRewrite, Problem, ProgramWriter
+from tenferro.compiler.layout.requests import Choice, Requests, Rules
+from tenferro.ir import ExecProgram
 from tenferro.ops import Reshape, Transpose
 
 TWO_FREE = parse("""

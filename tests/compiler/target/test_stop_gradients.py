@@ -9,7 +9,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.compiler import NATIVE, StopGradientRemoval, optimize_for
-from tenferro.exec_ir import ExecProgram
+from tenferro.ir import ExecProgram
 from tenferro.ops import BroadcastInDim, DotGeneral, StopGradient
 from tests.programs import assert_rewrites
 

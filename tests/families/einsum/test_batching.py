@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.exec_ir import Array
 from tenferro.families.einsum import EinsumOp, NetworkDerivative, SlicedNetwork
-from tenferro.families.einsum.batching import RESULT, Owners, labeled, parted
-from tenferro.family import Extension
+from tenferro.families.einsum.sliced_op import RESULT, Owners, labeled, parted
+from tenferro.ir import NumpyArray as Array
+from tenferro.ops.extension import Extension
 
 RNG = np.random.default_rng(0)
 SIZES = {"i": 2, "j": 3, "k": 4, "l": 2, "m": 1}

@@ -8,7 +8,7 @@ import pytest
 import tenferro as tn
 import tenferro_xla as txla
 from tenferro.compiler import OptimizerOptions
-from tenferro.exec_ir import ExecProgram
+from tenferro.ir import ExecProgram
 from tests.programs import dots
 
 # Every contraction depends on the slice.

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 
 import tenferro as tn
-from tenferro.exec_ir import Array, ExecProgram
+from tenferro.ir import ExecProgram
+from tenferro.ir import NumpyArray as Array
 from tenferro.ops import DotGeneral
 from tests.in_jax import in_jax
 from tests.networks import expressions, random_array

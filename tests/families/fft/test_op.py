@@ -13,10 +13,10 @@ from tenferro.errors import DTypeError, InvalidConfigError, ShapeError
 from tenferro.extension import apply
 from tenferro.families.fft import FFT, Fft
 from tenferro.families.fft.op import KINDS, SCALES
-from tenferro.family import register_runtimes, rules_of
+from tenferro.ops.extension import register_runtimes, rules_of
 from tenferro.shape import dim
 from tenferro.testing import check_extension
-from tenferro_xla.lowering.fft import LOWERINGS
+from tenferro_xla.lowering.extensions import FFT_LOWERINGS as LOWERINGS
 
 Array = np.ndarray[Any, Any]
 LENGTHS = (1, 2, 3, 4, 7, 8)

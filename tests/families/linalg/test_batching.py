@@ -11,7 +11,7 @@ import tenferro as tn
 from tenferro.errors import BatchingError
 from tenferro.extension import apply
 from tenferro.families import linalg
-from tenferro.family import Extension, ExtensionOp
+from tenferro.ops.extension import Extension, ExtensionOp
 from tenferro.testing import CLAUSES, check_extension
 from tests.families.linalg.matrices import Array
 

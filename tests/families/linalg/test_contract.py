@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tenferro.families import linalg
-from tenferro.family import ExtensionOp
+from tenferro.ops.extension import ExtensionOp
 from tenferro.testing import check_extension
 from tests.families.linalg.matrices import Array
 

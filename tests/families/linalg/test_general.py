@@ -11,9 +11,9 @@ import tenferro_xla
 from tenferro.errors import BackendFailureError
 from tenferro.extension import ExtensionOp, apply
 from tenferro.families import linalg
-from tenferro.family import register_runtimes
+from tenferro.ops.extension import register_runtimes
 from tenferro.testing import check_extension
-from tenferro_xla.lowering.linalg_general import needs_cpu
+from tenferro_xla.lowering.linalg import needs_cpu
 from tests.families.cases import Case
 from tests.families.linalg.cases import general_cases, positive
 from tests.linalg.differences import random

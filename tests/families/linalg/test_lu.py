@@ -20,10 +20,10 @@ from tenferro.families.linalg import (
     PivotsToPermutation,
     TridiagonalSolve,
 )
-from tenferro.family import Extension, register_runtimes, rules_of
-from tenferro.runtime import NUMPY_EXECUTOR
+from tenferro.native import NUMPY_EXECUTOR
+from tenferro.ops.extension import Extension, register_runtimes, rules_of
 from tenferro.testing import check_extension
-from tenferro_xla.lowering.linalg_solving import LOWERINGS
+from tenferro_xla.lowering.linalg import SOLVING as LOWERINGS
 from tests.tolerances import assert_close, rounding
 
 Array = np.ndarray[Any, Any]

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tenferro.families.linalg.kernels.lu import factored, solved
-from tenferro.families.linalg.kernels.substitution import substituted
+from tenferro.families.linalg.lapack import factored, solved, substituted
 
 COUNT, SIZE = 64, 3
 

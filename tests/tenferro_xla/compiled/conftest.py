@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tenferro_xla.compiled import kept
+from tenferro_xla.compiled import buffer_pool
 
 
 @pytest.fixture
 def places_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Programs take places as soon as there are some."""
-    monkeypatch.setattr(kept, "SECONDS_PER_BYTE", 1.0)
+    monkeypatch.setattr(buffer_pool, "SECONDS_PER_BYTE", 1.0)
     yield
     gc.collect()

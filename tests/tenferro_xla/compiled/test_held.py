@@ -15,7 +15,7 @@ import pytest
 import tenferro as tn
 import tenferro_xla as txla
 from tenferro.errors import TenferroError
-from tenferro_xla.places import LARGE, VIEWS
+from tenferro_xla.placement import LARGE, VIEWS
 from tests.tenferro_xla.kept_results import ENOUGH, ROUNDS, X, address, causes, refusing, shifted
 
 pytestmark = pytest.mark.usefixtures("places_at_once")

@@ -11,9 +11,9 @@ import pytest
 import tenferro as tn
 import tenferro_xla as txla
 from tenferro.errors import ConfigError, TenferroError
-from tenferro_xla.compiled import cache, kept
-from tenferro_xla.compiled.kept import KeptResults
-from tenferro_xla.places import LARGE
+from tenferro_xla.compiled import buffer_pool, cache
+from tenferro_xla.compiled.buffer_pool import KeptResults
+from tenferro_xla.placement import LARGE
 from tests.tenferro_xla.kept_results import ENOUGH, ROUNDS, N, X, address, causes, shifted
 
 pytestmark = pytest.mark.usefixtures("places_at_once")
@@ -162,7 +162,7 @@ def test_no_more_is_kept_than_asked() -> None:
 def test_compiled_again_when_calls_have_lost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
     executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     kernel = executor.compile_seconds
-    monkeypatch.setattr(kept, "SECONDS_PER_BYTE", kernel / X.nbytes / 2.5)
+    monkeypatch.setattr(buffer_pool, "SECONDS_PER_BYTE", kernel / X.nbytes / 2.5)
     f = tn.jit(tn.negative, executor=executor)
     compiled = []
     for _ in range(ROUNDS):
@@ -173,7 +173,7 @@ def test_compiled_again_when_calls_have_lost_as_much(monkeypatch: pytest.MonkeyP
 
 def test_what_compiles_long_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
-    monkeypatch.setattr(kept, "LONGEST", executor.compile_seconds / 2)
+    monkeypatch.setattr(buffer_pool, "LONGEST", executor.compile_seconds / 2)
     f = tn.jit(tn.negative, executor=executor)
     for _ in range(ROUNDS):
         f(X).block_until_ready()

@@ -8,7 +8,7 @@ import pytest
 import tenferro as tn
 from tenferro_xla import XlaExecutor
 from tenferro_xla.compiled import cache
-from tenferro_xla.compiled.memory_maps import MemoryMaps
+from tenferro_xla.compiled.executable import MemoryMaps
 
 
 def proc(folder: Path, maps: int, bound: int) -> Path:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.computegraph import Capacity
+from tenferro.core import Capacity
 from tenferro.ops import SIN
 from tenferro_xla import Change, CompileReport, XlaExecutor
-from tenferro_xla.compiled.report import KEPT_EVENTS, CompileLog, Subject
+from tenferro_xla.compiled import Subject
+from tenferro_xla.compiled.compile_log import KEPT_EVENTS, CompileLog
 
 
 @pytest.fixture

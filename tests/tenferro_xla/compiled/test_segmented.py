@@ -13,7 +13,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.compiler import parse
-from tenferro.computegraph import Capacity
+from tenferro.core import Capacity
 from tenferro.errors import (
     BindingError,
     DTypeError,
@@ -23,7 +23,7 @@ from tenferro.errors import (
     ShapeError,
     UnsupportedDynamicShapeError,
 )
-from tenferro.runtime import GraphExecutor, NumpyBackend
+from tenferro.native import GraphExecutor, NumpyBackend
 from tenferro_xla import SegmentedExecutable, XlaExecutor, to_jax
 from tests.in_jax import in_jax
 

@@ -12,7 +12,7 @@ import pytest
 import tenferro as tn
 from tenferro.config import config
 from tenferro_xla import XlaExecutor
-from tenferro_xla.compiled import slow
+from tenferro_xla.compiled import compile_log
 
 
 def test_a_long_compilation_says_so_once(
@@ -20,17 +20,17 @@ def test_a_long_compilation_says_so_once(
 ) -> None:
     before = threading.active_count()
     program = tn.make_program(lambda x: tn.sin(x) + 1, tn.TensorSpec((2,))).exec_program
-    with slow.announced(program, 0.02):
+    with compile_log.announced(program, 0.02):
         time.sleep(0.1)
     said = capsys.readouterr().err
     assert said.startswith("tenferro: XLA is still compiling a program of 4 instructions. ")
     assert said.count("\n") == 1
     assert all(word in said for word in ('executor="numpy"', "TENFERRO_QUIET"))
     assert "tn.scan" not in said  # there is nothing to repeat
-    with slow.announced(program, 10.0):
+    with compile_log.announced(program, 10.0):
         pass
-    monkeypatch.setattr(slow, "config", dataclasses.replace(config, quiet=True))
-    with slow.announced(program, 0.0):
+    monkeypatch.setattr(compile_log, "config", dataclasses.replace(config, quiet=True))
+    with compile_log.announced(program, 0.0):
         time.sleep(0.02)
     assert capsys.readouterr().err == ""
     assert threading.active_count() == before
@@ -47,7 +47,7 @@ def test_long_programs_are_told_of_loops_and_short_ones_of_one_instruction(
     options = tn.OptimizerOptions.none()
     long = tn.make_program(f, tn.TensorSpec((2,)), options=options).exec_program
     for program in (long, tn.make_program(tn.exp, tn.TensorSpec((2,))).exec_program):
-        with slow.announced(program, 0.0):
+        with compile_log.announced(program, 0.0):
             time.sleep(0.05)
     first, second = capsys.readouterr().err.splitlines()
     assert "180 instructions. A loop (tn.scan, tn.fori_loop) in place of repeated code" in first
@@ -65,7 +65,7 @@ def test_an_interrupt_while_the_timer_starts_leaves_none(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(threading.Timer, "start", interrupted)
-    with pytest.raises(KeyboardInterrupt), slow.announced(program, 0.05):
+    with pytest.raises(KeyboardInterrupt), compile_log.announced(program, 0.05):
         raise AssertionError("it is not run")
     time.sleep(0.1)
     assert capsys.readouterr().err == ""
@@ -74,6 +74,6 @@ def test_an_interrupt_while_the_timer_starts_leaves_none(
 def test_executors_announce_what_they_compile(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(slow, "SECONDS", 0.0)
+    monkeypatch.setattr(compile_log, "SECONDS", 0.0)
     assert tn.jit(lambda x: tn.cos(x) * 3, executor=XlaExecutor())(tn.zeros(2)).tolist() == [3, 3]
     assert "XLA is still compiling a program of " in capsys.readouterr().err

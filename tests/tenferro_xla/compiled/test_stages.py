@@ -12,9 +12,9 @@ import tenferro as tn
 from tenferro.compiler import PassReport
 from tenferro.config import config
 from tenferro.errors import BindingError, VerifyError
-from tenferro.exec_ir import ExecProgram
+from tenferro.ir import ExecProgram
 from tenferro_xla import Cost, XlaExecutor
-from tenferro_xla.passes import KeptTransposes
+from tenferro_xla.platforms import KeptTransposes
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_stablehlo_is_dumped_on_request(
 def test_every_rewrite_between_trace_and_stablehlo_is_a_pass_that_is_reported(
     xla: XlaExecutor, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("tenferro.compiler.passing.config", replace(config, dump=("passes",)))
+    monkeypatch.setattr("tenferro.compiler.passes.config", replace(config, dump=("passes",)))
     shapes = [("n", 256), (256, "n"), ("n", 200)]
     program = tn.make_program(
         lambda a, b, c: tn.einsum("ij,jk,il->kl", tn.conj(a), b, c),

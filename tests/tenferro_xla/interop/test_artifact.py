@@ -13,8 +13,8 @@ import pytest
 
 import tenferro as tn
 from tenferro.compiler import parse
-from tenferro.control import Scan
 from tenferro.errors import BindingError, ExecutorError
+from tenferro.ops.control_flow import Scan
 from tenferro.shape import Guard, dim
 from tenferro_xla import Exported, XlaExecutor, export, load_exported, to_jax
 

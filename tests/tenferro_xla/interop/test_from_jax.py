@@ -11,8 +11,8 @@ import pytest
 from jax import lax
 
 import tenferro as tn
-from tenferro.control import Scan, Switch, While
 from tenferro.errors import ADRuleError, BindingError, DTypeError, ExecutorError
+from tenferro.ops.control_flow import Scan, Switch, While
 from tenferro_xla import from_jax, to_jax
 from tests.tenferro_xla.interop.jax_programs import CASES, LARGE, Case, X, measured, newton, rnn
 

@@ -10,8 +10,8 @@ import pytest
 
 import tenferro_xla as txla
 from tenferro.compiler import parse
-from tenferro.control import Switch, While
-from tenferro.exec_ir import ExecProgram, evaluate, program_of_op
+from tenferro.ir import ExecProgram, evaluate, program_of_op
+from tenferro.ops.control_flow import Switch, While
 from tenferro.shape import TensorMeta
 
 EXECUTOR = txla.XlaExecutor()

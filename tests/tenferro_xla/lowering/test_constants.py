@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.dispatch import OpFunction, apply
+from tenferro.transforms import OpFunction
+from tenferro.transforms import apply_function as apply
 from tests.families.test_surfaces import CASES as FAMILIES
 from tests.ops.cases import CASES as OPS
 

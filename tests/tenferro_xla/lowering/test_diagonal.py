@@ -7,7 +7,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.ops import EmbedDiag
-from tenferro.traced import record
+from tenferro.transforms import record
 from tests.graphs import metas_of
 
 

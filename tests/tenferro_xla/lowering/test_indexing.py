@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import tenferro as tn
 from tenferro import ops
 from tenferro.ops import StdTensorOp, meta_of
-from tests.arrays.strategies import filled
-from tests.arrays.test_indexing import allowed, expressions, lifted, shapes
+from tests.ops.functions.strategies import filled
+from tests.ops.functions.test_indexing import allowed, expressions, lifted, shapes
 from tests.ops.test_sort import both
 from tests.tenferro_xla.lowering.test_program import (
     DTYPES,

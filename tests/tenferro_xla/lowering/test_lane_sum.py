@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.control.test_lane_sum import check_lanes
+from tests.ops.control_flow.test_lane_sum import check_lanes
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 8, 32])

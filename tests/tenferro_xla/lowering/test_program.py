@@ -8,9 +8,9 @@ import jax
 import numpy as np
 import pytest
 
-from tenferro.control import VOCABULARY
 from tenferro.errors import ExecutorError, TenferroError
-from tenferro.exec_ir import Array, ExecBuilder, ExecOp, payload
+from tenferro.ir import ExecBuilder, ExecOp, payload
+from tenferro.ir import NumpyArray as Array
 from tenferro.ops import (
     ALL_OPS,
     SIN,
@@ -41,6 +41,7 @@ from tenferro.ops import (
     Triu,
     meta_of,
 )
+from tenferro.ops.control_flow import VOCABULARY
 from tenferro.shape import TensorMeta
 from tenferro_xla import LoweringOptions, XlaExecutor, jax_function, lower
 from tenferro_xla.lowering import Lowering

@@ -10,9 +10,9 @@ import pytest
 import tenferro as tn
 import tenferro_xla as txla
 from tenferro.compiler import OptimizerOptions, PassReport, parse
-from tenferro.control import Scan
 from tenferro.errors import ExtentError
-from tenferro.exec_ir import ExecProgram, program_of_op
+from tenferro.ir import ExecProgram, program_of_op
+from tenferro.ops.control_flow import Scan
 from tenferro.shape import TensorMeta
 
 STEP = parse("""

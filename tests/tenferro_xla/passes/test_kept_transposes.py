@@ -5,7 +5,7 @@ import pytest
 
 import tenferro as tn
 from tenferro_xla import XlaExecutor
-from tenferro_xla.passes import KeptTransposes
+from tenferro_xla.platforms import KeptTransposes
 from tests.programs import assert_same_results, read, short
 
 TURNED = """

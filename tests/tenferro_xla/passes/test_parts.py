@@ -4,10 +4,10 @@ import jax
 import numpy as np
 import pytest
 
-from tenferro.exec_ir import ExecOp, parse_exec
+from tenferro.ir import ExecOp, parse_exec
 from tenferro.shape import make_meta
 from tenferro_xla.lowering import LoweringOptions, lower
-from tenferro_xla.passes import OPS, Factor, Join, Kept, Split, Stored
+from tenferro_xla.platforms import OPS, Factor, Join, Kept, Split, Stored
 from tests.programs import Array
 
 

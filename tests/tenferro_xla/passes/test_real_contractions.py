@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 import tenferro as tn
 from tenferro.compiler import CPU, DeviceCosts, optimize
-from tenferro.exec_ir import ExecBuilder, ExecProgram, renumber, verify
+from tenferro.ir import ExecBuilder, ExecProgram, renumber, verify
 from tenferro.ops import ADD, CONJ, MUL, NEG, DotGeneral, ReduceSum, Reshape, Transpose
 from tenferro.shape import COMPLEX64, COMPLEX128, make_meta
 from tenferro_xla import XlaExecutor
 from tenferro_xla.lowering import LoweringOptions, jax_function
-from tenferro_xla.passes import RealContractions
-from tenferro_xla.platforms import CPU_PLATFORM
+from tenferro_xla.platforms import CPU_PLATFORM, RealContractions
 from tests.programs import arguments, assert_same_results, read, run, short
 from tests.tolerances import rounding
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.exec_ir import ExecProgram
-from tenferro_xla.passes import Stored, StoredComparisons
+from tenferro.ir import ExecProgram
+from tenferro_xla.platforms import Stored, StoredComparisons
 from tests.programs import assert_same_results
 
 

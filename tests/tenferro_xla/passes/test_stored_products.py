@@ -3,9 +3,9 @@
 import pytest
 
 import tenferro as tn
-from tenferro.values import GraphProgram
+from tenferro.runtime import GraphProgram
 from tenferro_xla import XlaExecutor
-from tenferro_xla.passes import StoredProducts
+from tenferro_xla.platforms import StoredProducts
 from tests.programs import assert_same_results
 
 SIDE = 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tenferro_xla.places import Flight
+from tenferro_xla.in_flight import Flight
 
 
 class Result:

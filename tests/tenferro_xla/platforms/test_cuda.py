@@ -15,20 +15,15 @@ import tenferro as tn
 from tenferro.compiler import CPU, DeviceCosts, MemoryNeed, parse, predict_memory
 from tenferro.config import Config, config
 from tenferro.errors import DeviceError
-from tenferro.exec_ir import ExecProgram, evaluate
 from tenferro.families import STANDARD
+from tenferro.ir import ExecProgram, evaluate
 from tenferro_xla import XlaExecutor
 from tenferro_xla.compiled import prepare, private
+from tenferro_xla.devices import device_name
 from tenferro_xla.lowering import ExtensionLowerings, jax_function
-from tenferro_xla.places import OneDevice, device_name, put, where
-from tenferro_xla.platforms import (
-    CPU_PLATFORM,
-    CUDA_PLATFORM,
-    Platform,
-    platform_named,
-    platform_of,
-)
-from tenferro_xla.target import XlaTarget, target_for
+from tenferro_xla.placement import OneDevice, put, where
+from tenferro_xla.platforms import CPU_PLATFORM, CUDA_PLATFORM, Platform
+from tenferro_xla.target import XlaTarget, platform_named, platform_of, target_for
 
 HOST = jax.devices("cpu")[0]
 
@@ -188,7 +183,7 @@ def test_a_gpu_has_one_name_and_is_found_by_that_which_jax_prints(
     array: Any = SimpleNamespace(sharding=SimpleNamespace(device_set={gpu}))
     assert str(OneDevice(gpu)) == where(array) == device_name(gpu) == "gpu:0"
     module = SimpleNamespace(devices=lambda: [gpu, HOST], device_name=device_name)
-    monkeypatch.setattr("tenferro.values.devices._modules_with_devices", lambda: [module])
+    monkeypatch.setattr("tenferro.runtime.devices._modules_with_devices", lambda: [module])
     assert tn.__array_namespace_info__().devices() == ("host", "gpu:0", "cpu:0")
     assert tn.devices("gpu") == tn.devices("cuda") == tn.devices() == ["gpu:0"]
     assert tn.default_backend() == "gpu"
@@ -237,7 +232,7 @@ def test_a_large_host_array_is_not_copied_on_the_host_before_the_device_copies_i
 ) -> None:
     module, x = "tenferro_xla.compiled.executable", np.ones(1 << 18)
     monkeypatch.setattr("tenferro_xla.executor.platform_of", lambda device: platform)
-    monkeypatch.setattr("tenferro_xla.arrays.platform_of", lambda device: platform)
+    monkeypatch.setattr("tenferro_xla.executor.platform_of", lambda device: platform)
     executor = XlaExecutor("cpu")
     f = tn.jit(lambda x: x[:2] + 1, executor=executor)
     copied: list[int] = []

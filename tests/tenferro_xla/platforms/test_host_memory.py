@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tenferro.errors import ConfigError, ExecutorError
-from tenferro_xla.platforms import host_memory
+from tenferro_xla.platforms import cpu
 
 PROGRAM = """
 import resource
@@ -38,12 +38,12 @@ def test_freed_memory_is_not_mapped_again() -> None:
 
 
 def test_without_glibc_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_memory.sys, "platform", "darwin")
+    monkeypatch.setattr(cpu.sys, "platform", "darwin")
     with pytest.raises(ExecutorError, match="keep_host_memory: needs glibc"):
-        host_memory.keep_host_memory()
+        cpu.keep_host_memory()
 
 
 @pytest.mark.parametrize("headroom", [-1, 1.5, 2**31, None])
 def test_headroom_is_a_number_of_bytes(headroom: Any) -> None:
     with pytest.raises(ConfigError, match="headroom"):
-        host_memory.keep_host_memory(headroom)
+        cpu.keep_host_memory(headroom)

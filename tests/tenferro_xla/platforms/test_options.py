@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from tenferro.compiler import parse
-from tenferro.exec_ir import ExecProgram
 from tenferro.families import STANDARD
-from tenferro_xla import XlaExecutor
+from tenferro.ir import ExecProgram
+from tenferro_xla import XlaExecutor, target
 from tenferro_xla.lowering import ExtensionLowerings
-from tenferro_xla.places import OneDevice
-from tenferro_xla.platforms import CPU_PLATFORM, Option, options, taken_options
+from tenferro_xla.placement import OneDevice
+from tenferro_xla.platforms import CPU_PLATFORM, Option
 from tenferro_xla.platforms.cpu import HEAP, NO_FUSION_EMITTERS, SMALL_HEAPS
-from tenferro_xla.target import target_for
+from tenferro_xla.target import taken_options, target_for
 
 HOST = jax.devices("cpu")[0]
 UNKNOWN = Option("xla_cpu_no_such_option", True, "nothing")
@@ -31,7 +31,7 @@ def test_an_option_that_this_xla_does_not_know_is_dropped_with_what_it_says() ->
 
 def test_each_option_is_tried_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     taken_options([UNKNOWN], HOST)
-    monkeypatch.setattr(options.jax, "jit", None)  # another try would call it
+    monkeypatch.setattr(target.jax, "jit", None)  # another try would call it
     assert taken_options([UNKNOWN], HOST).taken == ()
 
 

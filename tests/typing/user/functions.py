@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import tenferro as tn
-from tenferro.typing import AnyTensor, Array, ArrayLike, Axis
+from tenferro.ir import AnyTensor, ArrayLike, Axis
+from tenferro.ir.typing import Array
 
 NUMPY = np.ones((2, 3))
 TENSOR = tn.Tensor(NUMPY)

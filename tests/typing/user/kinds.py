@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tenferro as tn
-from tenferro.typing import AnyTensor, Array, ArrayLike
+from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.ir.typing import Array
 
 
 def takes_array(x: Array) -> None: ...

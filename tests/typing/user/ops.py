@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_type
 
 import tenferro as tn
-from tenferro.typing import AnyTensor
+from tenferro.ir import AnyTensor
 
 X = tn.Tensor([[1.0, 2.0], [3.0, 4.0]])
 

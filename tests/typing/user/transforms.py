@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, assert_type
 import numpy as np
 
 import tenferro as tn
-from tenferro.typing import AnyTensor, Array
+from tenferro.ir import AnyTensor
+from tenferro.ir.typing import Array
 
 X = np.ones(3)
 

@@ -14,11 +14,10 @@ from tenferro.compiler import (
     OptimizerOptions,
     optimize,
 )
-from tenferro.compiler.target.layout import LayoutRewrite, Problem, ProgramWriter, choose
-from tenferro.compiler.target.layout.requests import Requests
-from tenferro.compiler.target.layout.rules import Choice, Rules
-from tenferro.compiler.target.layout.search import estimate
-from tenferro.exec_ir import ExecProgram, verify
+from tenferro.compiler.layout import LayoutRewrite, Problem, ProgramWriter, choose
+from tenferro.compiler.layout.assignment import estimate
+from tenferro.compiler.layout.requests import Choice, Requests, Rules
+from tenferro.ir import ExecProgram, verify
 from tests.programs import assert_same_results, read
 from tests.random_contractions import contraction_programs
 

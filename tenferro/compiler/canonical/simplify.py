@@ -1,0 +1,289 @@
+"""Algebraic simplification, CSE, dead code, trivial loops inlined, slots renumbered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tenferro.compiler.passes import Needs, Pass
+from tenferro.config import config
+from tenferro.errors import InvalidConfigError, VerifyError
+from tenferro.ir import (
+    Category,
+    ExecInstruction,
+    ExecOp,
+    ExecProgram,
+    NumpyArray,
+    Rewriter,
+    renumber,
+)
+from tenferro.ops import Constant, Reshape, StdTensorOp, full
+from tenferro.ops.control_flow import Scan, Switch
+
+__all__ = ["AlgebraicSimplifier", "CommonSubexpressions", "DeadCode", "LoopInlining", "Numbering"]
+
+
+# Algebraic simplification, mainly of what differentiation produces.
+
+
+@dataclass(frozen=True)
+class AlgebraicSimplifier(Pass):
+    """Applies each op's own `fold`, and computes what depends on constants alone.
+
+    Results are kept up to rounding and the sign of zero; NaN and infinity survive, so that neither
+    `x * 0` nor `x - x` is 0. A value is replaced only by one of the same type, guarantees included.
+    """
+
+    name = "algebraic_simplifier"
+    needs = Needs.EXACT_EXTENTS
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with each instruction simplified."""
+        rewriter = Rewriter(program)
+
+        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
+            if len(step.output_slots) != 1:
+                return None
+            value = _simplified(rewriter, step.op, operands)
+            if value is None or rewriter.ctx.meta(value) != step.output_metas[0]:
+                return None
+            return value
+
+        return rewriter.run(rule)
+
+
+def _simplified(at: Rewriter, op: ExecOp, operands: tuple[int, ...]) -> int | None:
+    """A simpler value than `op` on `operands`, or None."""
+    if isinstance(op, Constant):
+        return _spread(at, op)
+    value = op.fold(at, operands) if isinstance(op, StdTensorOp) else None
+    return value if value is not None else _computed(at, op, operands)
+
+
+def _spread(at: Rewriter, constant: Constant) -> int | None:
+    """A literal whose elements are all equal, as one number that is repeated."""
+    array = constant.numpy()
+    if array.size < 2 or array.tobytes() != array.flat[0].tobytes() * array.size:
+        return None
+    return full(at, array.flat[0], constant.infer())
+
+
+def _computed(at: Rewriter, op: ExecOp, operands: tuple[int, ...]) -> int | None:
+    """The constant that `op` gives on constant operands, if it is small."""
+    for operand in operands:
+        producer = at.producer(operand)
+        if producer is None or not (producer[0].repeats or isinstance(producer[0], Constant)):
+            return None
+    if not operands or op.category is Category.BOUNDARY or op.repeats:
+        return None
+    values: list[NumpyArray] = []
+    for operand in operands:
+        value = _literal(at, operand)
+        if value is None:
+            return None
+        values.append(value)
+    (meta,) = op.infer_all([at.ctx.meta(operand) for operand in operands])
+    if not _is_small(meta.static_shape, meta.dtype.itemsize) or op.symbols():
+        return None  # the elements may depend on sizes, though their number does not
+    with np.errstate(all="ignore"):
+        (result,) = op.evaluate(values)
+    return at.emit(Constant(np.asarray(result)))
+
+
+def _literal(at: Rewriter, slot: int) -> NumpyArray | None:
+    """The constant that a slot holds, if it is small."""
+    producer = at.producer(slot)
+    if producer is None:
+        return None
+    op, operands = producer
+    if isinstance(op, Constant):
+        return op.numpy()
+    if not op.repeats:
+        return None
+    source = at.producer(operands[0])
+    meta = at.ctx.meta(slot)
+    if source is None or not isinstance(source[0], Constant):
+        return None
+    if not _is_small(meta.static_shape, meta.dtype.itemsize):
+        return None
+    return op.evaluate([source[0].numpy()])[0]  # type: ignore[no-any-return]
+
+
+def _is_small(shape: tuple[int, ...] | None, itemsize: int) -> bool:
+    return shape is not None and math.prod(shape) * itemsize <= config.literal_bytes
+
+
+# Common subexpressions: each value computed once.
+
+
+@dataclass(frozen=True)
+class CommonSubexpressions(Pass):
+    """Value numbering: of instructions with one op on the same operands, the first one stays.
+
+    An execution program does not hold the linear mode of graph nodes. So a primal value and an
+    equal coefficient of a derivative are merged here. Works for any extents.
+    """
+
+    name = "common_subexpressions"
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with later copies of an instruction replaced by the first."""
+        steps = program.instructions
+        if len({_value(step, step.input_slots) for step in steps}) == len(steps):
+            return program  # no copies, so that no operand changes
+        known: dict[Value, tuple[int, ...]] = {}
+
+        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
+            first = known.setdefault(_value(step, operands), step.output_slots)
+            return None if first is step.output_slots else first
+
+        return Rewriter(program).run(rule)
+
+
+Value = tuple[bytes, tuple[int, ...]]
+"""What is computed: an op, on operands."""
+
+
+def _value(step: ExecInstruction, operands: tuple[int, ...]) -> Value:
+    op = step.op
+    if op.commutative and operands[0] > operands[1]:
+        operands = operands[::-1]
+    return op.identity, operands
+
+
+# Dead code: instructions that no output needs, outputs that nothing reads, unread operands.
+
+
+@dataclass(frozen=True)
+class DeadCode(Pass):
+    """Drops instructions none of whose outputs is read. Works for any extents.
+
+    An op some of whose outputs are dead is replaced by one that computes only the others, if its
+    `pruned` returns one. An op that holds programs is also asked where no output is dead, since the
+    programs may not read all operands.
+    """
+
+    name = "dead_code"
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with only what its outputs need."""
+        alive = set(program.output_slots)
+        live_steps: list[ExecInstruction] = []
+        changed = False
+        for step in reversed(program.instructions):
+            if alive.isdisjoint(step.output_slots):
+                changed = True
+                continue
+            may_shrink = len(step.output_slots) > 1 or step.op.body_fields
+            pruned = _pruned(step, alive, program) if may_shrink else step
+            changed = changed or pruned is not step
+            alive.update(pruned.input_slots)
+            live_steps.append(pruned)
+        if not changed:
+            return program
+        steps = [
+            replace(step, last_use=()) if step.last_use else step for step in reversed(live_steps)
+        ]
+        return replace(program, instructions=tuple(steps))
+
+
+def _pruned(step: ExecInstruction, alive: set[int], program: ExecProgram) -> ExecInstruction:
+    """The instruction without its dead outputs and unread operands, if its op can leave them out.
+
+    Raises:
+        InvalidConfigError, VerifyError: the op that its `pruned` returns has other outputs than
+            the live ones.
+    """
+    pruned = step.computing(alive, operands=bool(step.op.body_fields))
+    if pruned is step:
+        return step
+    types = program.slot_metas()
+    operands = [meta for slot in pruned.input_slots if (meta := types[slot]) is not None]
+    inferred = pruned.op.infer_all(operands)
+    if inferred != pruned.output_metas:
+        actual, expected = (
+            ", ".join(map(str, metas)) or "nothing" for metas in (inferred, pruned.output_metas)
+        )
+        problem = f"gave an op that makes {actual}, asked for {expected}"
+        family = step.op.family
+        if family is None:
+            raise VerifyError(f"{step.op.name}: pruned {problem}")
+        raise InvalidConfigError(family, f"family_id={family}: prune_outputs {problem}")
+    return pruned
+
+
+# Loop inlining: loops of one round, and choices that are known, become what they run.
+
+
+@dataclass(frozen=True)
+class LoopInlining(Pass):
+    """Writes the body in place of a `Scan` of one round, and a branch in place of a `Switch`.
+
+    That is done if the index of the `Switch` is a constant, or if it has one branch only.
+    """
+
+    name = "loop_inlining"
+    needs = Needs.EXACT_EXTENTS
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program without such loops and choices."""
+        if not (program.has_op(Scan) or program.has_op(Switch)):
+            return program
+        rewriter = Rewriter(program)
+
+        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
+            if isinstance(step.op, Scan) and step.op.length == 1:
+                return _only_round(rewriter, step.op, operands)
+            if isinstance(step.op, Switch):
+                number = _known_branch(rewriter, step.op, operands[0])
+                if number is not None:
+                    return rewriter.inline(step.op.branches[number], operands[1:])
+            return None
+
+        return rewriter.run(rule)
+
+
+def _only_round(at: Rewriter, op: Scan, operands: Sequence[int]) -> list[int]:
+    """The results of the one round of a scan."""
+    start = op.consts + op.carry
+    metas = op.body.input_metas[start:]
+    xs = [
+        at.emit(Reshape(meta.exact_shape("scan")), x)
+        for x, meta in zip(operands[start:], metas, strict=True)
+    ]
+    results = at.inline(op.body, [*operands[:start], *xs])
+    ys = [
+        at.emit(Reshape((1, *at.ctx.meta(y).exact_shape("scan"))), y) for y in results[op.carry :]
+    ]
+    return [*results[: op.carry], *ys]
+
+
+def _known_branch(at: Rewriter, op: Switch, index: int) -> int | None:
+    """The number of the branch that is always taken; None if that is not known."""
+    last = len(op.branches) - 1
+    if not last:
+        return 0
+    producer = at.producer(index)
+    if producer is None or not isinstance(producer[0], Constant):
+        return None
+    return min(max(int(producer[0].value), 0), last)
+
+
+# Slots in one canonical numbering, and the marks of last uses.
+
+
+@dataclass(frozen=True)
+class Numbering(Pass):
+    """Numbers slots in the order in which they are written, without gaps, and marks last uses.
+
+    Passes keep the numbers of values that they do not rewrite; this pass runs after them.
+    """
+
+    name = "numbering"
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program, numbered and marked; itself if it already is."""
+        return renumber(program, marked=True)

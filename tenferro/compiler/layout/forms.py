@@ -1,0 +1,399 @@
+"""How a contraction may be written, on operands not yet written."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from tenferro.compiler.cost_model import DeviceCosts
+from tenferro.compiler.layout.axis_orders import (
+    AxisGroups,
+    Contraction,
+    OperandAxes,
+    Order,
+    Problem,
+    natural,
+    places,
+    sorted_into,
+)
+from tenferro.ir import ExecInstruction
+from tenferro.ops import DotGeneral
+
+# Values during a rewrite: written in some order of their axes, or not yet written.
+
+DEPTH = 50
+"""The largest number of steps that may be left unwritten one below the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A written value: its number in the writer, and the order of its axes."""
+
+    number: int
+    order: Order
+
+    depth = 0
+
+    def renamed(self, perm: Order) -> Written:
+        """The transposed value: the same one with its axes renamed."""
+        names = {axis: place for place, axis in enumerate(perm)}
+        return Written(self.number, tuple(names[axis] for axis in self.order))
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A value that repeats another one; it is not yet written, and may be in any order.
+
+    Axis i of the source is axis `dims[i]` of the value, whose shape is `shape`.
+    """
+
+    source: Written
+    dims: Order
+    shape: tuple[int, ...]
+
+    depth = 1
+
+    @property
+    def weight(self) -> int:
+        """Number of elements of the value that should be read in their order in memory."""
+        return math.prod(self.shape[axis] for axis in self.dims)
+
+    @property
+    def easiest(self) -> Order:
+        """An order in which the source is read in its order in memory."""
+        order = list(natural(len(self.shape)))
+        targets = [self.dims[axis] for axis in self.source.order]
+        for place, axis in zip(sorted(targets), targets, strict=True):
+            order[place] = axis
+        return tuple(order)
+
+    def renamed(self, perm: Order) -> Repeated:
+        """The transposed value."""
+        names = {axis: place for place, axis in enumerate(perm)}
+        dims = tuple(names[axis] for axis in self.dims)
+        return Repeated(self.source, dims, tuple(self.shape[axis] for axis in perm))
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A pointwise step that is not yet written, on unwritten operands; any order will do."""
+
+    step: ExecInstruction
+    operands: tuple[Unwritten, ...]
+    depth: int
+
+    @property
+    def weight(self) -> int:
+        """Number of elements of the value that should be read in their order in memory."""
+        return max(x.weight for x in self.operands)
+
+    @property
+    def easiest(self) -> Order:
+        """An order in which the largest source is read in its order in memory."""
+        return max(self.operands, key=lambda x: x.weight).easiest
+
+    def renamed(self, perm: Order) -> Pending:
+        """The transposed value."""
+        return Pending(self.step, tuple([x.renamed(perm) for x in self.operands]), self.depth)
+
+
+Unwritten = Repeated | Pending
+Value = Written | Unwritten
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An operand of a contraction, and the orders that were chosen for the result.
+
+    Attributes:
+        order: the order in which its axes lie.
+        leading: its batch axes.
+        inner: its contracted axes.
+        free: its free axes in their order in memory.
+        requested: its free axes in the order that they get if it is moved.
+    """
+
+    order: Order
+    side: OperandAxes
+    leading: Order
+    inner: Order
+    free: Order
+    requested: Order
+
+    def moved(self) -> Operand:
+        """The operand after it was moved into its `best` order."""
+        return replace(self, order=self.best, free=self.requested)
+
+    @property
+    def best(self) -> Order:
+        """Batch axes first, contracted ones last."""
+        return (*self.leading, *self.requested, *self.inner)
+
+    @property
+    def outer(self) -> Order:
+        """The free axes before the contracted ones, if these lie together between free axes."""
+        order, inner, free = self.order, self.inner, self.free
+        if not inner or order[: len(self.leading)] != self.leading:
+            return ()
+        count = order.index(inner[0]) - len(self.leading)
+        outer, rest = free[:count], free[count:]
+        fits = outer and rest and order == (*self.leading, *outer, *inner, *rest)
+        return outer if fits else ()
+
+    def outer_terms(self, other: Operand) -> int:
+        """The fewest contracted axes, leading in both operands, without which the others lie
+        together; 0 if there are none."""
+        for count in range(len(self.inner)):
+            if self._is_grouped_after(count) and other._is_grouped_after(count):
+                return count
+        return 0
+
+    def _is_grouped_after(self, count: int) -> bool:
+        outer, inner = self.inner[:count], self.inner[count:]
+        start = (*self.leading, *outer)
+        return self.order in ((*start, *self.free, *inner), (*start, *inner, *self.free))
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether batch axes come first, and contracted ones together."""
+        return self._is_grouped_after(0)
+
+    @property
+    def is_contracted_first(self) -> bool:
+        """Whether the contracted axes come before the free ones."""
+        return bool(self.side.free and self.inner) and self.order[-1] not in self.inner
+
+    @property
+    def inner_places(self) -> Order:
+        """Where the contracted axes lie."""
+        return places(self.order, self.inner)
+
+    @property
+    def batch_places(self) -> Order:
+        """Where the batch axes lie."""
+        return places(self.order, self.leading)
+
+    def into(self, axes: Order) -> Order:
+        """The axes of the result that free axes become."""
+        names = dict(zip(self.side.free, self.side.into, strict=True))
+        return tuple(names[axis] for axis in axes)
+
+
+# How each contraction is written, for given orders of its operands.
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of the form of a contraction.
+
+    Attributes:
+        groups: the order of the result that it follows.
+        swapped: the right side comes first.
+        repeated, split: as in `Choice`.
+        gathered: the operand that comes first is gathered from several devices.
+    """
+
+    groups: AxisGroups
+    swapped: bool
+    repeated: bool | None = None
+    split: bool | None = None
+    gathered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a contraction is written.
+
+    Attributes:
+        first, second: the orders in which the operands are read; they are moved if they lie in
+            another one.
+        spread: the shape that the first operand is then repeated into, and where its axes go.
+        dot: the product of the operands.
+        excess: its additional seconds compared to the best form.
+        summed: the axes of the product that are then added.
+        order: the order of the axes of the result.
+        exchanged: the operand that was given second is the first one.
+    """
+
+    first: Order
+    second: Order
+    dot: DotGeneral
+    excess: float
+    order: Order
+    spread: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    summed: Order = ()
+    exchanged: bool = False
+
+
+class Forms:
+    """The forms of the contractions of a program, by the costs of a device.
+
+    A form depends on nothing but the orders of the operands and on what is asked. A search asks for
+    the same again and again; it is computed once.
+    """
+
+    def __init__(self, problem: Problem, costs: DeviceCosts) -> None:
+        self.problem = problem
+        self.costs = costs
+        self._forms: dict[tuple[int, Order, Order, Asked], Form] = {}
+
+    def form(self, contraction: Contraction, first: Order, second: Order, asked: Asked) -> Form:
+        """The form for operands that lie in these orders, after exchanging sides."""
+        key = (contraction.slot, first, second, asked)
+        found = self._forms.get(key)
+        if found is None:
+            found = self._forms[key] = self._decided(contraction, (first, second), asked)
+        return found
+
+    def _decided(self, contraction: Contraction, orders: tuple[Order, Order], asked: Asked) -> Form:
+        sides = contraction.sides(asked.swapped)
+        larger = 1 if sides[1].size > sides[0].size else 0
+        order, side, groups = orders[larger], sides[larger], asked.groups
+        pairs = _as_it_lies(order, side.contracted)
+        batch = sorted_into(groups, _as_it_lies(order, side.batch))
+        first, second = (
+            _operand(order, side, batch, pairs, groups)
+            for order, side in zip(orders, sides, strict=True)
+        )
+        for fixed, movable in ((second, first), (first, second)):
+            if fixed.outer and self._is_better_repeated(contraction, fixed, movable, asked):
+                form = self._with_repeated(contraction, batch, movable, fixed)
+                return replace(form, exchanged=fixed is first)
+        outer = first.outer_terms(second)
+        if outer and self._is_better_split(contraction, first, second, outer, asked):
+            return self._split(contraction, batch, first, second, outer)
+        return self._product(contraction, batch, first, second, asked.gathered)
+
+    def _product(
+        self,
+        contraction: Contraction,
+        batch: Order,
+        first: Operand,
+        second: Operand,
+        gathered: bool,
+    ) -> Form:
+        """The product of the operands, each with its groups of axes together."""
+        lead, trail = _grouped(first), _grouped(second)
+        plain = contraction.seconds(self.costs)
+        slow = self.costs.contracted_first * plain
+        excess = plain * self.costs.short_side(first.side.extent, second.side.extent)
+        if lead.is_contracted_first:
+            if self._moving(contraction, first) < slow and not gathered:
+                lead = first.moved()
+            else:
+                excess += slow
+        dot = DotGeneral(
+            lead.inner_places, trail.inner_places, lead.batch_places, trail.batch_places
+        )
+        order = (*batch, *lead.into(lead.free), *trail.into(trail.free))
+        return Form(lead.order, trail.order, dot, excess, order)
+
+    def _is_better_repeated(
+        self, contraction: Contraction, fixed: Operand, movable: Operand, asked: Asked
+    ) -> bool:
+        """Whether repeating `movable` along the outer axes of `fixed` beats transposing `fixed`.
+
+        Never along an axis that is divided among devices.
+        """
+        if not self.problem.is_whole(fixed.side.slot, fixed.outer):
+            return False
+        if asked.repeated is not None:
+            return asked.repeated
+        times = self._along(fixed, fixed.outer)
+        plain = contraction.seconds(self.costs) + self._moving(contraction, fixed)
+        batched = contraction.seconds(self.costs, fixed.side, times)
+        batched += self.costs.writing(contraction.dtype, times * movable.side.size)
+        if movable.is_contracted_first:
+            batched += self._moving(contraction, movable)
+        return batched < plain
+
+    def _with_repeated(
+        self, contraction: Contraction, batch: Order, first: Operand, second: Operand
+    ) -> Form:
+        """A product for each index of the outer axes of the right operand, which is not moved."""
+        lead = _grouped(first, keep=False)
+        sizes, count = self._sizes(lead, lead.order), len(batch)
+        times = self._sizes(second, second.outer)
+        shape = (*sizes[:count], *times, *sizes[count:])
+        own = range(count + len(times), len(shape))
+        leading = tuple(range(count + len(times)))
+        last = tuple(range(len(shape) - len(lead.inner), len(shape)))
+        excess = contraction.seconds(self.costs, second.side, math.prod(times))
+        excess -= contraction.seconds(self.costs)
+        dot = DotGeneral(last, second.inner_places, leading, leading)
+        inner = tuple(axis for axis in second.free if axis not in second.outer)
+        order = (
+            *batch,
+            *second.into(second.outer),
+            *lead.into(lead.free),
+            *second.into(inner),
+        )
+        spread = (shape, (*range(count), *own))
+        return Form(lead.order, second.order, dot, excess, order, spread)
+
+    def _is_better_split(
+        self, contraction: Contraction, first: Operand, second: Operand, outer: int, asked: Asked
+    ) -> bool:
+        """Whether one product for each index of the outer contracted axes beats moving operands."""
+        if asked.split is not None:
+            return asked.split
+        count = self._along(first, first.inner[:outer])
+        moved = sum(self._moving(contraction, x) for x in (first, second) if not x.is_grouped)
+        return contraction.split_excess(self.costs, count) < moved
+
+    def _split(
+        self, contraction: Contraction, batch: Order, first: Operand, second: Operand, outer: int
+    ) -> Form:
+        """The sum of the products for each index of the outer contracted axes."""
+        leading = tuple(range(len(batch) + outer))
+        dot = DotGeneral(first.inner_places[outer:], second.inner_places[outer:], leading, leading)
+        excess = contraction.split_excess(self.costs, self._along(first, first.inner[:outer]))
+        order = (*batch, *first.into(first.free), *second.into(second.free))
+        summed = leading[len(batch) :]
+        return Form(first.order, second.order, dot, excess, order, summed=summed)
+
+    def _moving(self, contraction: Contraction, x: Operand) -> float:
+        """Seconds to move an operand."""
+        return self.costs.moving(contraction.dtype, x.side.size, x.side.slot in self.problem.inputs)
+
+    def _sizes(self, x: Operand, axes: Order) -> tuple[int, ...]:
+        """The sizes of some axes."""
+        shape = self.problem.shapes[x.side.slot]
+        return tuple([shape[axis] for axis in axes])
+
+    def _along(self, x: Operand, axes: Order) -> int:
+        """The product of the sizes of some axes."""
+        return math.prod(self._sizes(x, axes))
+
+
+def _grouped(x: Operand, keep: bool = True) -> Operand:
+    """The operand with batch axes first and contracted ones together, moved if it must be.
+
+    A moved operand has its contracted axes last, and its free axes in the order that is requested
+    of the result. With `keep`, contracted axes may also come first.
+    """
+    if x.is_grouped and (keep or not x.is_contracted_first):
+        return x
+    return x.moved()
+
+
+def _as_it_lies(order: Order, axes: Order) -> Order:
+    """Positions in `axes`, sorted by where the axes lie."""
+    return tuple(sorted(range(len(axes)), key=lambda i: order.index(axes[i])))
+
+
+def _operand(
+    order: Order, side: OperandAxes, batch: Order, pairs: Order, groups: AxisGroups
+) -> Operand:
+    """An operand, with the orders of its axes within each group."""
+    into = dict(zip(side.free, side.into, strict=True))
+    axes = dict(zip(side.into, side.free, strict=True))
+    free = tuple(axis for axis in order if axis in into)
+    return Operand(
+        order,
+        side,
+        tuple(side.batch[i] for i in batch),
+        tuple(side.contracted[i] for i in pairs),
+        free,
+        tuple(axes[axis] for axis in sorted_into(groups, [into[axis] for axis in free])),
+    )

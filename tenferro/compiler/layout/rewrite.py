@@ -1,0 +1,383 @@
+"""The program in the chosen orders, or an estimate of its cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+from tenferro.compiler.cost_model import DeviceCosts
+from tenferro.compiler.layout.axis_orders import (
+    Contraction,
+    OperandAxes,
+    Order,
+    natural,
+    places,
+    satisfies,
+    sorted_into,
+)
+from tenferro.compiler.layout.forms import DEPTH, Asked, Pending, Repeated, Value, Written
+from tenferro.compiler.layout.requests import Requests
+from tenferro.ir import DType, ExecBuilder, ExecInstruction, ExecOp, ExecProgram, TensorMeta
+from tenferro.ops import BroadcastInDim, DotGeneral, ReduceSum, Transpose
+
+__all__ = ["LayoutRewrite", "ProgramWriter"]
+
+
+# Two targets of the rewriting: a new program, and an estimate of what it costs.
+
+Shape = tuple[int, ...]
+
+
+class Writer(Protocol):
+    """The target that `LayoutRewrite` writes to; values are numbered."""
+
+    def input(self, meta: TensorMeta) -> int:
+        """An input of the program."""
+
+    def begin(self, step: ExecInstruction) -> None:
+        """Note that what is written next replaces this step."""
+
+    def shape(self, value: int) -> Shape:
+        """The shape of a value."""
+
+    def transpose(self, value: int, perm: Shape) -> int:
+        """A value with its axes moved."""
+
+    def broadcast(self, value: int, shape: Shape, dims: Shape, in_memory: bool) -> int:
+        """A value repeated; `in_memory` if it is written to memory."""
+
+    def contract(self, dot: DotGeneral, lhs: int, rhs: int, seconds: float) -> int:
+        """A contraction; `seconds` is its additional time compared to the best form."""
+
+    def reduce(self, axes: Shape, value: int) -> int:
+        """A sum over some axes."""
+
+    def pointwise(self, step: ExecInstruction, operands: Sequence[int]) -> int:
+        """A pointwise step."""
+
+    def other(
+        self, op: ExecOp, operands: Sequence[int], order: Shape | None = None
+    ) -> tuple[int, ...]:
+        """Any other op; `order` is that of the axes of its only result, if not the natural one."""
+
+
+class ProgramWriter:
+    """Writes a program."""
+
+    def __init__(self) -> None:
+        self._builder = ExecBuilder()
+        self._site: str | None = None
+
+    def input(self, meta: TensorMeta) -> int:
+        """A new input."""
+        return self._builder.input(meta)
+
+    def begin(self, step: ExecInstruction) -> None:
+        """Remember the step."""
+        self._site = step.site
+
+    def shape(self, value: int) -> Shape:
+        """As it was inferred."""
+        return self._builder.metas[value].static_shape or ()
+
+    def transpose(self, value: int, perm: Shape) -> int:
+        """A `Transpose`."""
+        return self.other(Transpose(perm), [value])[0]
+
+    def broadcast(self, value: int, shape: Shape, dims: Shape, in_memory: bool) -> int:
+        """A `BroadcastInDim`."""
+        return self.other(BroadcastInDim(shape, dims), [value])[0]
+
+    def contract(self, dot: DotGeneral, lhs: int, rhs: int, seconds: float) -> int:
+        """The `DotGeneral`."""
+        return self.other(dot, [lhs, rhs])[0]
+
+    def reduce(self, axes: Shape, value: int) -> int:
+        """A `ReduceSum`."""
+        return self.other(ReduceSum(axes), [value])[0]
+
+    def pointwise(self, step: ExecInstruction, operands: Sequence[int]) -> int:
+        """The op itself."""
+        return self._builder.add(step.op, operands, step.site)[0]
+
+    def other(
+        self, op: ExecOp, operands: Sequence[int], order: Shape | None = None
+    ) -> tuple[int, ...]:
+        """The op itself."""
+        return self._builder.add(op, operands, self._site)
+
+    def build(self, outputs: Sequence[int]) -> ExecProgram:
+        """What was written."""
+        return self._builder.build(outputs)
+
+
+class Estimate:
+    """Adds up what the program would cost.
+
+    Attributes:
+        seconds: the cost of everything that depends on the order of axes.
+        spent: the same by step, as the slot of its result: the cost of the step, of moving its
+            operands, and of moving its result.
+    """
+
+    def __init__(self, costs: DeviceCosts) -> None:
+        self.costs = costs
+        self.seconds = 0.0
+        self.spent: dict[int, float] = {}
+        self._makers: list[int | None] = []
+        self._types: list[tuple[DType, Shape]] = []
+        self._step: ExecInstruction | None = None
+
+    def input(self, meta: TensorMeta) -> int:
+        """Its type."""
+        return self._new(meta.dtype, meta.static_shape or ())
+
+    def begin(self, step: ExecInstruction) -> None:
+        """Remember the step."""
+        self._step = step
+
+    def shape(self, value: int) -> Shape:
+        """The shape, computed from those of the operands."""
+        return self._types[value][1]
+
+    def transpose(self, value: int, perm: Shape) -> int:
+        """Adds the seconds for moving the value."""
+        dtype, shape = self._types[value]
+        loaded = self._makers[value] is None
+        self._spend(self.costs.moving(dtype, math.prod(shape), loaded), value)
+        return self._new(dtype, tuple([shape[axis] for axis in perm]))
+
+    def broadcast(self, value: int, shape: Shape, dims: Shape, in_memory: bool) -> int:
+        """Adds the seconds for writing the value, if it is written."""
+        dtype = self._types[value][0]
+        if in_memory:
+            self._spend(self.costs.writing(dtype, math.prod(shape)), value)
+        return self._new(dtype, shape)
+
+    def contract(self, dot: DotGeneral, lhs: int, rhs: int, seconds: float) -> int:
+        """Adds `seconds`."""
+        (dtype, left), (_, right) = self._types[lhs], self._types[rhs]
+        self._spend(seconds, None)
+        shape = [left[axis] for axis in dot.lhs_batch]
+        shape += [left[axis] for axis in dot.lhs_free(len(left))]
+        shape += [right[axis] for axis in dot.rhs_free(len(right))]
+        return self._new(dtype, tuple(shape))
+
+    def reduce(self, axes: Shape, value: int) -> int:
+        """Adds nothing: the cost does not depend on the order of axes."""
+        dtype, shape = self._types[value]
+        return self._new(dtype, tuple([n for axis, n in enumerate(shape) if axis not in axes]))
+
+    def pointwise(self, step: ExecInstruction, operands: Sequence[int]) -> int:
+        """Adds nothing: the cost does not depend on the order of axes."""
+        return self._new(step.dtype, self.shape(operands[0]))
+
+    def other(
+        self, op: ExecOp, operands: Sequence[int], order: Shape | None = None
+    ) -> tuple[int, ...]:
+        """Adds nothing: the cost does not depend on the order of axes."""
+        assert self._step is not None
+        if order is None:
+            metas = self._step.output_metas
+            return tuple([self._new(meta.dtype, meta.static_shape or ()) for meta in metas])
+        shape = self._step.output_metas[0].static_shape or ()
+        return (self._new(self._step.dtype, tuple([shape[axis] for axis in order])),)
+
+    def _spend(self, seconds: float, value: int | None) -> None:
+        self.seconds += seconds
+        for slot in {self._maker(), None if value is None else self._makers[value]}:
+            if slot is not None:
+                self.spent[slot] = self.spent.get(slot, 0.0) + seconds
+
+    def _maker(self) -> int | None:
+        return None if self._step is None else self._step.output_slots[0]
+
+    def _new(self, dtype: DType, shape: Shape) -> int:
+        self._types.append((dtype, shape))
+        self._makers.append(self._maker())
+        return len(self._types) - 1
+
+
+# Rewriting a program so that the axes of its values lie in the chosen orders.
+
+
+class LayoutRewrite:
+    """Walks the program forward and writes each value in its requested order where it can.
+
+    Orders are chosen for each `DotGeneral`; a `Transpose` renames axes; a `BroadcastInDim` repeats
+    a value only where it is read. For any other op, `permuted` returns the op for other orders.
+    """
+
+    def __init__(self, requests: Requests, writer: Writer) -> None:
+        self.requests = requests
+        self.problem = requests.problem
+        self.forms = requests.rules.forms
+        self.writer = writer
+        self.values: dict[int, Value] = {}
+        self.moved: dict[tuple[int, Order], int] = {}
+        self.copies: dict[int, list[tuple[int, Order]]] = {}
+        self.gathered: set[int] = set()
+        self.repeated: set[int] = set()
+        self.split: set[int] = set()
+
+    def run(self) -> list[int]:
+        """Write the whole program; returns the outputs, in their natural orders."""
+        program = self.problem.program
+        for slot, meta in zip(program.input_slots, program.input_metas, strict=True):
+            number = self.writer.input(meta)
+            self.values[slot] = Written(number, natural(meta.rank))
+            if slot in self.problem.gathered:
+                self.gathered.add(number)
+        for step in program.instructions:
+            self.writer.begin(step)
+            self._visit(step)
+        return [
+            self._as(self.values[slot], natural(self.problem.rank(slot)))
+            for slot in program.output_slots
+        ]
+
+    def _visit(self, step: ExecInstruction) -> None:
+        operands = [self.values[slot] for slot in step.input_slots]
+        out = step.output_slots[0]
+        if self.problem.is_pointwise(step):
+            self.values[out] = self._pointwise(step, operands)
+            return
+        match step.op:
+            case DotGeneral():
+                self.values[out] = self._contraction(self.problem.contractions[out])
+            case Transpose(perm=perm):
+                (x,) = operands
+                if isinstance(x, Pending) and not self.problem.is_read_once(out):
+                    x = self._settled(step.input_slots[0])
+                self.values[out] = x.renamed(perm)
+            case BroadcastInDim(dims=dims):
+                source = self._settled(step.input_slots[0])
+                self.values[out] = Repeated(source, dims, self.problem.shapes[out])
+            case _ if self.problem.axis_map(step) is not None:
+                self._permuted(step)
+            case _:
+                self._in_natural_order(step)
+
+    def _permuted(self, step: ExecInstruction) -> None:
+        """The step on operands in their current orders or a common one, if its op allows that."""
+        written = self._in_one_order([self._settled(slot) for slot in step.input_slots])
+        permuted = step.op.permuted([x.order for x in written])
+        if permuted is None:
+            self._in_natural_order(step)
+            return
+        op, order = permuted
+        (number,) = self.writer.other(op, [x.number for x in written], order)
+        self.values[step.output_slots[0]] = Written(number, order)
+
+    def _in_one_order(self, written: list[Written]) -> list[Written]:
+        """Operands of one rank in the order that most of them have; of several ranks, unchanged."""
+        orders = [x.order for x in written]
+        if len({len(order) for order in orders}) != 1 or len(set(orders)) == 1:
+            return written
+        order = max(orders, key=orders.count)
+        return [Written(self._as(x, order), order) for x in written]
+
+    def _in_natural_order(self, step: ExecInstruction) -> None:
+        """The step on operands whose axes lie in the order in which they are numbered."""
+        numbers = [
+            self._as(self.values[slot], natural(self.problem.rank(slot)))
+            for slot in step.input_slots
+        ]
+        for slot, number in zip(
+            step.output_slots, self.writer.other(step.op, numbers), strict=True
+        ):
+            self.values[slot] = Written(number, natural(self.problem.rank(slot)))
+
+    def _settled(self, slot: int) -> Written:
+        """The value, written; if it was not yet, in the order that is requested."""
+        value = self.values[slot]
+        if isinstance(value, Written):
+            return value
+        order = sorted_into(self.requests.groups(slot), value.easiest)
+        return Written(self._as(value, order), order)
+
+    def _pointwise(self, step: ExecInstruction, operands: Sequence[Value]) -> Value:
+        """The result in the order of most operands, so that few are moved. It stays unwritten if no
+        operand is written and it has one reader, which then determines the order."""
+        out = step.output_slots[0]
+        orders = [x.order for x in operands if isinstance(x, Written)]
+        unwritten = tuple(x for x in operands if not isinstance(x, Written))
+        depth = 1 + max(x.depth for x in operands)
+        if not orders and self.problem.is_read_once(out) and depth < DEPTH:
+            return Pending(step, unwritten, depth)
+        groups = self.requests.groups(out)
+        if orders:
+            fitting = [order for order in orders if satisfies(order, groups)]
+            order = max(fitting or orders, key=orders.count)
+        else:
+            order = sorted_into(groups, max(unwritten, key=lambda x: x.weight).easiest)
+        numbers = [self._as(x, order) for x in operands]
+        return Written(self.writer.pointwise(step, numbers), order)
+
+    def _contraction(self, contraction: Contraction) -> Written:
+        slot, requests = contraction.slot, self.requests
+        wanted = requests.wanted[slot]
+        choice, swapped = requests.choice(slot), bool(wanted.decided.swapped)
+        first, second = [
+            self._best_copy(self._settled(side.slot), side, number == 0)
+            for number, side in enumerate(contraction.sides(swapped))
+        ]
+        gathered = first.number in self.gathered
+        asked = Asked(wanted.result_groups, swapped, choice.repeated, choice.split, gathered)
+        form = self.forms.form(contraction, first.order, second.order, asked)
+        if form.exchanged:
+            first, second = second, first
+        lead, trail = self._as(first, form.first), self._as(second, form.second)
+        if form.spread is not None:
+            self.repeated.add(slot)
+            lead = self.writer.broadcast(lead, *form.spread, in_memory=True)
+        product = self.writer.contract(form.dot, lead, trail, form.excess)
+        if form.summed:
+            self.split.add(slot)
+            product = self.writer.reduce(form.summed, product)
+        return Written(product, form.order)
+
+    def _best_copy(self, x: Written, side: OperandAxes, is_left: bool) -> Written:
+        """A value, or a copy of it in another order that a product takes as it lies."""
+        if not self.requests.shares_copies:
+            return x
+        copies = [
+            Written(number, tuple([x.order[axis] for axis in perm]))
+            for number, perm in self.copies.get(x.number, ())
+        ]
+        return max((x, *copies), key=lambda each: side.fitness(each.order, is_left))
+
+    def _as(self, x: Value, order: Order) -> int:
+        """The number of a value with its axes in that order."""
+        match x:
+            case Repeated():
+                return self._spread(x, order)
+            case Pending(step=step, operands=operands):
+                return self.writer.pointwise(
+                    step, [self._as(operand, order) for operand in operands]
+                )
+            case Written(number=number) if x.order == order:
+                return number
+            case Written():
+                return self._moved(x, order)
+
+    def _moved(self, x: Written, order: Order) -> int:
+        perm = places(x.order, order)
+        number = self.moved.get((x.number, perm))
+        if number is None:
+            number = self.moved[x.number, perm] = self.writer.transpose(x.number, perm)
+            self.copies.setdefault(x.number, []).append((number, perm))
+            if x.number in self.gathered:
+                self.gathered.add(number)
+        return number
+
+    def _spread(self, x: Repeated, order: Order) -> int:
+        """A repeated value written in that order."""
+        place = {axis: number for number, axis in enumerate(order)}
+        targets = [place[axis] for axis in x.dims]
+        source = tuple(sorted(range(len(targets)), key=targets.__getitem__))
+        shape = tuple(x.shape[axis] for axis in order)
+        return self.writer.broadcast(
+            self._as(x.source, source), shape, tuple(sorted(targets)), in_memory=False
+        )

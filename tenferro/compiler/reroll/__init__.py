@@ -1,0 +1,3 @@
+"""Loop rerolling: a repeated sequence of instructions becomes a scan."""
+
+from tenferro.compiler.reroll.reroll import *

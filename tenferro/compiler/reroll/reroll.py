@@ -1,0 +1,297 @@
+"""Loop rerolling: the pass, and the replay that proves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tenferro.compiler.canonical.simplify import DeadCode
+from tenferro.compiler.passes import Needs, Pass
+from tenferro.compiler.reroll.iterations import IrregularError, Rolled, Rounds
+from tenferro.compiler.reroll.loop import (
+    Body,
+    Demands,
+    Emitter,
+    Loop,
+    ask,
+    joined,
+    stack,
+    unstacked,
+)
+from tenferro.compiler.reroll.sequence import OUTSIDE, Run, Sequence, find_runs
+from tenferro.ir import ExecInstruction, ExecOp, ExecProgram
+from tenferro.ops import BroadcastInDim, Concatenate, scalar
+from tenferro.ops.control_flow import Scan
+
+__all__ = ["ROLLED", "Rolling"]
+
+
+# The proof that a loop computes what its rounds did: it is replayed round by round.
+
+Key = tuple[int, ...]
+
+
+class Values:
+    """A number for each value of a program; equal ops on equal values give equal numbers."""
+
+    def __init__(self, sequence: Sequence) -> None:
+        program = sequence.program
+        self._sequence = sequence
+        self.known: dict[Key, tuple[int, ...]] = {}
+        self.of = [0] * program.n_slots
+        for number, slot in enumerate(program.input_slots):
+            self.of[slot] = number
+        count = len(program.input_slots)
+        of, known = self.of, self.known
+        for step, kind in zip(sequence.steps, sequence.kinds, strict=True):
+            operands = [of[slot] for slot in step.input_slots]
+            if step.op.commutative:
+                operands.sort()
+            key = (kind.exact, *operands)
+            values = known.get(key)
+            if values is None:
+                values = known[key] = tuple(range(count, count + len(step.output_slots)))
+                count += len(values)
+            for slot, value in zip(step.output_slots, values, strict=True):
+                of[slot] = value
+
+    def replay(self, loop: Loop, scan: Scan, consts: list[int]) -> bool:
+        """Whether the loop, written out, computes the values of the program.
+
+        Each round is looked up among the values that the program computes. In the end every result
+        of the loop must be the value that it replaces.
+        """
+        of, count = self.of, loop.rounds.count
+        every = [of[slot] for slot in consts]
+        carry = [
+            -1 - leaf if carried.start is None else of[carried.start]
+            for leaf, carried in enumerate(loop.carries)
+        ]
+        xs = [entries.slots[loop.rounds.low : loop.rounds.high] for entries in loop.rounds.entries]
+        body = _Replay(self._sequence, scan.body)
+        for number in range(count):
+            outputs = body.run([*every, *carry, *[of[x[number]] for x in xs]], self.known)
+            if outputs is None:
+                return False
+            carry = outputs[: scan.carry]
+            for (step, output), value in zip(loop.stacked, outputs[scan.carry :], strict=True):
+                if value != of[self._slot(loop, number, step, output)]:
+                    return False
+        return all(
+            carried.distance > count
+            or value == of[self._slot(loop, count - carried.distance, *carried.result)]
+            for carried, value in zip(loop.carries, carry, strict=True)
+        )
+
+    def _slot(self, loop: Loop, number: int, step: int, output: int) -> int:
+        """The slot that held a result of one round."""
+        return self._sequence.steps[int(loop.positions[number, step])].output_slots[output]
+
+
+class _Replay:
+    """A body whose instructions are looked up."""
+
+    def __init__(self, sequence: Sequence, body: ExecProgram) -> None:
+        self._body = body
+        self._lines = [
+            (sequence.exact(step.op), step.input_slots, step.output_slots, step.op.commutative)
+            for step in body.steps_of(ExecOp)
+        ]
+
+    def run(self, inputs: list[int], known: dict[Key, tuple[int, ...]]) -> list[int] | None:
+        """The numbers of the outputs; None if an instruction is not one of the program."""
+        now = [0] * self._body.n_slots
+        for slot, value in zip(self._body.input_slots, inputs, strict=True):
+            now[slot] = value
+        for exact, reads, writes, commutative in self._lines:
+            operands = [now[slot] for slot in reads]
+            if commutative:
+                operands.sort()
+            values = known.get((exact, *operands))
+            if values is None:
+                return None
+            for slot, value in zip(writes, values, strict=True):
+                now[slot] = value
+        return [now[slot] for slot in self._body.output_slots]
+
+
+# Rolling: repeated structure of a program becomes a loop.
+
+ROLLED = "rolled: "
+"""How the site of a loop starts that the pass has made."""
+DEEPEST = 3
+TRIALS = 4
+PERIODS = 3
+
+
+@dataclass(frozen=True)
+class Rolling(Pass):
+    """Repeated structure, such as the steps of a Python loop, becomes a `Scan`.
+
+    A period is found in the sequence of ops and types, and the operands of a round are explained by
+    few rules. The loop is then replayed and compared with the program, value by value; if they
+    differ, the program stays. Results keep their bits.
+
+    Attributes:
+        rounds: the least number of rounds.
+        saves: the least number of instructions that a loop must save.
+    """
+
+    rounds: int = 16
+    saves: int = 167
+
+    name = "rolling"
+    keeps_more = True
+    needs = Needs.EXACT_EXTENTS
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with loops; itself if it has no repeated structure that pays."""
+        return self._rolled(program, DEEPEST)
+
+    def _rolled(self, program: ExecProgram, depth: int) -> ExecProgram:
+        if not depth or len(program.instructions) < max(self.saves, self.rounds):
+            return program
+        sequence = Sequence(program)
+        runs = find_runs(sequence.symbols[sequence.order], self.rounds, self.saves)
+        for _ in range(TRIALS):
+            loops, rolled = self._loops(sequence, runs)
+            demands = ask(sequence, [loop for _, loop in loops], rolled)
+            useless = {run for run, loop in loops if loop.saved() < self.saves}
+            if not useless:
+                break
+            runs = [run for run, _ in loops if run not in useless]
+        if not loops or useless:
+            return program
+        try:
+            result = _Building(self, sequence, [loop for _, loop in loops], rolled, depth)
+        except IrregularError:
+            return program
+        return DeadCode().run(result.program(demands))
+
+    def _loops(self, sequence: Sequence, runs: list[Run]) -> tuple[list[tuple[Run, Loop]], Rolled]:
+        """The runs whose operands follow rules, as loops."""
+        rolled = Rolled(sequence)
+        loops: list[tuple[Run, Loop]] = []
+        for run in runs:
+            rounds = self._rounds(sequence, run, rolled)
+            if rounds is not None:
+                loop = Loop(sequence, rounds, [earlier for _, earlier in loops])
+                rolled.add(len(loops), loop.positions)
+                loops.append((run, loop))
+        return loops, rolled
+
+    def _rounds(self, sequence: Sequence, run: Run, rolled: Rolled) -> Rounds | None:
+        """The rounds of a run; if operands alternate, each may be two or three periods."""
+        for periods in range(1, PERIODS + 1):
+            longer = replace(run, period=run.period * periods)
+            if longer.length < max(self.rounds, 2) * longer.period:
+                break
+            try:
+                rounds = Rounds(sequence, longer, rolled)
+            except IrregularError:
+                continue
+            if rounds.count >= max(self.rounds, 2):
+                return rounds
+        return None
+
+
+class _Building:
+    """Builds the program with loops in the place of their last instructions."""
+
+    def __init__(
+        self, rolling: Rolling, sequence: Sequence, loops: list[Loop], rolled: Rolled, depth: int
+    ) -> None:
+        """Raises IrregularError if some loop does not compute what its rounds did."""
+        self._rolling, self._depth = rolling, depth
+        self._sequence, self._loops, self._rolled = sequence, loops, rolled
+        self._at = Emitter(list(sequence.metas))
+        self._stacks: list[list[int]] = []
+        values = Values(sequence)
+        self._bodies = [Body(loop) for loop in loops]
+        self._scans: list[Scan] = []
+        for loop, body in zip(loops, self._bodies, strict=True):
+            self._scans.append(loop.scan(body.program, len(body.consts)))
+            if not values.replay(loop, self._scans[-1], body.consts):
+                raise IrregularError
+
+    def program(self, demands: Demands) -> ExecProgram:
+        """The program."""
+        ends = {int(loop.positions[-1, -1]): loop for loop in self._loops}
+        for position, step in enumerate(self._sequence.steps):
+            if position in ends:
+                self._emit_loop(ends[position])
+            elif self._rolled.of_step[position] == OUTSIDE:
+                self._at.steps.append(self._with_pieces(position, step, demands))
+        program = self._sequence.program
+        return replace(program, instructions=tuple(self._at.steps), n_slots=len(self._at.metas))
+
+    def _with_pieces(
+        self, position: int, step: ExecInstruction, demands: Demands
+    ) -> ExecInstruction:
+        """A concatenation that reads stacked results as a whole; other instructions as they are."""
+        step = replace(step, last_use=()) if step.last_use else step
+        if position not in demands.pieces:
+            return step
+        assert isinstance(step.op, Concatenate)
+        operands: list[int] = []
+        stop = 0
+        for piece in demands.pieces[position]:
+            loop = self._loops[piece.loop]
+            ys = self._stacks[piece.loop][loop.ask_all(piece.result)]
+            operands += step.input_slots[stop : piece.start]
+            operands.append(joined(self._at, loop, ys, piece, step.op.axis))
+            stop = piece.stop
+        operands += step.input_slots[stop:]
+        return replace(step, input_slots=tuple(operands))
+
+    def _emit_loop(self, loop: Loop) -> None:
+        """The loop, and after it the results that are read one by one."""
+        number = len(self._stacks)
+        at, body, scan = self._at, self._bodies[number], self._scans[number]
+        starts = [self._start(loop, leaf) for leaf in range(len(loop.carries))]
+        xs = [stack(at, loop, entries, self._stacks) for entries in loop.rounds.entries]
+        inner = self._rolling._rolled(body.program, self._depth - 1)
+        asked = dict(self._asked(loop))
+        carried = [asked.get(leaf) for leaf in range(len(loop.carries))]
+        outputs = [at.new() if slot is None else slot for slot in carried]
+        outputs += [at.new() for _ in loop.stacked]
+        site = f"{ROLLED}{loop.rounds.count} rounds of {loop.size} instructions"
+        site += f" at {loop.site}" if loop.site is not None else ""
+        if inner is not body.program:
+            scan = loop.scan(inner, len(body.consts))
+        at.emit_all(scan, (*body.consts, *starts, *xs), outputs, site)
+        self._stacks.append(outputs[len(carried) :])
+        taken = {slot for slot in carried if slot is not None}
+        for slot in dict.fromkeys(loop.singles):
+            if slot not in taken:
+                self._unstack(loop, slot)
+
+    def _start(self, loop: Loop, leaf: int) -> int:
+        """The slot that a carry starts from; zeros if no round reads them."""
+        carry, at = loop.carries[leaf], self._at
+        if carry.start is not None:
+            return carry.start
+        step, output = carry.result
+        meta = self._sequence.steps[loop.rounds.steps[step].position].output_metas[output]
+        zero = at.emit(scalar(0, meta.dtype))
+        return at.emit(BroadcastInDim(meta.exact_shape(), ()), zero) if meta.rank else zero
+
+    def _asked(self, loop: Loop) -> Iterator[tuple[int, int]]:
+        """The carries that end with a value that is read after the loop, and its slot."""
+        taken: set[int] = set()
+        for slot in dict.fromkeys(loop.singles):
+            leaf = loop.carry_ago(self._result(slot), loop.rounds.count - self._number(slot))
+            if leaf is not None and leaf not in taken:
+                taken.add(leaf)
+                yield leaf, slot
+
+    def _result(self, slot: int) -> tuple[int, int]:
+        return int(self._rolled.places[slot]), int(self._rolled.outputs[slot])
+
+    def _number(self, slot: int) -> int:
+        return int(self._rolled.rounds[slot])
+
+    def _unstack(self, loop: Loop, slot: int) -> None:
+        """One value of a stack, in the slot that it had."""
+        ys = self._stacks[-1][loop.stacked.index(self._result(slot))]
+        unstacked(self._at, loop, ys, self._number(slot), slot)

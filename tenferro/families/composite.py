@@ -1,0 +1,539 @@
+"""The reference implementation of ops that are replaced by others: these on NumPy arrays.
+
+The op has the transforms that were applied to the formula. They are carried out when the op is
+lowered, on the graph that the formula emits. A formula may therefore need sizes that are not yet
+known when the op is differentiated.
+
+The derivative of a factorization is such an op, and its adjoint is another one, with a formula of
+its own. A formula that is written for the adjoint can see what the transposed formula cannot, such
+as cotangents that are absent.
+
+Ops and rules are imported with every context; SciPy and the kernels are not.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from importlib.metadata import EntryPoint
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from tenferro.compiler import NATIVE, optimize_for, run_passes
+from tenferro.compiler.device import ExpandFamilies
+from tenferro.core import (
+    Emitter,
+    GlobalValKey,
+    JvpSite,
+    KeyEmitter,
+    ResolvedView,
+    Slots,
+    TransposeSite,
+    V,
+    differentiate,
+    pull_back,
+    push_forward,
+    resolve_keys,
+)
+from tenferro.errors import InvalidConfigError
+from tenferro.ir import (
+    Category,
+    Dim,
+    DType,
+    ExecInstruction,
+    ExecProgram,
+    NumpyArray,
+    TensorMeta,
+    evaluate,
+    make_meta,
+    program_of_op,
+    run,
+)
+from tenferro.ops import StdTensorOp, emit_graph, full, shape_context, zeros_like
+from tenferro.ops.extension import (
+    Extension,
+    ExtensionAdRule,
+    ExtensionCache,
+    ExtensionOp,
+    ExtensionRuleSet,
+    ExtensionRuntime,
+    OutputMeta,
+    family_of,
+)
+from tenferro.ops.functions import Expression, expressions, values_of
+
+__all__ = [
+    "FactorRule",
+    "FormulaOp",
+    "KernelOp",
+    "KernelRuntime",
+    "LinearFormula",
+    "LinearFormulaRule",
+    "StandardRuntime",
+    "Transform",
+    "TransformRule",
+    "applied",
+    "evaluate_standard",
+    "kernel_of",
+    "pushed",
+]
+
+
+# The reference implementation of ops that are replaced by others: these on NumPy arrays.
+
+
+def evaluate_standard(op: ExtensionOp, inputs: Sequence[NumpyArray]) -> list[NumpyArray]:
+    """The results of the ops by which an extension op is replaced, on NumPy arrays."""
+    metas = [make_meta(array.dtype, tuple(array.shape)) for array in inputs]
+    program = run_passes(program_of_op(Extension(op), metas), [ExpandFamilies(requires_all=False)])
+    with np.errstate(all="ignore"):
+        return evaluate(program, list(inputs))
+
+
+# An op that a formula defines, and its derivatives of any order as ops of the same family.
+
+Transform = tuple[str, tuple[bool, ...]]
+"""`("jvp", active inputs)`, `("vjp", active inputs)` or `("select", live outputs)`."""
+
+
+class FormulaOp(ExtensionOp):
+    """An op that a formula defines, with transforms of it.
+
+    `"jvp"` adds the tangents of the active inputs to the inputs; the outputs become tangents.
+    `"vjp"` adds the cotangents of the outputs to the inputs; the outputs become the cotangents of
+    the active inputs, in which the op before it is linear. Masks refer to the inputs of the
+    formula. Subclasses define the formula and have the field `transforms` last.
+
+    Attributes:
+        transforms: the transforms, in order.
+    """
+
+    transforms: tuple[Transform, ...]
+
+    formula_rules: ClassVar[ExtensionRuleSet] = ExtensionRuleSet()
+    """The derivative rules of extension ops that the formula emits."""
+
+    @property
+    @abstractmethod
+    def formula_inputs(self) -> int:
+        """The number of inputs of the formula."""
+
+    @property
+    @abstractmethod
+    def formula_outputs(self) -> int:
+        """The number of outputs of the formula."""
+
+    @abstractmethod
+    def formula_types(self, metas: Sequence[TensorMeta]) -> Sequence[TensorMeta]:
+        """The types of the formula's outputs.
+
+        Raises:
+            ShapeError, DTypeError: the formula cannot take these inputs.
+        """
+
+    @abstractmethod
+    def emit_formula(self, at: Emitter[V], inputs: Sequence[V]) -> Sequence[V] | None:
+        """The outputs of the formula, or None if it needs sizes that are not known."""
+
+    @property
+    def input_count(self) -> int:
+        """The inputs of the formula, and those that the transforms add."""
+        return self._counts()[0]
+
+    @property
+    def output_count(self) -> int:
+        """The outputs that are left by the transforms."""
+        return self._counts()[1]
+
+    def _counts(self) -> tuple[int, int]:
+        inputs, outputs = self.formula_inputs, self.formula_outputs
+        for kind, mask in self.transforms:
+            match kind:
+                case "jvp":
+                    inputs += sum(mask)
+                case "vjp":
+                    inputs, outputs = inputs + outputs, sum(mask)
+                case "select":
+                    outputs = sum(mask)
+                case _:
+                    raise InvalidConfigError(
+                        self.family_id, f"family_id={self.family_id}: no transform {kind!r}"
+                    )
+        return inputs, outputs
+
+    def infer_output_meta(
+        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
+    ) -> Sequence[OutputMeta]:
+        """The type of the result for a tangent, that of its input for a cotangent."""
+        metas = [make_meta(d, tuple(s)) for d, s in zip(input_dtypes, input_shapes, strict=True)]
+        return [(meta.dtype, meta.exact_shape()) for meta in self._output_types(metas)]
+
+    def _output_types(self, metas: Sequence[TensorMeta]) -> list[TensorMeta]:
+        count = self.formula_inputs
+        outputs = list(self.formula_types(metas[:count]))
+        for kind, mask in self.transforms:
+            if kind == "vjp":
+                added = len(outputs)
+                outputs = [m for m, on in zip(metas[:count], mask, strict=True) if on]
+                count += added
+            elif kind == "jvp":
+                count += sum(mask)
+            else:
+                outputs = [m for m, on in zip(outputs, mask, strict=True) if on]
+        return outputs
+
+    def expanded(
+        self,
+        builder: Emitter[V],
+        inputs: Sequence[V],
+        input_dtypes: Sequence[DType],
+        input_shapes: Sequence[tuple[Dim, ...]],
+    ) -> Sequence[V] | None:
+        """The ops of the formula, with the transforms applied."""
+        return emit_graph(builder, inputs, partial(_transformed, self))
+
+    def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
+        """Run the ops of the formula on NumPy arrays."""
+        return evaluate_standard(self, inputs)
+
+    def prune_outputs(self, live: tuple[bool, ...]) -> Self:
+        """The op with only the live outputs."""
+        return self.then("select", live)
+
+    def then(self, kind: str, mask: tuple[bool, ...]) -> Self:
+        """The op with one more transform."""
+        return replace(self, transforms=(*self.transforms, (kind, mask)))  # type: ignore[type-var]
+
+
+def _transformed(op: FormulaOp, keys: Sequence[GlobalValKey]) -> list[GlobalValKey] | None:
+    """The outputs of the op as graph values computed from `keys`."""
+    ctx = shape_context(op.formula_rules.lookup)
+    emitter = KeyEmitter(ctx)
+    count = op.formula_inputs
+    emitted = op.emit_formula(emitter, keys[:count])
+    if emitted is None:
+        return None
+    outputs = list(emitted)
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    for kind, mask in op.transforms:
+        active = [key for key, on in zip(keys[:count], mask, strict=False) if on]
+        if kind == "jvp":
+            tangents = keys[count : count + len(active)]
+            count += len(active)
+            results = push_forward(view, outputs, active, tangents, ctx=ctx)
+            outputs = _filled(emitter, results, outputs)
+        elif kind == "vjp":
+            cts = keys[count : count + len(outputs)]
+            count += len(outputs)
+            linear = differentiate(view, outputs, active, ctx=ctx)
+            outputs = _filled(emitter, pull_back(linear, cts, ctx=ctx), active)
+        else:
+            outputs = [key for key, on in zip(outputs, mask, strict=True) if on]
+    return outputs
+
+
+def _filled(
+    emitter: KeyEmitter, keys: Sequence[GlobalValKey | None], like: Sequence[GlobalValKey]
+) -> list[GlobalValKey]:
+    return [
+        zeros_like(emitter, primal) if key is None else key
+        for key, primal in zip(keys, like, strict=True)
+    ]
+
+
+class TransformRule(ExtensionAdRule):
+    """Rules of an op with transforms: its derivative has one more transform."""
+
+    def __init__(self, family: type[ExtensionOp]) -> None:
+        self._family_id = family.FAMILY_ID
+
+    @property
+    def family_id(self) -> str:
+        """The family."""
+        return self._family_id
+
+    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
+        """The op with one more forward transform."""
+        return pushed(op, at)
+
+    def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
+        """The op with a reverse transform in place of the forward one with active tangents."""
+        transforms: tuple[Transform, ...] = getattr(op, "transforms", ())
+        if not transforms:
+            return super().transpose_rule(op, at)
+        *before, (kind, mask) = transforms
+        count = len(at.inputs) - sum(mask)
+        if kind != "jvp" or any(at.active[:count]):
+            return super().transpose_rule(op, at)
+        live = tuple(ct is not None for ct in at.ct)
+        selected = () if all(live) else (("select", live),)
+        steps = (*before, *selected, ("vjp", mask))
+        pulled = replace(op, transforms=steps)  # type: ignore[type-var]
+        cts = [ct for ct in at.ct if ct is not None]
+        results = self.cotangents(pulled, at, at.inputs[:count], cts)
+        slots = (*([None] * count), *results)
+        return tuple(ct if on else None for ct, on in zip(slots, at.active, strict=True))
+
+    def cotangents(
+        self, op: ExtensionOp, at: TransposeSite[V], fixed: Sequence[V], cts: Sequence[V]
+    ) -> tuple[V, ...]:
+        """The cotangents that `op` computes from the fixed inputs and those of its results."""
+        return at.emitter.emit_all(Extension(op), *fixed, *cts)
+
+
+def pushed(op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
+    """The tangents by the op with one more forward transform, as one op."""
+    active = tuple(tangent is not None for tangent in at.tangent)
+    transforms: tuple[Transform, ...] = getattr(op, "transforms", ())
+    steps = (*transforms, ("jvp", active))
+    forward = replace(op, transforms=steps)  # type: ignore[type-var]
+    tangents = [tangent for tangent in at.tangent if tangent is not None]
+    return tuple(at.emitter.emit_all(Extension(forward), *at.primal, *tangents))
+
+
+# An op that a formula defines and that is linear in its last inputs, such as a derivative.
+
+
+class LinearFormula(FormulaOp):
+    """An op of `fixed` inputs and of further ones, in which it is linear.
+
+    Subclasses are frozen dataclasses with the fields `present` and `transforms` last.
+
+    Attributes:
+        present: which of the inputs in which it is linear are passed. The others are zero, and the
+            formula gets None in their places.
+        transforms: the transforms of the formula.
+    """
+
+    present: tuple[bool, ...]
+
+    fixed: ClassVar[int]
+    """The number of inputs in which the op is not linear; they come first."""
+
+    @abstractmethod
+    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
+        """The types of all outputs, from those of all inputs; None for an input that is zero."""
+
+    @abstractmethod
+    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
+        """All outputs. None, if the formula depends on a comparison of sizes that is undecided.
+
+        Each input is an `Expression`, or None if it is zero.
+        """
+
+    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula | None:
+        """The op from the fixed inputs and cotangents of the outputs to those of linear inputs.
+
+        It has an output for every input in which this op is linear, present or not. If it is None,
+        this formula is transposed.
+        """
+        return None
+
+    @property
+    def formula_inputs(self) -> int:
+        """The inputs that are passed."""
+        return self.fixed + sum(self.present)
+
+    def formula_types(self, metas: Sequence[TensorMeta]) -> Sequence[TensorMeta]:
+        """The types of all outputs."""
+        return self.types(self._in_places(metas))
+
+    def emit_formula(self, at: Emitter[V], inputs: Sequence[V]) -> Sequence[V] | None:
+        """The outputs of the formula; zeros if an input has no elements."""
+        metas = [at.ctx.meta(value) for value in inputs]
+        if any(0 in (meta.dims or ()) for meta in metas):
+            return [full(at, 0, meta) for meta in self.formula_types(metas)]
+        results = self.formula(*self._in_places(expressions(at, inputs)))
+        return None if results is None else values_of(results)
+
+    def _in_places(self, given: Sequence[Any]) -> list[Any]:
+        """One entry for each input, None for those that are zero."""
+        linear = iter(given[self.fixed :])
+        return [
+            *given[: self.fixed],
+            *[next(linear) if on else None for on in self.present],
+        ]
+
+
+class LinearFormulaRule(TransformRule):
+    """Rules of a `LinearFormula` and of its transforms."""
+
+    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
+        """The op itself on the tangents, if those of all fixed inputs are zero."""
+        assert isinstance(op, LinearFormula)
+        if op.transforms or any(tangent is not None for tangent in at.tangent[: op.fixed]):
+            return super().linearize(op, at)
+        linear = iter(at.tangent[op.fixed :])
+        slots = [next(linear) if on else None for on in op.present]
+        return tuple(applied(at.emitter, op, at.primal[: op.fixed], slots))
+
+    def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
+        """The adjoint on the cotangents of the outputs."""
+        assert isinstance(op, LinearFormula)
+        fixed = op.fixed
+        if op.transforms or any(at.active[:fixed]):
+            return super().transpose_rule(op, at)
+        adjoint = op.adjoint(tuple(ct is not None for ct in at.ct))
+        if adjoint is None:
+            return self._transposed(op, at)
+        active = iter(at.active[fixed:])
+        wanted = tuple(on and next(active) for on in op.present)
+        cts = list(applied(at.emitter, adjoint, at.inputs[:fixed], at.ct, wanted))
+        slots = [cts.pop(0) if on else None for on in at.active[fixed:]]
+        return (*[None] * fixed, *slots)
+
+    def _transposed(self, op: LinearFormula, at: TransposeSite[V]) -> Slots[V]:
+        """The transposed formula; the values of the active inputs do not matter."""
+        emitter = at.emitter
+        inputs = [
+            full(emitter, 0, emitter.ctx.meta(value)) if on else value
+            for value, on in zip(at.inputs, at.active, strict=True)
+        ]
+        live = tuple(ct is not None for ct in at.ct)
+        selected = op if all(live) else op.then("select", live)
+        cts = [ct for ct in at.ct if ct is not None]
+        pulled = emitter.emit_all(Extension(selected.then("vjp", at.active)), *inputs, *cts)
+        results = iter(pulled)
+        return tuple(next(results) if on else None for on in at.active)
+
+
+def applied(
+    at: Emitter[V],
+    op: LinearFormula,
+    fixed: Sequence[V],
+    linear: Sequence[V | None],
+    wanted: tuple[bool, ...] = (),
+) -> Sequence[V]:
+    """The outputs of `op`, or those that are wanted; linear inputs may be None, which is zero."""
+    present = tuple(value is not None for value in linear)
+    op = replace(op, present=present)  # type: ignore[type-var]
+    if wanted and not all(wanted):
+        op = op.then("select", wanted)
+    return at.emit_all(Extension(op), *fixed, *[value for value in linear if value is not None])
+
+
+class FactorRule(ExtensionAdRule):
+    """The rule of a factorization whose tangents are a formula of its results and the tangents.
+
+    Args:
+        family: the op class of the factorization.
+        derivative: makes the formula from the op. Its fixed inputs are the operands of the
+            factorization, if `reads_operands`, then its results, if `reads_results`.
+        reads_operands, reads_results: what the formula reads.
+        whole: makes the op with all results, of which some may have been pruned. The first ones of
+            these are those of a pruned op.
+    """
+
+    def __init__(
+        self,
+        family: type[ExtensionOp],
+        derivative: Callable[[Any], LinearFormula],
+        reads_operands: bool = False,
+        reads_results: bool = True,
+        whole: Callable[[Any], ExtensionOp] = lambda op: op,
+    ) -> None:
+        self._family_id = family.FAMILY_ID
+        self._derivative = derivative
+        self._reads_operands = reads_operands
+        self._reads_results = reads_results
+        self._whole = whole
+
+    @property
+    def family_id(self) -> str:
+        """The family."""
+        return self._family_id
+
+    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
+        """The tangents by the formula."""
+        whole = self._whole(op)
+        out = at.out if whole is op else at.emitter.emit_all(Extension(whole), *at.primal)
+        operands = at.primal if self._reads_operands else ()
+        fixed = (*operands, *out) if self._reads_results else operands
+        tangents = applied(at.emitter, self._derivative(op), fixed, at.tangent)
+        return tuple(tangents[: len(at.out)])
+
+
+# Ops whose reference implementation is a function in another module, imported when it is needed.
+
+
+class KernelOp(ExtensionOp):
+    """An op that a kernel computes.
+
+    Attributes:
+        kernel: the kernel, as `"module:function"`. It takes the op and NumPy arrays, and returns a
+            sequence of arrays, one for each output.
+    """
+
+    kernel: ClassVar[str]
+
+    def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
+        """The outputs of the kernel."""
+        return kernel_of(self.kernel)(self, *inputs)
+
+
+@cache
+def kernel_of(name: str) -> Callable[..., Sequence[Any]]:
+    """The function that is named as `"module:function"`."""
+    kernel: Callable[..., Sequence[Any]] = EntryPoint("kernel", name, "tenferro.kernels").load()
+    return kernel
+
+
+# The runtimes of tenferro's families on native backends.
+
+
+class KernelRuntime:
+    """Runs a family by the reference implementation of its ops.
+
+    Args:
+        family: the op class, or the family id.
+    """
+
+    def __init__(self, family: str | type[ExtensionOp]) -> None:
+        self.family_id = family_of("KernelRuntime", family)
+
+    def execute(
+        self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache
+    ) -> Sequence[Any]:
+        """The outputs of the op."""
+        return op.eager_execute(inputs)
+
+
+class StandardRuntime:
+    """Runs the ops by which those of one family are replaced.
+
+    The program of these ops is optimized for the inputs' shapes, and cached in the executor by
+    payload, shapes and dtypes.
+
+    Args:
+        family_id: the family.
+        kernels: runtimes of the other families that may be among these ops.
+    """
+
+    def __init__(self, family_id: str, kernels: Sequence[ExtensionRuntime] = ()) -> None:
+        self.family_id = family_id
+        self._kernels = {kernel.family_id: kernel for kernel in kernels}
+        self._target = replace(NATIVE, families=self._kernels)
+
+    def execute(
+        self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache
+    ) -> Sequence[Any]:
+        """The outputs of the op."""
+        metas = tuple([make_meta(buffer.dtype, tuple(buffer.shape)) for buffer in inputs])
+        key = (op.payload_identity(), metas)
+        program: ExecProgram = cache.get_or_make(
+            key, lambda: optimize_for(program_of_op(Extension(op), metas), self._target)
+        )
+
+        def handler(step: ExecInstruction, operands: list[Any]) -> Sequence[Any]:
+            if isinstance(step.op, Extension):
+                kernel = self._kernels[step.op.family_id]
+                return kernel.execute(backend, step.op.op, operands, cache)
+            if step.op.category is Category.BOUNDARY:
+                return backend.execute_boundary(step.op, operands)  # type: ignore[no-any-return]
+            with backend.with_backend_session() as session:
+                return session.execute(step.op, operands)  # type: ignore[no-any-return]
+
+        return run(program, list(inputs), handler)

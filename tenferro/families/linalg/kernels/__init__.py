@@ -1,1 +1,0 @@
-"""The reference implementations of the families, on NumPy arrays. Imported when they are needed."""

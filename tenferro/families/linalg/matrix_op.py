@@ -1,0 +1,339 @@
+"""Checks of operands of linear algebra, with errors that name the function and the operand.
+
+Their derivatives are taken by the matrix, never by the factors. The reference implementation
+factors the matrix itself; runtimes and lowerings use the factors that are given.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from tenferro.core import Emitter, GlobalValKey, KeyEmitter, V
+from tenferro.errors import DTypeError, ShapeError
+from tenferro.families import KernelOp, kernel_of
+from tenferro.ir import (
+    COMPLEX64,
+    COMPLEX128,
+    FLOAT32,
+    FLOAT64,
+    Dim,
+    DType,
+    Exact,
+    InputDim,
+    NumpyArray,
+    TensorMeta,
+    is_complex,
+    make_meta,
+    symbol,
+)
+from tenferro.ops import (
+    EmbedDiag,
+    Gather,
+    GatherDynamicSliceSizes,
+    Pad,
+    emit_graph,
+    full,
+    scalar,
+    shape_context,
+)
+from tenferro.ops.extension import ExtensionCache, ExtensionOp, sizes_differ
+from tenferro.ops.functions import (
+    Expression,
+    apply,
+    creation,
+    elementwise,
+    expressions,
+    manipulation,
+    products,
+    repeated,
+    values_of,
+)
+
+__all__ = [
+    "COMPLEX_OF",
+    "REAL_OF",
+    "check_matrix",
+    "check_square",
+    "columns",
+    "diagonal",
+    "embedded",
+    "identity",
+    "picked_rows",
+    "real_part",
+    "rows",
+    "scaled",
+    "sym",
+    "tril",
+    "triu",
+]
+
+
+# Checks of operands of linear algebra, with errors that name the function and the operand.
+
+DTYPES = (FLOAT32, FLOAT64, COMPLEX64, COMPLEX128)
+REAL_OF = {FLOAT32: FLOAT32, FLOAT64: FLOAT64, COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}
+"""The dtype of moduli."""
+
+COMPLEX_OF = {
+    FLOAT32: COMPLEX64,
+    FLOAT64: COMPLEX128,
+    COMPLEX64: COMPLEX64,
+    COMPLEX128: COMPLEX128,
+}
+"""The complex dtype of the same precision."""
+
+Shape = tuple[Dim, ...]
+
+
+def check_dtype(name: str, *dtypes: DType) -> DType:
+    """The common dtype of the operands.
+
+    Raises:
+        DTypeError: they have several, or one that linear algebra does not take.
+    """
+    for dtype in dtypes:
+        if dtype not in DTYPES:
+            raise DTypeError(
+                f"{name}: takes float32, float64, complex64 or complex128, got {dtype.name}; "
+                "convert it with astype"
+            )
+        if dtype != dtypes[0]:
+            names = ", ".join(each.name for each in dtypes)
+            raise DTypeError(f"{name}: operands have dtypes {names}; convert them to one")
+    return dtypes[0]
+
+
+def check_matrix(name: str, dtype: DType, shape: Sequence[Dim]) -> tuple[Shape, Dim, Dim]:
+    """The batch sizes, rows and columns of a matrix operand.
+
+    Raises:
+        ShapeError: it has fewer than two axes.
+    """
+    if len(shape) < 2:
+        meta = TensorMeta.of(dtype, tuple(shape))
+        raise ShapeError(f"{name}: takes matrices [..., m, n], got {meta}")
+    return tuple(shape[:-2]), shape[-2], shape[-1]
+
+
+def check_square(name: str, dtype: DType, shape: Sequence[Dim]) -> tuple[Shape, Dim]:
+    """The batch sizes and the rows of a square matrix operand.
+
+    Raises:
+        ShapeError: it is not a matrix, or certainly not a square one.
+    """
+    batch, rows, columns = check_matrix(name, dtype, shape)
+    text = f"{name}: takes square matrices, got {TensorMeta.of(dtype, tuple(shape))}"
+    if sizes_differ(rows, columns, text):
+        raise ShapeError(text)
+    return batch, rows
+
+
+def check_same(name: str, what: str, a: Dim, b: Dim) -> None:
+    """Raise ShapeError if two sizes certainly differ."""
+    if sizes_differ(a, b, f"{name}: {what}"):
+        raise ShapeError(f"{name}: {what} differ: {a} and {b}")
+
+
+# Pieces of matrix formulas. ᴴ is the adjoint; a matrix is the last two axes of a value.
+
+
+def sym(x: Expression) -> Expression:
+    """The Hermitian part, (x + xᴴ) / 2."""
+    return (x + x.H) * 0.5
+
+
+def skew(x: Expression) -> Expression:
+    """The skew-Hermitian part, (x − xᴴ) / 2."""
+    return (x - x.H) * 0.5
+
+
+def tril(x: Expression, k: int = 0) -> Expression:
+    """The part on and below diagonal k."""
+    result: Expression = apply(manipulation.tril, x, k=k)
+    return result
+
+
+def triu(x: Expression, k: int = 0) -> Expression:
+    """The part on and above diagonal k."""
+    result: Expression = apply(manipulation.triu, x, k=k)
+    return result
+
+
+def diagonal(x: Expression) -> Expression:
+    """The main diagonals, along the last axis."""
+    result: Expression = apply(manipulation.diagonal, x, axis1=-2, axis2=-1)
+    return result
+
+
+def embedded(d: Expression) -> Expression:
+    """The diagonal matrices with d, of shape [..., n], on their diagonals."""
+    (result,) = d.emit_all(EmbedDiag(d.ndim - 1, d.ndim))
+    return result
+
+
+def real_part(x: Expression) -> Expression:
+    """The real part, in the real dtype."""
+    result: Expression = apply(elementwise.real, x)
+    return result
+
+
+def real(x: Expression) -> Expression:
+    """The real part, in the dtype of x."""
+    return real_part(x).astype(x.dtype)
+
+
+def tril0(x: Expression) -> Expression:
+    """The lower triangle with half of the real part of the diagonal."""
+    if not is_complex(x.dtype):
+        return (tril(x) + tril(x, -1)) * 0.5
+    return tril(x, -1) + embedded(real(diagonal(x)) * 0.5)
+
+
+def mirrored(x: Expression) -> Expression:
+    """The Hermitian matrix with the upper triangle of x and the real part of its diagonal."""
+    upper = triu(x, 1)
+    if not is_complex(x.dtype):
+        return triu(x) + upper.H
+    return upper + upper.H + embedded(real(diagonal(x)))
+
+
+def columns(d: Expression) -> Expression:
+    """d, of shape [..., n], as [..., 1, n]: it scales columns."""
+    result: Expression = apply(manipulation.expand_dims, d, axis=-2)
+    return result
+
+
+def rows(d: Expression) -> Expression:
+    """d, of shape [..., n], as [..., n, 1]: it scales rows."""
+    result: Expression = apply(manipulation.expand_dims, d, axis=-1)
+    return result
+
+
+def trace(x: Expression) -> Expression:
+    """The sums of the diagonals, without the last two axes."""
+    result: Expression = apply(products.trace, x, axis1=-2, axis2=-1)
+    return result
+
+
+def scaled(factor: Expression, x: Expression) -> Expression:
+    """x, of shape [..., m, n], times one number for each matrix, of shape [...]."""
+    return rows(rows(factor)) * x
+
+
+def identity(like: Expression) -> Expression:
+    """Identity matrices with the batch axes, rows and dtype of `like`."""
+    extents = like.meta.extents
+    n = like.shape[-2]
+    one = creation.eye(like.emitter, 1, shape=(n, n), dtype=like.dtype)
+    whole = repeated(like.emitter, "eye", one, (*extents[:-2], extents[-2], extents[-2]))
+    return Expression(like.emitter, whole)
+
+
+def padded(x: Expression, axis: int, before: Dim, after: Dim) -> Expression:
+    """x with so many zeros before and after it along an axis; negative numbers cut off."""
+    low: list[Dim] = [0] * x.ndim
+    high: list[Dim] = [0] * x.ndim
+    low[axis], high[axis] = before, after
+    zero = Expression(x.emitter, x.emitter.emit(scalar(0, x.dtype)))
+    (result,) = x.emit_all(Pad(tuple(low), tuple(high), (0,) * x.ndim), zero)
+    return result
+
+
+def picked_rows(x: Expression, places: Expression) -> Expression:
+    """The rows of x, of shape [..., m, n], at integers of shape [..., k], all different."""
+    rank = x.ndim
+    columns = x.meta.extents[-1]
+    known = isinstance(columns, Exact) and isinstance(columns.dim, int)
+    size = columns.dim if known else symbol(InputDim(0, rank - 1))  # type: ignore[union-attr]
+    batch = tuple(range(rank - 2))
+    op = (Gather if known else GatherDynamicSliceSizes)(
+        offset_dims=(rank - 1,),
+        collapsed_slice_dims=(rank - 2,),
+        start_index_map=(rank - 2,),
+        index_vector_dim=rank - 1,
+        slice_sizes=(*(1 for _ in batch), 1, size),
+        operand_batching_dims=batch,
+        start_indices_batching_dims=batch,
+        unique=True,
+    )
+    (result,) = x.emit_all(op, places)
+    return result
+
+
+# Ops that are replaced by a formula, with derivative rules that do not differentiate it.
+
+
+class ExpandedOp(KernelOp):
+    """An op with a formula, in which some inputs may be factors of others.
+
+    The op is a function of the others: factors only save a factorization, and rules do not read
+    their tangents. The formula reads the factors, and holds where they are those of the others. The
+    kernel, which is the reference implementation, does not depend on them.
+    """
+
+    @abstractmethod
+    def formula(self, *inputs: Any) -> Sequence[Expression]:
+        """The outputs, each input being an `Expression`. No output is empty."""
+
+    def expanded(
+        self,
+        builder: Emitter[V],
+        inputs: Sequence[V],
+        input_dtypes: Sequence[DType],
+        input_shapes: Sequence[tuple[Dim, ...]],
+    ) -> Sequence[V] | None:
+        """The ops of the formula; zeros if all outputs are empty."""
+        types = self.infer_output_meta(input_dtypes, input_shapes)
+
+        def outputs(keys: Sequence[GlobalValKey]) -> Sequence[GlobalValKey]:
+            at = KeyEmitter(shape_context())
+            if all(0 in shape for _, shape in types):
+                return [full(at, 0, make_meta(dtype, tuple(shape))) for dtype, shape in types]
+            return values_of(self.formula(*expressions(at, keys)))
+
+        return emit_graph(builder, inputs, outputs)
+
+
+# Ops of a matrix and its factors: functions of the matrix alone, computed by the factors.
+
+
+class FactoredOp(KernelOp):
+    """An op of A, its packed LU factors, its permutation, and further inputs.
+
+    Attributes:
+        by_factors: the kernel that reads only the factors, as `"module:function"`.
+    """
+
+    by_factors: ClassVar[str]
+
+
+class FactoredRuntime:
+    """Runs a family of such ops by the factors that are given."""
+
+    def __init__(self, family: type[FactoredOp]) -> None:
+        self.family_id = family.FAMILY_ID
+
+    def execute(
+        self, backend: Any, op: ExtensionOp, inputs: Sequence[NumpyArray], cache: ExtensionCache
+    ) -> Sequence[Any]:
+        """The outputs of the op."""
+        assert isinstance(op, FactoredOp)
+        return kernel_of(op.by_factors)(op, *inputs)
+
+
+def check_factored(
+    name: str, dtypes: Sequence[DType], shapes: Sequence[Sequence[Dim]]
+) -> tuple[DType, Shape, Dim]:
+    """The dtype, the batch sizes and the rows of A; the other inputs are factors of it.
+
+    Raises:
+        ShapeError, DTypeError: A is not square, or the factors are not of its type.
+    """
+    dtype = check_dtype(name, *dtypes[:2])
+    batch, n = check_square(name, dtype, shapes[0])
+    for shape in shapes[1:]:
+        for ours, theirs in zip((*batch, n), shape, strict=False):
+            check_same(name, "the sizes of A and its factors", ours, theirs)
+    return dtype, batch, n

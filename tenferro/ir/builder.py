@@ -1,0 +1,374 @@
+"""Build a program by instruction, or by rewriting another one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from tenferro.core import PrimitiveOp, only_output
+from tenferro.errors import TenferroError
+from tenferro.ir.interpreter import run
+from tenferro.ir.op import ExecOp
+from tenferro.ir.program import ExecInstruction, ExecProgram, renumber, with_slots
+from tenferro.ir.types import TensorMeta
+
+__all__ = ["ExecBuilder", "Rewriter", "program_of_op", "restricted"]
+
+
+# Building a program instruction by instruction.
+
+
+class ExecBuilder:
+    """Builds an `ExecProgram`, inferring the type of each slot as it goes."""
+
+    def __init__(self) -> None:
+        self.metas: list[TensorMeta] = []
+        self._inputs: list[int] = []
+        self._instructions: list[ExecInstruction] = []
+        self._types_alone: dict[int, tuple[TensorMeta, ...]] = {}
+
+    def input(self, meta: TensorMeta) -> int:
+        """Declare an input and return its slot."""
+        slot = len(self.metas)
+        self._inputs.append(slot)
+        self.metas.append(with_slots(meta, slot, ()))
+        return slot
+
+    def add(
+        self, op: ExecOp, input_slots: Sequence[int], site: str | None = None
+    ) -> tuple[int, ...]:
+        """Append an instruction and return its output slots.
+
+        Raises:
+            ShapeError, DTypeError, GraphError: the op cannot take these operands.
+        """
+        metas = self.metas
+        inferred = op.infer_all([metas[slot] for slot in input_slots])
+        return self.add_inferred(op, tuple(input_slots), inferred, site)
+
+    def add_inferred(
+        self,
+        op: ExecOp,
+        input_slots: tuple[int, ...],
+        output_metas: tuple[TensorMeta, ...],
+        site: str | None,
+    ) -> tuple[int, ...]:
+        """Append an instruction whose output types the caller has inferred from the op."""
+        first = len(self.metas)
+        if len(output_metas) == 1 and output_metas[0].dims is not None:
+            outputs: tuple[int, ...] = (first,)
+            # One tuple for all results of a type, to save memory.
+            output_metas = self._types_alone.setdefault(id(output_metas[0]), output_metas)
+        else:
+            outputs = tuple(range(first, first + len(output_metas)))
+            output_metas = tuple(
+                [with_slots(meta, first + i, input_slots) for i, meta in enumerate(output_metas)]
+            )
+        self.metas.extend(output_metas)
+        self._instructions.append(ExecInstruction(op, input_slots, outputs, output_metas, (), site))
+        return outputs
+
+    def build(self, outputs: Iterable[int]) -> ExecProgram:
+        """The finished program. `last_use` is not filled in; see `with_last_use`."""
+        return ExecProgram(
+            tuple(self._instructions),
+            tuple(self._inputs),
+            tuple(self.metas[slot] for slot in self._inputs),
+            tuple(outputs),
+            len(self.metas),
+        )
+
+
+def program_of_op(op: ExecOp, metas: Sequence[TensorMeta]) -> ExecProgram:
+    """One op on inputs of these types, all of whose outputs are returned.
+
+    Raises:
+        ShapeError, DTypeError, GraphError: the op cannot take them.
+    """
+    builder = ExecBuilder()
+    slots = [builder.input(meta) for meta in metas]
+    return builder.build(builder.add(op, slots))
+
+
+def restricted(program: ExecProgram, inputs: Sequence[int], outputs: Sequence[int]) -> ExecProgram:
+    """The program with the inputs and outputs at some positions only, and what these need.
+
+    Its slots are numbered anew. The outputs do not depend on the inputs that are left out.
+    """
+    returned = tuple([program.output_slots[position] for position in outputs])
+    alive, steps = set(returned), []
+    for step in reversed(program.instructions):
+        if not alive.isdisjoint(step.output_slots):
+            steps.append(step.computing(alive))
+            alive.update(steps[-1].input_slots)
+    part = replace(
+        program,
+        instructions=tuple(reversed(steps)),
+        input_slots=tuple([program.input_slots[position] for position in inputs]),
+        input_metas=tuple([program.input_metas[position] for position in inputs]),
+        output_slots=returned,
+    )
+    return renumber(part)
+
+
+def with_named_sizes(program: ExecProgram) -> ExecProgram:
+    """The program with names for the sizes that data decide, which its text does not show.
+
+    The names tell which of these sizes are equal. Types stay as they are, even where an op infers
+    others; `verify` reports those.
+    """
+    if not program.holds_unknown_shapes:
+        return program
+    metas = {
+        slot: with_slots(meta, slot, ())
+        for slot, meta in zip(program.input_slots, program.input_metas, strict=True)
+    }
+    steps: list[ExecInstruction] = []
+    for step in program.instructions:
+        agreed = _inferred(step, metas)
+        named = tuple(
+            with_slots(meta, slot, step.input_slots)
+            for slot, meta in zip(step.output_slots, agreed, strict=True)
+        )
+        metas.update(zip(step.output_slots, named, strict=True))
+        steps.append(replace(step, output_metas=named))
+    inputs = tuple(metas[slot] for slot in program.input_slots)
+    return replace(program, instructions=tuple(steps), input_metas=inputs)
+
+
+def _inferred(step: ExecInstruction, metas: dict[int, TensorMeta]) -> tuple[TensorMeta, ...]:
+    """The inferred types if they equal the recorded ones; otherwise the recorded types."""
+    if any(slot not in metas for slot in step.input_slots):
+        return step.output_metas
+    try:
+        inferred = step.op.infer_all([metas[slot] for slot in step.input_slots])
+    except TenferroError:
+        return step.output_metas
+    return inferred if inferred == step.output_metas else step.output_metas
+
+
+# Rewriting a program: one walk over its instructions, and an emitter of what replaces them.
+
+Operands = tuple[int, ...]
+Rule = Callable[[ExecInstruction, Operands], int | Sequence[int] | None]
+"""What replaces an instruction, given the slots where its operands are now: the slots of its
+results; None to leave the instruction as it is; `()` to leave it out, if nothing reads it."""
+
+
+class SlotContext:
+    """The types of slots, as folds ask for them."""
+
+    def __init__(self, metas: list[TensorMeta | None]) -> None:
+        self._metas = metas
+
+    @property
+    def adder(self) -> PrimitiveOp:
+        """Not available: a rewriting does not sum cotangents."""
+        raise AssertionError("a rewriting does not sum cotangents")
+
+    def meta(self, value: int) -> TensorMeta:
+        """Type of a slot that has been written."""
+        meta = self._metas[value]
+        assert meta is not None, f"%{value} is not written"
+        return meta
+
+    def declare_like(self, value: int, like: int) -> None:
+        """Not available: a rewriting declares its inputs with their types."""
+        raise AssertionError("a rewriting declares its inputs with `Rewriter.input`")
+
+    def registered_rule(self, name: str) -> None:
+        """None: a rewriting does not take derivatives."""
+
+
+class Rewriter:
+    """Builds a rewritten program, in the order of the old one.
+
+    `run` asks a rule about each instruction. A rule emits what it needs with `emit` and `emit_all`
+    and returns the slots that replace the results. A value keeps its slot number as long as an
+    instruction computes it, so that a diff of the two texts shows only what was rewritten; new
+    values get new numbers.
+
+    It is an `Emitter`, so that an op's `fold` says once what simplifies it, for derivative rules
+    and for passes.
+
+    >>> from tenferro.compiler import parse
+    >>> from tenferro.ops import EXP, Neg
+    >>> program = parse("exec_program(%0: f64[n]) { \\n %1: f64[n] = negate %0 \\n return %1 \\n }")
+    >>> rewriter = Rewriter(program)
+    >>> def rule(step, operands):
+    ...     return rewriter.emit(EXP, *operands) if isinstance(step.op, Neg) else None
+    >>> print(rewriter.run(rule))
+    exec_program(%0: f64[n]) {
+      %1: f64[n] = exponential %0
+      return %1
+    }
+    """
+
+    ctx: SlotContext
+
+    def __init__(
+        self, program: ExecProgram, input_metas: Sequence[TensorMeta] | None = None
+    ) -> None:
+        """`input_metas` are other types of the inputs; the rule then writes every instruction."""
+        self._program = program
+        self._metas = program.slot_metas()
+        if input_metas is not None:
+            for slot, meta in zip(program.input_slots, input_metas, strict=True):
+                self._metas[slot] = with_slots(meta, slot, ())
+        self.ctx = SlotContext(self._metas)
+        self._inputs: list[int] = list(program.input_slots)
+        self._instructions: list[ExecInstruction] = []
+        # For each slot the single-output instruction that writes it.
+        self._makers: list[ExecInstruction | None] = [None] * len(self._metas)
+        self._types_alone: dict[int, tuple[TensorMeta, ...]] = {}
+        self._now = list(range(program.n_slots))  # where each value of the old program is
+        self._moved = False  # whether any of them is elsewhere
+        self._site: str | None = None
+        self._mark = 0
+        self._changed = input_metas is not None
+
+    def run(self, rule: Rule, outputs: Callable[[], Sequence[int]] | None = None) -> ExecProgram:
+        """The program with each instruction replaced by what `rule` returns.
+
+        It is the old program itself where nothing was rewritten. `outputs` is called at the end and
+        returns the slots of the outputs; by default these are the outputs of the old program.
+        """
+        instructions, makers = self._instructions, self._makers
+        for step in self._program.instructions:
+            self._site = step.site
+            self._mark = len(instructions)
+            operands = self.now(step.input_slots) if self._moved else step.input_slots
+            results = rule(step, operands)
+            if results is None:
+                updated = self._on(step, operands)
+                instructions.append(updated)
+                if len(updated.output_slots) == 1:
+                    makers[updated.output_slots[0]] = updated
+            else:
+                self._define(step, (results,) if isinstance(results, int) else tuple(results))
+        if outputs is None:
+            return self._build(self.now(self._program.output_slots))
+        returned, count = tuple(outputs()), len(instructions)
+        emitted = count > len(self._program.instructions) or returned != self._program.output_slots
+        self._changed = self._changed or emitted
+        return self._build(returned)
+
+    def input(self, meta: TensorMeta) -> int:
+        """A further input of the program, after those that it has."""
+        slot = len(self._metas)
+        self._metas.append(with_slots(meta, slot, ()))
+        self._makers.append(None)
+        self._inputs.append(slot)
+        self._changed = True
+        return slot
+
+    def now(self, slots: Iterable[int]) -> Operands:
+        """Where values of the old program are now."""
+        return tuple([self._now[slot] for slot in slots])
+
+    def emit(self, op: PrimitiveOp, *operands: int) -> int:
+        """The output of a single-output op, after the op's own local simplification."""
+        folded = op.fold(self, operands)
+        return folded if folded is not None else only_output(op, self.emit_all(op, *operands))
+
+    def inline(self, program: ExecProgram, operands: Sequence[int]) -> list[int]:
+        """The outputs of another program on these operands; its ops are not simplified."""
+        return run(
+            program,
+            operands,
+            lambda step, values: self.emit_all(step.op, *values, site=step.site),
+        )
+
+    def emit_all(
+        self, op: PrimitiveOp | ExecOp, *operands: int, site: str | None = None
+    ) -> Operands:
+        """All outputs of `op`, which is not simplified.
+
+        `site` is where it was recorded; by default where the instruction that it replaces was.
+        """
+        metas = self._metas
+        exec_op = cast(ExecOp, op)
+        inferred = exec_op.infer_all([self.ctx.meta(slot) for slot in operands])
+        first = len(metas)
+        if len(inferred) == 1 and inferred[0].dims is not None:
+            # One tuple for all results of a type, to save memory.
+            named = self._types_alone.setdefault(id(inferred[0]), inferred)
+        else:
+            named = tuple(
+                [with_slots(meta, first + i, operands) for i, meta in enumerate(inferred)]
+            )
+        metas.extend(named)
+        outputs = tuple(range(first, len(metas)))
+        step = ExecInstruction(exec_op, operands, outputs, named, (), site or self._site)
+        self._instructions.append(step)
+        self._makers += (step,) if len(outputs) == 1 else (None,) * len(outputs)
+        return outputs
+
+    def producer(self, value: int) -> tuple[Any, Operands] | None:
+        """The op and operands of a single-output op."""
+        step = self._makers[value]
+        return None if step is None else (step.op, step.input_slots)
+
+    def order(self, value: int) -> int:
+        """The number of the slot."""
+        return value
+
+    def _on(self, step: ExecInstruction, operands: Operands) -> ExecInstruction:
+        """`step` on the current slots of its operands; itself if they have not changed."""
+        if operands == step.input_slots and not step.last_use:
+            return step
+        return ExecInstruction(
+            step.op, operands, step.output_slots, step.output_metas, (), step.site
+        )
+
+    def _define(self, step: ExecInstruction, values: Operands) -> None:
+        """Replace the outputs of `step` by `values`, which have the same types."""
+        if len(values) == 1 and self._is_last_emitted(values[0]):
+            self._rename_last(step.output_slots[0])
+            self._changed = self._changed or not self._is_again(step)
+            return
+        self._changed = True
+        if not values:
+            return
+        self._moved = True
+        for slot, value in zip(step.output_slots, values, strict=True):
+            self._now[slot] = value
+
+    def _build(self, outputs: Sequence[int]) -> ExecProgram:
+        """The rewritten program."""
+        program = self._program
+        if not self._changed:
+            return program
+        return ExecProgram(
+            tuple(self._instructions),
+            tuple(self._inputs),
+            tuple([self.ctx.meta(slot) for slot in self._inputs]),
+            tuple(outputs),
+            len(self._metas),
+        )
+
+    def _is_last_emitted(self, value: int) -> bool:
+        return (
+            len(self._instructions) > self._mark
+            and self._instructions[-1].output_slots == (value,)
+            and value == len(self._metas) - 1
+        )
+
+    def _is_again(self, step: ExecInstruction) -> bool:
+        """Whether the only instruction that was emitted in place of `step` equals it."""
+        last = self._instructions[-1]
+        return (
+            len(self._instructions) == self._mark + 1
+            and last.input_slots == step.input_slots
+            and last.op == step.op
+            and last.output_metas == step.output_metas
+        )
+
+    def _rename_last(self, slot: int) -> None:
+        """Give the value that was emitted last the number of the one that it replaces."""
+        last = self._instructions[-1]
+        step = ExecInstruction(last.op, last.input_slots, (slot,), last.output_metas, (), last.site)
+        self._instructions[-1] = self._makers[slot] = step
+        self._makers.pop()
+        self._metas[slot] = self._metas.pop()

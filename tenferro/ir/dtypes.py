@@ -1,0 +1,144 @@
+"""Element types: NumPy's dtypes, their short names, and predicates on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tenferro.errors import DTypeError
+
+__all__ = [
+    "BOOL",
+    "COMPLEX64",
+    "COMPLEX128",
+    "FLOAT16",
+    "FLOAT32",
+    "FLOAT64",
+    "INT32",
+    "INT64",
+    "UINT32",
+    "UINT64",
+    "DType",
+    "as_dtype",
+    "complex_dtype",
+    "dtype_of_short_name",
+    "is_complex",
+    "is_floating",
+    "is_inexact",
+    "is_integer",
+    "real_dtype",
+    "short_name",
+]
+
+DType = np.dtype[Any]
+
+BOOL: DType = np.dtype(np.bool_)
+INT32: DType = np.dtype(np.int32)
+INT64: DType = np.dtype(np.int64)
+UINT32: DType = np.dtype(np.uint32)
+UINT64: DType = np.dtype(np.uint64)
+FLOAT16: DType = np.dtype(np.float16)
+FLOAT32: DType = np.dtype(np.float32)
+FLOAT64: DType = np.dtype(np.float64)
+COMPLEX64: DType = np.dtype(np.complex64)
+COMPLEX128: DType = np.dtype(np.complex128)
+
+_BY_NAME: dict[str, DType] = {
+    "bool": BOOL,
+    "i8": np.dtype(np.int8),
+    "i16": np.dtype(np.int16),
+    "i32": INT32,
+    "i64": INT64,
+    "u8": np.dtype(np.uint8),
+    "u16": np.dtype(np.uint16),
+    "u32": UINT32,
+    "u64": UINT64,
+    "f16": FLOAT16,
+    "f32": FLOAT32,
+    "f64": FLOAT64,
+    "c64": COMPLEX64,
+    "c128": COMPLEX128,
+}
+_SHORT: dict[DType, str] = {dtype: name for name, dtype in _BY_NAME.items()}
+
+
+def as_dtype(value: object) -> DType:
+    """The dtype of a NumPy dtype or scalar type, a Python type, or a name such as `"f64"`.
+
+    None is the default, float64.
+
+    Raises:
+        DTypeError: tenferro does not have this element type.
+
+    >>> as_dtype("f64") == as_dtype("float64") == as_dtype(float)
+    True
+    """
+    if isinstance(value, str) and value in _BY_NAME:
+        return _BY_NAME[value]
+    try:
+        dtype: DType = np.dtype(value)  # type: ignore[call-overload]  # any object of the user
+    except TypeError:
+        raise DTypeError(
+            f"dtype: {value!r} is not an element type; use one of {', '.join(_BY_NAME)}"
+        ) from None
+    dtype = dtype.newbyteorder("=")
+    if dtype not in _SHORT:
+        raise DTypeError(f"dtype: {dtype} is not supported; use one of {', '.join(_BY_NAME)}")
+    return _BY_NAME[_SHORT[dtype]]
+
+
+def short_name(dtype: DType) -> str:
+    """The name used in types and dumps.
+
+    >>> short_name(as_dtype("complex128"))
+    'c128'
+    """
+    return _SHORT[dtype]
+
+
+def dtype_of_short_name(name: str) -> DType | None:
+    """The dtype of a short name, or None if `name` is not a short name."""
+    return _BY_NAME.get(name)
+
+
+def is_complex(dtype: DType) -> bool:
+    """Whether elements have an imaginary part."""
+    return dtype.kind == "c"
+
+
+def is_floating(dtype: DType) -> bool:
+    """Whether elements are real floating-point numbers."""
+    return dtype.kind == "f"
+
+
+def is_inexact(dtype: DType) -> bool:
+    """Whether elements are floating-point or complex: whether a derivative can exist."""
+    return dtype.kind in "fc"
+
+
+def is_integer(dtype: DType) -> bool:
+    """Whether elements are signed or unsigned integers."""
+    return dtype.kind in "iu"
+
+
+def real_dtype(dtype: DType) -> DType:
+    """The dtype of the real part.
+
+    >>> short_name(real_dtype(COMPLEX64))
+    'f32'
+    """
+    return {COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}.get(dtype, dtype)
+
+
+def complex_dtype(dtype: DType) -> DType:
+    """The dtype of a complex number with parts of type `dtype`.
+
+    Raises:
+        DTypeError: there is no complex dtype with such parts.
+    """
+    if is_complex(dtype):
+        return dtype
+    if dtype not in (FLOAT32, FLOAT64):
+        raise DTypeError(f"complex: parts must be f32 or f64, got {short_name(dtype)}")
+    return COMPLEX64 if dtype == FLOAT32 else COMPLEX128

@@ -1,0 +1,168 @@
+"""Operands as `jax.lax` takes them: of one dtype, and of one shape or scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, ParamSpec, cast
+
+import numpy as np
+
+from tenferro.core import Emitter, V
+from tenferro.errors import AxisError, DTypeError, ExecutorError
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    Dim,
+    DimExpr,
+    DType,
+    DTypeLike,
+    as_dtype,
+    integer_of,
+    is_inexact,
+)
+from tenferro.ops import StdTensorOp
+from tenferro.ops.functions import Operand, Weak, called, is_number, normal_axis, promote, repeated
+from tenferro.transforms import array_function
+
+P = ParamSpec("P")
+MODULE = "tenferro.lax"
+Config = Sequence[Sequence[Dim]]
+
+
+def lax_function(
+    function: Callable[Concatenate[Emitter[ArrayLike], P], ArrayLike],
+) -> Callable[P, AnyTensor]:
+    """The function of `tn.lax` that an array function declares."""
+    return array_function(function, MODULE)
+
+
+def emit(at: Emitter[V], name: str, op: StdTensorOp, *operands: Operand[V]) -> V:
+    """The op on operands as `jax.lax` takes them; errors name the function `name`."""
+    return called(at, name, op, *matched(at, name, operands))
+
+
+def matched(at: Emitter[V], name: str, operands: Sequence[Operand[V]]) -> list[V]:
+    """The operands, in which numbers have the dtype of the arrays, and scalars their shape.
+
+    Raises:
+        DTypeError: a number is not one of that dtype.
+    """
+    values = same_dtype(at, name, operands)
+    metas = [at.ctx.meta(value) for value in values]
+    largest = max(metas, key=lambda meta: meta.rank)
+    return [
+        value if meta.rank else repeated(at, name, value, largest.extents)
+        for value, meta in zip(values, metas, strict=True)
+    ]
+
+
+def same_dtype(at: Emitter[V], name: str, operands: Sequence[Operand[V]]) -> list[V]:
+    """The operands, in which numbers have the dtype of the arrays.
+
+    Raises:
+        DTypeError: a number is not one of that dtype.
+    """
+    numbers = [is_number(operand) or isinstance(operand, DimExpr | Weak) for operand in operands]
+    if all(numbers):
+        return promote(at, operands)
+    first: Any = operands[numbers.index(False)]
+    meta = at.ctx.meta(first)
+    for operand in operands:
+        number = operand.number if isinstance(operand, Weak) else operand
+        if is_number(number) and not _is_of(number, meta.dtype):
+            shown = at.ctx.meta(operand) if isinstance(operand, Weak) else operand
+            raise DTypeError(f"{name}: the number {shown} is not one for {meta}; convert one")
+    return [
+        promote(at, (operand,), meta.dtype)[0] if is_weak else operand  # type: ignore[misc]
+        for operand, is_weak in zip(operands, numbers, strict=True)
+    ]
+
+
+def _is_of(number: Any, dtype: DType) -> bool:
+    return bool(np.result_type(dtype, number) == dtype)
+
+
+def require_default(name: str, option: str, value: object, instead: str) -> None:
+    """Raise ExecutorError for an option of `jax.lax` that has its place elsewhere.
+
+    Raises:
+        ExecutorError: the option is given.
+    """
+    if value is not None:
+        raise ExecutorError(f"{name}: {option}= is not an option of tenferro; {instead}")
+
+
+PRECISION = "matmul precision is one of the executor: XlaExecutor(precision=...)"
+
+
+def result_type(
+    at: Emitter[V], name: str, values: Sequence[V], preferred: DTypeLike | None
+) -> DType:
+    """The dtype in which a contraction is computed: that of both operands, or the preferred one.
+
+    Raises:
+        DTypeError: the operands have dtypes whose result is not inexact, and differ.
+    """
+    if preferred is not None:
+        return as_dtype(preferred)
+    metas = [at.ctx.meta(value) for value in values]
+    if len({meta.dtype for meta in metas}) == 1:
+        return as_dtype(metas[0].dtype)
+    common = np.result_type(*(meta.dtype for meta in metas))
+    if not is_inexact(common):
+        types = " and ".join(str(meta) for meta in metas)
+        raise DTypeError(f"{name}: operands have types {types}; convert them to one dtype")
+    return as_dtype(common)
+
+
+def along(name: str, axis: Any, rank: int) -> int:
+    """An axis of `jax.lax`, which may count from the end here.
+
+    Raises:
+        AxisError: it is not an integer, or out of range.
+    """
+    return normal_axis(name, axis, rank)
+
+
+def axes_of(name: str, axes: Any, rank: int) -> tuple[int, ...]:
+    """Several axes, or one.
+
+    Raises:
+        AxisError: one is not an integer, out of range, or named twice.
+    """
+    several = axes if isinstance(axes, Sequence) else np.ravel(axes).tolist()
+    normal = tuple(along(name, axis, rank) for axis in several)
+    if len(set(normal)) != len(normal):
+        raise AxisError(f"{name}: axes {tuple(several)} name an axis twice")
+    return normal
+
+
+def sizes_of(name: str, field: str, values: Any, count: int) -> tuple[Dim, ...]:
+    """`count` integers, of which some may be named sizes.
+
+    Raises:
+        AxisError: there are not as many, or one is not an integer.
+    """
+    listed = [*values] if isinstance(values, Sequence | np.ndarray) else []
+    known = [0 if isinstance(value, DimExpr) else value for value in listed] or values
+    numbers = tuple_of(name, field, known, count, 0)
+    return tuple(
+        value if isinstance(value, DimExpr) else number
+        for value, number in zip(listed, numbers, strict=True)
+    )
+
+
+def tuple_of(name: str, field: str, values: Any, count: int, default: int) -> tuple[int, ...]:
+    """One integer for each of `count` axes; `default` if there are none given.
+
+    Raises:
+        AxisError: there are not as many, or one is not an integer.
+    """
+    if values is None:
+        return (default,) * count
+    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
+        raise AxisError(f"{name}: {field} must be {count} integers, got {values!r}")
+    numbers = [integer_of(value) for value in values]
+    if len(numbers) != count or None in numbers:
+        raise AxisError(f"{name}: {field} must be {count} integers, got {values!r}")
+    return tuple(cast("list[int]", numbers))

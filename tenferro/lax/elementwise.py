@@ -1,0 +1,679 @@
+"""One function per elementwise op of `jax.lax`.
+
+They neither promote nor broadcast.
+"""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, ParamSpec
+
+import numpy as np
+
+from tenferro import ops
+from tenferro.core import Emitter, V
+from tenferro.errors import DTypeError, GraphError, ShapeError
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    DTypeLike,
+    TensorMeta,
+    as_dtype,
+    integer_of,
+    read_integer,
+    refuse_traced,
+)
+from tenferro.lax.arguments import emit, lax_function, matched, same_dtype
+from tenferro.ops import (
+    ABS,
+    ACOS,
+    ACOSH,
+    ADD,
+    AND,
+    ASIN,
+    ASINH,
+    ATAN,
+    ATAN2,
+    ATANH,
+    CBRT,
+    CEIL,
+    CLAMP,
+    COMPLEX,
+    CONJ,
+    COS,
+    COSH,
+    DIV,
+    ERF,
+    ERF_INV,
+    ERFC,
+    EXP,
+    EXPM1,
+    FLOOR,
+    IMAG,
+    LOG,
+    LOG1P,
+    LOGISTIC,
+    MAXIMUM,
+    MINIMUM,
+    MUL,
+    NEG,
+    NOT,
+    OR,
+    POW,
+    REAL,
+    REM,
+    ROUND,
+    RSQRT,
+    SELECT,
+    SHIFT_LEFT,
+    SHIFT_RIGHT,
+    SIGN,
+    SIN,
+    SINH,
+    SQRT,
+    SUB,
+    TAN,
+    TANH,
+    XOR,
+    Compare,
+    Convert,
+    GammaGrad,
+    Special,
+    StdTensorOp,
+    full_like,
+)
+from tenferro.ops.functions import Operand, analytic, elementwise, is_number, logical, repeated
+from tenferro.runtime import Tensor
+from tenferro.transforms import OpFunction, apply_function
+
+__all__ = [
+    "RoundingMethod",
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "assume_size",
+    "atan",
+    "atan2",
+    "atanh",
+    "bessel_i0e",
+    "bessel_i1e",
+    "betainc",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "cbrt",
+    "ceil",
+    "clamp",
+    "compare",
+    "complex",
+    "conj",
+    "convert",
+    "convert_element_type",
+    "cos",
+    "cosh",
+    "cumulative_prod",
+    "cumulative_sum",
+    "digamma",
+    "div",
+    "dynamic_broadcast_in_dim",
+    "dynamic_truncate",
+    "embed_diag",
+    "eq",
+    "erf",
+    "erf_inv",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "extract_diag",
+    "floor",
+    "gamma_grad",
+    "gamma_sample",
+    "gather_dynamic_slice_sizes",
+    "ge",
+    "gt",
+    "igamma",
+    "igamma_grad_a",
+    "igammac",
+    "imag",
+    "integer_pow",
+    "is_finite",
+    "le",
+    "lgamma",
+    "linear_recurrence",
+    "log",
+    "log1p",
+    "log_add_exp",
+    "logistic",
+    "lt",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "mul",
+    "ne",
+    "neg",
+    "nextafter",
+    "pad_to_match",
+    "polygamma",
+    "pow",
+    "random_gamma_grad",
+    "real",
+    "reciprocal",
+    "reduce_precision",
+    "rem",
+    "reverse",
+    "round",
+    "round_nearest_even",
+    "rsqrt",
+    "scatter_reduce",
+    "select",
+    "select_n",
+    "shape_of",
+    "shift_left",
+    "shift_right",
+    "shift_right_arithmetic",
+    "shift_right_logical",
+    "sign",
+    "sign_bit",
+    "sin",
+    "sinh",
+    "special",
+    "sqrt",
+    "square",
+    "sub",
+    "tan",
+    "tanh",
+    "threefry2x32",
+    "tril",
+    "triu",
+    "zeta",
+]
+
+
+# Functions of each element.
+
+
+class RoundingMethod(enum.Enum):
+    """Where `round` takes a half."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+def _unary(name: str, op: StdTensorOp) -> Callable[[ArrayLike], AnyTensor]:
+    def function(at: Emitter[V], x: Operand[V]) -> V:
+        return emit(at, name, op, x)
+
+    function.__name__, function.__doc__ = name, type(op).__doc__
+    return lax_function(function)
+
+
+def _binary(name: str, op: StdTensorOp) -> Callable[[ArrayLike, ArrayLike], AnyTensor]:
+    def function(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+        return emit(at, name, op, x, y)
+
+    function.__name__, function.__doc__ = name, type(op).__doc__
+    return lax_function(function)
+
+
+abs = _unary("abs", ABS)
+neg = _unary("neg", NEG)
+sign = _unary("sign", SIGN)
+conj = _unary("conj", CONJ)
+real = _unary("real", REAL)
+imag = _unary("imag", IMAG)
+exp = _unary("exp", EXP)
+expm1 = _unary("expm1", EXPM1)
+log = _unary("log", LOG)
+log1p = _unary("log1p", LOG1P)
+logistic = _unary("logistic", LOGISTIC)
+sin = _unary("sin", SIN)
+cos = _unary("cos", COS)
+tan = _unary("tan", TAN)
+asin = _unary("asin", ASIN)
+acos = _unary("acos", ACOS)
+atan = _unary("atan", ATAN)
+sinh = _unary("sinh", SINH)
+cosh = _unary("cosh", COSH)
+tanh = _unary("tanh", TANH)
+asinh = _unary("asinh", ASINH)
+acosh = _unary("acosh", ACOSH)
+atanh = _unary("atanh", ATANH)
+sqrt = _unary("sqrt", SQRT)
+rsqrt = _unary("rsqrt", RSQRT)
+cbrt = _unary("cbrt", CBRT)
+erf = _unary("erf", ERF)
+erfc = _unary("erfc", ERFC)
+erf_inv = _unary("erf_inv", ERF_INV)
+floor = _unary("floor", FLOOR)
+ceil = _unary("ceil", CEIL)
+bitwise_not = _unary("bitwise_not", NOT)
+
+add = _binary("add", ADD)
+sub = _binary("sub", SUB)
+mul = _binary("mul", MUL)
+div = _binary("div", DIV)
+rem = _binary("rem", REM)
+max = _binary("max", MAXIMUM)
+min = _binary("min", MINIMUM)
+atan2 = _binary("atan2", ATAN2)
+complex = _binary("complex", COMPLEX)
+bitwise_and = _binary("bitwise_and", AND)
+bitwise_or = _binary("bitwise_or", OR)
+bitwise_xor = _binary("bitwise_xor", XOR)
+shift_left = _binary("shift_left", SHIFT_LEFT)
+eq = _binary("eq", Compare("EQ"))
+ne = _binary("ne", Compare("NE"))
+lt = _binary("lt", Compare("LT"))
+le = _binary("le", Compare("LE"))
+gt = _binary("gt", Compare("GT"))
+ge = _binary("ge", Compare("GE"))
+
+
+@lax_function
+def square(at: Emitter[V], x: Operand[V]) -> V:
+    """x times x.
+
+    >>> tn.lax.square(np.array([2.0, 3.0]))
+    Tensor([4., 9.])
+    """
+    (value,) = matched(at, "square", [x])
+    return emit(at, "square", MUL, value, value)
+
+
+@lax_function
+def reciprocal(at: Emitter[V], x: Operand[V]) -> V:
+    """1 / x.
+
+    >>> tn.lax.reciprocal(np.array([2.0, 4.0]))
+    Tensor([0.5 , 0.25])
+    """
+    return emit(at, "reciprocal", DIV, 1, x)
+
+
+@lax_function
+def exp2(at: Emitter[V], x: Operand[V]) -> V:
+    """2 to the power of x.
+
+    >>> tn.lax.exp2(np.array([3.0]))
+    Tensor([8.])
+    """
+    return analytic.exp2(at, x)
+
+
+@lax_function
+def is_finite(at: Emitter[V], x: Operand[V]) -> V:
+    """Whether each element is neither infinite nor NaN.
+
+    >>> tn.lax.is_finite(np.array([1.0, np.inf]))
+    Tensor([ True, False])
+    """
+    return logical.isfinite(at, x)
+
+
+@lax_function
+def round(
+    at: Emitter[V],
+    x: Operand[V],
+    rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO,
+) -> V:
+    """The nearest integer; a half is taken away from zero, or to the even one.
+
+    >>> tn.lax.round(np.array([0.5, 1.5, -0.5]))
+    Tensor([ 1.,  2., -1.])
+    """
+    (value,) = matched(at, "round", [x])
+    if RoundingMethod(rounding_method) is RoundingMethod.TO_NEAREST_EVEN:
+        return emit(at, "round", ROUND, value)
+    whole = elementwise.trunc(at, value)
+    rest = elementwise.abs(at, elementwise.subtract(at, value, whole))
+    further = elementwise.add(at, whole, elementwise.sign(at, value))
+    is_half = at.emit(Compare("GE"), rest, full_like(at, 0.5, rest))
+    return elementwise.where(at, is_half, further, whole)
+
+
+@lax_function
+def pow(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+    """x to the power of y, which may be an integer where x is not.
+
+    >>> tn.lax.pow(np.array([2.0, 3.0]), 2)
+    Tensor([4., 9.])
+    """
+    first, second = matched(at, "pow", [x, y])
+    dtype = at.ctx.meta(first).dtype
+    if dtype.kind in "fc" and at.ctx.meta(second).dtype.kind in "iu":
+        second = elementwise.astype(at, second, dtype)
+    return emit(at, "pow", POW, first, second)
+
+
+@lax_function
+def integer_pow(at: Emitter[V], x: Operand[V], y: int) -> V:
+    """x to the power of a number.
+
+    >>> tn.lax.integer_pow(np.array([2.0, 4.0]), -1)
+    Tensor([0.5 , 0.25])
+    """
+    try:
+        return elementwise.pow(at, x, operator.index(y))
+    except TypeError:
+        raise DTypeError(f"integer_pow: y must be an integer, got {y!r}; use pow") from None
+
+
+@lax_function
+def clamp(at: Emitter[V], min: Operand[V], x: Operand[V], max: Operand[V]) -> V:
+    """x between two bounds, either of which may be a scalar.
+
+    >>> tn.lax.clamp(0.0, np.array([-1.0, 0.5, 2.0]), 1.0)
+    Tensor([0. , 0.5, 1. ])
+    """
+    return emit(at, "clamp", CLAMP, min, x, max)
+
+
+@lax_function
+def select(at: Emitter[V], pred: Operand[V], on_true: Operand[V], on_false: Operand[V]) -> V:
+    """The elements of one array where `pred` is true and of the other where it is false.
+
+    >>> tn.lax.select(np.array([True, False]), np.array([1, 2]), np.array([3, 4]))
+    Tensor([1, 4])
+    """
+    true, false = matched(at, "select", [on_true, on_false])
+    return _chosen(at, "select", pred, true, false)
+
+
+def _chosen(at: Emitter[V], name: str, pred: Operand[V], true: V, false: V) -> V:
+    (which,) = same_dtype(at, name, [pred])
+    meta: TensorMeta = at.ctx.meta(true)
+    if not at.ctx.meta(which).rank and meta.rank:
+        which = repeated(at, name, which, meta.extents)
+    return at.emit(SELECT, which, true, false)
+
+
+def select_n(which: ArrayLike, *cases: ArrayLike) -> AnyTensor:
+    """The elements of that case whose number `which` is; False is 0, and True is 1.
+
+    Args:
+        which: bools or integers, of the shape of the cases, or a scalar.
+        cases: arrays of one shape and dtype; two at most if `which` is of bools.
+
+    Raises:
+        GraphError: there is no case.
+        ShapeError: there are more than two cases for bools.
+
+    >>> tn.lax.select_n(np.array([0, 2]), np.array([1, 2]), np.array([3, 4]), np.array([5, 6]))
+    Tensor([1, 6])
+    """
+    if not cases:
+        raise GraphError("select_n: needs at least one case")
+    return apply_function(_select_n, which, *cases)
+
+
+def _select_n(at: Emitter[V], which: Operand[V], *cases: Operand[V]) -> V:
+    result, *rest = matched(at, "select_n", cases)
+    (number,) = same_dtype(at, "select_n", [which])
+    meta: TensorMeta = at.ctx.meta(number)
+    if meta.dtype.kind == "b":
+        if len(rest) > 1:
+            raise ShapeError(f"select_n: {meta} chooses among two cases, got {len(cases)}")
+        return _chosen(at, "select_n", number, rest[0], result) if rest else result
+    if meta.dtype.kind not in "iu":
+        raise DTypeError(f"select_n: takes bools or integers to choose by, got {meta}")
+    for place, case in enumerate(rest, 1):
+        is_later = at.emit(Compare("GE"), number, full_like(at, place, number))
+        result = _chosen(at, "select_n", is_later, case, result)
+    return result
+
+
+_select_n.__name__ = "select_n"
+
+
+@lax_function
+def shift_right_arithmetic(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+    """x shifted to the right, filled with its sign.
+
+    >>> tn.lax.shift_right_arithmetic(np.array([-4]), 1)
+    Tensor([-2])
+    """
+    first, second = matched(at, "shift_right_arithmetic", [x, y])
+    meta: TensorMeta = at.ctx.meta(first)
+    if meta.dtype.kind == "u":
+        raise DTypeError(f"shift_right_arithmetic: {meta} has no sign; use shift_right_logical")
+    return emit(at, "shift_right_arithmetic", SHIFT_RIGHT, first, second)
+
+
+@lax_function
+def shift_right_logical(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+    """x shifted to the right, filled with zeros.
+
+    >>> tn.lax.shift_right_logical(np.array([-4], "int32"), 1)
+    Tensor([2147483646], dtype=int32)
+    """
+    values = matched(at, "shift_right_logical", [x, y])
+    meta: TensorMeta = at.ctx.meta(values[0])
+    if meta.dtype.kind not in "iu":
+        raise DTypeError(f"shift_right_logical: takes integers, got {meta}")
+    unsigned = np.dtype(f"u{meta.dtype.itemsize}")
+    operands = [elementwise.astype(at, value, unsigned) for value in values]
+    shifted = emit(at, "shift_right_logical", SHIFT_RIGHT, *operands)
+    return shifted if meta.dtype == unsigned else at.emit(Convert(meta.dtype), shifted)
+
+
+@lax_function
+def convert_element_type(at: Emitter[V], operand: Operand[V], new_dtype: DTypeLike) -> V:
+    """The numbers in another dtype; numbers that do not fit are truncated or saturated.
+
+    >>> tn.lax.convert_element_type(np.array([1.5]), "int64")
+    Tensor([1])
+    """
+    (value,) = matched(at, "convert_element_type", [operand])
+    return elementwise.astype(at, value, as_dtype(new_dtype))
+
+
+_FORMATS = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}
+
+
+@lax_function
+def reduce_precision(
+    at: Emitter[V], operand: Operand[V], exponent_bits: int, mantissa_bits: int
+) -> V:
+    """The nearest numbers of a floating-point format of NumPy's, in the dtype of the operand.
+
+    >>> tn.lax.reduce_precision(np.array([0.1]), 5, 10)
+    Tensor([0.09997559])
+    """
+    (value,) = matched(at, "reduce_precision", [operand])
+    exponent_bits = read_integer("reduce_precision", "exponent_bits", exponent_bits)
+    mantissa_bits = read_integer("reduce_precision", "mantissa_bits", mantissa_bits)
+    narrow = _FORMATS.get((exponent_bits, mantissa_bits))
+    if narrow is None:
+        raise DTypeError(
+            f"reduce_precision: no dtype has {exponent_bits} and {mantissa_bits} bits; "
+            f"those with one are {', '.join(map(str, _FORMATS))}"
+        )
+    dtype = at.ctx.meta(value).dtype
+    return elementwise.astype(at, elementwise.astype(at, value, as_dtype(narrow)), dtype)
+
+
+# `jax.lax`'s special functions of real numbers.
+
+
+@lax_function
+def lgamma(at: Emitter[V], x: Operand[V]) -> V:
+    """The logarithm of |Γ(x)|."""
+    return emit(at, "lgamma", Special("lgamma"), x)
+
+
+@lax_function
+def digamma(at: Emitter[V], x: Operand[V]) -> V:
+    """The derivative of log Γ."""
+    return emit(at, "digamma", Special("digamma"), x)
+
+
+@lax_function
+def polygamma(at: Emitter[V], m: Operand[V], x: Operand[V]) -> V:
+    """The derivative of order m of `digamma`."""
+    return emit(at, "polygamma", Special("polygamma"), m, x)
+
+
+@lax_function
+def zeta(at: Emitter[V], x: Operand[V], q: Operand[V]) -> V:
+    """The zeta function of Hurwitz."""
+    return emit(at, "zeta", Special("zeta"), x, q)
+
+
+@lax_function
+def igamma(at: Emitter[V], a: Operand[V], x: Operand[V]) -> V:
+    """The lower incomplete gamma function, over Γ(a)."""
+    return emit(at, "igamma", Special("gammainc"), a, x)
+
+
+@lax_function
+def igammac(at: Emitter[V], a: Operand[V], x: Operand[V]) -> V:
+    """The upper incomplete gamma function, over Γ(a)."""
+    return emit(at, "igammac", Special("gammaincc"), a, x)
+
+
+@lax_function
+def igamma_grad_a(at: Emitter[V], a: Operand[V], x: Operand[V]) -> V:
+    """The derivative of `igamma` by a."""
+    return emit(at, "igamma_grad_a", Special("gammainc_grad_a"), a, x)
+
+
+@lax_function
+def random_gamma_grad(at: Emitter[V], a: Operand[V], x: Operand[V]) -> V:
+    """The derivative by a of x, a number drawn from the gamma distribution of shape a."""
+    return emit(at, "random_gamma_grad", GammaGrad(), a, x)
+
+
+@lax_function
+def betainc(at: Emitter[V], a: Operand[V], b: Operand[V], x: Operand[V]) -> V:
+    """The regularized incomplete beta function."""
+    return emit(at, "betainc", Special("betainc"), a, b, x)
+
+
+@lax_function
+def bessel_i0e(at: Emitter[V], x: Operand[V]) -> V:
+    """exp(−|x|) I₀(x)."""
+    return emit(at, "bessel_i0e", Special("i0e"), x)
+
+
+@lax_function
+def bessel_i1e(at: Emitter[V], x: Operand[V]) -> V:
+    """exp(−|x|) I₁(x)."""
+    return emit(at, "bessel_i1e", Special("i1e"), x)
+
+
+@lax_function
+def nextafter(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+    """The next number of the dtype after x1 in the direction of x2."""
+    return emit(at, "nextafter", Special("nextafter"), x1, x2)
+
+
+# Ops of the IR that `jax.lax` does not have, one to one: operands first, then the payload.
+
+P = ParamSpec("P")
+
+
+def _unary_op(kind: Callable[P, StdTensorOp]) -> Callable[Concatenate[ArrayLike, P], AnyTensor]:
+    """The function of an op of one operand."""
+    return _one_to_one(kind)
+
+
+def _binary_op(
+    kind: Callable[P, StdTensorOp],
+) -> Callable[Concatenate[ArrayLike, ArrayLike, P], AnyTensor]:
+    """The function of an op of two operands."""
+    return _one_to_one(kind)
+
+
+def _variadic(
+    kind: Callable[P, StdTensorOp],
+) -> Callable[Concatenate[Sequence[ArrayLike], P], AnyTensor]:
+    """The function of an op of any number of operands, which are passed as one list."""
+    return _one_to_one(kind)
+
+
+def _one_to_one(op_class: Callable[P, StdTensorOp]) -> Callable[..., AnyTensor]:
+    kind: Any = op_class  # a class, with more attributes than the callable type declares
+
+    def function(*operands: ArrayLike, **payload: object) -> AnyTensor:
+        operands, positional = _split(kind, operands)
+        fields = [_field(kind.name, each) for each in positional]
+        try:
+            op = kind(*fields, **{key: _field(kind.name, each) for key, each in payload.items()})
+        except TypeError as error:
+            raise GraphError(f"{kind.name}: {error}") from None
+
+        return apply_function(OpFunction(op), *[Tensor(x) if is_number(x) else x for x in operands])
+
+    function.__name__ = function.__qualname__ = kind.name
+    function.__doc__ = kind.__doc__
+    return function
+
+
+def _field(name: str, value: Any) -> Any:
+    """A field of an op, in which integers of any kind are Python integers.
+
+    Raises:
+        TracingError: it is traced.
+    """
+    refuse_traced(name, "a field", value)
+    if isinstance(value, tuple | list):
+        return type(value)([_field(name, each) for each in value])
+    number = integer_of(value)
+    return value if number is None else number
+
+
+def _split(
+    kind: type[StdTensorOp], arguments: tuple[Any, ...]
+) -> tuple[tuple[ArrayLike, ...], tuple[Any, ...]]:
+    """Positional arguments as operands and payload; variadic operands are passed as one list."""
+    if kind.n_inputs is not None:
+        return arguments[: kind.n_inputs], arguments[kind.n_inputs :]
+    if arguments and isinstance(arguments[0], list | tuple):
+        return tuple(arguments[0]), arguments[1:]
+    return arguments, ()
+
+
+maximum = _binary_op(ops.Maximum)
+minimum = _binary_op(ops.Minimum)
+compare = _binary_op(ops.Compare)
+reverse = _unary_op(ops.Reverse)
+dynamic_broadcast_in_dim = _variadic(ops.DynamicBroadcastInDim)
+extract_diag = _unary_op(ops.ExtractDiag)
+embed_diag = _unary_op(ops.EmbedDiag)
+tril = _unary_op(ops.Tril)
+triu = _unary_op(ops.Triu)
+assume_size = _unary_op(ops.AssumeSize)
+shape_of = _unary_op(ops.ShapeOf)
+dynamic_truncate = _binary_op(ops.DynamicTruncate)
+pad_to_match = _binary_op(ops.PadToMatch)
+log_add_exp = _binary_op(ops.LogAddExp)
+round_nearest_even = _unary_op(ops.RoundNearestEven)
+sign_bit = _unary_op(ops.SignBit)
+shift_right = _binary_op(ops.ShiftRight)
+cumulative_sum = _unary_op(ops.CumulativeSum)
+cumulative_prod = _unary_op(ops.CumulativeProd)
+linear_recurrence = _binary_op(ops.LinearRecurrence)
+scatter_reduce = _variadic(ops.ScatterReduce)
+gather_dynamic_slice_sizes = _variadic(ops.GatherDynamicSliceSizes)
+special = _variadic(ops.Special)
+threefry2x32 = _variadic(ops.Threefry2x32)
+gamma_sample = _binary_op(ops.GammaSample)
+gamma_grad = _binary_op(ops.GammaGrad)
+_convert = _unary_op(ops.Convert)
+
+
+def convert(x: ArrayLike, *, dtype: DTypeLike) -> AnyTensor:
+    """The numbers in another dtype; numbers that do not fit are truncated or saturated.
+
+    >>> tn.lax.convert([1.5], dtype="int64")
+    Tensor([1])
+    """
+    return _convert(x, dtype=as_dtype(dtype))

@@ -1,0 +1,492 @@
+"""reduce, cumsum, reduce_window, sort, top_k."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, overload
+
+from tenferro.core import Emitter, V
+from tenferro.errors import AxisError, DTypeError, ShapeError
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    Dim,
+    DTypeLike,
+    PyTree,
+    as_dtype,
+    assume_positive,
+    maximum,
+)
+from tenferro.lax import elementwise as lax_elementwise
+from tenferro.lax.arguments import along, axes_of, lax_function, matched, tuple_of
+from tenferro.lax.shapes import collapse, concatenate, full, transpose
+from tenferro.lax.shapes import pad as padded
+from tenferro.lax.shapes import slice as window_of
+from tenferro.namespace import asarray
+from tenferro.ops import (
+    IMAG,
+    MAXIMUM,
+    MINIMUM,
+    REAL,
+    ArgMax,
+    ArgMin,
+    Concatenate,
+    CumulativeProd,
+    CumulativeSum,
+    ReduceAnd,
+    ReduceMax,
+    ReduceMin,
+    ReduceOr,
+    ReduceProd,
+    ReduceSum,
+    Reverse,
+    Sort,
+    StdTensorOp,
+    Transpose,
+    gather_along,
+)
+from tenferro.ops.functions import Operand, analytic, called, elementwise, manipulation, reductions
+from tenferro.transforms import apply_function, flatten, unflatten, vmap
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "cumlogsumexp",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "reduce",
+    "reduce_and",
+    "reduce_max",
+    "reduce_min",
+    "reduce_or",
+    "reduce_prod",
+    "reduce_sum",
+    "reduce_window",
+    "sort",
+    "sort_key_val",
+    "top_k",
+]
+
+
+# Reductions, running combinations, and combinations of windows.
+
+Padding = str | Sequence[Sequence[int]]
+
+
+class _Reduction(Protocol):
+    """A reduction of an array along axes."""
+
+    def __call__(self, operand: ArrayLike, axes: Sequence[int]) -> AnyTensor:
+        """The reduced array."""
+
+
+def _reduction(name: str, op: Callable[[tuple[int, ...]], StdTensorOp]) -> _Reduction:
+    def function(at: Emitter[V], operand: Operand[V], axes: Sequence[int]) -> V:
+        (value,) = matched(at, name, [operand])
+        return called(at, name, op(axes_of(name, axes, at.ctx.meta(value).rank)), value)
+
+    function.__name__, function.__doc__ = name, op.__doc__
+    return lax_function(function)
+
+
+reduce_sum = _reduction("reduce_sum", ReduceSum)
+reduce_prod = _reduction("reduce_prod", ReduceProd)
+reduce_max = _reduction("reduce_max", ReduceMax)
+reduce_min = _reduction("reduce_min", ReduceMin)
+reduce_and = _reduction("reduce_and", ReduceAnd)
+reduce_or = _reduction("reduce_or", ReduceOr)
+
+
+def _place(name: str, op: Callable[[int], StdTensorOp]) -> Callable[..., AnyTensor]:
+    def function(
+        at: Emitter[V], operand: Operand[V], axis: int, index_dtype: DTypeLike = "int64"
+    ) -> V:
+        (value,) = matched(at, name, [operand])
+        dtype = as_dtype(index_dtype)
+        if dtype.kind not in "iu":
+            raise DTypeError(f"{name}: index_dtype must be one of integers, got {dtype}")
+        place = called(at, name, op(along(name, axis, at.ctx.meta(value).rank)), value)
+        return elementwise.astype(at, place, dtype)
+
+    function.__name__, function.__doc__ = name, op.__doc__
+    return lax_function(function)
+
+
+argmax = _place("argmax", ArgMax)
+argmin = _place("argmin", ArgMin)
+
+Running = Callable[[Emitter[Any], Any, int, bool], Any]
+
+
+def _running(name: str, run: Running, doc: str | None) -> Callable[..., AnyTensor]:
+    def function(at: Emitter[V], operand: Operand[V], axis: int = 0, reverse: bool = False) -> V:
+        (value,) = matched(at, name, [operand])
+        place = along(name, axis, at.ctx.meta(value).rank)
+        return run(at, value, place, reverse)  # type: ignore[no-any-return]  # a value of `at`
+
+    function.__name__, function.__doc__ = name, doc
+    return lax_function(function)
+
+
+def _op(name: str, op: Callable[[int, bool], StdTensorOp]) -> Running:
+    return lambda at, x, axis, reverse: called(at, name, op(axis, reverse), x)
+
+
+def _doubled(name: str, combine: Callable[[Emitter[Any], Any, Any], Any]) -> Running:
+    """Running combinations without an op of their own, of 1, 2, 4, … elements."""
+
+    def run(at: Emitter[Any], x: Any, axis: int, reverse: bool) -> Any:
+        flip = Reverse((axis,))
+        size = at.ctx.meta(x).exact_shape(name, "operand")[axis]
+        if not isinstance(size, int):
+            raise ShapeError(
+                f"{name}: axis {axis} of {at.ctx.meta(x)} must have a constant size; use tn.scan"
+            )
+        result, count = (at.emit(flip, x) if reverse else x), 1
+        while count < size:
+            first, earlier, later = (
+                manipulation.window(at, result, axis, start, stop)
+                for start, stop in ((0, count), (0, size - count), (count, size))
+            )
+            result = at.emit(Concatenate(axis), first, combine(at, earlier, later))
+            count *= 2
+        return at.emit(flip, result) if reverse else result
+
+    return run
+
+
+cumsum = _running("cumsum", _op("cumsum", CumulativeSum), CumulativeSum.__doc__)
+cumprod = _running("cumprod", _op("cumprod", CumulativeProd), CumulativeProd.__doc__)
+cummax = _running(
+    "cummax",
+    _doubled("cummax", lambda at, x, y: at.emit(MAXIMUM, x, y)),
+    "The largest element so far.",
+)
+cummin = _running(
+    "cummin",
+    _doubled("cummin", lambda at, x, y: at.emit(MINIMUM, x, y)),
+    "The smallest element so far.",
+)
+cumlogsumexp = _running(
+    "cumlogsumexp",
+    _doubled("cumlogsumexp", analytic.logaddexp),
+    "The logarithm of the sum of exponentials so far.",
+)
+
+_KNOWN: dict[Callable[..., Any], Callable[[ArrayLike, Sequence[int]], AnyTensor]] = {
+    lax_elementwise.add: reduce_sum,
+    lax_elementwise.mul: reduce_prod,
+    lax_elementwise.max: reduce_max,
+    lax_elementwise.min: reduce_min,
+}
+
+
+def reduce(
+    operands: PyTree,
+    init_values: PyTree,
+    computation: Callable[[Any, Any], PyTree],
+    dimensions: Sequence[int],
+) -> PyTree:
+    """The elements along some axes combined by a function of two scalars, from first values.
+
+    The order of the combinations is not defined: the function must be associative and commutative.
+
+    Args:
+        operands: an array, or a tree of arrays of one shape.
+        init_values: a scalar for each.
+        computation: takes two trees of scalars like `init_values`, and returns one.
+        dimensions: the axes.
+
+    Raises:
+        ShapeError: the operands have different shapes, or sizes that are symbolic.
+
+    >>> tn.lax.reduce(np.array([1.0, 2.0]), 0.0, tn.lax.add, (0,))
+    Tensor(3.)
+    """
+    leaves, tree = flatten(operands)
+    first = [asarray(value) for value in flatten(init_values)[0]]
+    arrays = [asarray(leaf) for leaf in leaves]
+    if not arrays or len(arrays) != len(first):
+        raise ShapeError(f"reduce: got {len(arrays)} operands and {len(first)} first values")
+    axes = axes_of("reduce", dimensions, arrays[0].ndim)
+    if computation in _KNOWN and len(arrays) == 1:
+        total = _KNOWN[computation](arrays[0], axes)
+        return computation(asarray(init_values).astype(total.dtype), total)
+    rows = [_in_front(array, axes) for array in arrays]
+    shapes = {row.shape for row in rows}
+    (shape,) = shapes if len(shapes) == 1 else ((),)
+    if not shape or not all(isinstance(size, int) for size in shape):
+        types = ", ".join(str(array.meta) for array in arrays)
+        raise ShapeError(f"reduce: the operands must have one shape that is known, got {types}")
+    entry = computation
+    for _ in shape[1:]:
+        entry = vmap(entry)
+    rows = _halved(rows, lambda x, y: vmap(entry)(unflatten(tree, x), unflatten(tree, y)))
+    starts = [full(shape[1:], value, row.dtype) for value, row in zip(first, rows, strict=True)]
+    if not shape[0]:
+        return unflatten(tree, starts)
+    return entry(unflatten(tree, starts), unflatten(tree, [row[0] for row in rows]))
+
+
+def _in_front(array: AnyTensor, axes: Sequence[int]) -> AnyTensor:
+    """The array with `axes` as one axis in front."""
+    kept = [axis for axis in range(array.ndim) if axis not in axes]
+    moved = transpose(array, (*axes, *kept))
+    return collapse(moved, 0, len(axes)) if axes else moved[None]
+
+
+def _halved(
+    rows: list[AnyTensor], combine: Callable[[list[AnyTensor], list[AnyTensor]], PyTree]
+) -> list[AnyTensor]:
+    """The rows of each array combined to one, half of them with the other half at a time."""
+    while (size := int(rows[0].shape[0])) > 1:  # it is known
+        half = size // 2
+        pairs = combine([row[:half] for row in rows], [row[half : 2 * half] for row in rows])
+        rest = [row[2 * half :] for row in rows]
+        rows = [
+            concatenate([new, old], 0) for new, old in zip(flatten(pairs)[0], rest, strict=True)
+        ]
+    return rows
+
+
+def reduce_window(
+    operand: ArrayLike,
+    init_value: ArrayLike,
+    computation: Callable[[Any, Any], AnyTensor],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> AnyTensor:
+    """The elements of each window combined by a function of two arrays, from a first value.
+
+    Args:
+        operand: the array.
+        init_value: a scalar, with which the operand is padded too.
+        computation: combines two arrays of one shape, element by element.
+        window_dimensions: the size of a window along each axis.
+        window_strides: the distance of neighbouring windows; by default 1.
+        padding: "VALID", "SAME", "SAME_LOWER", or how many elements come before and after.
+        base_dilation: the distance of neighbouring elements of the operand.
+        window_dilation: the distance of neighbouring elements of a window.
+
+    Raises:
+        ShapeError: a window does not fit, or `padding` is unknown.
+
+    >>> tn.lax.reduce_window(np.arange(4.0), 0.0, tn.lax.add, (2,))
+    Tensor([1., 3., 5.])
+    """
+    name = "reduce_window"
+    array = asarray(operand)
+    window = tuple_of(name, "window_dimensions", window_dimensions, array.ndim, 1)
+    strides, spread, holes = (
+        tuple_of(name, field, given, array.ndim, 1)
+        for field, given in (
+            ("window_strides", window_strides),
+            ("base_dilation", base_dilation),
+            ("window_dilation", window_dilation),
+        )
+    )
+    wide = pads_of(name, array, window, strides, padding, spread, holes)
+    config = [(low, high, gap - 1) for (low, high), gap in zip(wide, spread, strict=True)]
+    first = asarray(init_value).astype(array.dtype)
+    whole = padded(array, first, config)
+    parts = [part for part, _ in windows(name, whole, window, strides, holes)]
+    result = computation(full(parts[0].shape, first, array.dtype), parts[0])
+    for part in parts[1:]:
+        result = computation(result, part)
+    return result
+
+
+def pads_of(
+    name: str,
+    array: AnyTensor,
+    window: Sequence[int],
+    strides: Sequence[int],
+    padding: Padding,
+    spread: Sequence[int],
+    holes: Sequence[int],
+) -> list[tuple[Dim, Dim]]:
+    """How many elements come before and after along each axis.
+
+    Raises:
+        ShapeError: `padding` is not a word that is known, and not a pair for each axis, or a stride
+            or dilation is less than 1.
+    """
+    if any(step < 1 for step in (*strides, *spread, *holes)):
+        raise ShapeError(
+            f"{name}: strides {tuple(strides)} and dilations {tuple(spread)}, {tuple(holes)} must "
+            "be at least 1"
+        )
+    if not isinstance(padding, str):
+        if len(padding) != array.ndim:
+            raise ShapeError(f"{name}: padding must be a pair for each axis, got {padding!r}")
+        rows = [tuple_of(name, "padding", row, 2, 0) for row in padding]
+        return [(low, high) for low, high in rows]
+    if padding.upper() not in ("VALID", "SAME", "SAME_LOWER"):
+        raise ShapeError(f"{name}: padding {padding!r} is not 'VALID', 'SAME', 'SAME_LOWER'")
+    pairs: list[tuple[Dim, Dim]] = []
+    for axis, size in enumerate(array.shape):
+        if padding.upper() == "VALID":
+            pairs.append((0, 0))
+            continue
+        reach = (window[axis] - 1) * holes[axis] + 1
+        own = maximum((size - 1) * spread[axis] + 1, 0)
+        total = maximum((-(-own // strides[axis]) - 1) * strides[axis] + reach - own, 0)
+        less, more = total // 2, total - total // 2
+        pairs.append((less, more) if padding.upper() == "SAME" else (more, less))
+    return pairs
+
+
+def windows(
+    name: str,
+    array: AnyTensor,
+    window: Sequence[int],
+    strides: Sequence[int],
+    holes: Sequence[int],
+) -> list[tuple[AnyTensor, tuple[int, ...]]]:
+    """For each place in a window, the elements at it of all windows; and the place.
+
+    Raises:
+        ShapeError: a window does not fit.
+    """
+    counts: list[Any] = []
+    for axis, size in enumerate(array.shape):
+        if window[axis] == strides[axis] == 1:
+            counts.append(size)
+            continue
+        misfit = f"{name}: a window {tuple(window)} does not fit into {array.meta}"
+        if window[axis] < 1 or strides[axis] < 1 or holes[axis] < 1:
+            raise ShapeError(misfit)
+        count = (size - (window[axis] - 1) * holes[axis] - 1) // strides[axis] + 1
+        if isinstance(count, int) and count < 1:
+            raise ShapeError(misfit)
+        assume_positive(count, misfit)
+        counts.append(count)
+    parts: list[tuple[AnyTensor, tuple[int, ...]]] = []
+    for place in itertools.product(*map(range, window)):
+        starts = [index * hole for index, hole in zip(place, holes, strict=True)]
+        limits = [
+            count if stride == 1 and not start else start + (count - 1) * stride + 1
+            for start, count, stride in zip(starts, counts, strides, strict=True)
+        ]
+        parts.append((window_of(array, starts, limits, strides), place))
+    return parts
+
+
+# Sorting.
+
+
+@overload
+def sort(  # type: ignore[overload-overlap]  # lists of arrays are sorted together
+    operand: list[ArrayLike] | tuple[ArrayLike, ...],
+    dimension: int = -1,
+    is_stable: bool = True,
+    num_keys: int = 1,
+) -> tuple[AnyTensor, ...]: ...
+
+
+@overload
+def sort(
+    operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_keys: int = 1
+) -> AnyTensor: ...
+
+
+def sort(
+    operand: ArrayLike | Sequence[ArrayLike],
+    dimension: int = -1,
+    is_stable: bool = True,
+    num_keys: int = 1,
+) -> AnyTensor | tuple[AnyTensor, ...]:
+    """The elements in ascending order along an axis; several arrays in the order of the first.
+
+    Sorting is always stable. NaN counts as the largest.
+
+    Args:
+        operand: an array, or a list of arrays of one shape.
+        dimension: the axis.
+        is_stable: changes nothing.
+        num_keys: how many of the arrays are compared; the first one decides, then the second.
+
+    Raises:
+        AxisError: there are not as many arrays.
+
+    >>> tn.lax.sort(np.array([3.0, 1.0, 2.0]))
+    Tensor([1., 2., 3.])
+    >>> tn.lax.sort([np.array([3, 1, 2]), np.array([7, 8, 9])])
+    (Tensor([1, 2, 3]), Tensor([8, 9, 7]))
+    """
+    several = isinstance(operand, list | tuple)
+    arrays = list(operand) if several else [operand]  # type: ignore[arg-type]
+    if not 1 <= num_keys <= len(arrays):
+        raise AxisError(f"sort: num_keys must be from 1 to {len(arrays)}, got {num_keys}")
+    results = apply_function(_sorted, *arrays, axis=dimension, count=num_keys)
+    return tuple(results) if several else results[0]
+
+
+def _sorted(at: Emitter[V], *operands: Operand[V], axis: int, count: int) -> tuple[V, ...]:
+    values = [matched(at, "sort", [operand])[0] for operand in operands]
+    metas = [at.ctx.meta(value) for value in values]
+    if any(meta.extents != metas[0].extents for meta in metas):
+        raise ShapeError(f"sort: operands {', '.join(map(str, metas))} must have one shape")
+    place = along("sort", axis, metas[0].rank)
+    keys: list[V] = []
+    for key, meta in zip(values[:count], metas, strict=False):
+        keys += [at.emit(REAL, key), at.emit(IMAG, key)] if meta.dtype.kind == "c" else [key]
+    if len(keys) == len(values) == 1:
+        return (at.emit_all(Sort(place), keys[0])[0],)
+    places: V | None = None
+    for key in reversed(keys):  # later keys decide among equal ones, so that they come first
+        moved = key if places is None else gather_along(at, key, places, place)
+        then = at.emit_all(Sort(place), moved)[1]
+        places = then if places is None else gather_along(at, places, then, place)
+    assert places is not None, "a sort has a key"
+    return tuple(gather_along(at, value, places, place) for value in values)
+
+
+_sorted.__name__ = "sort"
+
+
+def sort_key_val(
+    keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True
+) -> tuple[AnyTensor, ...]:
+    """The keys in ascending order, and the values in the order of their keys.
+
+    >>> tn.lax.sort_key_val(np.array([3, 1]), np.array([7, 8]))
+    (Tensor([1, 3]), Tensor([8, 7]))
+    """
+    return sort((keys, values), dimension, is_stable)
+
+
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[AnyTensor, AnyTensor]:
+    """The k largest elements along an axis, the largest first; and their indices.
+
+    Equal elements keep their order. NaN counts as the largest.
+
+    >>> tn.lax.top_k(np.array([3.0, 1.0, 2.0]), 2)
+    (Tensor([3., 2.]), Tensor([0, 2]))
+    """
+    elements, places = apply_function(_top, operand, k=k, axis=axis)
+    return elements, places
+
+
+def _top(at: Emitter[V], operand: Operand[V], k: int, axis: int) -> tuple[V, ...]:
+    (value,) = matched(at, "top_k", [operand])
+    rank = at.ctx.meta(value).rank
+    place = along("top_k", axis, rank) if rank else -1
+    order = (*(other for other in range(rank) if other != place), place)
+    moved = place not in (-1, rank - 1)
+    value = at.emit(Transpose(order), value) if moved else value
+    places = reductions.top_places(at, value, k)
+    results = (gather_along(at, value, places, rank - 1), places)
+    if not moved:
+        return results
+    back = Transpose(tuple(order.index(axis) for axis in range(rank)))
+    return tuple(at.emit(back, result) for result in results)
+
+
+_top.__name__ = "top_k"

@@ -1,0 +1,456 @@
+"""reshape, broadcast, pad, concatenate, iota."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tenferro.core import Emitter, V
+from tenferro.errors import AxisError, DTypeError, ShapeError
+from tenferro.ir import AnyTensor, ArrayLike, Dim, DTypeLike, Shape, Size, TensorMeta, as_dtype, dim
+from tenferro.lax.arguments import (
+    Config,
+    along,
+    axes_of,
+    lax_function,
+    matched,
+    same_dtype,
+    sizes_of,
+    tuple_of,
+)
+from tenferro.namespace import creation
+from tenferro.namespace.joining import several
+from tenferro.ops import BroadcastInDim, Concatenate, Iota, Pad, Reshape, Reverse, Slice, Transpose
+from tenferro.ops.functions import Operand, called, manipulation, repeated
+from tenferro.transforms import apply_function, create
+
+__all__ = [
+    "broadcast",
+    "broadcast_in_dim",
+    "broadcast_like",
+    "broadcast_shapes",
+    "broadcast_to_rank",
+    "broadcasted_iota",
+    "collapse",
+    "concatenate",
+    "empty",
+    "expand_dims",
+    "full",
+    "full_like",
+    "index_in_dim",
+    "iota",
+    "pad",
+    "reshape",
+    "rev",
+    "slice",
+    "slice_in_dim",
+    "split",
+    "squeeze",
+    "stack",
+    "tile",
+    "transpose",
+    "unstack",
+]
+
+
+# Functions that move, repeat, join and cut.
+
+
+@lax_function
+def transpose(at: Emitter[V], operand: Operand[V], permutation: Sequence[int]) -> V:
+    """The operand with its axes in another order.
+
+    >>> tn.lax.transpose(np.ones((2, 3)), (1, 0)).shape
+    (3, 2)
+    """
+    (value,) = matched(at, "transpose", [operand])
+    rank = at.ctx.meta(value).rank
+    axes = axes_of("transpose", permutation, rank)
+    if len(axes) != rank:
+        raise AxisError(
+            f"transpose: the permutation {tuple(axes)} must name each axis of {at.ctx.meta(value)}"
+        )
+    return called(at, "transpose", Transpose(axes), value)
+
+
+@lax_function
+def reshape(
+    at: Emitter[V], operand: Operand[V], new_sizes: Shape, dimensions: Sequence[int] | None = None
+) -> V:
+    """The elements in another shape; its axes are first put in the order `dimensions`.
+
+    >>> tn.lax.reshape(np.arange(6), (3, 2)).shape
+    (3, 2)
+    """
+    (value,) = matched(at, "reshape", [operand])
+    if dimensions is not None:
+        axes = axes_of("reshape", dimensions, at.ctx.meta(value).rank)
+        value = called(at, "reshape", Transpose(axes), value)
+    sizes = tuple(dim(size) for size in manipulation.sizes_of(new_sizes))
+    return called(at, "reshape", Reshape(sizes), value)
+
+
+@lax_function
+def rev(at: Emitter[V], operand: Operand[V], dimensions: Sequence[int]) -> V:
+    """The elements in the opposite order along some axes.
+
+    >>> tn.lax.rev(np.arange(3), (0,))
+    Tensor([2, 1, 0])
+    """
+    (value,) = matched(at, "rev", [operand])
+    axes = axes_of("rev", dimensions, at.ctx.meta(value).rank)
+    return called(at, "rev", Reverse(axes), value)
+
+
+@lax_function
+def broadcast_in_dim(
+    at: Emitter[V], operand: Operand[V], shape: Shape, broadcast_dimensions: Sequence[int]
+) -> V:
+    """The operand repeated to a shape; its axis i is axis `broadcast_dimensions[i]` of it.
+
+    >>> tn.lax.broadcast_in_dim(np.array([1, 2]), (2, 3), (0,))
+    Tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
+    (value,) = matched(at, "broadcast_in_dim", [operand])
+    sizes = tuple(dim(size) for size in manipulation.sizes_of(shape))
+    axes = axes_of("broadcast_in_dim", broadcast_dimensions, len(sizes))
+    return called(at, "broadcast_in_dim", BroadcastInDim(sizes, axes), value)
+
+
+@lax_function
+def broadcast(at: Emitter[V], operand: Operand[V], sizes: Shape) -> V:
+    """The operand repeated along new axes in front.
+
+    >>> tn.lax.broadcast(np.array([1, 2]), (2,))
+    Tensor([[1, 2],
+            [1, 2]])
+    """
+    (value,) = matched(at, "broadcast", [operand])
+    own = at.ctx.meta(value).exact_shape("broadcast", "operand")
+    front = [dim(size) for size in manipulation.sizes_of(sizes)]
+    return manipulation.broadcast_to(at, value, (*front, *own))
+
+
+@lax_function
+def broadcast_like(at: Emitter[V], arr: Operand[V], like_arr: Operand[V]) -> V:
+    """The operand repeated to the shape of another.
+
+    >>> tn.lax.broadcast_like(2.0, np.ones(2))
+    Tensor([2., 2.])
+    """
+    (value,), (like,) = matched(at, "broadcast_like", [arr]), matched(at, "", [like_arr])
+    return repeated(at, "broadcast_like", value, at.ctx.meta(like).extents)
+
+
+@lax_function
+def broadcast_to_rank(at: Emitter[V], x: Operand[V], rank: int) -> V:
+    """The operand with axes of size 1 in front.
+
+    >>> tn.lax.broadcast_to_rank(np.ones(2), 2).shape
+    (1, 2)
+    """
+    (value,) = matched(at, "broadcast_to_rank", [x])
+    meta: TensorMeta = at.ctx.meta(value)
+    if rank < meta.rank:
+        raise AxisError(f"broadcast_to_rank: {meta} has more axes than {rank}")
+    return manipulation.expand_dims(at, value, tuple(range(rank - meta.rank)))
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape to which arrays of these shapes broadcast.
+
+    Raises:
+        ShapeError: they do not.
+
+    >>> tn.lax.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
+    try:
+        return np.broadcast_shapes(*map(tuple, shapes))
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"broadcast_shapes: {shapes}: {error}") from None
+
+
+@lax_function
+def expand_dims(at: Emitter[V], array: Operand[V], dimensions: Sequence[int]) -> V:
+    """The operand with new axes of size 1.
+
+    >>> tn.lax.expand_dims(np.ones(2), (0,)).shape
+    (1, 2)
+    """
+    (value,) = matched(at, "expand_dims", [array])
+    return manipulation.expand_dims(at, value, tuple(dimensions))
+
+
+@lax_function
+def squeeze(at: Emitter[V], array: Operand[V], dimensions: Sequence[int]) -> V:
+    """The operand without some axes of size 1.
+
+    >>> tn.lax.squeeze(np.ones((1, 2)), (0,)).shape
+    (2,)
+    """
+    (value,) = matched(at, "squeeze", [array])
+    return manipulation.squeeze(at, value, tuple(dimensions))
+
+
+@lax_function
+def collapse(
+    at: Emitter[V], operand: Operand[V], start_dimension: int, stop_dimension: int | None = None
+) -> V:
+    """The operand with the axes from one up to another as one.
+
+    >>> tn.lax.collapse(np.ones((2, 3, 4)), 0, 2).shape
+    (6, 4)
+    """
+    (value,) = matched(at, "collapse", [operand])
+    sizes = at.ctx.meta(value).exact_shape("collapse", "operand")
+    start, stop, _ = builtins.slice(start_dimension, stop_dimension).indices(len(sizes))
+    if stop <= start:
+        raise AxisError(f"collapse: there are no axes from {start_dimension} to {stop_dimension}")
+    return called(
+        at, "collapse",
+        Reshape((*sizes[:start], math.prod(sizes[start:stop]), *sizes[stop:])), value,
+    )  # fmt: skip
+
+
+@lax_function
+def pad(
+    at: Emitter[V], operand: Operand[V], padding_value: Operand[V], padding_config: Config
+) -> V:
+    """The operand with copies of a number around and between its elements.
+
+    Args:
+        operand: the array.
+        padding_value: a scalar of its dtype.
+        padding_config: for each axis how many come before, after, and between neighbours; numbers
+            before and after may be negative, to cut off elements.
+
+    >>> tn.lax.pad(np.array([1.0, 2.0]), 0.0, [(1, 0, 1)])
+    Tensor([0., 1., 0., 2.])
+    """
+    value, number = same_dtype(at, "pad", [operand, padding_value])
+    meta: TensorMeta = at.ctx.meta(value)
+    if not isinstance(padding_config, Sequence | np.ndarray) or len(padding_config) != meta.rank:
+        raise AxisError(
+            f"pad: padding_config must be one (low, high, interior) for each axis of {meta}, "
+            f"got {padding_config!r}"
+        )
+    rows = [sizes_of("pad", "(low, high, interior)", row, 3) for row in padding_config]
+    low, high, interior = zip(*rows, strict=True) if rows else ((), (), ())
+    return called(at, "pad", Pad(low, high, interior), value, number)
+
+
+def concatenate(operands: Sequence[ArrayLike], dimension: int) -> AnyTensor:
+    """The arrays, of one dtype, one after another along an axis.
+
+    >>> tn.lax.concatenate([np.array([1, 2]), np.array([3])], 0)
+    Tensor([1, 2, 3])
+    """
+    return apply_function(_concatenate, *_arrays("concatenate", operands), axis=dimension)
+
+
+def _arrays(name: str, operands: Sequence[ArrayLike]) -> list[ArrayLike]:
+    arrays = list(several(name, operands))
+    if not arrays:
+        raise ShapeError(f"{name}: needs at least one array")
+    return arrays
+
+
+def _concatenate(at: Emitter[V], *arrays: Operand[V], axis: int) -> V:
+    values = same_dtype(at, "concatenate", arrays)
+    place = along("concatenate", axis, at.ctx.meta(values[0]).rank)
+    return called(at, "concatenate", Concatenate(place), *values)
+
+
+_concatenate.__name__ = "concatenate"
+
+
+def _whole(rank: int) -> tuple[Any, ...]:
+    return (builtins.slice(None),) * rank
+
+
+def stack(operands: Sequence[ArrayLike], axis: int = 0) -> AnyTensor:
+    """The arrays, of one shape, one after another along a new axis.
+
+    >>> tn.lax.stack([np.array([1, 2]), np.array([3, 4])])
+    Tensor([[1, 2],
+            [3, 4]])
+    """
+    return apply_function(manipulation.stack, *_arrays("stack", operands), axis=axis)
+
+
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[AnyTensor, ...]:
+    """The parts of x along an axis, without the axis.
+
+    >>> tn.lax.unstack(np.array([1, 2]))
+    (Tensor(1), Tensor(2))
+    """
+    array = creation.asarray(x)
+    place = along("unstack", axis, array.ndim)
+    count = array.shape[place]
+    if not isinstance(count, int):
+        raise ShapeError(f"unstack: axis {axis} of {array.meta} has a symbolic size")
+    return tuple(array[(*_whole(place), i)] for i in range(count))
+
+
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[AnyTensor]:
+    """Parts of given sizes along an axis.
+
+    Raises:
+        ShapeError: the sizes do not add up to that of the axis.
+
+    >>> tn.lax.split(np.arange(3), [1, 2])
+    [Tensor([0]), Tensor([1, 2])]
+    """
+    array = creation.asarray(operand)
+    place = along("split", axis, array.ndim)
+    counts = tuple_of("split", "sizes", sizes, len(sizes), 0)
+    if sum(counts) != array.shape[place]:
+        raise ShapeError(f"split: sizes {counts} do not add up to axis {axis} of {array.meta}")
+    whole = _whole(place)
+    stops = np.cumsum(counts).tolist()
+    return [
+        array[(*whole, builtins.slice(stop - count, stop))]
+        for stop, count in zip(stops, counts, strict=True)
+    ]
+
+
+@lax_function
+def tile(at: Emitter[V], operand: Operand[V], reps: Sequence[int]) -> V:
+    """The operand repeated as a whole along each axis.
+
+    >>> tn.lax.tile(np.array([1, 2]), (2,))
+    Tensor([1, 2, 1, 2])
+    """
+    (value,) = matched(at, "tile", [operand])
+    return manipulation.tile(at, value, tuple(reps))
+
+
+@lax_function
+def slice(
+    at: Emitter[V],
+    operand: Operand[V],
+    start_indices: Sequence[Size],
+    limit_indices: Sequence[Size],
+    strides: Sequence[int] | None = None,
+) -> V:
+    """The elements from a start up to a limit along each axis, every element or each nth.
+
+    >>> tn.lax.slice(np.arange(9), (1,), (8,), (2,))
+    Tensor([1, 3, 5, 7])
+    """
+    (value,) = matched(at, "slice", [operand])
+    steps = tuple_of("slice", "strides", strides, at.ctx.meta(value).rank, 1)
+    starts, limits = (
+        tuple(dim(size) for size in manipulation.sizes_of(sizes))
+        for sizes in (start_indices, limit_indices)
+    )
+    return called(at, "slice", Slice(starts, limits, steps), value)
+
+
+def slice_in_dim(
+    operand: ArrayLike,
+    start_index: int | None,
+    limit_index: int | None,
+    stride: int = 1,
+    axis: int = 0,
+) -> AnyTensor:
+    """The elements from a start up to a limit along one axis; negative ones count from the end.
+
+    >>> tn.lax.slice_in_dim(np.arange(9), -3, None)
+    Tensor([6, 7, 8])
+    """
+    array = creation.asarray(operand)
+    place = along("slice_in_dim", axis, array.ndim)
+    if stride < 1:
+        raise AxisError(f"slice_in_dim: the stride must be positive, got {stride}")
+    return array[
+        (*(builtins.slice(None),) * place, builtins.slice(start_index, limit_index, stride))
+    ]
+
+
+def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> AnyTensor:
+    """The part of the operand at one index along an axis, of size 1 there if `keepdims`.
+
+    >>> tn.lax.index_in_dim(np.arange(9), -3)
+    Tensor([6])
+    """
+    array = creation.asarray(operand)
+    place = along("index_in_dim", axis, array.ndim)
+    part = array[(*_whole(place), index)]
+    return apply_function(manipulation.expand_dims, part, axis=place) if keepdims else part
+
+
+# New arrays.
+
+
+def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
+    """A new array whose every element is `fill_value`.
+
+    >>> tn.lax.full((2,), 7)
+    Tensor([7, 7])
+    """
+    return creation.full(shape, fill_value, dtype)
+
+
+def full_like(
+    x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, shape: Shape | None = None
+) -> AnyTensor:
+    """An array of the shape and the dtype of x, unless others are given, full of one number.
+
+    >>> tn.lax.full_like(np.array([1, 2]), 9)
+    Tensor([9, 9])
+    """
+    array = creation.asarray(x)
+    return creation.full(
+        array.shape if shape is None else shape,
+        fill_value,
+        array.dtype if dtype is None else dtype,
+    )
+
+
+def empty(shape: Shape, dtype: DTypeLike) -> AnyTensor:
+    """A new array of zeros, never uninitialized.
+
+    >>> tn.lax.empty((2,), "float64")
+    Tensor([0., 0.])
+    """
+    return creation.zeros(shape, dtype)
+
+
+def iota(dtype: DTypeLike, size: Size) -> AnyTensor:
+    """0, 1, 2, … along one axis of `size`, which may be a name in a traced program.
+
+    >>> tn.lax.iota("int32", 3)
+    Tensor([0, 1, 2], dtype=int32)
+    """
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int) -> AnyTensor:
+    """0, 1, 2, … along one axis of a new array.
+
+    >>> tn.lax.broadcasted_iota("int64", (2, 3), 1)
+    Tensor([[0, 1, 2],
+            [0, 1, 2]])
+    """
+    sizes: list[Dim] = [dim(size) for size in manipulation.sizes_of(shape)]
+    element = as_dtype(dtype)
+    if element.kind not in "iufc":
+        raise DTypeError(f"iota: counts in numbers, not in {element}")
+    place = along("broadcasted_iota", dimension, len(sizes))
+    return create(_counted, 0, shape=tuple(sizes), dtype=element, place=place)
+
+
+def _counted(at: Emitter[V], start: Operand[V], shape: Shape, dtype: DTypeLike, place: int) -> V:
+    sizes = tuple(dim(size) for size in manipulation.sizes_of(shape))
+    numbers = at.emit(Iota(as_dtype(dtype), sizes[place]))
+    return numbers if len(sizes) == 1 else at.emit(BroadcastInDim(sizes, (place,)), numbers)
+
+
+_counted.__name__ = "iota"

@@ -1,0 +1,524 @@
+"""slice, dynamic_slice, gather, scatter."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tenferro.core import Emitter, V
+from tenferro.errors import AxisError, GraphError
+from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DType, Number, Shape, TensorMeta, dim
+from tenferro.lax.arguments import along, lax_function, matched, same_dtype, tuple_of
+from tenferro.namespace import asarray
+from tenferro.ops import (
+    AND,
+    NEG,
+    SELECT,
+    BroadcastInDim,
+    Compare,
+    Constant,
+    DynamicSlice,
+    DynamicUpdateSlice,
+    Gather,
+    ReduceAnd,
+    Scatter,
+    ScatterReduce,
+    StdTensorOp,
+    full_like,
+)
+from tenferro.ops.functions import Operand, called, elementwise, indexing, logical, manipulation
+from tenferro.transforms import apply_function
+
+__all__ = [
+    "GatherDimensionNumbers",
+    "GatherScatterMode",
+    "ScatterDimensionNumbers",
+    "dynamic_index_in_dim",
+    "dynamic_slice",
+    "dynamic_slice_in_dim",
+    "dynamic_update_index_in_dim",
+    "dynamic_update_slice",
+    "dynamic_update_slice_in_dim",
+    "gather",
+    "scatter",
+    "scatter_add",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_sub",
+]
+
+
+# Windows whose place is a value.
+
+Negative = bool | Sequence[bool]
+
+
+def dynamic_slice(
+    operand: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    slice_sizes: Shape,
+    *,
+    allow_negative_indices: Negative = True,
+) -> AnyTensor:
+    """The window of the operand of sizes `slice_sizes` that starts at `start_indices`.
+
+    A window that would exceed the operand is moved back into it.
+
+    Args:
+        operand: the array.
+        start_indices: one integer for each axis, in a list or a vector. Negative ones count from
+            the end.
+        slice_sizes: the shape of the window.
+        allow_negative_indices: whether starts may be negative, for all axes or for each.
+
+    Raises:
+        GraphError: there are not as many starts as axes.
+
+    >>> tn.lax.dynamic_slice(np.array([1.0, 2.0, 3.0]), (-2,), (2,))
+    Tensor([2., 3.])
+    """
+    sizes = tuple(dim(size) for size in manipulation.sizes_of(slice_sizes))
+    starts, negative = _starts("dynamic_slice", operand, start_indices, allow_negative_indices)
+    return apply_function(_sliced, operand, *starts, sizes=sizes, negative=negative)
+
+
+def dynamic_update_slice(
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    *,
+    allow_negative_indices: Negative = True,
+) -> AnyTensor:
+    """The operand with `update` written at `start_indices`, which are as for `dynamic_slice`.
+
+    >>> tn.lax.dynamic_update_slice(np.array([1.0, 2.0, 3.0]), np.array([0.0]), (1,))
+    Tensor([1., 0., 3.])
+    """
+    starts, negative = _starts(
+        "dynamic_update_slice", operand, start_indices, allow_negative_indices
+    )
+    return apply_function(_updated, operand, update, *starts, negative=negative)
+
+
+def dynamic_slice_in_dim(
+    operand: ArrayLike,
+    start_index: ArrayLike,
+    slice_size: int,
+    axis: int = 0,
+    *,
+    allow_negative_indices: bool = True,
+) -> AnyTensor:
+    """`slice_size` elements from a start along one axis.
+
+    >>> tn.lax.dynamic_slice_in_dim(np.arange(5), 2, 2)
+    Tensor([2, 3])
+    """
+    array = asarray(operand)
+    place = along("dynamic_slice_in_dim", axis, array.ndim)
+    sizes = [slice_size if i == place else size for i, size in enumerate(array.shape)]
+    starts = [start_index if i == place else 0 for i in range(array.ndim)]
+    return dynamic_slice(array, starts, sizes, allow_negative_indices=allow_negative_indices)
+
+
+def dynamic_index_in_dim(
+    operand: ArrayLike,
+    index: ArrayLike,
+    axis: int = 0,
+    keepdims: bool = True,
+    *,
+    allow_negative_indices: bool = True,
+) -> AnyTensor:
+    """The part of the operand at one index along an axis, of size 1 there if `keepdims`.
+
+    >>> tn.lax.dynamic_index_in_dim(np.arange(5), 2)
+    Tensor([2])
+    """
+    part = dynamic_slice_in_dim(
+        operand, index, 1, axis, allow_negative_indices=allow_negative_indices
+    )
+    place = along("dynamic_index_in_dim", axis, part.ndim)
+    return part if keepdims else apply_function(manipulation.squeeze, part, axis=place)
+
+
+def dynamic_update_slice_in_dim(
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_index: ArrayLike,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> AnyTensor:
+    """The operand with `update` written from a start along one axis.
+
+    >>> tn.lax.dynamic_update_slice_in_dim(np.arange(4), np.array([9, 9]), 1, 0)
+    Tensor([0, 9, 9, 3])
+    """
+    array = asarray(operand)
+    place = along("dynamic_update_slice_in_dim", axis, array.ndim)
+    starts = [start_index if i == place else 0 for i in range(array.ndim)]
+    return dynamic_update_slice(
+        array, update, starts, allow_negative_indices=allow_negative_indices
+    )
+
+
+def dynamic_update_index_in_dim(
+    operand: ArrayLike,
+    update: ArrayLike,
+    index: ArrayLike,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> AnyTensor:
+    """The operand with `update` written at one index along an axis, which `update` may lack.
+
+    >>> tn.lax.dynamic_update_index_in_dim(np.arange(3), 9, 1, 0)
+    Tensor([0, 9, 2])
+    """
+    array, part = asarray(operand), update
+    place = along("dynamic_update_index_in_dim", axis, array.ndim)
+    given = asarray(update)
+    if given.ndim != array.ndim:
+        part = apply_function(manipulation.expand_dims, given, axis=place)
+    return dynamic_update_slice_in_dim(
+        array, part, index, place, allow_negative_indices=allow_negative_indices
+    )
+
+
+def _starts(
+    name: str, operand: ArrayLike, starts: ArrayLike | Sequence[ArrayLike], negative: Negative
+) -> tuple[list[ArrayLike], tuple[bool, ...]]:
+    """One start for each axis, and whether it may be negative."""
+    rank = asarray(operand).ndim
+    if not isinstance(starts, list | tuple):
+        vector = asarray(starts)
+        if vector.ndim != 1:
+            raise GraphError(f"{name}: the starts must be a list or a vector, got {vector.meta}")
+        starts = [vector[i] for i in range(vector.shape[0])]  # or refused
+    if len(starts) != rank:
+        meta = asarray(operand).meta
+        raise GraphError(f"{name}: got {len(starts)} starts for the {rank} axes of {meta}")
+    starts = [  # the dtype of the operand says nothing about them
+        start.astype(start.dtype) if getattr(start, "weak", None) is not None else start  # type: ignore[union-attr]
+        for start in starts
+    ]
+    flags = (negative,) * rank if isinstance(negative, bool) else tuple(negative)
+    return list(starts), flags
+
+
+def _sliced(
+    at: Emitter[V],
+    operand: Operand[V],
+    *starts: Operand[V],
+    sizes: tuple[Dim, ...],
+    negative: tuple[bool, ...],
+) -> V:
+    (value,) = same_dtype(at, "dynamic_slice", [operand])
+    op = DynamicSlice(sizes)
+    return called(at, "dynamic_slice", op, value, *_from_front(at, value, starts, negative))
+
+
+def _updated(
+    at: Emitter[V],
+    operand: Operand[V],
+    update: Operand[V],
+    *starts: Operand[V],
+    negative: tuple[bool, ...],
+) -> V:
+    name = "dynamic_update_slice"
+    value, window = same_dtype(at, name, [operand, update])
+    places = _from_front(at, value, starts, negative)
+    return called(at, name, DynamicUpdateSlice(), value, window, *places)
+
+
+_sliced.__name__, _updated.__name__ = "dynamic_slice", "dynamic_update_slice"
+
+
+def _from_front(
+    at: Emitter[V], value: V, starts: Sequence[Operand[V]], negative: Sequence[bool]
+) -> list[V]:
+    """The starts as scalars of one dtype, counted from the front."""
+    meta: TensorMeta = at.ctx.meta(value)
+    places: list[V] = []
+    for axis, (start, counts_back) in enumerate(zip(starts, negative, strict=True)):
+        size = meta.static_shape[axis] if meta.static_shape is not None else None
+        if isinstance(start, int) and not isinstance(start, bool):
+            if start < 0 and counts_back and size is None:
+                length = indexing.size_value(at, value, axis)
+                places.append(elementwise.add(at, length, start))
+                continue
+            back = start < 0 and counts_back and size is not None
+            places += same_dtype(at, "start", [start + size if back and size else start])
+            continue
+        (place,) = same_dtype(at, "start", [start])
+        if counts_back and at.ctx.meta(place).dtype.kind == "i":
+            length = indexing.size_value(at, value, axis)
+            below = elementwise.add(at, place, length)
+            place = elementwise.where(at, _is_negative(at, place), below, place)
+        places.append(place)
+    dtypes = {at.ctx.meta(place).dtype for place in places}
+    kinds = {dtype.kind for dtype in dtypes}
+    if len(dtypes) > 1 and kinds <= {"i", "u"}:
+        return [elementwise.astype(at, place, INT64) for place in places]
+    return places
+
+
+def _is_negative(at: Emitter[V], place: V) -> V:
+    return logical.less(at, place, 0)
+
+
+# Gather and scatter, with the dimension numbers and the modes of `jax.lax`.
+
+
+class GatherScatterMode(enum.Enum):
+    """What becomes of windows out of bounds."""
+
+    CLIP = "clip"
+    FILL_OR_DROP = "fill"
+    PROMISE_IN_BOUNDS = "promise_in_bounds"
+
+
+Mode = str | GatherScatterMode | None
+
+
+class GatherDimensionNumbers(NamedTuple):
+    """Which axes of operand, indices and result of a `gather` belong together, as in StableHLO."""
+
+    offset_dims: Sequence[int]
+    collapsed_slice_dims: Sequence[int]
+    start_index_map: Sequence[int]
+    operand_batching_dims: Sequence[int] = ()
+    start_indices_batching_dims: Sequence[int] = ()
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """Which axes of operand, indices and updates of a `scatter` belong together."""
+
+    update_window_dims: Sequence[int]
+    inserted_window_dims: Sequence[int]
+    scatter_dims_to_operand_dims: Sequence[int]
+    operand_batching_dims: Sequence[int] = ()
+    scatter_indices_batching_dims: Sequence[int] = ()
+
+
+class GatherNumbers(Protocol):
+    """`GatherDimensionNumbers`, tenferro's or JAX's."""
+
+    @property
+    def offset_dims(self) -> Sequence[int]:
+        """Axes of the result that run over a window."""
+
+    @property
+    def collapsed_slice_dims(self) -> Sequence[int]:
+        """Axes of the operand that the window does not have."""
+
+    @property
+    def start_index_map(self) -> Sequence[int]:
+        """The axis of the operand of each component of an index."""
+
+
+class ScatterNumbers(Protocol):
+    """`ScatterDimensionNumbers`, tenferro's or JAX's."""
+
+    @property
+    def update_window_dims(self) -> Sequence[int]:
+        """Axes of the updates that run over a window."""
+
+    @property
+    def inserted_window_dims(self) -> Sequence[int]:
+        """Axes of the operand that the window does not have."""
+
+    @property
+    def scatter_dims_to_operand_dims(self) -> Sequence[int]:
+        """The axis of the operand of each component of an index."""
+
+
+@lax_function
+def gather(
+    at: Emitter[V],
+    operand: Operand[V],
+    start_indices: Operand[V],
+    dimension_numbers: GatherNumbers,
+    slice_sizes: Sequence[int],
+    *,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    mode: Mode = None,
+    fill_value: Number | None = None,
+) -> V:
+    """Windows of the operand; the last axis of the indices holds their starts.
+
+    Args:
+        operand: the array.
+        start_indices: integers; the last axis runs over the components of an index.
+        dimension_numbers: `tn.lax.GatherDimensionNumbers`, or JAX's.
+        slice_sizes: the size of a window along each axis of the operand.
+        unique_indices: promises that windows do not overlap.
+        indices_are_sorted: promises that indices are sorted, which changes nothing here.
+        mode: "clip", which is the default, moves windows out of bounds back; "fill" fills them;
+            "promise_in_bounds" promises that there are none.
+        fill_value: what windows out of bounds are filled with: by default NaN, the smallest signed
+            or largest unsigned integer, or True.
+
+    Raises:
+        AxisError: the dimension numbers or the mode are not ones.
+
+    >>> numbers = tn.lax.GatherDimensionNumbers((), (0,), (0,))
+    >>> tn.lax.gather(np.array([1.0, 2.0, 3.0]), np.array([[2], [0]]), numbers, (1,))
+    Tensor([3., 1.])
+    """
+    (x,), (indices,) = matched(at, "gather", [operand]), matched(at, "gather", [start_indices])
+    known, meta = _mode("gather", "clip" if mode is None else mode), at.ctx.meta(x)
+    axes = _axes("gather", dimension_numbers, GatherDimensionNumbers)
+    sizes = tuple_of("gather", "slice_sizes", slice_sizes, meta.rank, 0)
+    offset, collapsed, index_map, batching, of_indices = axes
+    fills = known is GatherScatterMode.FILL_OR_DROP and bool(index_map)
+    fill = _fill(fill_value, meta.dtype) if fills else 0
+    promised = unique_indices and known is GatherScatterMode.PROMISE_IN_BOUNDS
+    vector = at.ctx.meta(indices).rank - 1
+    op = Gather(
+        offset, collapsed, index_map, vector, sizes, batching, of_indices, promised,
+        "drop" if fills and fill == 0 else "clip",
+    )  # fmt: skip
+    windows = called(at, "gather", op, x, indices)
+    if not fills or fill == 0:
+        return windows
+    shape = at.ctx.meta(windows).exact_shape("gather", "result")
+    inside = _inside(at, x, indices, index_map, sizes)
+    batch = tuple(axis for axis in range(len(shape)) if axis not in offset)
+    mask = at.emit(BroadcastInDim(shape, batch), inside)
+    return at.emit(SELECT, mask, windows, full_like(at, fill, windows))
+
+
+def _mode(name: str, mode: Mode) -> GatherScatterMode:
+    if isinstance(mode, GatherScatterMode):
+        return mode
+    word = getattr(mode, "name", mode)  # JAX's own modes have the names of these
+    if word is None or word in ("fill", "drop"):
+        return GatherScatterMode.FILL_OR_DROP
+    for known in GatherScatterMode:
+        if word in (known.value, known.name):
+            return known
+    raise AxisError(
+        f"{name}: mode {mode!r} is not one of 'clip', 'fill', 'drop', 'promise_in_bounds'"
+    )
+
+
+def _axes(name: str, numbers: object, kind: Any) -> tuple[tuple[int, ...], ...]:
+    """The axes that dimension numbers name, in the order in which ops have them."""
+    axes: list[tuple[int, ...]] = []
+    for field in kind._fields:
+        given = getattr(numbers, field, kind._field_defaults.get(field))
+        if given is None or isinstance(numbers, str):
+            raise AxisError(
+                f"{name}: dimension_numbers must be a tn.lax.{kind.__name__}, got {numbers!r}"
+            )
+        axes.append(tuple_of(name, field, given, len(given), 0))
+    return tuple(axes)
+
+
+def _inside(at: Emitter[V], x: V, indices: V, index_map: Sequence[int], sizes: Sequence[int]) -> V:
+    """Whether the window at each index is within the operand."""
+    shape = at.ctx.meta(x).exact_shape("gather", "operand")
+    wide = elementwise.astype(at, indices, INT64)
+    meta: TensorMeta = at.ctx.meta(wide)
+    limits = np.asarray([shape[axis] - sizes[axis] for axis in index_map], np.int64)
+    widened = BroadcastInDim(meta.exact_shape("gather", "indices"), (meta.rank - 1,))
+    limit = at.emit(widened, at.emit(Constant(limits)))
+    low = at.emit(Compare("GE"), wide, full_like(at, 0, wide))
+    high = at.emit(Compare("LE"), wide, limit)
+    return at.emit(ReduceAnd((meta.rank - 1,)), at.emit(AND, low, high))
+
+
+def _fill(value: Number | None, dtype: DType) -> Any:
+    if value is not None:
+        return value
+    match dtype.kind:
+        case "f" | "c":
+            return np.nan
+        case "i":
+            return np.iinfo(dtype).min
+        case "u":
+            return np.iinfo(dtype).max
+        case _:
+            return True
+
+
+class ScatterFunction(Protocol):
+    """A scatter: windows of updates combined into an operand at indices."""
+
+    def __call__(
+        self,
+        operand: ArrayLike,
+        scatter_indices: ArrayLike,
+        updates: ArrayLike,
+        dimension_numbers: ScatterNumbers,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Mode = None,
+    ) -> AnyTensor:
+        """The operand with the updates."""
+
+
+def _scatter(
+    name: str, op: Callable[..., StdTensorOp], combiner: str, sign: int = 1
+) -> ScatterFunction:
+    """Updates combined into an operand; `sign` is -1 if they are subtracted."""
+
+    def function(
+        at: Emitter[V],
+        operand: Operand[V],
+        scatter_indices: Operand[V],
+        updates: Operand[V],
+        dimension_numbers: ScatterNumbers,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Mode = None,
+    ) -> V:
+        x, added = same_dtype(at, name, [operand, updates])
+        (indices,), known = matched(at, name, [scatter_indices]), _mode(name, mode)
+        windows, inserted, index_map, batching, of_indices = _axes(
+            name, dimension_numbers, ScatterDimensionNumbers
+        )
+        made = op(
+            windows, inserted, index_map, at.ctx.meta(indices).rank - 1, batching, of_indices,
+            combiner,
+            unique_indices and known is not GatherScatterMode.CLIP,
+            "drop" if known is GatherScatterMode.FILL_OR_DROP else "clip",
+        )  # fmt: skip
+        return called(at, name, made, x, indices, at.emit(NEG, added) if sign < 0 else added)
+
+    function.__name__ = name
+    function.__doc__ = f"""The operand with windows of updates {_WORDS[name]} at indices.
+
+    The last axis of the indices runs over the components of an index. Windows out of bounds are
+    dropped, or moved back if `mode` is "clip". `unique_indices` promises that windows do not
+    overlap. `dimension_numbers` are `tn.lax.ScatterDimensionNumbers`, or JAX's.
+
+    >>> numbers = tn.lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> tn.lax.scatter_add(np.zeros(3), np.array([[2], [0]]), np.array([1.0, 2.0]), numbers)
+    Tensor([2., 0., 1.])
+    """
+    return lax_function(function)
+
+
+_WORDS = {
+    "scatter": "written",
+    "scatter_add": "added",
+    "scatter_sub": "subtracted",
+    "scatter_mul": "multiplied",
+    "scatter_min": "taken in where smaller",
+    "scatter_max": "taken in where larger",
+}
+
+scatter = _scatter("scatter", Scatter, "set")
+scatter_add = _scatter("scatter_add", Scatter, "add")
+scatter_sub = _scatter("scatter_sub", Scatter, "add", -1)
+scatter_mul = _scatter("scatter_mul", ScatterReduce, "mul")
+scatter_min = _scatter("scatter_min", ScatterReduce, "min")
+scatter_max = _scatter("scatter_max", ScatterReduce, "max")

@@ -1,0 +1,104 @@
+"""det, slogdet; derivatives that hold at singular matrices."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+from tenferro.core import Emitter, V
+from tenferro.errors import ConfigError
+from tenferro.families.linalg import determinant, identity, inverse
+from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.linalg.arguments import integer, square
+from tenferro.ops.functions import Expression, Operand, named
+from tenferro.transforms import dispatch
+
+__all__ = ["SlogdetResult", "slogdet"]
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant and the natural logarithm of its modulus."""
+
+    sign: AnyTensor
+    logabsdet: AnyTensor
+
+
+def det(at: Emitter[V], x: Operand[V], /) -> V:
+    """The determinant of square matrices.
+
+    Its derivatives are right for singular matrices too. For n > 6 they are NaN from the third order
+    on where x is near a matrix that lacks more than four ranks.
+
+    Args:
+        x: matrices, of shape [..., n, n].
+
+    Raises:
+        ShapeError: x is not square.
+        DTypeError: x is of half precision.
+
+    >>> tn.linalg.det([[2.0, 1.0], [1.0, 3.0]])
+    Tensor(5.)
+    >>> tn.grad(tn.linalg.det)(tn.asarray([[1.0, 2.0], [2.0, 4.0]]))
+    Tensor([[ 4., -2.],
+            [-2.,  1.]])
+    """
+    result: V = determinant(Expression(at, square(at, "det", x)), "det")[0].value
+    return result
+
+
+def slogdet(x: ArrayLike, /) -> SlogdetResult:
+    """The sign of the determinant, and the logarithm of its modulus.
+
+    The determinant is `sign * exp(logabsdet)`, also where it would overflow. Where x is singular
+    they are 0 and -inf, and derivatives are infinite or NaN.
+
+    Args:
+        x: matrices, of shape [..., n, n].
+
+    Raises:
+        ShapeError: x is not square.
+        DTypeError: x is of half precision.
+
+    >>> sign, logabsdet = tn.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
+    >>> sign, logabsdet
+    (Tensor(-1.), Tensor(0.))
+    """
+    return SlogdetResult(*cast(tuple[Any, Any], dispatch.apply_function(_slogdet, x)))
+
+
+@named("slogdet")
+def _slogdet(at: Emitter[V], x: Operand[V]) -> tuple[V, V]:
+    sign, logabsdet = determinant(Expression(at, square(at, "slogdet", x)), "slogdet")
+    return sign.value, logabsdet.value
+
+
+def matrix_power(at: Emitter[V], x: Operand[V], n: int) -> V:
+    """The n-th power of square matrices, by repeated squaring; of the inverse for negative n.
+
+    Args:
+        x: matrices, of shape [..., n, n].
+        n: an integer, not an array.
+
+    Raises:
+        ConfigError, TracingError: the exponent is not an integer.
+        ShapeError: x is not square.
+        DTypeError: x is of half precision.
+
+    >>> tn.linalg.matrix_power([[1.0, 1.0], [0.0, 1.0]], 5)
+    Tensor([[1., 5.],
+            [0., 1.]])
+    """
+    exponent = integer("matrix_power", "the exponent", n)
+    if exponent is None:
+        raise ConfigError(f"matrix_power: the exponent must be an integer, got {n!r}")
+    n = exponent
+    base = Expression(at, square(at, "matrix_power", x))
+    if n < 0:
+        base, n = inverse(base), -n
+    result = None
+    while n:
+        if n % 2:
+            result = base if result is None else result @ base
+        n //= 2
+        base = base @ base if n else base
+    power = identity(base) if result is None else result
+    return cast(V, power.value)

@@ -1,0 +1,237 @@
+"""pinv, lstsq, matrix_rank."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tenferro.core import Emitter, V
+from tenferro.errors import ConfigError, DTypeError, ShapeError
+from tenferro.families.linalg import REAL_OF, Pinv, Svd, check_matrix, rows, sym
+from tenferro.ir import AnyTensor, ArrayLike, DType, TensorMeta, canonical, is_complex
+from tenferro.linalg.arguments import floating, matrix, number, same_batch, square
+from tenferro.ops.extension import Extension
+from tenferro.ops.functions import (
+    Expression,
+    Operand,
+    apply,
+    common_batch,
+    convert,
+    expressions,
+    manipulation,
+    named,
+)
+from tenferro.transforms import dispatch
+
+__all__ = ["LstsqResult", "lstsq", "matrix_rank", "pinv"]
+
+
+def pinv(x: ArrayLike, /, *, rtol: ArrayLike | None = None, hermitian: bool = False) -> AnyTensor:
+    """The pseudoinverse of x, for matrices of any rank.
+
+    Its derivatives are those along matrices of equal rank, and exact where singular values are
+    equal.
+
+    Args:
+        x: matrices, of shape [..., m, n].
+        rtol: singular values up to this, relative to the largest, count as zero; a number, or one
+            for each matrix. By default the rounding error of the dtype times the larger of m and n.
+        hermitian: read (x + xᴴ) / 2.
+
+    Raises:
+        ShapeError: x has fewer than two axes, or is hermitian but not square.
+        DTypeError: x is of half precision.
+        ConfigError: rtol is negative.
+
+    >>> tn.linalg.pinv([[2.0, 0.0], [0.0, 0.0], [0.0, 4.0]])
+    Tensor([[0.5 , 0.  , 0.  ],
+            [0.  , 0.  , 0.25]])
+    """
+    if rtol is None or isinstance(rtol, int | float):
+        return dispatch.apply_function(_pinv, x, rtol=rtol, hermitian=hermitian)
+    return dispatch.apply_function(_pinv_up_to, x, rtol, hermitian=hermitian)
+
+
+@named("pinv")
+def _pinv(
+    at: Emitter[V], x: Operand[V], *, rtol: float | None = None, hermitian: bool = False
+) -> V:
+    """The pseudoinverse; see `pinv`."""
+    a = _read(at, "pinv", x, hermitian)
+    op = Pinv(None if rtol is None else number("pinv", "rtol", rtol))
+    return a.emit_all(Extension(op))[0].value  # type: ignore[no-any-return]
+
+
+@named("pinv")
+def _pinv_up_to(at: Emitter[V], x: Operand[V], rtol: Operand[V], *, hermitian: bool) -> V:
+    """The pseudoinverse with a tolerance for each matrix; see `pinv`."""
+    a = _read(at, "pinv", x, hermitian)
+    limit = Expression(at, _threshold(at, "pinv", "rtol", rtol, a.dtype))
+    given = (a.meta, limit.meta)
+    each = same_batch(at, "pinv", a.value, rows(rows(limit)).value, given=given)
+    whole, limits = expressions(at, each)
+    return whole.emit_all(Extension(Pinv(given=True)), limits[..., 0, 0])[0].value  # type: ignore[no-any-return]
+
+
+class LstsqResult(NamedTuple):
+    """Of `lstsq`."""
+
+    x: AnyTensor
+    residuals: AnyTensor
+    rank: AnyTensor
+    singular_values: AnyTensor
+
+
+def lstsq(a: ArrayLike, b: ArrayLike, /, rcond: float | None = None) -> LstsqResult:
+    """The x of least |a x − b|, and of least |x| among these, for matrices of any rank.
+
+    x is a⁺ b. Its derivatives are those along matrices of equal rank.
+
+    Args:
+        a: matrices, of shape [..., m, n].
+        b: right sides, of shape [..., m, k], or one vector of shape [m].
+        rcond: singular values up to this, relative to the largest, count as zero; by default the
+            rounding error of the dtype times the larger of m and n.
+
+    Returns:
+        x; the sums of squares of b − a x, for each right side, whatever the rank; the rank of a;
+        the singular values of a.
+
+    Raises:
+        ShapeError: a has fewer than two axes, or b does not have its number of rows.
+        DTypeError: an operand is of half precision.
+
+    >>> tn.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0]).x
+    Tensor([1., 2.])
+    """
+    return LstsqResult(*dispatch.apply_function(_lstsq, a, b, rcond=rcond))
+
+
+@named("lstsq")
+def _lstsq(
+    at: Emitter[V], a: Operand[V], b: Operand[V], /, *, rcond: float | None = None
+) -> tuple[V, V, V, V]:
+    """The solution, its residuals, the rank and the singular values; see `lstsq`."""
+    rcond = None if rcond is None else number("lstsq", "rcond", rcond)
+    lhs, rhs = floating(at, "lstsq", a, b)
+    left: TensorMeta = at.ctx.meta(lhs)
+    right: TensorMeta = at.ctx.meta(rhs)
+    _, m, _ = check_matrix("lstsq", left.dtype, left.exact_shape("lstsq", "a"))
+    if not right.rank:
+        raise ShapeError(f"lstsq: the right side must have an axis, got {right}")
+    axis = -1 if right.rank == 1 else -2
+    size = right.exact_shape("lstsq", "b")[axis]
+    if canonical(m, size) is None:
+        raise ShapeError(
+            f"lstsq: lhs {left} and rhs {right} differ in rows (axis {axis}: {m} and {size})"
+        )
+    x0 = Expression(at, lhs)
+    (s,) = x0.emit_all(Extension(Svd(vectors=False)))
+    rank = _rank(x0, s, rcond)
+    y = Expression(at, rhs)
+    vector = right.rank == 1
+    wide = rows(y) if vector else y
+    lhs, rhs = same_batch(at, "lstsq", lhs, wide.value)
+    matrices, sides = Expression(at, lhs), Expression(at, rhs)
+    (inverse,) = matrices.emit_all(Extension(Pinv(rcond)))
+    x = inverse @ sides
+    rest = sides - matrices @ x
+    residuals = (rest.conj() * rest).real.sum(axis=-2)
+    if vector:
+        x = apply(manipulation.squeeze, x, axis=-1)
+    return x.value, residuals.value, rank.value, s.value
+
+
+def matrix_rank(
+    x: ArrayLike,
+    /,
+    tol: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: ArrayLike | None = None,
+) -> AnyTensor:
+    """The number of singular values above a threshold, as int64.
+
+    Args:
+        x: matrices, of shape [..., m, n].
+        tol: the threshold, a number or one for each matrix.
+        hermitian: read (x + xᴴ) / 2.
+        rtol: the threshold relative to the largest singular value; by default the rounding error
+            of the dtype times the larger of m and n.
+
+    Raises:
+        ShapeError: x has fewer than two axes, or is hermitian but not square.
+        DTypeError: x is of half precision.
+        ConfigError: both `tol` and `rtol` are given.
+
+    >>> tn.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])
+    Tensor(1)
+    """
+    if tol is None and rtol is None:
+        return dispatch.apply_function(_matrix_rank, x, hermitian=hermitian)
+    if tol is not None and rtol is not None:
+        raise ConfigError("matrix_rank: takes tol or rtol, not both")
+    relative = tol is None
+    limit: Any = rtol if relative else tol
+    return dispatch.apply_function(
+        _matrix_rank_above, x, limit, relative=relative, hermitian=hermitian
+    )
+
+
+@named("matrix_rank")
+def _matrix_rank(at: Emitter[V], x: Operand[V], *, hermitian: bool = False) -> V:
+    """The rank by the rounding error of the dtype; see `matrix_rank`."""
+    a = _read(at, "matrix_rank", x, hermitian)
+    (s,) = a.emit_all(Extension(Svd(vectors=False)))
+    return _rank(a, s, None).value  # type: ignore[no-any-return]
+
+
+@named("matrix_rank")
+def _matrix_rank_above(
+    at: Emitter[V], x: Operand[V], limit: Operand[V], *, relative: bool, hermitian: bool
+) -> V:
+    """The rank by a threshold for each matrix; see `matrix_rank`."""
+    name = "matrix_rank"
+    a = _read(at, name, x, hermitian)
+    (s,) = a.emit_all(Extension(Svd(vectors=False)))
+    what = "rtol" if relative else "tol"
+    limits = Expression(at, _threshold(at, name, what, limit, a.dtype))
+    common_batch(name, [a.meta, rows(rows(limits)).meta], (a.meta, limits.meta))
+    limits = rows(limits)
+    if relative and s.shape[-1] != 0:
+        limits = limits * s.max(axis=-1, keepdims=True)
+    return (s > limits).astype("int64").sum(axis=-1).value  # type: ignore[no-any-return]
+
+
+def _rank(a: Expression, s: Expression, rtol: float | None) -> Expression:
+    """How many singular values of a are above the threshold."""
+    if s.shape[-1] == 0:
+        return s.astype("int64").sum(axis=-1)
+    largest = s.max(axis=-1, keepdims=True)
+    if rtol is not None:
+        return (s > largest * rtol).astype("int64").sum(axis=-1)
+    eps = float(np.finfo(s.dtype).eps)
+    m, n = a.shape[-2:]
+    above = (s > largest * eps * m) & (s > largest * eps * n)
+    return above.astype("int64").sum(axis=-1)
+
+
+def _read(at: Emitter[V], name: str, x: Operand[V], hermitian: bool) -> Expression:
+    """The matrices, or their Hermitian parts."""
+    if hermitian:
+        return sym(Expression(at, square(at, name, x)))
+    return Expression(at, matrix(at, name, x))
+
+
+def _threshold(at: Emitter[V], name: str, what: str, value: Operand[V], dtype: DType) -> V:
+    """A tolerance as a value of the real dtype that belongs to a dtype.
+
+    Raises:
+        DTypeError: it is complex.
+    """
+    (given,) = floating(at, name, value)
+    meta: TensorMeta = at.ctx.meta(given)
+    if is_complex(meta.dtype):
+        raise DTypeError(f"{name}: {what} must be real, got {meta}")
+    return convert(at, given, REAL_OF[dtype])

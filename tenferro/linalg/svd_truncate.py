@@ -1,0 +1,256 @@
+"""SVD truncated to a rank that data decide."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tenferro.core import Emitter, V
+from tenferro.errors import ConfigError, ShapeError
+from tenferro.families.linalg import (
+    hermitian_function,
+    kept_triplets,
+    rows,
+    scaled,
+    svd_factors,
+    svd_truncated,
+)
+from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.linalg.arguments import integer, matrix, number
+from tenferro.ops import Iota, scalar
+from tenferro.ops.functions import (
+    Expression,
+    Operand,
+    analytic,
+    apply,
+    elementwise,
+    manipulation,
+    named,
+    reductions,
+)
+from tenferro.transforms import dispatch
+
+__all__ = ["svd_truncate"]
+
+_MODES = ("rel", "abs", "sum2", "rsum2")
+
+
+_SIDES = (None, "left", "right", "both")
+
+
+_EQUAL = 1e-9
+"""The relative gap up to which singular values belong to one multiplet."""
+
+
+def svd_truncate(
+    x: ArrayLike,
+    /,
+    *,
+    max_rank: int | None = None,
+    cutoff: float = 0.0,
+    cutoff_mode: str = "rel",
+    absorb: str | None = None,
+    renorm: bool = False,
+    multiplets: bool = True,
+    pad: bool = False,
+) -> tuple[AnyTensor, ...]:
+    """Factors of matrices of lower rank that are near x; the singular values give the ranks.
+
+    (U, s, Vh) without `absorb`, else two factors: (U B, Vh) for "left", (U, B Vh) for "right" and
+    (U B^½, B^½ Vh) for "both", with the blocks of `svd_block`. Their derivatives are as there, with
+    the rank as a constant; those of (U, s, Vh) are as of single singular vectors.
+
+    Values s of s₁ ≥ s₂ ≥ … are kept by mode: "rel", s > cutoff · s₁; "abs", s > cutoff; "sum2",
+    until the squares of the others sum to at most the cutoff; "rsum2", to at most cutoff · Σs².
+    At least one is kept, at most max_rank, and none that is zero up to rounding.
+
+    Each matrix of a batch has its own rank. The factors are as wide as the largest of these, with
+    zeros in the place of what the others discard. With `pad` they are always max_rank wide, or
+    min(m, n) if this is less: `vmap` takes this form only, and all functions take its results.
+
+    Without `pad`, the rank is a late size in a traced function: products and sums of the factors
+    take it, but not functions that need exact sizes, such as `reshape` and `eigh`. Computed by a
+    `tn.EagerRuntime`, with derivatives, all functions take it.
+
+    Args:
+        x: matrices, of shape [..., m, n].
+        max_rank: the largest rank.
+        cutoff: what is small.
+        cutoff_mode: "rel", "abs", "sum2" or "rsum2".
+        absorb: which factors take the singular values.
+        renorm: scale the result to the Frobenius norm of x.
+        multiplets: keep less, so that no two values are separated whose relative gap is at most
+            1e-9; or more, where nothing else would be left, if max_rank allows it.
+        pad: fill up with zeros, so that no size depends on data.
+
+    Raises:
+        ShapeError: x has fewer than two axes, or its matrices have no elements.
+        ConfigError: an option is none of these.
+
+    Source: the options are those of quimb and ITensor.
+
+    >>> left, right = tn.linalg.svd_truncate(
+    ...     [[4.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 0.1]], cutoff=0.1, absorb="both"
+    ... )
+    >>> left @ right
+    Tensor([[4., 0., 0.],
+            [0., 2., 0.],
+            [0., 0., 0.]])
+    """
+    factors = dispatch.apply_function(
+        _svd_truncate,
+        x,
+        max_rank=max_rank,
+        cutoff=cutoff,
+        cutoff_mode=cutoff_mode,
+        absorb=absorb,
+        renorm=renorm,
+        multiplets=multiplets,
+        pad=pad,
+    )
+    return tuple(factors)
+
+
+@named("svd_truncate")
+def _svd_truncate(
+    at: Emitter[V],
+    x: Operand[V],
+    /,
+    *,
+    max_rank: int | None = None,
+    cutoff: float = 0.0,
+    cutoff_mode: str = "rel",
+    absorb: str | None = None,
+    renorm: bool = False,
+    multiplets: bool = True,
+    pad: bool = False,
+) -> tuple[V, ...]:
+    """The factors; see `svd_truncate`."""
+    _check(cutoff_mode, absorb)
+    max_rank, cutoff = _largest_rank(max_rank), number("svd_truncate", "cutoff", cutoff)
+    a = Expression(at, matrix(at, "svd_truncate", x))
+    if 0 in a.shape[-2:]:
+        raise ShapeError(f"svd_truncate: the rank is at least 1, but {a.meta} has no elements")
+    factors = svd_factors(a)
+    rank = _rank(factors[0], cutoff, cutoff_mode, max_rank, multiplets)
+    u, b, v, regular = svd_truncated(a, factors, rank, max_rank)
+    scale = _norm(a) / _norm(b) if renorm else None
+    size = None if pad else _largest(rank)
+    if absorb is None:
+        s, left, vh = kept_triplets(factors, rank, max_rank)
+        values = s if scale is None else s * rows(scale)
+        return _truncated(size, (left, -1), (values, -1), (vh, -2))
+    one, other = _absorbed(u, b, v.H, regular, absorb, scale)
+    return _truncated(size, (one, -1), (other, -2))
+
+
+def _largest_rank(max_rank: object) -> int | None:
+    if max_rank is None:
+        return None
+    count = integer("svd_truncate", "max_rank", max_rank)
+    if count is None or count < 1:
+        raise ConfigError(
+            f"svd_truncate: max_rank must be an integer of at least 1, got {max_rank!r}"
+        )
+    return count
+
+
+def _check(cutoff_mode: str, absorb: str | None) -> None:
+    if cutoff_mode not in _MODES:
+        raise ConfigError(
+            "svd_truncate: cutoff_mode must be 'rel', 'abs', 'sum2' or 'rsum2', "
+            f"got {cutoff_mode!r}"
+        )
+    if absorb not in _SIDES:
+        raise ConfigError(
+            f"svd_truncate: absorb must be None, 'left', 'right' or 'both', got {absorb!r}"
+        )
+
+
+def _rank(
+    s: Expression, cutoff: float, mode: str, max_rank: int | None, multiplets: bool
+) -> Expression:
+    """The number of singular values that are kept, of shape [...]."""
+    largest = s.max(axis=-1, keepdims=True)
+    kept = s > largest * (float(np.finfo(s.dtype).eps) * 16)
+    if mode in ("rel", "abs"):
+        more = s > (largest * cutoff if mode == "rel" else cutoff)
+    else:
+        squares = s * s
+        total = squares.sum(axis=-1, keepdims=True)
+        summed: Expression = apply(reductions.cumsum, squares, axis=-1)
+        discarded = total - summed + squares  # if this one is the first
+        more = discarded > (total * cutoff if mode == "rsum2" else cutoff)
+    count = (kept.astype(s.dtype) * more.astype(s.dtype)).sum(axis=-1, keepdims=True)
+    count = apply(elementwise.maximum, count, 1.0)
+    limit = float("inf") if max_rank is None else float(max_rank)
+    count = apply(elementwise.minimum, count, limit)
+    if multiplets:
+        count = _between_multiplets(s, count, limit)
+    return count.sum(axis=-1).astype("int64")
+
+
+def _between_multiplets(s: Expression, count: Expression, limit: float) -> Expression:
+    """The next smaller number that does not cut a multiplet, else the next larger one.
+
+    If there is neither, as where values are NaN, the number itself.
+    """
+    at = s.emitter
+    before = [(0, 0)] * (s.ndim - 1)
+    following = apply(manipulation.pad, s[..., 1:], -1, pad_width=[*before, (0, 1)])
+    numbers = Expression(at, at.emit(Iota(s.dtype, s.shape[-1]))) + 1.0
+    # the last one is allowed too, before −1
+    allowed = s - following > s.max(axis=-1, keepdims=True) * _EQUAL
+    below = apply(elementwise.where, allowed, numbers, 0.0)
+    below = apply(elementwise.where, numbers <= count, below, 0.0).max(axis=-1, keepdims=True)
+    above = apply(elementwise.where, allowed, numbers, float("inf"))
+    above = apply(elementwise.where, numbers >= count, above, float("inf"))
+    above = above.min(axis=-1, keepdims=True)
+    above = apply(elementwise.where, above < limit + 1, above, count)
+    result: Expression = apply(elementwise.where, below > 0, below, above)
+    return result
+
+
+def _largest(rank: Expression) -> Expression:
+    """The largest rank in a batch; 1 if there are none."""
+    if 0 in rank.shape:
+        return Expression(rank.emitter, rank.emitter.emit(scalar(1, rank.dtype)))
+    return rank.max() if rank.ndim else rank
+
+
+def _norm(x: Expression) -> Expression:
+    """The Frobenius norm of each matrix."""
+    squares = (x * x.conj()).real  # not abs, which has no second derivative at 0
+    result: Expression = apply(analytic.sqrt, squares.sum(axis=(-2, -1)))
+    return result
+
+
+def _absorbed(
+    u: Expression,
+    b: Expression,
+    vh: Expression,
+    regular: Expression,
+    absorb: str,
+    scale: Expression | None,
+) -> tuple[Expression, Expression]:
+    if absorb == "both":
+        root = hermitian_function(regular, "sqrt")
+        one, other = u @ root, root @ vh
+        if scale is not None:
+            half = apply(analytic.sqrt, scale).astype(u.dtype)
+            one, other = scaled(half, one), scaled(half, other)
+        return one, other
+    one, other = (u @ b, vh) if absorb == "left" else (u, b @ vh)
+    if scale is None:
+        return one, other
+    factor = scale.astype(u.dtype)
+    return (scaled(factor, one), other) if absorb == "left" else (one, scaled(factor, other))
+
+
+def _truncated(size: Expression | None, *arrays: tuple[Expression, int]) -> tuple[V, ...]:
+    """The arrays with the first `size` elements along their axes, or whole."""
+    if size is not None:
+        arrays = tuple(
+            (apply(manipulation.dynamic_truncate, array, size, axis=array.ndim + axis), axis)
+            for array, axis in arrays
+        )
+    return tuple(array.value for array, _ in arrays)

@@ -1,0 +1,224 @@
+"""What JAX and NumPy have and tenferro has not, and what to use instead.
+
+The text is made when it is shown: `hasattr` costs an exception, not a search.
+
+Modules such as `tn.nn` have such a list themselves, `MISSING`. Error texts and the documentation
+take the reasons from there.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+
+__all__ = ["MISSING", "missing"]
+
+
+# What is said of a name that a module does not have.
+
+ELSEWHERE: dict[str, str] = {
+    "tensor": "asarray", "as_tensor": "asarray", "from_numpy": "asarray", "constant": "asarray",
+    "convert_to_tensor": "asarray", "Variable": "EagerRuntime().variable", "cat": "concat",
+    "clamp": "clip", "clip_by_value": "clip", "mm": "matmul", "bmm": "matmul", "mv": "matmul",
+    "permute": "permute_dims", "unsqueeze": "expand_dims", "reduce_sum": "sum",
+    "reduce_mean": "mean", "reduce_max": "max", "reduce_min": "min",
+    "inv": "linalg.inv", "solve": "linalg.solve", "norm": "linalg.norm", "svd": "linalg.svd",
+    "eigh": "linalg.eigh", "det": "linalg.det", "cholesky": "linalg.cholesky", "qr": "linalg.qr",
+    "jacobian": "jacrev", "function": "jit", "compile": "jit", "no_grad": "EagerRuntime().no_grad",
+    "requires_grad": "EagerRuntime().variable", "GradientTape": "EagerRuntime",
+    "autograd": "grad", "while": "while_loop", "if": "cond", "for_loop": "fori_loop",
+    "tree_map": "tree.map", "tree_leaves": "tree.leaves",
+    "dynamic_slice": "lax.dynamic_slice", "conv_general_dilated": "lax.conv_general_dilated",
+    "dot_general": "lax.dot_general", "gather": "lax.gather", "scatter": "lax.scatter",
+    "int": "int64", "float": "float64", "long": "int64", "half": "float16",
+    "contract": "einsum", "rsub": "subtract", "neg": "negative",
+    "mul": "multiply", "sub": "subtract", "div": "divide", "ln": "log", "arg": "angle",
+    "identity_matrix": "eye", "gradient_of": "grad", "stop_grad": "stop_gradient",
+}  # fmt: skip
+"""Names of other libraries, and what is called so here."""
+
+LATER = frozenset(("custom_gradient", "io_callback", "sparse"))
+"""Names that other libraries have, for things that are not there yet."""
+
+
+class MissingNameError(AttributeError):
+    """A module does not have a name; the text says what was meant, or that it is not there yet."""
+
+    def __init__(
+        self,
+        module: str,
+        name: str,
+        known: Callable[[], Iterable[str]],
+        reasons: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(module, name)
+        self._module, self._name = module, name
+        self._known, self._reasons = known, reasons or {}
+
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        """Pickled as an AttributeError with the text."""
+        return AttributeError, (str(self),)
+
+    def __str__(self) -> str:
+        text = f"module {self._module!r} has no attribute {self._name!r}"
+        hint = self._hint()
+        return f"{text}; {hint}" if hint else text
+
+    def _hint(self) -> str:
+        name, known = self._name, list(self._known())
+        root = self._module.partition(".")[0]
+        if name in self._reasons:
+            return self._reasons[name]
+        if name in LATER:
+            return "it is not there yet"
+        if name in ELSEWHERE and (ELSEWHERE[name] in known or "." in ELSEWHERE[name]):
+            return f"did you mean {root}.{ELSEWHERE[name]}?"
+        folded = {each.lower(): each for each in known}
+        written = name.lower()
+        slips = difflib.get_close_matches(written, folded, n=3, cutoff=0.8)
+        beginnings = [each for each in folded if len(each) > 2 and written.startswith(each)]
+        others = difflib.get_close_matches(written, folded, n=3, cutoff=0.6)
+        close = slips or sorted(beginnings, key=len)[-1:] or others
+        if not close:
+            return ""
+        best = next((each for each in close if each[0] == written[:1]), close[0])
+        return f"did you mean {self._module}.{folded[best]}?"
+
+
+def missing(
+    module: str,
+    name: str,
+    known: Callable[[], Iterable[str]],
+    reasons: Mapping[str, str] | None = None,
+) -> AttributeError:
+    """The error for a name that a module does not have.
+
+    Args:
+        module: what users call it.
+        name: what they wrote.
+        known: gives the names that it has; called when the text is shown.
+        reasons: for names that it does not have on purpose, what to do instead.
+
+    >>> raise missing("tn", "cosin", lambda: ["cos", "sin", "exp"])
+    Traceback (most recent call last):
+        ...
+    tenferro.missing_names.MissingNameError: module 'tn' has no attribute 'cosin'; did you mean ...
+    """
+    return MissingNameError(module, name, known, reasons)
+
+
+# What `jax` and `jax.numpy` have and `tn` does not have, and what to do instead.
+
+CACHES = "a compiled function has its own caches: f.clear(), f.stats()"
+DTYPE = "tenferro does not have this dtype"
+FILES = "read and write files with NumPy: tn.asarray(np.load(file)), np.savez(file, ...)"
+INTERNAL = "it is an internal of JAX"
+KERNELS = "an op of your own is an extension; see the documentation, Write an extension"
+LINES = "values are named by the lines that made them; leave it out"
+NUMBERS = "arrays hold numbers only"
+PROCESS = (
+    "use tn.sharding.initialize; devices know their processes: mesh.devices.flat[0].process_index"
+)
+PROFILE = "executor.explain() says what was compiled, and how long it took"
+REFERENCES = "arrays cannot be changed; x.at[i].set(v) is a changed copy"
+SETTING = "there is no such setting"
+SHARDING = "XLA chooses what devices do: use tn.jit(mesh=, in_shardings=, out_shardings=)"
+TYPES = "x.shape and x.dtype are the type of x; tn.eval_shape(f, x) is that of a result"
+
+NUMPY: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *("bfloat16", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4"),
+            *("float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
+            *("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "int1", "int2", "int4"),
+            *("uint1", "uint2", "uint4"),
+        ),
+        DTYPE,
+    ),
+    **dict.fromkeys(("character", "flexible", "object_"), NUMBERS),
+    **dict.fromkeys(("fromfile", "savez"), FILES),
+    **dict.fromkeys(
+        ("ufunc", "frompyfunc"),
+        "functions are plain functions; tn.vectorize maps a function over entries",
+    ),
+    "minmax": "call tn.min and tn.max",
+    "ComplexWarning": "what loses an imaginary part is an error, or asked for",
+}
+"""Names of `jax.numpy`."""
+
+JAX: dict[str, str] = {
+    **dict.fromkeys(("Ref", "empty_ref", "free_ref", "freeze", "new_ref", "ref"), REFERENCES),
+    **dict.fromkeys(
+        (
+            *("Shard", "auto_pcast", "make_array_from_single_device_arrays", "memory", "pmap"),
+            *("remove_size_one_mesh_axis_from_type", "set_mesh", "shard_map", "smap"),
+            *("get_abstract_mesh", "get_mesh", "use_abstract_mesh"),
+        ),
+        SHARDING,
+    ),
+    "NamedSharding": "use tn.sharding.NamedSharding",
+    "P": "use tn.sharding.PartitionSpec",
+    "make_array_from_callback": "use tn.device_put(x, sharding)",
+    "make_array_from_process_local_data": "use tn.sharding.from_local",
+    "make_mesh": "use tn.sharding.make_mesh",
+    "reshard": "use tn.device_put, or tn.with_sharding_constraint in a trace",
+    **dict.fromkeys(
+        (
+            *("distributed", "host_count", "host_id", "host_ids", "process_count"),
+            *("process_index", "process_indices"),
+        ),
+        PROCESS,
+    ),
+    **dict.fromkeys(
+        (
+            *("ad", "api_util", "core", "custom_derivatives", "dtypes", "interpreters", "lib"),
+            *("extend", "linear_util", "make_user_context", "no_execution", "no_tracing"),
+            *("softmax_custom_jvp", "version"),
+        ),
+        INTERNAL,
+    ),
+    **dict.fromkeys(
+        (
+            *("allow_f16_reductions", "array_garbage_collection_guard", "check_tracer_leaks"),
+            *("checking_leaks", "default_prng_impl", "enable_custom_prng"),
+            *("jax2tf_associative_scan_reductions", "legacy_prng_key", "numpy_dtype_promotion"),
+            *("numpy_rank_promotion", "thread_guard", "threefry_partitionable", "transfer_guard"),
+            *("transfer_guard_device_to_device", "transfer_guard_device_to_host"),
+            *("transfer_guard_host_to_device", "unsafe_xla_runtime_errors"),
+        ),
+        SETTING,
+    ),
+    **dict.fromkeys(("named_call", "named_scope"), LINES),
+    **dict.fromkeys(("explain_cache_misses", "log_compiles", "monitoring", "profiler"), PROFILE),
+    **dict.fromkeys(("debug_nans", "debug_infs"), "look at values within tn.disable_jit()"),
+    **dict.fromkeys(("ffi", "custom_batching"), KERNELS),
+    "CompilerEffortLevel": "use XlaExecutor(compiler_options=...)",
+    "Inline": "functions are always inlined in another trace",
+    "ad_checkpoint": "use tn.checkpoint and tn.checkpoint_name",
+    "Device": "devices are names, such as 'cpu:0'; tn.devices() lists them",
+    "clear_caches": CACHES,
+    "closure_convert": "functions read the arrays around them; there is nothing to convert",
+    "copy_to_host_async": "use tn.device_get",
+    "debug_key_reuse": "set TENFERRO_CHECK_KEYS=1",
+    "default_device": "name a device where an array is made, device=, or the executor of tn.jit",
+    "default_matmul_precision": "use XlaExecutor(precision=...)",
+    "dlpack": "use tn.from_dlpack(x), and x.__dlpack__()",
+    "ds": "use tn.lax.dynamic_slice",
+    "effects_barrier": "programs have no effects; x.block_until_ready() waits for a result",
+    "enable_checks": "set TENFERRO_VERIFY=1",
+    "ensure_compile_time_eval": "compute with NumPy arrays; they are constants of a program",
+    "experimental": "what is there is not experimental",
+    "export": "use tenferro_xla.export, and tn.save",
+    "float0": "integers have no derivatives",
+    "fwd_and_bwd": "use tn.vjp",
+    "image": "resizing of images is not there yet; write it with tn.interp or tn.take",
+    "live_arrays": "arrays are freed when nothing refers to them",
+    "make_jaxpr": "use tn.make_program(f, *specs), which prints, runs and can be saved",
+    "numpy": "tn itself has the functions of jax.numpy",
+    "print_environment_info": "run tenferro doctor",
+    "stages": "tn.make_program, XlaExecutor.lower and Lowered.compile are the stages",
+    "typeof": TYPES,
+}
+"""Names of `jax` itself."""
+
+MISSING: dict[str, str] = {**NUMPY, **JAX}

@@ -1,0 +1,222 @@
+"""Identities that tell transforms something: argument, sharding, assumed size, name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from tenferro.core import (
+    Batched,
+    BatchSite,
+    Emitter,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    each_active,
+    multilinear,
+)
+from tenferro.errors import GuardViolationError, ShapeError, UnsupportedDynamicShapeError
+from tenferro.ir import (
+    AxisMap,
+    AxisOrder,
+    Dim,
+    Exact,
+    Guard,
+    MaskSite,
+    NumpyArray,
+    TensorMeta,
+    canonical,
+    describe,
+    payload,
+)
+from tenferro.ops.base import StdTensorOp, Unchanged, check_axes, meta_of
+
+__all__ = ["Argument", "AssumeSize", "CheckpointName", "ShardingConstraint"]
+
+
+# Argument: an argument of a function, as a value that differs from every other value.
+
+
+@payload
+class Argument(Unchanged, name="argument"):
+    """The operand, as an argument of one call of a function.
+
+    It occurs in graphs only: lowering drops it, so programs do not contain it. `is_open` says
+    whether the function is still being traced; it is state and not part of the identity.
+    """
+
+    number: int
+
+    is_open: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.mark(is_open=True)
+
+    def mark(self, is_open: bool) -> None:
+        """Set whether the function is still being traced."""
+        object.__setattr__(self, "is_open", is_open)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangent of the operand."""
+        return at.tangent
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent of the result."""
+        return at.ct
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """The operand."""
+        return ((at.inputs[0], True),)
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V:
+        """The operand: a graph that is emitted again does not need the argument."""
+        return operands[0]
+
+
+# ShardingConstraint: how a value is divided among the devices of a mesh.
+
+
+@payload
+class ShardingConstraint(Unchanged, name="sharding_constraint"):
+    """The operand, divided by the named axes of the mesh that the program runs on.
+
+    `spec` has an entry for each axis: the names, none where the axis is whole, and None where the
+    compiler may choose. On one device the op has no effect.
+    """
+
+    spec: tuple[tuple[str, ...] | None, ...]
+
+    moves = True
+    view = True
+
+    @property
+    def divides(self) -> Sequence[Sequence[str]]:
+        """The names of the spec."""
+        return [names or () for names in self.spec]
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type."""
+        if x.rank != len(self.spec):
+            raise ShapeError(
+                f"{self.name}: {x} has {x.rank} axes, but the spec has {len(self.spec)}"
+            )
+        return x
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent is divided as the operand is."""
+        return each_active(at, lambda ct: at.emit(self, ct))
+
+    def leading(self, size: Dim) -> ShardingConstraint:
+        """The compiler may choose how the new axis is divided."""
+        return ShardingConstraint((None, *self.spec))
+
+    def trailing(self, size: int) -> ShardingConstraint:
+        """The new axis, which parts of complex numbers have, is whole."""
+        return ShardingConstraint((*self.spec, ()))
+
+    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
+        """Each axis stays."""
+        return (tuple(range(ranks[0])),)
+
+    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ShardingConstraint, AxisOrder]:
+        """The entries of the spec go with their axes."""
+        (order,) = orders
+        return ShardingConstraint(tuple([self.spec[axis] for axis in order])), order
+
+    def masked(self, at: MaskSite) -> None:
+        """Padding stays padding."""
+        at.keep(at.operand(0), zeros=at.has_zeros(0))
+
+
+# AssumeSize: the assumption that two sizes are equal, checked once both are known.
+
+
+@payload
+class AssumeSize(StdTensorOp, name="assume_size"):
+    """The operand with the assumption that axis `axis` has `size`.
+
+    The op says which size the value has. The trace that it is emitted in collects the assumption,
+    and the program checks it once the sizes are known, also where nothing reads the value; see
+    `GraphProgram.guards`.
+    """
+
+    axis: int
+    size: Dim
+
+    assumes = True
+    moves = True
+    view = True
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type with that size."""
+        check_axes(self.name, (self.axis,), x.rank, x)
+        extent = x.extents[self.axis]
+        if not isinstance(extent, Exact):
+            raise UnsupportedDynamicShapeError(self.name, f"operand[{self.axis}]", describe(extent))
+        if canonical(extent.dim, self.size) is None:
+            raise GuardViolationError(
+                f"{self.name}: axis {self.axis} of {x} was assumed to have size {self.size}"
+            )
+        extents = list(x.extents)
+        extents[self.axis] = Exact(self.size)
+        return TensorMeta(x.dtype, extents)
+
+    def assumptions(self, metas: Sequence[TensorMeta], reason: str) -> Sequence[Guard]:
+        """The size of the axis."""
+        extent = metas[0].extents[self.axis]
+        assert isinstance(extent, Exact), "assume_size takes exact sizes only"
+        return [Guard(extent.dim, self.size, reason)]
+
+    def leading(self, size: Dim) -> AssumeSize:
+        """The axis is counted one further."""
+        return AssumeSize(self.axis + 1, self.size)
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """The operand."""
+        if x.shape[self.axis] != self.size:
+            raise GuardViolationError(
+                f"{self.name}: axis {self.axis} of {meta_of(x)} was assumed "
+                f"to have size {self.size}"
+            )
+        return x
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The assumption that the cotangent has the operand's size."""
+        size = at.ctx.meta(at.inputs[0]).extents[self.axis]
+        if not isinstance(size, Exact):
+            raise UnsupportedDynamicShapeError(self.name, f"operand[{self.axis}]", describe(size))
+        return each_active(at, lambda ct: at.emit(AssumeSize(self.axis, size.dim), ct))
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """The operand, if it certainly has the size."""
+        (x,) = operands
+        return x if at.ctx.meta(x).extents[self.axis] == Exact(self.size) else None
+
+
+# CheckpointName: a name that policies of checkpoints know a value by.
+
+
+@payload
+class CheckpointName(Unchanged, name="checkpoint_name"):
+    """The operand, under a name by which derivatives may be told to save it."""
+
+    tag: str
+
+    pointwise = True
+    moves = True
+    view = True
+    for_derivatives = True
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangent of the operand, which has no name."""
+        return at.tangent

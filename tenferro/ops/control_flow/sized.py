@@ -1,0 +1,279 @@
+"""Sized: a program whose names of sizes stand for sizes that data decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import compress
+from typing import Any
+
+from tenferro.core import (
+    Batched,
+    BatchSite,
+    Emitter,
+    GlobalValKey,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    differentiate,
+    pull_back,
+    resolve_keys,
+)
+from tenferro.errors import ControlFlowError
+from tenferro.ir import (
+    Dim,
+    DimExpr,
+    Exact,
+    ExecProgram,
+    Guard,
+    InputDim,
+    Leaf,
+    NumpyArray,
+    Resolution,
+    ShapeExtent,
+    TensorMeta,
+    leaves,
+    payload,
+    same_size,
+    substitute,
+    symbol,
+    type_of,
+)
+from tenferro.ops import extent_of
+from tenferro.ops.control_flow.base import Called, Interpreter, T, size_in_words
+from tenferro.ops.control_flow.batching import for_all_entries
+from tenferro.ops.control_flow.bodies import (
+    Keys,
+    dependencies,
+    fresh_like,
+    graph_of,
+    inner_context,
+    inner_emitter,
+    linear_in,
+    program_of,
+    spread,
+)
+
+__all__ = ["Sized"]
+
+
+@payload
+class Sized(Called, name="sized"):
+    """Computes `body`, in which `names` stand for sizes of the operands that data decide.
+
+    The body is an ordinary program of named sizes: each name is the whole size of an axis of one of
+    its inputs. Once the operands are there, the names are replaced by the sizes.
+
+    Attributes:
+        body: what is computed.
+        names: the names.
+        guards: for each assumption about them its two sides and what needs it; it is checked once
+            the sizes are known.
+
+    Raises:
+        ControlFlowError: a field is of another type, or no input of the body has the size of a
+            name.
+        UnsupportedDynamicShapeError: data decide a size in the body.
+    """
+
+    body: ExecProgram
+    names: tuple[Dim, ...] = ()
+    guards: tuple[tuple[Dim, Dim, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        body = self._as_body("the body", self.body)
+        object.__setattr__(self, "body", body)
+        super().__post_init__()
+        n_inputs = len(body.input_slots)
+        object.__setattr__(self, "n_inputs", n_inputs)
+        object.__setattr__(self, "n_outputs", len(body.output_slots))
+        self._check_sizes("the body", body, [self._role(place) for place in range(n_inputs)])
+        missing = [name for name in self.names if _place_of(name, body.input_metas) is None]
+        if missing:
+            raise ControlFlowError(f"{self.name}: no input of the body has the size {missing[0]}")
+
+    @property
+    def follows_shapes(self) -> bool:  # type: ignore[override]  # a fact of the payload here
+        """Whether it has names, which are sizes of operands."""
+        return bool(self.names)
+
+    def _mentioned(self) -> set[Leaf]:
+        return super()._mentioned() - {leaf for name in self.names for leaf in leaves(name)}
+
+    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+        """The types that the body returns, their sizes expressed by those of the operands.
+
+        Raises:
+            ControlFlowError: the number of operands is wrong, or the type of one does not fit the
+                body's input.
+            VerifyError: the body is malformed.
+        """
+        if not self.names:
+            return super().infer_all(metas)
+        self._check_operands(self.body.input_metas, self.body.input_metas)
+        self.check_arity(len(metas))
+        places = self._places()
+        for position, (meta, taken) in enumerate(zip(metas, self.body.input_metas, strict=True)):
+            alike = meta.dtype == taken.dtype and meta.rank == taken.rank
+            if not alike or not all(
+                known == wanted or same_size(known, self._extent(wanted, places, metas))
+                for known, wanted in zip(meta.extents, taken.extents, strict=True)
+                if not self._is_place(wanted, meta, known, places, metas)
+            ):
+                raise self._misfit(position, meta, taken)
+        return tuple(
+            [
+                TensorMeta(
+                    meta.dtype, [self._extent(extent, places, metas) for extent in meta.extents]
+                )
+                for meta in self.body.output_metas
+            ]
+        )
+
+    def resolved(
+        self, metas: Sequence[TensorMeta], scalars: Mapping[int, NumpyArray] | None = None
+    ) -> Resolution:
+        """The body for operands of these sizes.
+
+        Raises:
+            GuardViolationError: an assumption about the sizes does not hold.
+        """
+        sizes: dict[Leaf, Dim] = {}
+        for leaf, place in self._places().items():
+            sizes[leaf] = metas[place.input].exact_shape(self.name)[place.axis]
+        for left, right, reason in self.guards:
+            Guard(left, right, reason).check(sizes)
+        return Resolution(Sized(self.body.bind(sizes)), tuple(range(len(metas))))
+
+    def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
+        """What the body returns."""
+        if self.names:
+            metas = [TensorMeta.of(array.dtype, array.shape) for array in inputs]
+            return self.resolved(metas).op.evaluate(inputs)
+        return super().evaluate(inputs)
+
+    @property
+    def const_places(self) -> dict[str, range]:
+        """All operands."""
+        return {"body": range(len(self.body.input_slots))}
+
+    def with_consts(self, bodies: Mapping[str, Any], counts: Mapping[str, int]) -> Sized:
+        """The op with another body."""
+        return replace(self, body=bodies["body"])
+
+    def reached(self, active: Sequence[bool]) -> list[bool]:
+        """Which results depend on the active operands."""
+        return self.body.reached(active)
+
+    def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
+        """What the body returns, if its sizes are known."""
+        return None if self.names else at.run(self.body, values)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangents of the body, by an op that computes what they read."""
+        inputs, outputs = graph_of(self.body)
+        wrt = [key for key, tangent in zip(inputs, at.tangent, strict=True) if tangent is not None]
+        linear = differentiate(resolve_keys(), outputs, wrt, ctx=inner_context(at.ctx))
+        known = dict(zip(outputs, at.out, strict=True))
+        known.update(zip(inputs, at.primal, strict=True))
+        tangents = [tangent for tangent in at.tangent if tangent is not None]
+        return self._emitted(at.emitter, known, linear.input_keys, tangents, linear.output_keys)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents of the body, by an op that computes what they read."""
+        ctx = inner_context(at.ctx)
+        inputs, outputs = graph_of(self.body)
+        linear = linear_in(inputs, outputs, list(compress(range(len(inputs)), at.active)), ctx)
+        arriving = [ct is not None for ct in at.ct]
+        seeds = fresh_like(compress(outputs, arriving), "ct")
+        pulled = pull_back(linear, spread(seeds, arriving), ctx=ctx)
+        known = {
+            key: value
+            for key, value, on in zip(inputs, at.inputs, at.active, strict=True)
+            if not on
+        }
+        cts = [ct for ct in at.ct if ct is not None]
+        found = self._emitted(at.emitter, known, seeds, cts, pulled)
+        return spread(found, at.active)
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """The body for all entries. All results are batched."""
+        body = for_all_entries(self.body, at.batched, at.size, inner_emitter(at.emitter))
+        op = replace(self, body=body)
+        return tuple([(value, True) for value in at.emitter.emit_all(op, *at.inputs)])
+
+    def in_words(self) -> str:
+        """The size of the body."""
+        return f"for sizes that data decide: {size_in_words(self.body)}"
+
+    def _emitted(
+        self,
+        at: Emitter[V],
+        known: Mapping[GlobalValKey, V],
+        seeds: Keys,
+        given: Sequence[V],
+        outputs: Sequence[GlobalValKey | None],
+    ) -> Slots[V]:
+        """The outputs, which are linear in `seeds`, for given values of these, by one op.
+
+        It reads those of the values that are `known` which it needs, and one for each name.
+        """
+        found = [key for key in outputs if key is not None]
+        if not found:
+            return (None,) * len(outputs)
+        needed = dependencies(found, known)
+        read = [key for key in known if key in needed]
+        for name in self.names:
+            if _place_of(name, [type_of(key) for key in read]) is None:
+                read.append(
+                    next(key for key in known if _place_of(name, [type_of(key)]) is not None)
+                )
+        op = Sized(program_of([*read, *seeds], found), self.names)
+        results = at.emit_all(op, *(known[key] for key in read), *given)
+        return spread(results, [key is not None for key in outputs])
+
+    def _places(self) -> dict[Leaf, InputDim]:
+        """The axis of an operand of which each name is the size."""
+        found: dict[Leaf, InputDim] = {}
+        for name in self.names:
+            place = _place_of(name, self.body.input_metas)
+            assert place is not None, "checked when the op is made"
+            (leaf,) = leaves(name)
+            found[leaf] = place
+        return found
+
+    def _extent(
+        self, extent: ShapeExtent, places: Mapping[Leaf, InputDim], metas: Sequence[TensorMeta]
+    ) -> ShapeExtent:
+        """An extent of the body, for operands of these types."""
+        assert isinstance(extent, Exact), "checked when the op is made"
+        size = substitute(
+            extent.dim, lambda leaf: symbol(places[leaf]) if leaf in places else symbol(leaf)
+        )
+        return extent_of(self.name, size, metas)
+
+    def _is_place(
+        self,
+        wanted: ShapeExtent,
+        meta: TensorMeta,
+        known: ShapeExtent,
+        places: Mapping[Leaf, InputDim],
+        metas: Sequence[TensorMeta],
+    ) -> bool:
+        """Whether an extent of an operand is the one that a name is taken from."""
+        assert isinstance(wanted, Exact), "checked when the op is made"
+        if not isinstance(wanted.dim, DimExpr) or wanted.dim not in self.names:
+            return False
+        (leaf,) = leaves(wanted.dim)
+        place = places[leaf]
+        return metas[place.input] is meta and meta.extents[place.axis] is known
+
+
+def _place_of(name: Dim, metas: Sequence[TensorMeta]) -> InputDim | None:
+    """The first axis that has exactly this size."""
+    for number, meta in enumerate(metas):
+        for axis, extent in enumerate(meta.extents):
+            if isinstance(extent, Exact) and extent.dim == name:
+                return InputDim(number, axis)
+    return None

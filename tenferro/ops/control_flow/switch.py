@@ -1,0 +1,363 @@
+"""Switch: the op, jvp, transpose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import compress
+from typing import NamedTuple, Self
+
+from tenferro.core import (
+    Batched,
+    BatchSite,
+    Emitter,
+    GlobalValKey,
+    JvpSite,
+    KeyEmitter,
+    Slots,
+    TransposeSite,
+    V,
+    differentiate,
+    pull_back,
+    residuals,
+    resolve_keys,
+)
+from tenferro.errors import ControlFlowError
+from tenferro.ir import (
+    Body,
+    ExecProgram,
+    NumpyArray,
+    Pruned,
+    Steps,
+    TensorMeta,
+    payload,
+    restricted,
+    type_of,
+)
+from tenferro.ops import full, shape_context
+from tenferro.ops.control_flow.base import (
+    Choice,
+    ControlOp,
+    Interpreter,
+    T,
+    inputs_read,
+    plain,
+    positions,
+    size_in_words,
+)
+from tenferro.ops.control_flow.batching import batch_switch
+from tenferro.ops.control_flow.bodies import (
+    Keys,
+    dependent,
+    filled,
+    fresh_like,
+    fresh_of_type,
+    graph_of,
+    inner_context,
+    linear_in,
+    program_of,
+    spread,
+    without_cheap,
+)
+
+__all__ = ["Switch"]
+
+
+# The graphs of the branches of a switch, and what a switch keeps of them for a second one.
+
+_TYPES = shape_context()
+
+
+class Branches(NamedTuple):
+    """The graphs of the branches; equal types have made their inputs the same values."""
+
+    inputs: Keys
+    outputs: list[Keys]
+
+    @classmethod
+    def of(cls, op: Choice) -> Branches:
+        """The graphs of the branches of `op`."""
+        graphs = [graph_of(branch) for branch in op.branches]
+        return cls(graphs[0][0], [outputs for _, outputs in graphs])
+
+
+class Part(NamedTuple):
+    """What a derivative computes in one branch: `outputs`, which are linear in `seeds`."""
+
+    outputs: Keys
+    seeds: Keys
+
+
+def chosen_part(
+    op: Choice,
+    at: Emitter[V],
+    operands: Sequence[V],
+    these: Branches,
+    parts: Sequence[Part],
+    seeds: Sequence[V],
+    active: Sequence[bool] = (),
+) -> tuple[V, ...]:
+    """The outputs of the part of the chosen branch, for the values `seeds` of its seeds.
+
+    The parts read operands of `op`, and values that `op` has computed on the way. The latter are
+    further results of `op`, of which one more is emitted for that; branches share results by type.
+    Operands that are `active` have no values, and no part reads them.
+    """
+    index, *values = operands
+    fixed = [not on for on in active] or [True] * len(values)
+    reads = [_read(part, these.inputs) for part in parts]
+    given = [key for key in these.inputs if any(key in read for read in reads)]
+    slots: list[TensorMeta] = []
+    places = [_placed(read, given, slots) for read in reads]
+    made: Sequence[V] = ()
+    if slots:
+        positions = list(compress(range(len(fixed)), fixed))
+        whole = [program_of(these.inputs, _filled(place, slots)) for place in places]
+        programs = [restricted(program, positions, range(len(slots))) for program in whole]
+        made = at.emit_all(op.like(programs), index, *compress(values, fixed))
+    bodies = []
+    for part, place in zip(parts, places, strict=True):
+        stored = [place.get(slot) or fresh_of_type(meta) for slot, meta in enumerate(slots)]
+        bodies.append(program_of([*given, *stored, *part.seeds], part.outputs))
+    known = dict(zip(these.inputs, values, strict=True))
+    passed = [known[key] for key in given]
+    return at.emit_all(op.like(bodies), index, *passed, *made, *seeds)
+
+
+def _read(part: Part, inputs: Keys) -> Keys:
+    """The values of its branch that a part reads."""
+    read = residuals(part.outputs, part.seeds)
+    return without_cheap(read, inputs, dependent(read, inputs))
+
+
+def _placed(read: Keys, given: Keys, slots: list[TensorMeta]) -> dict[int, GlobalValKey]:
+    """The values that are not operands, by the number of a result of their type.
+
+    `slots` are the types of these results; it grows where it has too few of a type.
+    """
+    placed: dict[int, GlobalValKey] = {}
+    for key in read:
+        if key in given:
+            continue
+        meta = type_of(key)
+        free = [slot for slot, known in enumerate(slots) if known == meta and slot not in placed]
+        if not free:
+            free.append(len(slots))
+            slots.append(meta)
+        placed[free[0]] = key
+    return placed
+
+
+def _filled(place: dict[int, GlobalValKey], slots: Sequence[TensorMeta]) -> Keys:
+    """A value for each slot: zeros where the branch has none."""
+    emitter = KeyEmitter(_TYPES)
+    return [
+        place[slot] if slot in place else full(emitter, 0, meta) for slot, meta in enumerate(slots)
+    ]
+
+
+# The derivative rules of choices: the linear part of a choice is a choice of linear parts.
+
+Found = Sequence[GlobalValKey | None]
+
+
+def linearize(op: Choice, at: JvpSite[V]) -> Slots[V]:
+    """The tangents of the results: those that the chosen branch has."""
+    these, ctx = Branches.of(op), inner_context(at.ctx)
+    active = [tangent is not None for tangent in at.tangent[1:]]
+    wrt = list(compress(these.inputs, active))
+    linear = [differentiate(resolve_keys(), outputs, wrt, ctx=ctx) for outputs in these.outputs]
+    reached = _in_any([part.output_keys for part in linear])
+    if not any(reached):
+        return (None,) * len(reached)
+    emitter = KeyEmitter(ctx)
+    parts = [
+        Part(filled(emitter, part.output_keys, outputs, reached), part.input_keys)
+        for part, outputs in zip(linear, these.outputs, strict=True)
+    ]
+    tangents = [tangent for tangent in at.tangent if tangent is not None]
+    results = chosen_part(op, at.emitter, at.primal, these, parts, tangents)
+    return spread(results, reached)
+
+
+def transpose_rule(op: Choice, at: TransposeSite[V]) -> Slots[V]:
+    """The cotangents of the active operands: those that the chosen branch gives."""
+    these, ctx = Branches.of(op), inner_context(at.ctx)
+    active = at.active[1:]
+    positions = list(compress(range(len(active)), active))
+    arriving = [ct is not None for ct in at.ct]
+    pulled: list[Found] = []
+    seeds = fresh_like(compress(these.outputs[0], arriving), "ct")
+    for outputs in these.outputs:
+        linear = linear_in(these.inputs, outputs, positions, ctx)
+        pulled.append(pull_back(linear, spread(seeds, arriving), ctx=ctx))
+    reached = _in_any(pulled)
+    if not any(reached):
+        return (None,) * len(at.active)
+    emitter = KeyEmitter(ctx)
+    like = list(compress(these.inputs, active))
+    parts = [Part(filled(emitter, cts, like, reached), seeds) for cts in pulled]
+    cts = [ct for ct in at.ct if ct is not None]
+    results = chosen_part(op, at.emitter, at.inputs, these, parts, cts, active)
+    return (None, *spread(spread(results, reached), active))
+
+
+def _in_any(found: Sequence[Found]) -> list[bool]:
+    """For each place whether some branch has a value there."""
+    return [any(key is not None for key in keys) for keys in zip(*found, strict=True)]
+
+
+# Switch: one of several programs, chosen by a number.
+
+
+@payload
+class Switch(ControlOp, name="switch"):
+    """Runs the one of its `branches` that the first operand, a rank-0 integer, has the number of.
+
+    A number below 0 chooses the first branch, one that is too large the last. The other operands
+    are those of the branches, which all take and return the same types.
+
+    Attributes:
+        branches: the programs; at least one.
+
+    Raises:
+        ControlFlowError: a field is of another type, or the branches take or return other types.
+        UnsupportedDynamicShapeError: data decide a size in a branch.
+    """
+
+    branches: tuple[ExecProgram, ...]
+
+    body_fields = ("branches",)
+    is_loop = False
+
+    def __post_init__(self) -> None:
+        branches: object = self.branches
+        if not isinstance(branches, tuple):
+            kind = type(branches).__name__
+            raise ControlFlowError(f"switch: branches must be a tuple of programs, got a {kind}")
+        if not branches:
+            raise ControlFlowError("switch: branches is empty; there must be one at least")
+        checked = [self._as_body(f"branch {i}", branch) for i, branch in enumerate(branches)]
+        object.__setattr__(self, "branches", tuple(checked))
+        super().__post_init__()
+        first = checked[0]
+        object.__setattr__(self, "n_inputs", 1 + len(first.input_slots))
+        object.__setattr__(self, "n_outputs", len(first.output_slots))
+        roles = [self._role(1 + position) for position in range(len(first.input_slots))]
+        for number, branch in enumerate(checked):
+            self._check_alike(number, "takes", first.input_metas, branch.input_metas)
+            self._check_alike(number, "returns", first.output_metas, branch.output_metas)
+            self._check_sizes(f"branch {number}", branch, roles)
+
+    def _check_alike(
+        self, number: int, verb: str, first: Sequence[TensorMeta], other: Sequence[TensorMeta]
+    ) -> None:
+        """Raise ControlFlowError unless a branch has the types of the first one."""
+        if first != other:
+            raise ControlFlowError(
+                f"switch: branch {number} {verb} {_types(other)} and branch 0 {_types(first)}; "
+                "branches must take and return the same types"
+            )
+
+    @property
+    def const_places(self) -> dict[str, range]:
+        """All operands but the index, for each branch."""
+        return dict.fromkeys(self.bodies, range(1, 1 + len(self.branches[0].input_slots)))
+
+    def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
+        """The choice among other branches."""
+        return self.with_bodies(bodies)
+
+    def check_arity(self, count: int) -> None:
+        """Raise ControlFlowError unless there is an index, and an operand for each input."""
+        if count != self.n_inputs:
+            raise ControlFlowError(
+                f"switch: takes {self.n_inputs} operands (the index and those of the branches), "
+                f"got {count}"
+            )
+
+    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+        """The types that each branch returns.
+
+        Raises:
+            ControlFlowError: the number of operands is wrong, the index is no rank-0 integer, or
+                an operand has another type than the branches take.
+            VerifyError: a branch is malformed.
+        """
+        first = self.branches[0]
+        self._check_operands(metas, (*metas[:1], *first.input_metas))
+        index = metas[0]
+        if index.rank or index.dtype.kind not in "iu":
+            raise ControlFlowError(f"switch: the index must be a rank-0 integer, got {index}")
+        return plain(first.output_metas)
+
+    def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
+        """What the chosen branch returns."""
+        self._check_arrays(inputs)
+        index, *operands = inputs
+        number = min(max(int(index), 0), len(self.branches) - 1)
+        steps = self._steps[number]
+        values = steps.values(operands)
+        steps.run(values)
+        return tuple(steps.outputs(values))
+
+    @cached_property
+    def _steps(self) -> tuple[Steps, ...]:
+        """The branches, prepared to run."""
+        return tuple(map(Steps, self.branches))
+
+    def pruned(self, live: Sequence[bool]) -> Pruned | None:
+        """The switch without dead outputs, and without operands that no branch then reads."""
+        in_branches = [inputs_read(branch, live) for branch in self.branches]
+        read = [any(flags) for flags in zip(*in_branches, strict=True)]
+        if all(live) and all(read):
+            return None
+        outputs, inputs = positions(live), positions(read)
+        branches = tuple(restricted(branch, inputs, outputs) for branch in self.branches)
+        operands = (0, *(1 + position for position in inputs))
+        return Pruned(replace(self, branches=branches), operands, tuple(outputs))
+
+    def reached(self, active: Sequence[bool]) -> list[bool]:
+        """Which results depend on the active operands in some branch; all, on an active index."""
+        if active[0]:
+            return [True] * self.n_outputs
+        in_branches = [branch.reached(active[1:]) for branch in self.branches]
+        return [any(flags) for flags in zip(*in_branches, strict=True)]
+
+    def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
+        """What any of the branches returns."""
+        found = [at.run(branch, values[1:]) for branch in self.branches]
+        return [at.either(each) for each in zip(*found, strict=True)]
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangents, by a switch between the linear parts of the branches."""
+        return linearize(self, at)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents, by a switch between the transposed branches."""
+        return transpose_rule(self, at)
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """One switch for all entries; see `batches`."""
+        return batch_switch(self, at)
+
+    def like(self, branches: Sequence[ExecProgram]) -> Switch:
+        """A switch between as many other programs."""
+        return replace(self, branches=tuple(branches))
+
+    def in_words(self) -> str:
+        """The sizes of the branches."""
+        return f"switch: {' or '.join(map(size_in_words, self.branches))}"
+
+    def _role(self, position: int) -> str:
+        return f"branch operand [{position - 1}]"
+
+    def _reader(self, position: int) -> str:
+        return "the branches take"
+
+
+def _types(metas: Sequence[TensorMeta]) -> str:
+    """Types as a tuple."""
+    inner = ", ".join(map(str, metas))
+    return f"({inner},)" if len(metas) == 1 else f"({inner})"

@@ -1,0 +1,429 @@
+"""While: the op, jvp, bounded reverse mode.
+
+The tangents need no bound: they go along with the carry. The cotangents go from the last round to
+the first, so the rounds must be kept in memory that is allocated before: a loop of at most n rounds
+is written as ⌈√n⌉ blocks of ⌈√n⌉ rounds. The carry at the start of each block is stored, and the
+values of one block at a time are computed again.
+
+Source: A. Griewank and A. Walther, "Evaluating Derivatives", 2nd ed., chapter 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Self, cast
+
+from tenferro.core import (
+    Batched,
+    BatchSite,
+    Derived,
+    GlobalValKey,
+    JvpSite,
+    KeyEmitter,
+    Slots,
+    TransposeSite,
+    V,
+    name_of,
+)
+from tenferro.errors import ADRuleError, ControlFlowError
+from tenferro.ir import (
+    BOOL,
+    INT32,
+    INT64,
+    Body,
+    ExecProgram,
+    NumpyArray,
+    Pruned,
+    TensorMeta,
+    payload,
+    restricted,
+    type_of,
+)
+from tenferro.ops import ADD, AND, Compare, Convert, scalar
+from tenferro.ops.control_flow.base import (
+    ConditionalLoop,
+    ControlOp,
+    Rounds,
+    fixed_leaves,
+    inputs_read,
+    plain,
+    positions,
+    reached_in_rounds,
+    size_in_words,
+)
+from tenferro.ops.control_flow.batching import batch_while
+from tenferro.ops.control_flow.bodies import (
+    Keys,
+    Round,
+    fresh_like,
+    graph_of,
+    inlined,
+    inner_emitter,
+    program_of,
+    root,
+    spread,
+    transposed_through,
+)
+from tenferro.ops.control_flow.scan import CheckpointedScan, Scan, pairs
+from tenferro.ops.control_flow.switch import Switch
+
+__all__ = ["While"]
+
+
+# The derivative rules of loops without a known number of rounds.
+
+
+def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
+    """The tangents of the carry: they go from round to round beside it."""
+    inputs, following = graph_of(op.body)
+    this = Round(inputs[: op.body_consts], inputs[op.body_consts :], [], following, [])
+    found = pairs(this, at, op.cond_consts)
+    if found is None:
+        return (None,) * len(following)
+    read, (goes_on,) = graph_of(op.cond)
+    cond = program_of([*read, *fresh_like(found.carry, "unread")], [goes_on])
+    loop = op.like(cond, found.body, op.body_consts + len(found.consts))
+    results = at.emitter.emit_all(loop, *at.primal[: op.cond_consts], *found.operands)
+    return spread(results[len(following) :], found.reached)
+
+
+def transpose_rule(op: ConditionalLoop, at: TransposeSite[V]) -> Slots[V]:
+    """The cotangents of the active operands, through an equal program of scans and switches."""
+    if op.max_steps is None:
+        raise _unbounded(op, at)
+    steps = op.max_steps
+    metas = [*op.cond.input_metas[: op.cond_consts], *op.body.input_metas]
+    return transposed_through(
+        at, metas, lambda emitter, operands: _bounded(op, steps, emitter, operands)
+    )
+
+
+def _unbounded(op: ConditionalLoop, at: TransposeSite[V]) -> ADRuleError:
+    """The refusal of a loop without a bound, which names what a counter goes up to."""
+    found = ""
+    if op.cond.ops() == [Compare("LT")]:
+        counter, limit = op.cond.instructions[0].input_slots
+        inputs = op.cond.input_slots
+        if counter in inputs[op.cond_consts :] and limit in inputs[: op.cond_consts]:
+            found = _traced_bound(at.inputs[inputs.index(limit)])
+    error = ADRuleError(
+        f"while_loop: reverse mode needs a bound on the rounds{found}; pass max_steps=, or use "
+        "scan or fori_loop with constant bounds"
+    )
+    site = inner_emitter(at.emitter).site
+    if site is not None:
+        error.add_note(f"the loop is at {site}")
+    return error
+
+
+def _traced_bound(bound: object) -> str:
+    """What an error says of a bound that is a value of a graph."""
+    if not isinstance(bound, GlobalValKey):
+        return ""
+    site = bound.op.site if isinstance(bound, Derived) else None
+    place = "" if site is None else f", at {site},"
+    return f", but {name_of(bound)}: {type_of(bound)}{place} is traced"
+
+
+def _bounded(
+    op: ConditionalLoop, steps: int, at: KeyEmitter, operands: Keys
+) -> Sequence[GlobalValKey]:
+    """The carry after the rounds of `op` on these operands, by blocks of rounds."""
+    split = op.cond_consts + op.body_consts
+    consts = operands[:split]
+    size = root(steps, op.checkpoints)
+    carry = [*operands[split:], at.emit(scalar(0, INT64))]
+    state = fresh_like(carry, "carry")
+    inputs = [*consts, *state]
+    *values, count = state
+    under = at.emit(Compare("LT"), count, at.emit(scalar(steps, INT64)))
+    (wanted,) = inlined(at, op.cond, [*consts[: op.cond_consts], *values])
+    index = at.emit(Convert(INT32), at.emit(AND, wanted, under))
+    following = inlined(at, op.body, [*consts[op.cond_consts :], *values])
+    counted = at.emit(ADD, count, at.emit(scalar(1, INT64)))
+    identity = program_of(inputs, state)
+
+    def guarded(then: Keys) -> ExecProgram:
+        """One step, which does nothing once the loop has ended."""
+        choice = Switch((identity, program_of(inputs, then)))
+        return program_of(inputs, at.emit_all(choice, index, *inputs))
+
+    loop = Scan(guarded([*following, counted]), split, len(state), size)
+    if op.checkpoints == 1:
+        loop = loop.like(loop.body, split, len(state), length=steps, checkpoints=1)
+    rounds = size
+    for _ in range(1, op.checkpoints):
+        block = guarded(at.emit_all(loop, *inputs))
+        loop = CheckpointedScan(block, split, len(state), min(size, -(-steps // rounds)))
+        rounds *= size
+    return at.emit_all(loop, *consts, *carry)[:-1]
+
+
+# While: a loop whose rounds go on as long as a program says so.
+
+
+@payload
+class While(ControlOp, name="while"):
+    """Runs `body` as long as `cond` is true of the carry.
+
+    The operands are `cond_consts` values that `cond` reads in every round, `body_consts` values
+    that `body` reads, and the carry that the first round starts from. `cond` takes its consts and
+    the carry and returns one rank-0 bool; `body` takes its consts and the carry and returns the
+    next carry. The results are the last carry.
+
+    Attributes:
+        cond: whether another round runs.
+        body: what one round computes.
+        cond_consts: number of values that `cond` reads beside the carry.
+        body_consts: number of values that `body` reads beside the carry.
+        max_steps: the largest number of rounds; then the loop ends whatever `cond` says. None for
+            no bound.
+        checkpoints: on how many levels reverse mode stores the carry; see `CheckpointedScan`.
+
+    Raises:
+        ControlFlowError: a field is of another type, a program has too few inputs or other
+            outputs, or the body returns the carry with other types than it takes.
+        UnsupportedDynamicShapeError: data decide a size in one of the programs.
+    """
+
+    cond: ExecProgram
+    body: ExecProgram
+    cond_consts: int
+    body_consts: int
+    max_steps: int | None = None
+    checkpoints: int = 2
+
+    body_fields = ("cond", "body")
+    is_open = True
+
+    @property
+    def one_mode(self) -> bool:
+        """Without a bound on the rounds there is no reverse mode."""
+        return self.max_steps is None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cond", self._as_body("cond", self.cond))
+        object.__setattr__(self, "body", self._as_body("the body", self.body))
+        for name in ("cond_consts", "body_consts"):
+            object.__setattr__(self, name, self._as_integer(name))
+        if self.max_steps is not None:
+            steps = self._as_integer("max_steps", "an integer or None")
+            object.__setattr__(self, "max_steps", steps)
+        object.__setattr__(self, "checkpoints", self._as_integer("checkpoints"))
+        super().__post_init__()
+        self._check_counts()
+        carry = len(self.body.output_slots)
+        object.__setattr__(self, "n_inputs", self.cond_consts + self.body_consts + carry)
+        object.__setattr__(self, "n_outputs", carry)
+        for name, consts in (("cond", self.cond_consts), ("body", self.body_consts)):
+            roles = [f"{name} const {position}" for position in range(consts)]
+            roles += [f"carry leaf [{leaf}]" for leaf in range(carry)]
+            where = "cond" if name == "cond" else "the body"
+            self._check_sizes(where, getattr(self, name), roles)
+        self._check_carry(self.carry_metas, self.body.output_metas)
+
+    @property
+    def carry_metas(self) -> tuple[TensorMeta, ...]:
+        """The types of the carry, as the body takes it."""
+        return self.body.input_metas[self.body_consts :]
+
+    def _check_counts(self) -> None:
+        """Raise ControlFlowError unless the counts fit the programs and these one another."""
+        for name, consts in (("cond", self.cond_consts), ("body", self.body_consts)):
+            program = getattr(self, name)
+            needed, carry = len(program.input_slots), len(self.body.output_slots)
+            if consts < 0 or consts + carry != needed:
+                raise ControlFlowError(
+                    f"while: {consts} consts and {carry} carried values do not fit a {name} of "
+                    f"{needed} inputs"
+                )
+        if self.max_steps is not None and self.max_steps < 0:
+            raise ControlFlowError(f"while: max_steps must not be negative, got {self.max_steps}")
+        if self.checkpoints < 1:
+            raise ControlFlowError(f"while: checkpoints must be at least 1, got {self.checkpoints}")
+        returned = self.cond.output_metas
+        if len(returned) != 1 or returned[0] != TensorMeta(BOOL, ()):
+            types = ", ".join(map(str, returned)) or "nothing"
+            raise ControlFlowError(f"while: cond must return one bool[], but returns {types}")
+        read = self.cond.input_metas[self.cond_consts :]
+        for leaf, (meta, expected) in enumerate(zip(read, self.carry_metas, strict=True)):
+            if meta != expected:
+                raise ControlFlowError(
+                    f"while: cond takes carry leaf [{leaf}] as {meta}, but the body takes "
+                    f"{expected}"
+                )
+
+    @property
+    def const_places(self) -> dict[str, range]:
+        """The consts of `cond`, then those of `body`."""
+        start = self.cond_consts
+        return {"cond": range(start), "body": range(start, start + self.body_consts)}
+
+    def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
+        """The loop of other programs."""
+        cond, body = (cast(ExecProgram, bodies[name]) for name in self.body_fields)
+        consts = {"cond_consts": counts["cond"], "body_consts": counts["body"]}
+        return replace(self, cond=cond, body=body, **consts)
+
+    def without_fixed(self) -> Pruned | None:
+        """The loop without the leaves that its body returns as they are, unless these are all."""
+        fixed = fixed_leaves(self.body, self.body_consts, self.n_outputs)
+        kept = [leaf for leaf in range(self.n_outputs) if leaf not in fixed]
+        if not fixed or not kept:
+            return None
+        cond, body = (
+            [*range(consts), *(consts + leaf for leaf in (*fixed, *kept))]
+            for consts in (self.cond_consts, self.body_consts)
+        )
+        op = replace(
+            self,
+            cond=restricted(self.cond, cond, [0]),
+            body=restricted(self.body, body, kept),
+            cond_consts=self.cond_consts + len(fixed),
+            body_consts=self.body_consts + len(fixed),
+        )
+        start = self.cond_consts + self.body_consts
+        also = [start + leaf for leaf in fixed]
+        consts = (*range(self.cond_consts), *also, *range(self.cond_consts, start), *also)
+        return Pruned(op, (*consts, *(start + leaf for leaf in kept)), tuple(kept))
+
+    def surely_runs(self, label: str) -> bool:
+        """Whether it is `cond`, which is asked before the first round."""
+        return label == "cond" and self.max_steps != 0
+
+    def check_arity(self, count: int) -> None:
+        """Raise ControlFlowError unless there is an operand for each input of the programs."""
+        if count != self.n_inputs:
+            raise ControlFlowError(
+                f"while: takes {self.n_inputs} operands ({self.cond_consts} cond consts, "
+                f"{self.body_consts} body consts and {self.n_outputs} carried values), got {count}"
+            )
+
+    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+        """The carry's types.
+
+        Raises:
+            ControlFlowError: the number of operands is wrong, or the type of one is not that of the
+                program's input.
+            VerifyError: one of the programs is malformed.
+        """
+        self._check_operands(
+            metas, self.cond.input_metas[: self.cond_consts] + self.body.input_metas
+        )
+        return plain(self.body.output_metas)
+
+    def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
+        """The rounds one after another."""
+        self._check_arrays(inputs)
+        cond, body = self._steps
+        asked = cond.values(inputs[: self.cond_consts])
+        values = body.values(inputs[self.cond_consts :])
+        (goes_on,), count = self.cond.output_slots, 0
+        while self.max_steps is None or count < self.max_steps:
+            for slot, leaf in self._read:
+                asked[slot] = values[leaf]
+            cond.run(asked)
+            if not asked[goes_on]:
+                break
+            body.run(values)
+            body.advance(values)
+            count += 1
+        return tuple(body.carry(values))
+
+    @cached_property
+    def _steps(self) -> tuple[Rounds, Rounds]:
+        """Both programs, prepared to run in rounds."""
+        carry = self.n_outputs
+        return Rounds(self.cond, self.cond_consts, 0), Rounds(self.body, self.body_consts, carry)
+
+    @cached_property
+    def _read(self) -> list[tuple[int, int]]:
+        """For each leaf that `cond` reads, its slots in `cond` and in the body."""
+        slots = self.cond.input_slots[self.cond_consts :]
+        leaves = self.body.input_slots[self.body_consts :]
+        read = {*self.cond.read_slots(), *self.cond.output_slots}
+        return [(slot, leaf) for slot, leaf in zip(slots, leaves, strict=True) if slot in read]
+
+    def pruned(self, live: Sequence[bool]) -> Pruned | None:
+        """The loop without dead leaves that neither `cond` nor a live leaf depends on.
+
+        Operands that the smaller programs do not read are left out, also where all are live.
+        """
+        in_cond = inputs_read(self.cond, [True])
+        of_carry = in_cond[self.cond_consts :]
+        needed = [is_live or read for is_live, read in zip(live, of_carry, strict=True)]
+        while True:
+            in_body = inputs_read(self.body, needed)
+            of_carry = in_body[self.body_consts :]
+            wider = [on or read for on, read in zip(needed, of_carry, strict=True)]
+            if wider == needed:
+                break
+            needed = wider
+        read = [*in_cond[: self.cond_consts], *in_body[: self.body_consts], *needed]
+        if all(read):
+            return None
+        leaves = positions(needed)
+        consts = [positions(in_cond[: self.cond_consts]), positions(in_body[: self.body_consts])]
+        cond, body = (
+            restricted(program, [*kept, *(count + leaf for leaf in leaves)], outputs)
+            for program, kept, count, outputs in (
+                (self.cond, consts[0], self.cond_consts, [0]),
+                (self.body, consts[1], self.body_consts, leaves),
+            )
+        )
+        smaller = replace(
+            self, cond=cond, body=body, cond_consts=len(consts[0]), body_consts=len(consts[1])
+        )
+        return Pruned(smaller, tuple(positions(read)), tuple(leaves))
+
+    def reached(self, active: Sequence[bool]) -> list[bool]:
+        """Which leaves depend on the active operands, in any round.
+
+        The number of rounds may depend on those that `cond` reads, and then all leaves do.
+        """
+        if any(active[: self.cond_consts]):
+            return [True] * self.n_outputs
+        flags = active[self.cond_consts :]
+        reached = reached_in_rounds(self.body, flags, self.body_consts, self.n_outputs)
+        fixed = [False] * self.cond_consts
+        return [True] * self.n_outputs if any(self.cond.reached([*fixed, *reached])) else reached
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangents, by a loop that carries them beside the values."""
+        return linearize(self, at)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents, if there is a bound on the rounds."""
+        return transpose_rule(self, at)
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """One loop for all entries; see `batches`."""
+        return batch_while(self, at)
+
+    def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> While:
+        """A loop of as many rounds of another body."""
+        return replace(self, cond=cond, body=body, body_consts=body_consts)
+
+    def in_words(self) -> str:
+        """The bound on the rounds, if there is one, and the size of a round."""
+        bound = "" if self.max_steps is None else f"at most {self.max_steps} "
+        return f"while: {bound}rounds of {size_in_words(self.body)}"
+
+    @property
+    def overwrites(self) -> Mapping[int, int]:
+        """Each result may use the buffer of its operand."""
+        start = self.cond_consts + self.body_consts
+        return {leaf: start + leaf for leaf in range(self.n_outputs)}
+
+    def _role(self, position: int) -> str:
+        if position < self.cond_consts:
+            return f"cond const {position}"
+        position -= self.cond_consts
+        if position < self.body_consts:
+            return f"body const {position}"
+        return f"carry leaf [{position - self.body_consts}]"
+
+    def _reader(self, position: int) -> str:
+        return "cond takes" if position < self.cond_consts else super()._reader(position)

@@ -1,0 +1,284 @@
+"""DotGeneral: the contraction of two operands."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tenferro.core import (
+    Batched,
+    BatchSite,
+    Emitter,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    each_active,
+    multilinear,
+)
+from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
+from tenferro.ir import (
+    Category,
+    Conjugation,
+    Dim,
+    Exact,
+    Known,
+    MaskSite,
+    NumpyArray,
+    Reach,
+    TensorMeta,
+    describe,
+    make_meta,
+    numbered,
+    payload,
+    same_size,
+)
+from tenferro.ops.base import (
+    StdTensorOp,
+    check_axes,
+    check_kind,
+    inferred_once,
+    keep_axes,
+    shape_of,
+    types,
+)
+from tenferro.ops.broadcast import uniform
+from tenferro.ops.elementwise import conj, is_value
+from tenferro.ops.rearrange import Transpose, inverse
+
+__all__ = ["DotGeneral"]
+
+
+@payload
+class DotGeneral(StdTensorOp, name="dot_general"):
+    """Sum of products over matched axes.
+
+    `lhs_contract[i]` is summed with `rhs_contract[i]`; `lhs_batch[i]` runs along with
+    `rhs_batch[i]`. The result's axes are the batch axes, then the free ones of lhs, then those of
+    rhs.
+    """
+
+    lhs_contract: tuple[int, ...]
+    rhs_contract: tuple[int, ...]
+    lhs_batch: tuple[int, ...] = ()
+    rhs_batch: tuple[int, ...] = ()
+
+    category = Category.BOUNDARY
+    n_inputs = 2
+    conjugation = Conjugation.ZERO_SIGNS
+
+    def masked(self, at: MaskSite) -> None:
+        """Zeros on both sides where padding is summed over: zero times NaN is NaN."""
+        contracted = (self.lhs_contract, self.rhs_contract)
+        operands = [
+            at.operand(position)
+            if at.padded(position).keys().isdisjoint(axes)
+            else at.zeroed(position)
+            for position, axes in enumerate(contracted)
+        ]
+        at.keep(*operands)
+
+    @inferred_once
+    def infer(self, lhs: TensorMeta, rhs: TensorMeta) -> TensorMeta:
+        """Batch, free axes of lhs, free axes of rhs."""
+        if lhs.dtype != rhs.dtype:
+            raise DTypeError(
+                f"dot_general: operands have types {types([lhs, rhs])}; convert them to one dtype"
+            )
+        check_kind(self.name, lhs, "iufc")
+        check_axes(self.name, (*self.lhs_batch, *self.lhs_contract), lhs.rank, lhs)
+        check_axes(self.name, (*self.rhs_batch, *self.rhs_contract), rhs.rank, rhs)
+        self._check_matched(lhs, rhs)
+        kept = [lhs.extents[axis] for axis in (*self.lhs_batch, *self.lhs_free(lhs.rank))]
+        kept += [rhs.extents[axis] for axis in self.rhs_free(rhs.rank)]
+        meta = TensorMeta(lhs.dtype, kept)
+        return meta if meta.static_shape is None else make_meta(lhs.dtype, meta.static_shape)
+
+    def _check_matched(self, lhs: TensorMeta, rhs: TensorMeta) -> None:
+        if len(self.lhs_contract) != len(self.rhs_contract) or len(self.lhs_batch) != len(
+            self.rhs_batch
+        ):
+            raise AxisError(f"dot_general: {self} must name as many axes of {lhs} as of {rhs}")
+        pairs = zip(
+            (*self.lhs_contract, *self.lhs_batch),
+            (*self.rhs_contract, *self.rhs_batch),
+            strict=True,
+        )
+        for i, j in pairs:
+            if same_size(lhs.extents[i], rhs.extents[j]):
+                continue
+            left, right = _exact_size(lhs, i, "lhs"), _exact_size(rhs, j, "rhs")
+            if left != right:
+                raise ShapeError(
+                    f"dot_general: lhs axis {i} of {lhs} and rhs axis {j} of {rhs} are matched "
+                    f"but have sizes {left} and {right}"
+                )
+
+    def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
+        """A multiplication and an addition for each term."""
+        return 2 * results[0].known_size * keep_axes(operands[0], self.lhs_contract).known_size
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
+        """Those with the same coordinates along the axes that are not contracted."""
+        lhs, rhs = metas
+        batch = range(len(self.lhs_batch))
+        free = len(batch) + len(self.lhs_free(lhs.rank))
+        own = (*self.lhs_batch, *self.lhs_free(lhs.rank))
+        result = shape_of(self.infer(lhs, rhs))
+        kept: tuple[int, ...] = (*range(free),)
+        if operand == 1:
+            own = (*self.rhs_batch, *self.rhs_free(rhs.rank))
+            kept = (*batch, *range(free, len(result)))
+        return Reach(numbered(shape_of(metas[operand]), own), numbered(result, kept))
+
+    def lhs_free(self, rank: int) -> tuple[int, ...]:
+        """The axes of an lhs of that rank that are neither batch nor contracted."""
+        return tuple(
+            axis
+            for axis in range(rank)
+            if axis not in self.lhs_contract and axis not in self.lhs_batch
+        )
+
+    def rhs_free(self, rank: int) -> tuple[int, ...]:
+        """The axes of an rhs of that rank that are neither batch nor contracted."""
+        return tuple(
+            axis
+            for axis in range(rank)
+            if axis not in self.rhs_contract and axis not in self.rhs_batch
+        )
+
+    def prepared(self, metas: Sequence[TensorMeta]) -> Callable[..., NumpyArray]:
+        """`numpy.matmul`, if the operands are vectors and matrices as it takes them."""
+        is_plain = self.lhs_contract == (metas[0].rank - 1,) and self.rhs_contract == (0,)
+        is_small = all(meta.rank <= 2 for meta in metas) and not self.lhs_batch
+        return np.matmul if is_plain and is_small else self.numpy
+
+    def numpy(self, lhs: NumpyArray, rhs: NumpyArray) -> NumpyArray:
+        """Transpose and reshape to one batched matrix product."""
+        if max(lhs.ndim, rhs.ndim) <= 2 and len(self.lhs_contract) == 1 and not self.lhs_batch:
+            left = lhs if self.lhs_contract == (1,) else lhs.T
+            return np.matmul(left, rhs if self.rhs_contract == (0,) else rhs.T)  # type: ignore[no-any-return]
+        lhs_free, rhs_free = self.lhs_free(lhs.ndim), self.rhs_free(rhs.ndim)
+        batch = [lhs.shape[axis] for axis in self.lhs_batch]
+        free = [lhs.shape[axis] for axis in lhs_free] + [rhs.shape[axis] for axis in rhs_free]
+        groups = (
+            _size(lhs, self.lhs_batch),
+            _size(lhs, lhs_free),
+            _size(rhs, rhs_free),
+            _size(lhs, self.lhs_contract),
+        )
+        b, m, n, k = groups
+        one = np.transpose(lhs, (*self.lhs_batch, *lhs_free, *self.lhs_contract)).reshape(b, m, k)
+        other = np.transpose(rhs, (*self.rhs_batch, *self.rhs_contract, *rhs_free)).reshape(b, k, n)
+        return np.matmul(one, other).reshape((*batch, *free))  # type: ignore[no-any-return]
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """A further batch axis; if only one operand is batched, a free axis, moved to the front.
+
+        So a product with an operand that is the same for all entries stays one product. A batched
+        rhs becomes the lhs of it, so that the batch is in front at once.
+        """
+        lhs, rhs = at.inputs
+        dot, order, swapped = _batched(
+            self, at.batched, at.ctx.meta(lhs).rank, at.ctx.meta(rhs).rank
+        )
+        product = at.emit(dot, rhs, lhs) if swapped else at.emit(dot, lhs, rhs)
+        return ((product if order is None else at.emit(order, product), True),)
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """The product with a rank-0 one is the other operand."""
+        lhs, rhs = operands
+        for scalar, other in ((lhs, rhs), (rhs, lhs)):
+            if not at.ctx.meta(scalar).rank and is_value(uniform(at, scalar), 1):
+                return other
+        return None
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The product rule."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent contracted with the conjugate of the other operand, over its free axes."""
+        lhs, rhs = at.inputs
+        to_lhs, to_rhs = _pullbacks(self, at.ctx.meta(lhs).rank, at.ctx.meta(rhs).rank)
+
+        def pulled(ops: _Pullback, ct: V, other: V) -> V:
+            dot, transpose = ops
+            return at.emit(transpose, at.emit(dot, ct, conj(at.emitter, other)))
+
+        return each_active(
+            at, lambda ct: pulled(to_lhs, ct, rhs), lambda ct: pulled(to_rhs, ct, lhs)
+        )
+
+
+@functools.lru_cache(maxsize=1024)
+def _batched(
+    op: DotGeneral, which: tuple[bool, ...], lhs_rank: int, rhs_rank: int
+) -> tuple[DotGeneral, Transpose | None, bool]:
+    """The contraction for all entries, the order that moves the batch to the front, if there is
+    one, and whether the operands change places.
+
+    The ranks are those of the operands with the batch.
+    """
+    left, right = which
+    both = left and right
+    dot = DotGeneral(
+        tuple([axis + left for axis in op.lhs_contract]),
+        tuple([axis + right for axis in op.rhs_contract]),
+        (*(0,) * both, *[axis + left for axis in op.lhs_batch]),
+        (*(0,) * both, *[axis + right for axis in op.rhs_batch]),
+    )
+    swapped = not left
+    if swapped:
+        dot = DotGeneral(dot.rhs_contract, dot.lhs_contract, dot.rhs_batch, dot.lhs_batch)
+        lhs_rank, rhs_rank = rhs_rank, lhs_rank
+    batch, first = len(dot.lhs_batch), len(dot.lhs_free(lhs_rank))
+    rank = batch + first + len(dot.rhs_free(rhs_rank))
+    if both:
+        return dot, None, False
+    own = (*range(batch + 1, batch + first),)
+    others = (*range(batch + first, rank),)
+    order = (batch, *range(batch), *((*others, *own) if swapped else (*own, *others)))
+    return dot, None if order == (*range(rank),) else Transpose(order), swapped
+
+
+_Pullback = tuple[DotGeneral, Transpose]
+
+
+@functools.lru_cache(maxsize=1024)
+def _pullbacks(op: DotGeneral, lhs_rank: int, rhs_rank: int) -> tuple[_Pullback, _Pullback]:
+    """For each operand the contraction of cotangent and other operand, and the order of its axes.
+
+    They are made once: a program has many contractions of few kinds.
+    """
+    lhs_free, rhs_free = op.lhs_free(lhs_rank), op.rhs_free(rhs_rank)
+    batch = tuple(range(len(op.lhs_batch)))
+    first, second = len(batch), len(batch) + len(lhs_free)
+    from_lhs = tuple(range(first, second))
+    from_rhs = tuple(range(second, second + len(rhs_free)))
+    lhs_order = (*op.lhs_batch, *lhs_free, *_matched(op.rhs_contract, op.lhs_contract))
+    rhs_order = (*op.rhs_batch, *rhs_free, *_matched(op.lhs_contract, op.rhs_contract))
+    return (
+        (DotGeneral(from_rhs, rhs_free, batch, op.rhs_batch), Transpose(inverse(lhs_order))),
+        (DotGeneral(from_lhs, lhs_free, batch, op.lhs_batch), Transpose(inverse(rhs_order))),
+    )
+
+
+def _matched(of: Sequence[int], partner: Sequence[int]) -> tuple[int, ...]:
+    """The partners of contracted axes, in the order of those axes in the operand they are `of`."""
+    return tuple(partner[position] for position in sorted(range(len(of)), key=of.__getitem__))
+
+
+def _exact_size(meta: TensorMeta, axis: int, operand: str) -> Dim:
+    """The size of an axis that is matched with one that may have another size."""
+    extent = meta.extents[axis]
+    if isinstance(extent, Exact):
+        return extent.dim
+    raise UnsupportedDynamicShapeError("dot_general", f"{operand}[{axis}]", describe(extent))
+
+
+def _size(x: NumpyArray, axes: Sequence[int]) -> int:
+    return math.prod(x.shape[axis] for axis in axes)

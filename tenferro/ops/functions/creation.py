@@ -1,0 +1,289 @@
+"""arange, linspace, eye, full, tri."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tenferro.core import Emitter, V
+from tenferro.errors import DTypeError, ShapeError
+from tenferro.ir import (
+    FLOAT64,
+    INT64,
+    Dim,
+    DimExpr,
+    DType,
+    DTypeLike,
+    Number,
+    Shape,
+    TensorMeta,
+    as_dtype,
+    at_most,
+    dependence_of,
+    dim,
+    floordiv,
+    is_integer,
+    is_traced_value,
+    maximum,
+    number_of,
+    read_integer,
+)
+from tenferro.ops import (
+    ADD,
+    DIV,
+    FLOOR,
+    MUL,
+    SELECT,
+    SUB,
+    BroadcastInDim,
+    Compare,
+    EmbedDiag,
+    Iota,
+    Pad,
+    full,
+    scalar,
+)
+from tenferro.ops import full_like as ops_full_like
+from tenferro.ops import zeros_like as ops_zeros_like
+from tenferro.ops.functions.manipulation import diagonal, moveaxis, ravel, sizes_of
+from tenferro.ops.functions.promotion import (
+    Operand,
+    broadcast,
+    broadcast_to,
+    convert,
+    inexact_dtype,
+    named,
+    promote,
+    repeated,
+    result_dtype,
+)
+
+# New arrays: counters, grids and matrices of ones.
+
+
+def arange(at: Emitter[V], start: Any, *, shape: tuple[Dim], step: Any, dtype: DType) -> V:
+    """start, start + step, …: `shape[0]` numbers."""
+    count = at.emit(Iota(dtype, shape[0]))
+    if isinstance(start, DimExpr) or isinstance(step, DimExpr):
+        begin, by = (broadcast_to(at, value, shape) for value in promote(at, (start, step), dtype))
+        return at.emit(ADD, at.emit(MUL, count, by), begin)
+    first = np.asarray(start).astype(dtype)
+    # As in NumPy, the step is the difference of the first two elements after rounding.
+    between = np.asarray(start + step).astype(dtype) - first
+    if between != 1:
+        count = at.emit(MUL, count, ops_full_like(at, between, count))
+    return at.emit(ADD, count, ops_full_like(at, first, count)) if first != 0 else count
+
+
+def bound(value: Any) -> Any:
+    """A bound or the step of a range: a real number, or a size.
+
+    Raises:
+        DTypeError: it is another thing.
+    """
+    if isinstance(value, str | DimExpr):
+        return dim(value)
+    number = number_of(value)
+    if number is not None:
+        return number
+    if isinstance(getattr(value, "meta", None), TensorMeta):
+        way = "convert it with int()"
+        if is_traced_value(value):
+            way = (
+                "make the argument that it is static (static_argnames), take the size of an "
+                f"array, such as x.shape[0], or mask the largest range{dependence_of(value)}"
+            )
+        raise DTypeError(f"arange: takes numbers, since they decide the size, got {value!r}; {way}")
+    raise DTypeError(f"arange: takes real numbers, got {type(value).__name__}")
+
+
+def steps(start: Any, stop: Any, step: Any, dtype: DType | None) -> tuple[DType, Dim]:
+    """The dtype of a range of numbers, and the number of its elements.
+
+    Raises:
+        DTypeError: a bound is not a number.
+        ShapeError: the step is 0, or the range is infinite.
+    """
+    numbers = [bound(value) for value in (start, stop, step)]
+    first, last, by = numbers
+    whole = not any(isinstance(value, float) for value in numbers)
+    if not whole and any(isinstance(value, DimExpr) for value in numbers):
+        raise DTypeError(
+            "arange: with symbolic sizes, start, stop and step must be integers; multiply the "
+            "result instead"
+        )
+    element = dtype or (INT64 if whole else FLOAT64)
+    if by == 0:
+        raise ShapeError("arange: the step must not be 0")
+    if whole:
+        count = -floordiv(first - last, by) if by > 0 else -floordiv(last - first, -by)
+        # A size is never negative, but a difference of sizes may be.
+        return element, count if at_most(0, count) else maximum(count, 0)
+    if not math.isfinite(size := (last - first) / by):
+        raise ShapeError(f"arange: the range from {first} to {last} in steps of {by} is infinite")
+    return element, max(math.ceil(size), 0)
+
+
+def grid(metas: Sequence[TensorMeta], indexing: str) -> tuple[list[int], list[Dim]]:
+    """For each vector, its axis in the grid; and the shape of the grid."""
+    axes = list(range(len(metas)))
+    if indexing == "xy" and len(axes) > 1:
+        axes[:2] = 1, 0
+    shape: list[Dim] = [1] * len(axes)
+    for axis, meta in zip(axes, metas, strict=True):
+        if meta.rank > 1:
+            raise ShapeError(f"meshgrid: takes vectors, got {meta}")
+        shape[axis] = meta.exact_shape("meshgrid", "operand")[0] if meta.rank else 1
+    return axes, shape
+
+
+def linspace(
+    at: Emitter[V],
+    start: Operand[V],
+    stop: Operand[V],
+    *,
+    shape: tuple[Dim],
+    endpoint: bool = True,
+    dtype: DType | None = None,
+    axis: int = 0,
+) -> V:
+    """`shape[0]` evenly spaced numbers from `start` to `stop`, along a new axis."""
+    kind = inexact_dtype(at, (start, stop))
+    first, last = broadcast(at, "linspace", promote(at, (start, stop), kind))
+    meta: TensorMeta = at.ctx.meta(first)
+    sizes = (*shape, *meta.exact_shape("linspace", "start"))
+    count = at.emit(Iota(kind, shape[0]))
+    spread = at.emit(BroadcastInDim(sizes, (0,)), count)
+    begin, end = (broadcast_to(at, value, sizes) for value in (first, last))
+    intervals = maximum(shape[0] - 1 if endpoint else shape[0], 1)
+    (divisor,) = promote(at, (intervals,), kind)
+    step = at.emit(DIV, at.emit(SUB, end, begin), broadcast_to(at, divisor, sizes))
+    result = at.emit(ADD, at.emit(MUL, spread, step), begin)
+    if endpoint and shape[0] != 1:  # rounding may keep the last element from being `stop`
+        (position,) = promote(at, (intervals,), kind)
+        is_last = at.emit(Compare("EQ"), spread, broadcast_to(at, position, sizes))
+        result = at.emit(SELECT, is_last, end, result)
+    if dtype is not None:
+        result = convert(at, at.emit(FLOOR, result) if is_integer(dtype) else result, dtype)
+    return moveaxis(at, result, 0, axis) if axis else result
+
+
+def eye(at: Emitter[V], value: Number, *, shape: tuple[Dim, Dim], k: int = 0, dtype: DType) -> V:
+    """A matrix with `value` on diagonal `k`, zero elsewhere."""
+    return _by_diagonal(at, "EQ", value, shape, read_integer("eye", "k", k), dtype)
+
+
+def tri(at: Emitter[V], value: Number, *, shape: tuple[Dim, Dim], k: int = 0, dtype: DType) -> V:
+    """A matrix with `value` on and below diagonal `k`, zero above."""
+    return _by_diagonal(at, "LE", value, shape, read_integer("tri", "k", k), dtype)
+
+
+def _by_diagonal(
+    at: Emitter[V], direction: str, value: Number, shape: tuple[Dim, Dim], k: int, dtype: DType
+) -> V:
+    """`value` where column - k compares to the row as `direction` says, else zero."""
+    row, column = (
+        at.emit(BroadcastInDim(shape, (axis,)), at.emit(Iota(INT64, size)))
+        for axis, size in enumerate(shape)
+    )
+    if k:
+        far = 2**62  # beyond all columns, and without overflow
+        row = at.emit(ADD, row, ops_full_like(at, min(max(k, -far), far), row))
+    chosen = at.emit(Compare(direction), column, row)
+    filled = full(at, value, TensorMeta.of(dtype, shape))
+    return at.emit(SELECT, chosen, filled, ops_zeros_like(at, filled))
+
+
+def diag(at: Emitter[V], x: V, k: int = 0) -> V:
+    """The matrix with the vector x on diagonal `k`; of a matrix, that diagonal.
+
+    >>> tn.diag([1, 2])
+    Tensor([[1, 0],
+            [0, 2]])
+    >>> tn.diag([[1, 2], [3, 4]])
+    Tensor([1, 4])
+    """
+    k = read_integer("diag", "k", k)
+    meta: TensorMeta = at.ctx.meta(x)
+    if meta.rank == 2:
+        return diagonal(at, x, k)
+    if meta.rank != 1:
+        raise ShapeError(f"diag: takes a vector or a matrix, got {meta}")
+    square = at.emit(EmbedDiag(0, 1), x)
+    if not k:
+        return square
+    # Diagonal k starts k columns to the right or -k rows down; the matrix grows by as many.
+    before, after = (max(-k, 0), max(k, 0)), (max(k, 0), max(-k, 0))
+    return at.emit(Pad(before, after, (0, 0)), square, at.emit(scalar(0, meta.dtype)))
+
+
+def diagflat(at: Emitter[V], x: V, k: int = 0) -> V:
+    """The matrix with the elements of x, flattened, on diagonal `k`.
+
+    >>> tn.diagflat([[1], [2]])
+    Tensor([[1, 0],
+            [0, 2]])
+    """
+    return diag(at, ravel(at, x), k)
+
+
+def on_grid(at: Emitter[V], x: V, axis: int, shape: Sequence[Dim]) -> V:
+    """A vector along one axis of a grid, repeated along the other axes."""
+    dims = (axis,) if at.ctx.meta(x).rank else ()
+    return at.emit(BroadcastInDim(tuple(shape), dims), x)
+
+
+# Arrays whose elements are all one number.
+
+
+@named("full")
+def filled(at: Emitter[V], value: Operand[V], shape: Shape, dtype: DType | None = None) -> V:
+    """A new array whose every element is `value`."""
+    sizes = sizes_of(shape)
+    dtype = result_dtype(at, (value,)) if dtype is None else dtype
+    (number,) = promote(at, (value,), dtype)
+    return broadcast_to(at, number, TensorMeta.of(dtype, sizes).exact_shape())
+
+
+def full_like(
+    at: Emitter[V], x: Operand[V], fill_value: Operand[V], dtype: DTypeLike | None = None
+) -> V:
+    """An array of the shape of x whose every element is `fill_value`.
+
+    >>> tn.full_like([1, 2], 9)
+    Tensor([9, 9])
+    """
+    (like,) = promote(at, (x,))
+    meta: TensorMeta = at.ctx.meta(like)
+    (element,) = promote(at, (fill_value,), meta.dtype if dtype is None else as_dtype(dtype))
+    return repeated(at, "full_like", element, meta.extents)
+
+
+def zeros_like(at: Emitter[V], x: Operand[V], dtype: DTypeLike | None = None) -> V:
+    """Zeros of the shape of x.
+
+    >>> tn.zeros_like([1, 2])
+    Tensor([0, 0])
+    """
+    return full_like(at, x, 0, dtype)
+
+
+def ones_like(at: Emitter[V], x: Operand[V], dtype: DTypeLike | None = None) -> V:
+    """Ones of the shape of x.
+
+    >>> tn.ones_like([1, 2])
+    Tensor([1, 1])
+    """
+    return full_like(at, x, 1, dtype)
+
+
+def empty_like(at: Emitter[V], x: Operand[V], dtype: DTypeLike | None = None) -> V:
+    """An array of the shape of x; its elements are zeros, never uninitialized.
+
+    >>> tn.empty_like([1, 2])
+    Tensor([0, 0])
+    """
+    return zeros_like(at, x, dtype)

@@ -1,0 +1,641 @@
+"""Along axes: product, min/max, argmax, cumulative sums, linear recurrences, sort.
+
+A `reverse` scan runs from the end of the axis to its start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from tenferro.core import (
+    Emitter,
+    JvpSite,
+    Slots,
+    TransposeSite,
+    V,
+    add_terms,
+    chain,
+    each_active,
+    multilinear,
+)
+from tenferro.errors import ShapeError
+from tenferro.ir import (
+    BOOL,
+    INT64,
+    AxisMap,
+    AxisOrder,
+    Conjugation,
+    Dim,
+    DType,
+    Exact,
+    ExecOp,
+    Known,
+    MaskSite,
+    NumpyArray,
+    Pruned,
+    Reach,
+    TensorMeta,
+    is_complex,
+    numbered,
+    payload,
+    real_dtype,
+)
+from tenferro.ops.base import (
+    Inactive,
+    Reduction,
+    StdTensorOp,
+    check_axes,
+    check_kind,
+    meta_of,
+    reduced,
+    same_type,
+    shape_of,
+)
+from tenferro.ops.broadcast import ReduceSum, broadcast_like, full, full_like, zeros_like
+from tenferro.ops.comparison import AND, MAXIMUM, MINIMUM, OR, REAL_KINDS, SELECT, Compare
+from tenferro.ops.elementwise import ADD, DIV, IMAG, MUL, REAL, conj
+from tenferro.ops.gather_scatter import Gather
+from tenferro.ops.rearrange import EmbedDiag
+from tenferro.ops.slicing import Concatenate, Pad, Slice
+
+__all__ = [
+    "REDUCTIONS",
+    "ArgMax",
+    "ArgMin",
+    "CumulativeProd",
+    "CumulativeSum",
+    "LinearRecurrence",
+    "ReduceAnd",
+    "ReduceMax",
+    "ReduceMin",
+    "ReduceNorm",
+    "ReduceOr",
+    "ReduceProd",
+    "Sort",
+    "gather_along",
+]
+
+
+# Reductions that are not linear: product, maximum, minimum, norm, and reductions of bools.
+
+
+@payload
+class ReduceProd(Reduction, name="reduce_prod"):
+    """Product over `axes`; the result does not have these axes."""
+
+    axes: tuple[int, ...]
+
+    def neutral(self, dtype: DType) -> NumpyArray:
+        """One."""
+        return np.ones((), dtype)
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type without `axes`."""
+        check_kind(self.name, x, "iufc")
+        return reduced(self.name, x, self.axes)
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """`numpy.prod`, in the operand's dtype."""
+        return np.asarray(np.prod(x, axis=self.axes, dtype=x.dtype))
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The product rule along a tree of halves; correct for factors of zero, to any order."""
+        value, tangent = at.primal[0], at.tangent[0]
+        assert tangent is not None
+        for axis in sorted(self.axes, reverse=True):
+            value, tangent = self._along(at, axis, value, tangent)
+        return (tangent,)
+
+    def _along(self, at: JvpSite[V], axis: int, value: V, tangent: V) -> tuple[V, V]:
+        meta = at.ctx.meta(value)
+        size = None if meta.dims is None else meta.dims[axis]
+        if not isinstance(size, int):
+            terms = at.emit(MUL, _products_of_others(at, axis, value), tangent)
+            return at.emit(ReduceProd((axis,)), value), at.emit(ReduceSum((axis,)), terms)
+        while size > 1:
+            half = size // 2
+            a, b = (_window(at, value, axis, start, start + half) for start in (0, half))
+            da, db = (_window(at, tangent, axis, start, start + half) for start in (0, half))
+            values = [at.emit(MUL, a, b)]
+            tangents = [at.emit(ADD, at.emit(MUL, da, b), at.emit(MUL, a, db))]
+            if size % 2:
+                values.append(_window(at, value, axis, size - 1, size))
+                tangents.append(_window(at, tangent, axis, size - 1, size))
+            value, tangent = (at.emit(Concatenate(axis), *parts) for parts in (values, tangents))
+            size = half + size % 2
+        if size == 0:
+            return full_like(at.emitter, 1, at.emit(ReduceSum((axis,)), value)), at.emit(
+                ReduceSum((axis,)), tangent
+            )
+        return at.emit(ReduceSum((axis,)), value), at.emit(ReduceSum((axis,)), tangent)
+
+
+def _products_of_others(at: JvpSite[V], axis: int, value: V) -> V:
+    """For each element along an axis, the product of all other elements.
+
+    It takes memory in the square of the size; halving needs a constant size.
+    """
+    meta = at.ctx.meta(value)
+    wide = meta.with_extents([*meta.extents[: axis + 1], *meta.extents[axis:]])
+    dims = [*range(axis), *range(axis + 1, wide.rank)]
+    every = full(at.emitter, True, meta.with_dtype(BOOL), "reduce_prod")
+    own = at.emit(EmbedDiag(axis, axis + 1), every)
+    factors = broadcast_like(at.emitter, value, wide, dims, "reduce_prod")
+    one = full(at.emitter, 1, wide, "reduce_prod")
+    return at.emit(ReduceProd((axis + 1,)), at.emit(SELECT, own, one, factors))
+
+
+def _window(at: JvpSite[V], value: V, axis: int, start: int, limit: int) -> V:
+    sizes = at.ctx.meta(value).exact_shape("reduce_prod", "operand")
+    starts = tuple(start if i == axis else 0 for i in range(len(sizes)))
+    limits = tuple(limit if i == axis else size for i, size in enumerate(sizes))
+    return at.emit(Slice(starts, limits, (1,) * len(sizes)), value)
+
+
+class ReduceExtremum(Reduction):
+    """Largest or smallest element: NaN wins; the derivative is the average over ties.
+
+    If `empty`, that of no elements is the neutral element; else there must be some.
+    """
+
+    axes: tuple[int, ...]
+    empty: bool = False
+
+    added_fields = ("empty",)
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type without `axes`."""
+        check_kind(self.name, x, REAL_KINDS)
+        result = reduced(self.name, x, self.axes)
+        for axis in self.axes:
+            if x.extents[axis] == Exact(0) and not self.empty:
+                raise ShapeError(f"{self.name}: axis {axis} of {x} has no elements to choose from")
+        return result
+
+    def extremum(self, of: Callable[..., Any], x: NumpyArray) -> NumpyArray:
+        """What `of` finds; raises ShapeError if a data-dependent size turned out to be 0."""
+        self.infer(meta_of(x))
+        if self.empty and x.size == 0:
+            return np.asarray(of(x, axis=self.axes, initial=self.neutral(x.dtype)[()]))
+        return np.asarray(of(x, axis=self.axes))
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The mean of the tangents of the elements that equal the result."""
+        x, out = at.primal[0], at.out[0]
+        meta = at.ctx.meta(x)
+        remaining = tuple(axis for axis in range(meta.rank) if axis not in self.axes)
+        repeated = broadcast_like(at.emitter, out, meta, remaining, self.name)
+        is_result = at.emit(Compare("EQ"), x, repeated)
+        mask = at.emit(SELECT, is_result, full_like(at.emitter, 1, x), zeros_like(at.emitter, x))
+        count = at.emit(ReduceSum(self.axes), mask)
+        return chain(
+            at, lambda t: at.emit(DIV, at.emit(ReduceSum(self.axes), at.emit(MUL, mask, t)), count)
+        )
+
+
+@payload
+class ReduceMax(ReduceExtremum, name="reduce_max"):
+    """Largest element over `axes`; the result does not have these axes."""
+
+    axes: tuple[int, ...]
+    empty: bool = False
+
+    def neutral(self, dtype: DType) -> NumpyArray:
+        """The smallest value of the dtype."""
+        return _end(dtype, -np.inf, "min")
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """`numpy.max`."""
+        return self.extremum(np.max, x)
+
+
+@payload
+class ReduceMin(ReduceExtremum, name="reduce_min"):
+    """Smallest element over `axes`; the result does not have these axes."""
+
+    axes: tuple[int, ...]
+    empty: bool = False
+
+    def neutral(self, dtype: DType) -> NumpyArray:
+        """The largest value of the dtype."""
+        return _end(dtype, np.inf, "max")
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """`numpy.min`."""
+        return self.extremum(np.min, x)
+
+
+@payload
+class ReduceNorm(Reduction, name="reduce_norm"):
+    """The root of the sum of |x|² over `axes`, also where these squares overflow or vanish.
+
+    It is real for complex x. At 0 the derivative is NaN.
+    """
+
+    axes: tuple[int, ...]
+
+    conjugation = Conjugation.SAME
+
+    def neutral(self, dtype: DType) -> NumpyArray:
+        """Zero."""
+        return np.zeros((), dtype)
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type without `axes`, with the real dtype."""
+        check_kind(self.name, x, "fc")
+        return reduced(self.name, x.with_dtype(real_dtype(x.dtype)), self.axes)
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """By the sum of squares; where that is not precise, of numbers divided by the largest."""
+        total = _sum_of_squares(x, self.axes)
+        info = np.finfo(total.dtype)
+        if np.all((total > info.tiny / info.eps**2) & (total <= info.max)):
+            return np.asarray(np.sqrt(total))
+        largest = np.max(np.abs(x), axis=self.axes, keepdims=True, initial=0)
+        largest = np.where((largest > 0) & (largest <= info.max), largest, 1).astype(total.dtype)
+        scaled = np.sqrt(_sum_of_squares(x / largest, self.axes))
+        return np.asarray(scaled * np.squeeze(largest, self.axes))
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The sum of Re(conj(x)·dx) over the norm, whose quotients with x are at most 1."""
+        x, emitter = at.primal[0], at.emitter
+        meta = at.ctx.meta(x)
+        dims = tuple(axis for axis in range(meta.rank) if axis not in self.axes)
+        parts = (REAL, IMAG) if is_complex(meta.dtype) else (None,)
+        real = meta.with_dtype(real_dtype(meta.dtype))
+        norm = broadcast_like(emitter, at.out[0], real, dims, self.name)
+
+        def along(t: V) -> V:
+            terms = [
+                at.emit(MUL, at.emit(DIV, _part(at, part, x), norm), _part(at, part, t))
+                for part in parts
+            ]
+            total = terms[0] if len(terms) == 1 else at.emit(ADD, *terms)
+            return at.emit(ReduceSum(self.axes), total)
+
+        return chain(at, along)
+
+
+def _part(at: JvpSite[V], part: StdTensorOp | None, value: V) -> V:
+    return value if part is None else at.emit(part, value)
+
+
+def _sum_of_squares(x: NumpyArray, axes: tuple[int, ...]) -> NumpyArray:
+    squares = x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
+    return np.asarray(np.add.reduce(squares, axis=axes, dtype=squares.dtype))
+
+
+def _end(dtype: DType, infinity: float, name: str) -> NumpyArray:
+    """The smallest or largest value of a dtype."""
+    if dtype.kind == "f":
+        return np.asarray(infinity, dtype)
+    if dtype.kind == "b":
+        return np.asarray(name == "max")
+    return np.asarray(getattr(np.iinfo(dtype), name), dtype)
+
+
+class ReduceBools(Reduction, Inactive):
+    """A reduction of bools."""
+
+    axes: tuple[int, ...]
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type without `axes`."""
+        check_kind(self.name, x, "b")
+        return reduced(self.name, x, self.axes)
+
+
+@payload
+class ReduceAnd(ReduceBools, name="reduce_and"):
+    """Whether all elements over `axes` are true; true if there are none."""
+
+    axes: tuple[int, ...]
+
+    def neutral(self, dtype: DType) -> NumpyArray:
+        """True."""
+        return np.asarray(True)
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """`numpy.all`."""
+        return np.asarray(np.all(x, axis=self.axes))
+
+
+@payload
+class ReduceOr(ReduceBools, name="reduce_or"):
+    """Whether any element over `axes` is true; false if there are none."""
+
+    axes: tuple[int, ...]
+
+    def neutral(self, dtype: DType) -> NumpyArray:
+        """False."""
+        return np.asarray(False)
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """`numpy.any`."""
+        return np.asarray(np.any(x, axis=self.axes))
+
+
+REDUCTIONS: dict[str, tuple[Callable[[tuple[int, ...]], StdTensorOp], StdTensorOp, Any]] = {
+    "sum": (ReduceSum, ADD, 0),
+    "prod": (ReduceProd, MUL, 1),
+    "max": (ReduceMax, MAXIMUM, None),
+    "min": (ReduceMin, MINIMUM, None),
+    "any": (ReduceOr, OR, False),
+    "all": (ReduceAnd, AND, True),
+}
+"""By name: the op, the op of two elements, and the value of no elements, if there is one."""
+
+
+# Cumulative sums and products along an axis, and linear recurrences, their derivatives.
+
+NUMBERS = "iufc"
+
+
+def _all_along(meta: TensorMeta, axis: int) -> Reach:
+    """The elements with the same coordinates but for that along an axis."""
+    shape = shape_of(meta)
+    others = numbered(shape, [other for other in range(len(shape)) if other != axis])
+    return Reach(others, others)
+
+
+class Cumulative(StdTensorOp):
+    """An op that combines, at each position of `axis`, the elements up to and including it."""
+
+    axis: int
+    reverse: bool
+
+    def neutral(self, dtype: DType) -> NumpyArray:
+        """The neutral element, as a rank-0 array."""
+        raise AssertionError(f"{self.name}: has no neutral element")
+
+    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
+        """Each axis stays."""
+        return (tuple(range(ranks[0])),)
+
+    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder]:
+        """The scan along the position of `axis`."""
+        (order,) = orders
+        return replace(self, axis=order.index(self.axis)), order  # type: ignore[type-var]  # every op is a dataclass
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
+        """All along the axis, also those that come later."""
+        return _all_along(metas[operand], self.axis)
+
+    def leading(self, size: Dim) -> Cumulative:
+        """The axis is counted one further."""
+        return replace(self, axis=self.axis + 1)  # type: ignore[type-var]  # every op is a dataclass
+
+    def masked(self, at: MaskSite) -> None:
+        """Forward, padding comes after the elements; backward, it becomes the neutral element."""
+        mixed = self.reverse and self.axis in at.padded(0)
+        fill = self.neutral(at.operand_metas[0].dtype)
+        at.keep(at.filled(0, fill) if mixed else at.operand(0))
+
+
+@payload
+class CumulativeSum(Cumulative, name="cumulative_sum"):
+    """At each position of `axis`, the sum of the elements up to and including it."""
+
+    axis: int
+    reverse: bool = False
+
+    def neutral(self, dtype: DType) -> NumpyArray:
+        """Zero."""
+        return np.zeros((), dtype)
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type."""
+        check_kind(self.name, x, NUMBERS)
+        check_axes(self.name, (self.axis,), x.rank, x)
+        return x
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """`numpy.cumsum`, in the operand's dtype."""
+        return _directed(self, lambda x: np.cumsum(x, axis=self.axis, dtype=x.dtype), x)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear."""
+        return multilinear(at, self)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cumulative sum in the other direction."""
+        return each_active(at, lambda ct: at.emit(CumulativeSum(self.axis, not self.reverse), ct))
+
+
+@payload
+class CumulativeProd(Cumulative, name="cumulative_prod"):
+    """At each position of `axis`, the product of the elements up to and including it."""
+
+    axis: int
+    reverse: bool = False
+
+    def neutral(self, dtype: DType) -> NumpyArray:
+        """One."""
+        return np.ones((), dtype)
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type."""
+        check_kind(self.name, x, NUMBERS)
+        check_axes(self.name, (self.axis,), x.rank, x)
+        return x
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """`numpy.cumprod`, in the operand's dtype."""
+        return _directed(self, lambda x: np.cumprod(x, axis=self.axis, dtype=x.dtype), x)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The product rule y'ᵢ = xᵢ·y'ᵢ₋₁ + yᵢ₋₁·dxᵢ; correct for factors of zero."""
+        recurrence = LinearRecurrence(self.axis, self.reverse)
+        before = _shifted(at, at.out[0], self.axis, 1 if self.reverse else -1, fill=1)
+        return chain(at, lambda t: at.emit(recurrence, at.primal[0], at.emit(MUL, before, t)))
+
+
+@payload
+class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
+    """h with hᵢ = aᵢ·hᵢ₋₁ + bᵢ along `axis`, and h₀ = b₀."""
+
+    axis: int
+    reverse: bool = False
+
+    n_inputs = 2
+
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        """The operands' common type."""
+        result = same_type(self.name, metas, NUMBERS)
+        check_axes(self.name, (self.axis,), result.rank, result)
+        return result
+
+    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
+        """All along the axis, also those that come later."""
+        return _all_along(metas[operand], self.axis)
+
+    def leading(self, size: Dim) -> LinearRecurrence:
+        """The axis is counted one further."""
+        return LinearRecurrence(self.axis + 1, self.reverse)
+
+    def numpy(self, a: NumpyArray, b: NumpyArray) -> NumpyArray:
+        """One step for each position of the axis."""
+        return _directed(self, self._forward, a, b)
+
+    def _forward(self, a: NumpyArray, b: NumpyArray) -> NumpyArray:
+        factors, result = np.moveaxis(a, self.axis, 0), np.moveaxis(b, self.axis, 0).copy()
+        for i in range(1, len(result)):
+            result[i] += factors[i] * result[i - 1]
+        return np.moveaxis(result, 0, self.axis)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The same recurrence, on hᵢ₋₁·daᵢ + dbᵢ."""
+        da, added = at.tangent
+        if da is not None:
+            before = _shifted(at, at.out[0], self.axis, 1 if self.reverse else -1)
+            added = add_terms(at.emitter, [at.emit(MUL, before, da), added])
+        return (None if added is None else at.emit(self, at.primal[0], added),)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The recurrence in the other direction with factors moved by one; only b is active."""
+        a = at.inputs[0]
+
+        def pull(ct: V) -> V:
+            factors = _shifted(at, conj(at.emitter, a), self.axis, -1 if self.reverse else 1)
+            return at.emit(LinearRecurrence(self.axis, not self.reverse), factors, ct)
+
+        return each_active(at, lambda ct: None, pull)
+
+
+def _directed(
+    op: CumulativeSum | CumulativeProd | LinearRecurrence,
+    forward: Callable[..., NumpyArray],
+    *operands: NumpyArray,
+) -> NumpyArray:
+    """A scan from the start; if reversed, of the flipped operands, and flipped back."""
+    if not op.reverse:
+        return forward(*operands)
+    return np.flip(forward(*(np.flip(x, op.axis) for x in operands)), op.axis)
+
+
+def _shifted(at: JvpSite[V] | TransposeSite[V], value: V, axis: int, step: int, fill: int = 0) -> V:
+    """At each position the element `step` positions further on, `fill` beyond the ends."""
+    meta: TensorMeta = at.ctx.meta(value)
+    low, high = ([by if i == axis else 0 for i in range(meta.rank)] for by in (-step, step))
+    filler = full(at.emitter, fill, TensorMeta.of(meta.dtype, ()))
+    return at.emit(Pad(tuple(low), tuple(high), (0,) * meta.rank), value, filler)
+
+
+# Sort, and the place of an extremum.
+
+
+@payload
+class Sort(StdTensorOp, name="sort"):
+    """The elements along `axis` in ascending order, and the place that each had before, in int64.
+
+    NaN comes last. Elements that are equal keep their order, so that the places are well defined.
+    `outputs` says which of the two there are. A graph has both; passes drop what nothing reads.
+    """
+
+    axis: int
+    outputs: tuple[bool, bool] = (True, True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "n_outputs", sum(self.outputs))
+
+    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+        """The operand's type, and int64 in its shape."""
+        self.check_arity(len(metas))
+        (x,) = metas
+        check_kind(self.name, x, "biuf")
+        check_axes(self.name, (self.axis,), x.rank, x)
+        return tuple(compress((x, x.with_dtype(INT64)), self.outputs))
+
+    def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
+        """`numpy.sort` and `numpy.argsort`, stable."""
+        (x,) = inputs
+        if self.outputs == (True, False):
+            return (np.sort(x, axis=self.axis, kind="stable"),)
+        places = np.argsort(x, axis=self.axis, kind="stable").astype(np.int64, copy=False)
+        if self.outputs == (False, True):
+            return (places,)
+        return np.take_along_axis(x, places, self.axis), places
+
+    def leading(self, size: Dim) -> Sort:
+        """The axis is counted one further."""
+        return Sort(self.axis + 1, self.outputs)
+
+    def pruned(self, live: Sequence[bool]) -> Pruned | None:
+        """The elements alone, or the places alone."""
+        if self.outputs != (True, True):
+            return None
+        elements, places = live
+        return Pruned.keeping_operands(Sort(self.axis, (elements, places)), 1, live)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangent in the same order; places have none."""
+        (tangent,) = at.tangent
+        if tangent is None or self.outputs == (False, True):
+            return (None,) * self.n_outputs
+        if self.outputs == (True, False):
+            places = at.emit(Sort(self.axis, (False, True)), at.primal[0])
+            return (gather_along(at.emitter, tangent, places, self.axis),)
+        return gather_along(at.emitter, tangent, at.out[1], self.axis), None
+
+
+class Extreme(Inactive):
+    """Where along `axis`, which leaves the shape, an extremum is; the first of several."""
+
+    axis: int
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """int64, in the operand's shape without `axis`."""
+        check_kind(self.name, x, "biuf")
+        result = reduced(self.name, x, (self.axis,)).with_dtype(INT64)
+        if x.dims is not None and x.dims[self.axis] == 0:
+            raise ShapeError(f"{self.name}: axis {self.axis} of {x} has no elements to choose from")
+        return result
+
+
+@payload
+class ArgMax(Extreme, name="argmax"):
+    """The place of the largest element along `axis`: the first of several; NaN wins."""
+
+    axis: int
+
+    def leading(self, size: Dim) -> ArgMax:
+        """The axis is counted one further."""
+        return ArgMax(self.axis + 1)
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """`numpy.argmax`."""
+        return np.asarray(np.argmax(x, axis=self.axis), np.int64)
+
+
+@payload
+class ArgMin(Extreme, name="argmin"):
+    """The place of the smallest element along `axis`: the first of several; NaN wins."""
+
+    axis: int
+
+    def leading(self, size: Dim) -> ArgMin:
+        """The axis is counted one further."""
+        return ArgMin(self.axis + 1)
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """`numpy.argmin`."""
+        return np.asarray(np.argmin(x, axis=self.axis), np.int64)
+
+
+def gather_along(at: Emitter[V], x: V, places: V, axis: int, *, unique: bool = True) -> V:
+    """The elements of `x` at `places` along `axis`; other axes are common to both.
+
+    `unique` promises that no element is named twice.
+    """
+    meta = at.ctx.meta(x)
+    others = tuple(other for other in range(meta.rank) if other != axis)
+    gather = Gather(
+        (), (axis,), (axis,), meta.rank, (1,) * meta.rank, others, others, unique=unique
+    )
+    return at.emit(gather, x, places)

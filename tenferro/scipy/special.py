@@ -1,0 +1,535 @@
+"""Special functions, as in SciPy.
+
+They promote and broadcast as NumPy's functions do, run on NumPy by SciPy, and are differentiable
+where JAX's are, to any order. `MISSING` lists what is not there, with reasons.
+
+>>> tn.scipy.special.gammaln([4.0])
+Tensor([1.79175947])
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tenferro import namespace
+from tenferro.core import Emitter, V
+from tenferro.errors import DTypeError, ShapeError
+from tenferro.ir import AnyTensor, ArrayLike, Axis, is_complex, read_integer
+from tenferro.missing_names import missing
+from tenferro.namespace import (
+    abs,
+    betaln,
+    digamma,
+    erf,
+    erfc,
+    erfinv,
+    exp,
+    expm1,
+    floor,
+    gammaln,
+    i0,
+    i0e,
+    i1,
+    i1e,
+    isnan,
+    lgamma,
+    log,
+    log1p,
+    logsumexp,
+    maximum,
+    minimum,
+    polygamma,
+    stack,
+    where,
+    xlog1py,
+    xlogy,
+    zeta,
+)
+from tenferro.namespace import gammaln as loggamma
+from tenferro.namespace import sigmoid as expit
+from tenferro.ops.functions import Operand, analytic
+from tenferro.transforms import apply_function
+
+__all__ = [
+    "beta",
+    "betainc",
+    "betaln",
+    "boxcox",
+    "boxcox1p",
+    "comb",
+    "dawsn",
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfcx",
+    "erfinv",
+    "exp1",
+    "expi",
+    "expit",
+    "expn",
+    "factorial",
+    "fresnel",
+    "gamma",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "gammasgn",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "kl_div",
+    "log_ndtr",
+    "log_softmax",
+    "loggamma",
+    "logit",
+    "logsumexp",
+    "multigammaln",
+    "ndtr",
+    "ndtri",
+    "owens_t",
+    "poch",
+    "polygamma",
+    "rel_entr",
+    "sici",
+    "softmax",
+    "spence",
+    "xlog1py",
+    "xlogy",
+    "zeta",
+]
+
+
+# What the functions of this package do first with their operands.
+
+
+def real(name: str, *operands: ArrayLike) -> tuple[AnyTensor, ...]:
+    """The operands as floating-point values of one dtype and shape.
+
+    Raises:
+        DTypeError: an operand is complex, or not an array.
+        ShapeError: the shapes do not broadcast.
+    """
+    return apply_function(_Real(name), *operands)  # type: ignore[return-value]  # a tuple, as the function's
+
+
+def special_function(name: str, function: str, *operands: ArrayLike) -> AnyTensor:
+    """A row of `tenferro.ops.SPECIAL_FUNCTIONS` on the operands."""
+    return apply_function(_Special(name, function), *operands)
+
+
+@dataclass(frozen=True)
+class _Real:
+    """Promotes and broadcasts operands, for the function `name`."""
+
+    name: str
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __call__(self, at: Emitter[V], *operands: Operand[V]) -> V:
+        values = analytic.inexact(at, self.name, *operands)
+        meta = at.ctx.meta(values[0])
+        if is_complex(meta.dtype):
+            raise DTypeError(f"{self.name}: takes real operands, got {meta}; pass real parts")
+        return tuple(values)  # type: ignore[return-value]  # which `apply` returns as a tuple
+
+
+@dataclass(frozen=True)
+class _Special:
+    """A special function under the name that users call."""
+
+    name: str
+    function: str
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __call__(self, at: Emitter[V], *operands: Operand[V]) -> V:
+        return analytic.special(at, self.name, self.function, *operands)
+
+
+# The gamma function and its relatives.
+
+
+def gamma(x: ArrayLike) -> AnyTensor:
+    """The gamma function; NaN at negative whole numbers.
+
+    >>> tn.scipy.special.gamma([4.0])
+    Tensor([6.])
+    """
+    return special_function("gamma", "gamma", x)
+
+
+def gammainc(a: ArrayLike, x: ArrayLike) -> AnyTensor:
+    """The regularized lower incomplete gamma function P(a, x).
+
+    Its second derivative by a is not there.
+
+    >>> tn.scipy.special.gammainc(1.0, [0.0, 1.0])
+    Tensor([0.        , 0.63212056])
+    """
+    return special_function("gammainc", "gammainc", a, x)
+
+
+def gammaincc(a: ArrayLike, x: ArrayLike) -> AnyTensor:
+    """1 - gammainc(a, x), accurate where it is small.
+
+    Its second derivative by a is not there.
+
+    >>> tn.scipy.special.gammaincc(1.0, [0.0, 1.0])
+    Tensor([1.        , 0.36787944])
+    """
+    return special_function("gammaincc", "gammaincc", a, x)
+
+
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> AnyTensor:
+    """The regularized incomplete beta function; it has a derivative by x alone.
+
+    >>> tn.scipy.special.betainc(1.0, 2.0, [0.5])
+    Tensor([0.75])
+    """
+    return special_function("betainc", "betainc", a, b, x)
+
+
+def poch(z: ArrayLike, m: ArrayLike) -> AnyTensor:
+    """Pochhammer's symbol, gamma(z + m)/gamma(z).
+
+    >>> tn.scipy.special.poch([2.0], 3.0)
+    Tensor([24.])
+    """
+    return special_function("poch", "poch", z, m)
+
+
+def beta(a: ArrayLike, b: ArrayLike) -> AnyTensor:
+    """The beta function, gamma(a)·gamma(b)/gamma(a + b), where poles may cancel.
+
+    It is infinite at the other poles.
+
+    >>> tn.scipy.special.beta([1.0, -2.0], [2.0, 1.0])
+    Tensor([ 0.5, -0.5])
+    """
+    x, y = real("beta", a, b)
+    sign = gammasgn(x) * gammasgn(y) * gammasgn(x + y)
+    low, high = minimum(x, y), maximum(x, y)
+    cancel = (low == floor(low)) & (high > 0) & (low + high < 1)
+    odd = (high == floor(high)) & (floor(high * 0.5) * 2 < high)
+    parity = where(cancel & odd, -1.0, 1.0)
+    known = isnan(sign) & ~isnan(x + y)  # at poles, which cancel between whole numbers only
+    return (where(known, parity, sign) * exp(betaln(x, y))).astype(x.dtype)
+
+
+def gammasgn(x: ArrayLike) -> AnyTensor:
+    """The sign of the gamma function, 1 or -1; NaN at its poles but 0.
+
+    >>> tn.scipy.special.gammasgn([1.5, -0.5])
+    Tensor([ 1., -1.])
+    """
+    (value,) = real("gammasgn", x)
+    below = floor(value)
+    half = floor(below * 0.5) * 2
+    sign = where(below == half, 1.0, -1.0) * (value * 0 + 1)  # NaN and infinities
+    sign = where(below == value, math.nan, sign)
+    at_zero = where(1 / value > 0, 1.0, -1.0)
+    return where(value > 0, 1.0, where(value == 0, at_zero, sign)).astype(value.dtype)
+
+
+def factorial(n: ArrayLike, exact: bool = False) -> AnyTensor:
+    """gamma(n + 1); 0 for negative n.
+
+    Raises:
+        DTypeError: `exact` is true; there are no integers of any length.
+
+    >>> tn.scipy.special.factorial([3, 4])
+    Tensor([ 6., 24.])
+    """
+    if exact:
+        raise DTypeError("factorial: exact=True needs integers of any length; use math.factorial")
+    (value,) = real("factorial", n)
+    return where(value < 0, 0.0, gamma(where(value < 0, 0.0, value) + 1)).astype(value.dtype)
+
+
+def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> AnyTensor:  # noqa: N803
+    """In how many ways k of N things can be taken; with `repetition`, each any number of times.
+
+    >>> tn.scipy.special.comb([5.0], 2)
+    Tensor([10.])
+    """
+    if not repetition:
+        return special_function("comb", "comb", N, k)
+    total, taken = real("comb", N, k)
+    none = (total == 0) & (taken == 0)
+    return where(none, 1.0, special_function("comb", "comb", total + taken - 1, taken))
+
+
+def multigammaln(a: ArrayLike, d: int) -> AnyTensor:
+    """Logarithm of the gamma function of d-dimensional matrices; d is a number.
+
+    >>> tn.scipy.special.multigammaln([3.0], 2)
+    Tensor([1.55019499])
+    """
+    d = read_integer("multigammaln", "d", d, ShapeError, 1)
+    (value,) = real("multigammaln", a)
+    total = stack([lgamma(value - j / 2) for j in range(d)]).sum(0)
+    return total + d * (d - 1) / 4 * math.log(math.pi)
+
+
+# Exponential, trigonometric and other integrals.
+
+
+def expi(x: ArrayLike) -> AnyTensor:
+    """The exponential integral, of exp(t)/t up to x.
+
+    >>> tn.scipy.special.expi([1.0])
+    Tensor([1.89511782])
+    """
+    return special_function("expi", "expi", x)
+
+
+def exp1(x: ArrayLike) -> AnyTensor:
+    """The exponential integral, of exp(-t)/t from x on; NaN for negative x.
+
+    >>> tn.scipy.special.exp1([1.0])
+    Tensor([0.21938393])
+    """
+    return special_function("exp1", "exp1", x)
+
+
+def spence(x: ArrayLike) -> AnyTensor:
+    """The integral of log(t)/(1 - t) from 1 to x; NaN for negative x.
+
+    >>> tn.scipy.special.spence([2.0])
+    Tensor([-0.82246703])
+    """
+    return special_function("spence", "spence", x)
+
+
+def dawsn(x: ArrayLike) -> AnyTensor:
+    """Dawson's integral, exp(-x²) times that of exp(t²) from 0 to x.
+
+    >>> tn.scipy.special.dawsn([1.0])
+    Tensor([0.53807951])
+    """
+    return special_function("dawsn", "dawsn", x)
+
+
+def erfcx(x: ArrayLike) -> AnyTensor:
+    """exp(x²)·erfc(x), without overflow for positive x.
+
+    >>> tn.scipy.special.erfcx([0.0])
+    Tensor([1.])
+    """
+    return special_function("erfcx", "erfcx", x)
+
+
+def expn(n: ArrayLike, x: ArrayLike) -> AnyTensor:
+    """The integral of exp(-xt)/tⁿ from t = 1 on; n is a whole number without derivative.
+
+    >>> tn.scipy.special.expn(2, [1.0])
+    Tensor([0.14849551])
+    """
+    return special_function("expn", "expn", n, x)
+
+
+def owens_t(h: ArrayLike, a: ArrayLike) -> AnyTensor:
+    """Owen's function: P(X > h and 0 < Y < aX) of two standard normals.
+
+    >>> tn.scipy.special.owens_t([0.0], 1.0)
+    Tensor([0.125])
+    """
+    return special_function("owens_t", "owens_t", h, a)
+
+
+def sici(x: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
+    """The integrals of sin(t)/t from 0 to x, and of -cos(t)/t from x on.
+
+    >>> tn.scipy.special.sici([0.0])
+    (Tensor([0.]), Tensor([-inf]))
+    """
+    (value,) = real("sici", x)
+    sine = special_function("sici", "sine_integral", value)
+    return sine, special_function("sici", "cosine_integral", value)
+
+
+def fresnel(x: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
+    """The integrals of sin(πt²/2) and cos(πt²/2) from 0 to x.
+
+    >>> tn.scipy.special.fresnel([0.0])
+    (Tensor([0.]), Tensor([0.]))
+    """
+    (value,) = real("fresnel", x)
+    sine = special_function("fresnel", "fresnel_sine", value)
+    return sine, special_function("fresnel", "fresnel_cosine", value)
+
+
+# Functions of probabilities: of the normal distribution, of odds, and of information.
+
+
+def ndtri(p: ArrayLike) -> AnyTensor:
+    """The inverse of `ndtr`; infinite at 0 and 1.
+
+    >>> tn.scipy.special.ndtri([0.5])
+    Tensor([0.])
+    """
+    return special_function("ndtri", "ndtri", p)
+
+
+def ndtr(x: ArrayLike) -> AnyTensor:
+    """The distribution function of the standard normal distribution.
+
+    >>> tn.scipy.special.ndtr([0.0])
+    Tensor([0.5])
+    """
+    (value,) = real("ndtr", x)
+    return erfc(value * -math.sqrt(0.5)) * 0.5
+
+
+def log_ndtr(x: ArrayLike, series_order: int = 3) -> AnyTensor:
+    """Logarithm of `ndtr`, accurate far to the left.
+
+    `series_order` is there for programs of JAX; the result is as exact as it can be without.
+
+    >>> tn.scipy.special.log_ndtr([-100.0])
+    Tensor([-5005.52420869])
+    """
+    return special_function("log_ndtr", "log_ndtr", x)
+
+
+def logit(x: ArrayLike) -> AnyTensor:
+    """log(x/(1 - x)), the inverse of `expit`.
+
+    >>> tn.scipy.special.logit([0.5, 1.0])
+    Tensor([ 0., inf])
+    """
+    (value,) = real("logit", x)
+    return log(value) - log1p(-value)
+
+
+def entr(x: ArrayLike) -> AnyTensor:
+    """-x·log(x), 0 at 0 and -inf below.
+
+    >>> tn.scipy.special.entr([0.0, 1.0, -1.0])
+    Tensor([  0.,   0., -inf])
+    """
+    (value,) = real("entr", x)
+    negative = value < 0
+    return where(negative, -math.inf, 0 - xlogy(value, where(negative, 1.0, value)))
+
+
+def rel_entr(p: ArrayLike, q: ArrayLike) -> AnyTensor:
+    """p·log(p/q), 0 for p = 0 and infinite outside of the domain.
+
+    >>> tn.scipy.special.rel_entr([0.0, 1.0], [1.0, 1.0])
+    Tensor([0., 0.])
+    """
+    x, y = real("rel_entr", p, q)
+    inside = (x > 0) & (y > 0) & (x < math.inf)
+    u, v = where(inside, x, 1.0), where(inside, y, 1.0)
+    unknown = isnan(x) | isnan(y) | ((x == math.inf) & (y == math.inf))
+    edge = where((x == 0) & (y >= 0), 0.0, where(unknown, math.nan, math.inf))
+    near = abs(u - v) < 0.5 * v
+    ratio = log1p(where(near, u - v, 0.0) / v)
+    value = where(near, u * ratio, xlogy(u, u) - xlogy(u, v))
+    return where(inside, value, edge).astype(x.dtype)
+
+
+def kl_div(p: ArrayLike, q: ArrayLike) -> AnyTensor:
+    """p·log(p/q) - p + q, q for p = 0 and infinite outside of the domain.
+
+    >>> tn.scipy.special.kl_div([0.0, 1.0], [1.0, 1.0])
+    Tensor([1., 0.])
+    """
+    x, y = real("kl_div", p, q)
+    inside = (x >= 0) & (y >= 0) & ((x == 0) | (y > 0))
+    near = (x > 0) & (y > 0) & (abs(y - x) < 0.3 * x)
+    u, v = where(near, x, 1.0), where(near, y, 1.0)
+    step = v - u
+    r = step / (u + v)  # x·log(x/y) by the series of the inverse hyperbolic tangent of r
+    series = r * 0
+    for k in range(25, 1, -2):
+        series = series * r * r + 1 / k
+    close = step * r - 2 * u * r * r * r * series
+    return where(near, close, rel_entr(x, y) + where(inside, y - x, 0.0)).astype(x.dtype)
+
+
+def boxcox(x: ArrayLike, lmbda: ArrayLike) -> AnyTensor:
+    """(x^lmbda - 1)/lmbda, and log(x) for lmbda = 0.
+
+    >>> tn.scipy.special.boxcox([2.0], 2.0)
+    Tensor([1.5])
+    """
+    value, power = real("boxcox", x, lmbda)
+    return _power(log(value), power)
+
+
+def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> AnyTensor:
+    """`boxcox` of 1 + x, accurate near x = 0.
+
+    >>> tn.scipy.special.boxcox1p([1.0], 2.0)
+    Tensor([1.5])
+    """
+    value, power = real("boxcox1p", x, lmbda)
+    return _power(log1p(value), power)
+
+
+def _power(log_x: AnyTensor, power: AnyTensor) -> AnyTensor:
+    """(exp(power·log_x) - 1)/power, by its series where the exponent is small."""
+    none = power == 0
+    exponent = where(none, 0.0, power * where(none, 0.0, log_x))
+    small = abs(exponent) < 0.25
+    near, far = where(small, exponent, 0.0), where(small, 1.0, power)
+    series = near * 0
+    for k in range(14, 0, -1):  # Horner's rule for 1 + near/2! + near²/3! + …
+        series = series * near + 1 / math.factorial(k)
+    half = expm1(
+        where(small, 1.0, exponent) * 0.5
+    )  # whose square may overflow, unlike the quotient
+    return where(small, log_x * series, half / far * (half + 2))
+
+
+def softmax(x: ArrayLike, /, *, axis: Axis = None) -> AnyTensor:
+    """exp(x) divided by its sum over `axis` (None: all axes), without overflow.
+
+    >>> tn.scipy.special.softmax([[0.0, 0.0]])
+    Tensor([[0.5, 0.5]])
+    """
+    return namespace.softmax(x, axis)
+
+
+def log_softmax(x: ArrayLike, /, *, axis: Axis = None) -> AnyTensor:
+    """The logarithm of `softmax`.
+
+    >>> tn.scipy.special.log_softmax([[0.0, 1000.0]])
+    Tensor([[-1000.,     0.]])
+    """
+    return namespace.log_softmax(x, axis)
+
+
+# Special functions under the names of `jax.scipy.special`, of real numbers.
+
+_COMPLEX = "it is complex, and the special functions here are of real numbers"
+_SERIES = "its series on XLA does not end for all operands"
+MISSING: dict[str, str] = {
+    "bernoulli": "it is a table of numbers, which scipy.special.bernoulli gives",
+    "bessel_jn": "it returns all orders by a recurrence whose length sets how exact it is",
+    "erfcinv": "write tn.erfinv(1 - x), or -ndtri(x / 2) / sqrt(2) for small x",
+    "hyp1f1": _SERIES,
+    "hyp2f1": _SERIES,
+    "lpmn": "it was removed from JAX and SciPy",
+    "lpmn_values": "it was removed from JAX and SciPy",
+    "sph_harm": _COMPLEX,
+    "sph_harm_y": _COMPLEX,
+    "wofz": _COMPLEX,
+}
+"""Names of `jax.scipy.special`, and what to do instead."""
+
+
+if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
+
+    def __getattr__(name: str) -> Any:
+        raise missing("tenferro.scipy.special", name, lambda: __all__, MISSING)

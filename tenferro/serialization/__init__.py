@@ -1,0 +1,8 @@
+"""Files of programs and fragments, without pickle."""
+
+from tenferro.serialization.container import *
+from tenferro.serialization.disk_cache import *
+from tenferro.serialization.missing_extension import *
+from tenferro.serialization.ops import *
+from tenferro.serialization.save_load import *
+from tenferro.serialization.values import *

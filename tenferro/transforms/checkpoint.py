@@ -1,0 +1,143 @@
+"""checkpoint (remat) and its policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ParamSpec, TypeVar, cast
+
+from tenferro.errors import CheckpointError
+from tenferro.ir import ArrayLike, integer_of
+from tenferro.ops import CheckpointName
+from tenferro.ops.control_flow import Checkpointed
+from tenferro.transforms.bodies import leaves_of, operands_of, run, tracing_bodies
+from tenferro.transforms.checkpoint_policies import Policy, policy_of, saved_slots
+from tenferro.transforms.dispatch import OpFunction, apply_function
+from tenferro.transforms.program import wraps
+from tenferro.transforms.traced_tensor import TracedTensor
+from tenferro.transforms.trees import unflatten
+
+__all__ = ["checkpoint", "checkpoint_name", "remat"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def checkpoint(
+    function: Callable[P, R],
+    *,
+    policy: str | Policy | None = None,
+    prevent_cse: bool = True,
+    static_argnums: int | Sequence[int] = (),
+) -> Callable[P, R]:
+    """A function with the same values, of which derivatives save less and compute more.
+
+    In reverse mode the arguments are saved, and what the policy saves. All other values of the
+    function are computed again when the cotangents of its results arrive. Functions that are
+    checkpointed may call others that are.
+
+    Args:
+        function: takes and returns trees of arrays. It may read values from around it, which count
+            as arguments.
+        policy: which values are saved: None for no others than the arguments, one of
+            `tn.checkpoint_policies` or the name of one, or a function of an op and of the types of
+            its operands, which returns whether the results are saved.
+        prevent_cse: whether compilers are kept from making one value of what is computed again and
+            what was computed before. False is enough in the body of a `scan`.
+        static_argnums: positions of arguments that are Python values.
+
+    Raises:
+        CheckpointError: there is no such policy, or an option is of another type.
+        PytreeError: an argument that is not static, or a result, is not an array.
+        UnsupportedDynamicShapeError: data decide a size in the function.
+
+    >>> import tenferro as tn
+    >>> layer = tn.checkpoint(lambda x: tn.sin(tn.sin(x)))
+    >>> tn.grad(layer)(0.0)
+    Tensor(1.)
+    """
+    if not callable(function):
+        raise CheckpointError(f"checkpoint: takes a function, got a {type(function).__name__}")
+    flag: object = prevent_cse
+    if not isinstance(flag, bool):
+        raise CheckpointError(f"checkpoint: prevent_cse must be True or False, got {flag!r}")
+    call = _Call(function, policy_of(policy), prevent_cse, _static(static_argnums))
+
+    def checkpointed(*args: P.args, **kwargs: P.kwargs) -> R:
+        return cast(R, call(args, kwargs))
+
+    return wraps(function, checkpointed)
+
+
+remat = checkpoint
+
+
+def checkpoint_name(x: ArrayLike, name: str) -> Any:
+    """The array, under a name that policies of `checkpoint` know it by.
+
+    Raises:
+        CheckpointError: the name is not a string.
+
+    >>> import tenferro as tn
+    >>> policy = tn.checkpoint_policies.save_only_these_names("h")
+    >>> f = tn.checkpoint(lambda x: tn.sin(checkpoint_name(tn.sin(x), "h")), policy=policy)
+    >>> tn.grad(f)(0.0)
+    Tensor(1.)
+    """
+    if not isinstance(name, str):
+        raise CheckpointError(f"checkpoint_name: name must be a string, got {name!r}")
+    return apply_function(OpFunction(CheckpointName(name)), x)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of a function that `checkpoint` returned."""
+
+    function: Callable[..., Any]
+    policy: Policy
+    prevent_cse: bool
+    static: tuple[int, ...]
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        fixed = {place: args[place] for place in self._places(len(args))}
+        others = [arg for place, arg in enumerate(args) if place not in fixed]
+        passed = leaves_of((others, kwargs), "checkpoint: arguments")
+
+        def called(values: list[TracedTensor]) -> Any:
+            rest, named = unflatten(passed.tree, values)
+            given = iter(rest)
+            merged = [fixed[i] if i in fixed else next(given) for i in range(len(args))]
+            return bodies.calling(self.function, *merged, **named)
+
+        with tracing_bodies("checkpoint") as bodies:
+            body = bodies.trace(
+                "f", self.function, passed.metas, passed.weak, called, passed.values
+            )
+            consts = bodies.closed_over(body)
+            program = bodies.program("f", consts, body)
+        saved = saved_slots(program, self.policy)
+        whole = replace(program, output_slots=(*program.output_slots, *saved))
+        op = Checkpointed(whole, len(saved), self.prevent_cse)
+        results = run(op, [*operands_of(consts), *passed.typed()], bodies)
+        return unflatten(body.tree, results[: len(body.outputs)])
+
+    def _places(self, count: int) -> list[int]:
+        """The positions of the static arguments of a call with `count` positional ones."""
+        for place in self.static:
+            if not -count <= place < count:
+                raise CheckpointError(
+                    f"checkpoint: static_argnums {place} is out of range for {count} positional "
+                    "arguments"
+                )
+        return [place % count for place in self.static]
+
+
+def _static(numbers: object) -> tuple[int, ...]:
+    """The positions of static arguments."""
+    several = numbers if isinstance(numbers, list | tuple) else [numbers]
+    places = [place for number in several if (place := integer_of(number)) is not None]
+    if len(places) != len(several):
+        raise CheckpointError(
+            f"checkpoint: static_argnums must be an integer or several, got {numbers!r}"
+        )
+    return tuple(places)

@@ -1,0 +1,227 @@
+"""cond and switch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tenferro.core import GlobalValKey
+from tenferro.errors import ControlFlowError, PytreeError
+from tenferro.ir import BOOL, INT32, ArrayLike, PyTree, TensorMeta
+from tenferro.ops.control_flow import Switch
+from tenferro.ops.functions import convert
+from tenferro.runtime import meta_of_value
+from tenferro.transforms.bodies import (
+    Bodies,
+    Body,
+    is_recorded,
+    leaves_of,
+    operands_of,
+    promoted,
+    require_function,
+    run,
+    tracing_bodies,
+)
+from tenferro.transforms.data_size_names import also_for_data_sizes
+from tenferro.transforms.program import Results
+from tenferro.transforms.trace_context import user_site
+from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter
+from tenferro.transforms.trees import unflatten
+
+__all__ = ["cond", "switch"]
+
+
+@also_for_data_sizes
+def cond(
+    pred: ArrayLike,
+    true_fun: Callable[..., PyTree],
+    false_fun: Callable[..., PyTree],
+    *operands: PyTree,
+) -> PyTree:
+    """`true_fun(*operands)` if `pred` is true, else `false_fun(*operands)`.
+
+    Both functions are traced, but only one is run. They may read values from around the branch.
+    Within `vmap` over `pred` both run, and elements are selected.
+
+    Args:
+        pred: a scalar bool, or a number, which is true unless it is 0.
+        true_fun: takes the operands, trees of arrays, and returns a tree of arrays.
+        false_fun: the same; it returns the same structure and types. A Python number takes the
+            dtype of the array that the other function returns.
+        operands: what the functions take.
+
+    Raises:
+        ControlFlowError: the functions return different structures or types, or `pred` is not a
+            scalar.
+        PytreeError: a leaf is neither an array nor a number.
+        UnsupportedDynamicShapeError: data decide a size in a branch.
+
+    >>> import tenferro as tn
+    >>> f = tn.jit(lambda x: tn.cond(x > 0, lambda x: tn.sqrt(x), lambda x: 0.0, x))
+    >>> f(4.0), f(-4.0)
+    (Tensor(2.), Tensor(0.))
+    """
+    require_function("cond", "true_fun", true_fun)
+    require_function("cond", "false_fun", false_fun)
+    chosen = _predicate(pred)
+    names, functions = ("true_fun", "false_fun"), (true_fun, false_fun)
+    return _branch("cond", chosen, names, functions, operands, order=(1, 0))
+
+
+@also_for_data_sizes
+def switch(
+    index: ArrayLike, branches: Sequence[Callable[..., PyTree]], *operands: PyTree
+) -> PyTree:
+    """`branches[index](*operands)`, where an index out of range chooses the nearest branch.
+
+    All branches are traced, but only one is run. They may read values from around the branch.
+
+    Args:
+        index: a scalar integer.
+        branches: functions that take the operands, trees of arrays, and return trees of arrays of
+            one structure and types. A Python number takes the dtype of the arrays that other
+            branches return.
+        operands: what the functions take.
+
+    Raises:
+        ControlFlowError: the branches return different structures or types, there is none, or
+            `index` is not a scalar integer.
+        PytreeError: a leaf is neither an array nor a number.
+        UnsupportedDynamicShapeError: data decide a size in a branch.
+
+    >>> import tenferro as tn
+    >>> [tn.switch(i, [tn.sin, tn.cos, tn.exp], 0.0).item() for i in (-1, 1, 5)]
+    [0.0, 1.0, 1.0]
+    """
+    if not isinstance(branches, list | tuple):
+        kind = type(branches).__name__
+        raise ControlFlowError(f"switch: branches must be a list of functions, got a {kind}")
+    if not branches:
+        raise ControlFlowError("switch: branches is empty; pass at least one function")
+    names = [f"branch {number}" for number in range(len(branches))]
+    for number, function in enumerate(branches):
+        require_function("switch", f"branches[{number}]", function)
+    order = range(len(branches))
+    return _branch("switch", _index(index), names, branches, operands, order)
+
+
+def _branch(
+    caller: str,
+    index: Any,
+    names: Sequence[str],
+    functions: Sequence[Callable[..., Any]],
+    operands: tuple[Any, ...],
+    order: Sequence[int],
+) -> Any:
+    """The result of one of the functions. `index` counts them in `order`."""
+    passed = leaves_of(operands, f"{caller}: operands")
+
+    def call_of(function: Callable[..., Any]) -> Callable[[list[TracedTensor]], Any]:
+        return lambda values: bodies.calling(function, *unflatten(passed.tree, values))
+
+    with tracing_bodies(caller) as bodies:
+        traced = [
+            bodies.trace(
+                name, function, passed.metas, passed.weak, call_of(function), passed.values
+            )
+            for name, function in zip(names, functions, strict=True)
+        ]
+        _unify(caller, names, traced)
+        consts = bodies.closed_over(*traced)
+        programs = [
+            bodies.program(name, consts, body) for name, body in zip(names, traced, strict=True)
+        ]
+    values = [*operands_of(consts), *passed.typed()]
+    index = min(max(index, 0), len(order) - 1) if isinstance(index, int) else index
+    if isinstance(index, int) and is_recorded(values):
+        chosen = traced[order[index]]
+        results = _inlined(chosen, consts, values, bodies)
+    else:
+        op = Switch(tuple([programs[number] for number in order]))
+        number = np.asarray(index, INT32) if isinstance(index, int) else index
+        results = run(op, [number, *values], bodies)
+    return unflatten(traced[0].tree, results)
+
+
+def _inlined(
+    body: Body, consts: Sequence[GlobalValKey], values: Sequence[Any], bodies: Bodies
+) -> list[Any]:
+    """The results of a body in the enclosing trace, without an op that holds it."""
+    keys = [*consts, *body.inputs]
+    passed = [number for number, value in enumerate(values) if value is not keys[number]]
+    inputs, actual = [keys[number] for number in passed], [values[number] for number in passed]
+    results = Results(inputs, actual, True, None, bodies.packages).of(body.outputs)
+    scope = bodies.scope_of(values)
+    return [TracedTensor(result.key, None, scope) for result in results]
+
+
+def _unify(caller: str, names: Sequence[str], bodies: Sequence[Body]) -> None:
+    """Convert Python numbers to the dtypes of other branches.
+
+    Raises:
+        ControlFlowError: the branches return different structures or types.
+    """
+    first = bodies[0]
+    for name, body in zip(names, bodies, strict=True):
+        if body.tree != first.tree:
+            raise _different(caller, names[0], first, name, body)
+    for leaf in range(len(first.outputs)):
+        metas = [body.metas[leaf] for body in bodies]
+        weak = [body.weak[leaf] for body in bodies]
+        for goal in dict.fromkeys(metas):
+            pairs = zip(metas, weak, strict=True)
+            if all(meta == goal or promoted(meta, number, goal) for meta, number in pairs):
+                for body in bodies:
+                    body.convert(leaf, goal.dtype)
+                break
+        else:
+            other = next(n for n, meta in enumerate(metas) if meta != metas[0])
+            raise _different(caller, names[0], first, names[other], bodies[other])
+
+
+def _different(caller: str, name: str, body: Body, other: str, at: Body) -> ControlFlowError:
+    return ControlFlowError(
+        f"{caller}: {name} returns {body} and {other} {at}; "
+        "branches must return one structure and types"
+    )
+
+
+def _predicate(pred: Any) -> Any:
+    """The index of a predicate: an int, or a traced integer.
+
+    Raises:
+        ControlFlowError: it is not a scalar.
+    """
+    meta = _meta("cond: pred", pred)
+    if meta.rank:
+        raise ControlFlowError(
+            f"cond: pred must be a scalar bool, got {meta}; reduce it with tn.all or tn.any, or "
+            "choose elements with tn.where"
+        )
+    if isinstance(pred, TracedTensor):
+        pred = pred if meta.dtype == BOOL else pred != 0
+        key = convert(TraceEmitter(user_site()), pred.in_use("cond"), INT32)
+        return TracedTensor(key, None, pred.scope)
+    return int(bool(pred))
+
+
+def _index(index: Any) -> Any:
+    """The index of a branch: an int, or a traced integer.
+
+    Raises:
+        ControlFlowError: it is not a scalar integer.
+    """
+    meta = _meta("switch: index", index)
+    if meta.rank or meta.dtype.kind not in "iu":
+        advice = "; use cond" if meta.dtype.kind == "b" and not meta.rank else ""
+        raise ControlFlowError(f"switch: index must be a scalar integer, got {meta}{advice}")
+    return index if isinstance(index, TracedTensor) else int(index)
+
+
+def _meta(name: str, value: Any) -> TensorMeta:
+    meta = None if isinstance(value, list | tuple) else meta_of_value(value)
+    if meta is None:
+        raise PytreeError(f"{name} is a {type(value).__name__}, not an array or number")
+    return meta

@@ -1,0 +1,574 @@
+"""Compiled plans of array functions by operand types.
+
+A function is planned once it has been applied often to operands of the same types, since a plan
+costs as much as several applications op by op.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from contextvars import Context
+from dataclasses import dataclass, replace
+from types import FunctionType
+from typing import Any, cast
+
+import numpy as np
+
+from tenferro.compiler import compile_std_to_exec, without_rules
+from tenferro.config import config
+from tenferro.core import (
+    BoundedCache,
+    Capacity,
+    CompiledProgram,
+    Derivative,
+    GlobalValKey,
+    Instruction,
+    Origin,
+    Record,
+    compile_graph,
+    materialize_merge,
+    op_key,
+    resolve_keys,
+)
+from tenferro.errors import TenferroError
+from tenferro.ir import (
+    ExecInstruction,
+    ExecOp,
+    ExecProgram,
+    ShapeGuardContext,
+    TensorMeta,
+    check_size,
+    fresh_input,
+    is_inexact,
+    run,
+    with_last_use,
+)
+from tenferro.native import (
+    NUMPY_EXECUTOR,
+    Boundary,
+    BoundaryDispatch,
+    GraphExecutor,
+    NumpyBackend,
+    PreparedProgram,
+)
+from tenferro.ops import StdTensorOp
+from tenferro.ops.control_flow import ControlOp, Custom
+from tenferro.ops.extension import Package
+from tenferro.ops.functions import is_number
+from tenferro.runtime import SHORTCUT, Buffer, Executor, Tensor, sealed, tensor_owner
+from tenferro.transforms.ad_context import AD
+from tenferro.transforms.eager_tensor import (
+    EagerTensor,
+    OperandKind,
+    Recorder,
+    kind_of,
+    number_key,
+    with_options,
+)
+from tenferro.transforms.trace_context import user_site
+from tenferro.transforms.traced_tensor import TraceEmitter
+
+__all__ = ["HOST_PLANS", "HostPlans"]
+
+
+# Kernels: programs compiled for the executor of an eager runtime.
+
+Kernel = Callable[[list[Buffer]], list[Buffer]]
+"""A function from the buffers of the operands to those of the returned slots."""
+
+OpCall = Callable[..., Any]
+
+
+class Kernels:
+    """Makes kernels for one executor.
+
+    `boundary` runs ops of extension families on a native backend, with the runtimes of `packages`
+    and those that are registered later. It is None for executors without a native backend, which
+    run such ops in their own way, and for values that belong to none: they have no runtimes.
+    """
+
+    def __init__(
+        self, executor: Executor, packages: Sequence[Package], has_runtimes: bool = True
+    ) -> None:
+        self._executor = executor
+        backend = executor.backend if isinstance(executor, GraphExecutor) else None
+        self._on_host = type(backend) is NumpyBackend
+        self.boundary = (
+            BoundaryDispatch(backend, packages, "runtime")
+            if backend is not None and has_runtimes
+            else None
+        )
+
+    def make(self, program: ExecProgram, slots: Sequence[int], results: Sequence[int]) -> Kernel:
+        """The kernel of a program that has one instruction, or constant sizes.
+
+        It returns `slots`, which instructions write. Those in `results` are returned to the user.
+        """
+        if not slots:
+            return _nothing
+        if self._on_host:
+            (step, *others) = program.instructions
+            whole = step.input_slots == program.input_slots and len(step.output_slots) == 1
+            if whole and not others:
+                return _of_call(self._call(step.op))
+            return _of_program(program, slots, results, self.boundary)
+        compiled = with_last_use(without_rules(replace(program, output_slots=tuple(slots))))
+        by_runtimes = self.boundary is not None and any(
+            op.family is not None for op in compiled.ops()
+        )
+        if by_runtimes or not is_static(compiled):
+            return lambda buffers: run(compiled, buffers, self._step)
+        executable = self._executor.compile_exec(compiled)
+        return lambda buffers: list(executable(*buffers))
+
+    def _step(self, step: ExecInstruction, operands: list[Buffer]) -> Sequence[Buffer]:
+        """The results of one instruction."""
+        if step.op.family is None or self.boundary is None:
+            return self._executor.run_op(step.op, *operands)
+        return self.boundary(step.op, operands)
+
+    def _call(self, op: ExecOp) -> OpCall:
+        """An op as a function of NumPy arrays; returns one array, or a tuple of several."""
+        evaluate: Callable[[Sequence[Any]], tuple[Any, ...]] = op.evaluate
+        by_boundary = op.family is not None or isinstance(op, ControlOp)
+        if by_boundary and self.boundary is not None:
+            evaluate = functools.partial(self.boundary, op)
+        elif type(op).evaluate is ExecOp.evaluate:
+            return op.numpy
+        if op.n_outputs == 1:
+            return lambda *arrays: evaluate(arrays)[0]
+        return lambda *arrays: evaluate(arrays)
+
+
+_QUIET = Context()
+_QUIET.run(np.seterr, all="ignore")
+"""A context without NumPy warnings. Running in a copy is cheaper than `quiet`, by 0.3 µs an op."""
+
+
+def is_static(program: ExecProgram) -> bool:
+    """Whether all extents are integers."""
+    return all(meta is not None and meta.static_shape is not None for meta in program.slot_metas())
+
+
+def _of_call(call: OpCall) -> Kernel:
+    """The kernel of one op that takes all operands in order and has one output."""
+
+    def run(buffers: list[Buffer]) -> list[Buffer]:
+        return [sealed(_QUIET.copy().run(call, *buffers), True)]
+
+    return run
+
+
+def _of_program(
+    program: ExecProgram, slots: Sequence[int], results: Sequence[int], boundary: Boundary | None
+) -> Kernel:
+    """The kernel of a program, whose `slots` are returned, those in `results` to the user."""
+    prepared = PreparedProgram(replace(program, output_slots=tuple(slots)), boundary).results
+    own = [place for place, slot in enumerate(slots) if slot in results]
+
+    def run(buffers: list[Buffer]) -> list[Buffer]:
+        values = _QUIET.copy().run(prepared, buffers)
+        for place in own:
+            values[place] = sealed(values[place], True)
+        return values
+
+    return run
+
+
+def _nothing(buffers: list[Buffer]) -> list[Buffer]:
+    return []
+
+
+# Plans: how to run a program on operands of given kinds, and which ops of it to record.
+
+Program = CompiledProgram[StdTensorOp]
+Keys = tuple[GlobalValKey, ...]
+
+
+Constants = tuple[GlobalValKey | None, ...]
+
+
+class OpDerivative(Derivative):
+    """The derivative of a tensor op; `kinds` are those of the saved values, if known.
+
+    `constants` are the operands that depend on no input, which records need not save.
+    """
+
+    def __init__(
+        self,
+        op: StdTensorOp,
+        metas: Sequence[TensorMeta],
+        active: tuple[bool, ...],
+        constants: Constants,
+        ctx: ShapeGuardContext,
+        lasting: bool,
+    ) -> None:
+        operands = [
+            fresh_input(meta, f"x{i}") if constant is None else constant
+            for i, (meta, constant) in enumerate(zip(metas, constants, strict=True))
+        ]
+        super().__init__(op, operands, active, ctx, lasting)
+        types = (*metas, *op.infer_all(metas))
+        self.kinds = tuple([_kind(types[read]) for read in self.reads])
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedStep:
+    """The record of one op.
+
+    `sources` are numbers of origins, `saved` are numbers of values; see `EagerPlan.run`.
+    """
+
+    derivative: OpDerivative
+    sources: tuple[int, ...]
+    saved: tuple[int, ...]
+    single: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The numbers of a result's value and origin, and its kind if that is known."""
+
+    value: int
+    origin: int
+    kind: OperandKind | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EagerPlan:
+    """A program for operands of given kinds, ready to run.
+
+    Attributes:
+        kernel: computes the values.
+        steps: the ops to record.
+        results: numbers of the results.
+        single: whether to return one result, and not a tuple.
+        tracked: whether a result is tracked.
+        executor: the owner of the buffers, as `Tensor.executor` returns it.
+        lasting: whether later calls have the same plan: no rule by hand is recorded, which may read
+            other values then.
+        short: the kind of the result if `run` can take the fast path: there is one value, and at
+            most one recorded op, which reads the operands in order.
+    """
+
+    kernel: Kernel
+    steps: tuple[RecordedStep, ...]
+    results: tuple[Result, ...]
+    single: bool
+    tracked: bool
+    executor: Executor | None
+    lasting: bool
+    short: OperandKind | None
+
+    def run(self, operands: list[EagerTensor], runtime: Recorder) -> list[EagerTensor]:
+        """Run the kernel and return the results, with records of those that are tracked.
+
+        Values are numbered: the operands, then the outputs of the kernel. Origins are numbered:
+        None, those of the operands, then those of each step's outputs.
+        """
+        buffers = [operand._buffer for operand in operands]
+        values = buffers + self.kernel(buffers)
+        if self.short is not None:
+            origin: Origin | None = None
+            if self.tracked:
+                (step,) = self.steps
+                sources = tuple([operand._origin for operand in operands])
+                saved = tuple([values[i] for i in step.saved])
+                origin = Record(step.derivative, sources, saved)
+            return [EagerTensor.attach(values[-1], self.executor, self.short, origin, runtime)]
+        origins: list[Origin | None] = [None]
+        if self.tracked:
+            origins += [operand._origin for operand in operands]
+            for step in self.steps:
+                record = Record(
+                    step.derivative,
+                    tuple([origins[i] for i in step.sources]),
+                    tuple([values[i] for i in step.saved]),
+                )
+                if step.single:
+                    origins.append(record)
+                else:
+                    origins += record.outputs
+        attach, executor = EagerTensor.attach, self.executor
+        return [
+            attach(
+                values[result.value],
+                executor,
+                result.kind or _kind_of_buffer(values[result.value], result.origin),
+                origins[result.origin],
+                runtime,
+            )
+            for result in self.results
+        ]
+
+
+class EagerPlanner:
+    """Makes plans and derivatives of ops; stores the derivatives in `cache`, by types."""
+
+    def __init__(
+        self,
+        kernels: Kernels,
+        executor: Executor,
+        ctx: ShapeGuardContext,
+        cache: BoundedCache[Any, Any],
+    ) -> None:
+        self.kernels = kernels
+        self.owner = tensor_owner(executor)
+        self._ctx = ctx
+        self._cache = cache
+
+    def plan(
+        self, program: Program, kinds: Sequence[OperandKind], single: bool = False
+    ) -> EagerPlan | None:
+        """The plan of `program`; None if it can only be computed op by op.
+
+        This is the case if the size of an intermediate value is not known in advance.
+
+        Raises:
+            TenferroError: an op cannot take its operands, or a value is too large.
+        """
+        typed = compile_std_to_exec(program, [kind.meta for kind in kinds], keep_rules=True)
+        for step, meta in typed.results():
+            check_size(meta, step.op.name, config.max_bytes)
+        if len(typed.instructions) > 1 and not is_static(typed):
+            return None
+        return _PlanBuilder(self, typed, kinds).plan(single)
+
+    def derivative(
+        self,
+        op: StdTensorOp,
+        metas: tuple[TensorMeta, ...],
+        active: tuple[bool, ...],
+        constants: Constants,
+    ) -> OpDerivative:
+        """The derivative of an op on operands of types `metas`."""
+        if is_ruled_by_hand(op):
+            return OpDerivative(op, metas, active, constants, self._ctx, lasting=False)
+        derivative: OpDerivative = self._cache.get_or_make(
+            (op, metas, active, constants),
+            lambda: OpDerivative(op, metas, active, constants, self._ctx, lasting=True),
+        )
+        return derivative
+
+
+class _PlanBuilder:
+    """A plan under construction."""
+
+    def __init__(
+        self,
+        planner: EagerPlanner,
+        program: ExecProgram,
+        kinds: Sequence[OperandKind],
+    ) -> None:
+        self._planner = planner
+        self._program = program
+        self._metas = cast("list[TensorMeta]", program.slot_metas())
+        self._origin = {slot: slot + 1 for slot, kind in enumerate(kinds) if kind.tracked}
+        self._n_operands = len(kinds)
+        self._operand_origins = tuple([self._origin.get(slot, 0) for slot in range(len(kinds))])
+        self._n_origins = len(kinds) + 1
+        self._steps: list[tuple[OpDerivative, tuple[int, ...], list[int]]] = []
+        self._constant: dict[int, GlobalValKey] = {}
+
+    def plan(self, single: bool) -> EagerPlan:
+        """The plan."""
+        for step in self._program.instructions:
+            self._add(cast(StdTensorOp, step.op), step.input_slots, step.output_slots)
+        n_operands = self._n_operands
+        outputs = self._program.output_slots
+        tracked = any(slot in self._origin for slot in outputs)
+        if not tracked:
+            self._steps.clear()
+        saved = [slot for _, _, slots in self._steps for slot in slots]
+        returned = [slot for slot in dict.fromkeys([*outputs, *saved]) if slot >= n_operands]
+        value = {slot: slot for slot in range(n_operands)}
+        value |= {slot: n_operands + place for place, slot in enumerate(returned)}
+        results = tuple(self._result(slot, value[slot]) for slot in outputs)
+        short = len(returned) == len(results) == 1 and (not tracked or self._is_one_step())
+        return EagerPlan(
+            self._planner.kernels.make(self._program, returned, outputs),
+            tuple(
+                RecordedStep(
+                    derivative,
+                    sources,
+                    tuple([value[slot] for slot in slots]),
+                    derivative.op.n_outputs == 1,
+                )
+                for derivative, sources, slots in self._steps
+            ),
+            results,
+            single,
+            tracked,
+            self._planner.owner,
+            all(derivative.lasting for derivative, _, _ in self._steps),
+            results[0].kind if short else None,
+        )
+
+    def _is_one_step(self) -> bool:
+        """Whether only one op is recorded, which takes the operands in order and has one result."""
+        if len(self._steps) != 1:
+            return False
+        ((derivative, sources, _),) = self._steps
+        return derivative.op.n_outputs == 1 and sources == self._operand_origins
+
+    def _add(self, op: StdTensorOp, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> None:
+        active = tuple([slot in self._origin for slot in inputs])
+        constants = tuple([self._constant.get(slot) for slot in inputs])
+        if not any(active):
+            if op.n_outputs == 1 and None not in constants and (op.source or op.repeats):
+                self._constant[outputs[0]] = op_key(op, cast("Keys", constants)).output(0)
+            return
+        metas = tuple([self._metas[slot] for slot in inputs])
+        derivative = self._planner.derivative(op, metas, active, constants)
+        reaches = [
+            reached and is_inexact(self._metas[slot].dtype)
+            for slot, reached in zip(outputs, derivative.reaches, strict=True)
+        ]
+        if not any(reaches):
+            return
+        slots = (*inputs, *outputs)
+        sources = tuple([self._origin.get(slot, 0) for slot in inputs])
+        self._steps.append((derivative, sources, [slots[read] for read in derivative.reads]))
+        for number, (slot, reached) in enumerate(zip(outputs, reaches, strict=True)):
+            if reached:
+                self._origin[slot] = self._n_origins + number
+        self._n_origins += len(outputs)
+
+    def _result(self, slot: int, value: int) -> Result:
+        origin = self._origin.get(slot, 0)
+        kind = _kind(self._metas[slot])
+        return Result(value, origin, kind and (kind.active if origin else kind))
+
+
+def is_ruled_by_hand(op: StdTensorOp) -> bool:
+    """Whether a rule gives the derivatives of the op, or of one in the programs inside it."""
+    if not isinstance(op, ControlOp):
+        return False
+    programs = [cast(ExecProgram, body) for body in op.bodies.values()]
+    return isinstance(op, Custom) or any(
+        part.has_op(Custom) for program in programs for part in program.walk()
+    )
+
+
+def program_of_function(
+    function: Callable[..., Any], operands: Sequence[Any], options: dict[str, Any]
+) -> tuple[Program, bool] | None:
+    """The program of an array function on operands of these kinds and on numbers.
+
+    Also returns whether the function has one result, and not a tuple. None if the function reads
+    values other than its operands.
+    """
+    inputs = [
+        fresh_input(o.meta, f"x{i}") for i, o in enumerate(operands) if isinstance(o, OperandKind)
+    ]
+    keys = iter(inputs)
+    values = [next(keys) if isinstance(operand, OperandKind) else operand for operand in operands]
+    result = function(TraceEmitter(user_site()), *values, **options)
+    outputs: tuple[GlobalValKey, ...] = result if isinstance(result, tuple) else (result,)
+    graph = materialize_merge(resolve_keys(), outputs, inputs)
+    if len(graph.inputs) != len(inputs):
+        return None  # an option is a large array
+    return compile_graph(graph), not isinstance(result, tuple)
+
+
+def program_of_op(op: StdTensorOp, count: int) -> Program:
+    """One op on `count` operands as a program."""
+    inputs = tuple(range(count))
+    outputs = tuple(range(count, count + op.n_outputs))
+    return CompiledProgram(
+        (Instruction(op, inputs, outputs),), inputs, outputs, count + op.n_outputs
+    )
+
+
+def _kind(meta: TensorMeta) -> OperandKind | None:
+    """The kind of untracked values of type `meta`; None if an extent is not known."""
+    return None if meta.static_shape is None else kind_of(meta.dtype, meta.static_shape)
+
+
+def _kind_of_buffer(buffer: Buffer, origin: int) -> OperandKind:
+    kind = kind_of(buffer.dtype, tuple(buffer.shape))
+    return kind.active if origin else kind
+
+
+def lasts(function: Callable[..., Any]) -> bool:
+    """Whether all calls pass the same object: a function of a module, or a callable value."""
+    return not isinstance(function, FunctionType) or "<" not in function.__qualname__
+
+
+# Plans for tensors on the host that no runtime tracks.
+
+OFTEN = 8
+"""Applications op by op that cost about as much as a plan."""
+
+
+class HostPlans:
+    """Plans of array functions on tensors on the host and numbers, by function and types."""
+
+    def __init__(self) -> None:
+        kernels = Kernels(NUMPY_EXECUTOR, (), has_runtimes=False)
+        self.capacity = Capacity(config.cache_entries)
+        self._planner = EagerPlanner(
+            kernels, NUMPY_EXECUTOR, AD.shapes, BoundedCache(self.capacity)
+        )
+        self._found: dict[Any, int | EagerPlan | None] = {}
+
+    def __call__(
+        self, function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """The result; None if it has to be computed op by op."""
+        parts: list[Any] = [function]
+        buffers: list[Any] = []
+        for operand in operands:
+            if type(operand) is Tensor and operand.executor is None:
+                buffer = operand._buffer
+                buffers.append(buffer)
+                parts += (buffer.dtype, buffer.shape)
+            elif is_number(operand):
+                parts.append(number_key(operand))
+            else:
+                return None
+        key = with_options(parts, options) if options else tuple(parts)
+        if key is None:
+            return None
+        found = self._found.get(key, 0)
+        if type(found) is EagerPlan:
+            values = buffers + found.kernel(buffers)
+            if found.single:
+                return Tensor.wrap(values[found.results[0].value], None)
+            return tuple([Tensor.wrap(values[result.value], None) for result in found.results])
+        if type(found) is int:
+            if len(self._found) >= self.capacity.entries:
+                self.clear()
+            often = found == OFTEN
+            self._found[key] = self._planned(function, operands, options) if often else found + 1
+        return None
+
+    def __len__(self) -> int:
+        """The number of functions and types that were met."""
+        return len(self._found)
+
+    def clear(self) -> None:
+        """Forget the plans, and how often functions were applied."""
+        self._found.clear()
+
+    def _planned(
+        self, function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
+    ) -> EagerPlan | None:
+        """The plan; None if there is none."""
+        if not lasts(function):
+            return None
+        arguments = [
+            kind_of(operand._buffer.dtype, operand.shape) if type(operand) is Tensor else operand
+            for operand in operands
+        ]
+        kinds = [argument for argument in arguments if type(argument) is OperandKind]
+        try:
+            traced = program_of_function(function, arguments, options)
+            return None if traced is None else self._planner.plan(traced[0], kinds, traced[1])
+        except TenferroError:
+            return None  # the function raises it again, in its own words
+
+
+HOST_PLANS = HostPlans()
+SHORTCUT.apply = HOST_PLANS

@@ -1,0 +1,497 @@
+"""Reverse mode: grad, value_and_grad, vjp, linear_transpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, ParamSpec, Self, TypeVar, overload
+
+from tenferro.compiler import MemoryLimit
+from tenferro.core import (
+    GlobalValKey,
+    Input,
+    KeyEmitter,
+    ResolvedView,
+    name_of,
+    residuals,
+    resolve_keys,
+)
+from tenferro.errors import ADError, DTypeError, PytreeError
+from tenferro.ir import PyTree, fresh_input, integer_of, is_complex
+from tenferro.ops import CONJ, StdTensorOp, full_like
+from tenferro.ops.control_flow import ControlOp
+from tenferro.transforms.ad_context import (
+    AD,
+    AdContext,
+    check_active,
+    check_scalar,
+    context_of,
+    matching,
+    results_of,
+    traced_with,
+)
+from tenferro.transforms.linear_part import LinearPart
+from tenferro.transforms.program import Results, wraps
+from tenferro.transforms.trace import Trace, leaf_meta, substitute, trace_function
+from tenferro.transforms.trees import TreeDef, flatten, unflatten
+
+__all__ = [
+    "Argnums",
+    "Bytes",
+    "Gradients",
+    "grad",
+    "grad_optional",
+    "linear_transpose",
+    "normal_argnums",
+    "require_active",
+    "value_and_grad",
+    "vjp",
+]
+
+
+# The derivative of a function at a point, as a linear function that can be applied repeatedly.
+
+Keys = Sequence[GlobalValKey]
+
+
+class LinearMap:
+    """A map from tangents to tangents, or cotangents to cotangents, with computed coefficients.
+
+    The forward run computes the function's values and the *residuals*: the values of the primal
+    part that the linear part reads. Applying the map runs only the linear part. In an outer trace
+    nothing is run, and the graphs of all applications share the primal part. Within `vmap` the map
+    is applied to all entries of a batch at once.
+
+    Attributes:
+        values: the function's results.
+        aux: its auxiliary result.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        results: Results,
+        part: LinearPart,
+        domain: Keys,
+        image: Keys,
+        ad: AdContext,
+    ) -> None:
+        seeds = [
+            fresh_input(ad.shapes.meta(like), f"unused{slot}") if seed is None else seed
+            for slot, (seed, like) in enumerate(zip(part.seeds, domain, strict=True))
+        ]
+        filled = [
+            ad.zeros_like(primal) if key is None else key
+            for key, primal in zip(part.outputs, image, strict=True)
+        ]
+        read = [] if results.traced else residuals(filled, seeds)
+        values = results.of([*trace.outputs, *trace.aux.keys, *read])
+        n_outputs, n_aux = len(trace.outputs), len(trace.aux.keys)
+        self.values = values[:n_outputs]
+        self.aux = trace.aux.rebuild(values[n_outputs : n_outputs + n_aux])
+        self._seeds = seeds
+        if results.traced:
+            self._inputs, self._actual = list(results.inputs), list(results.actual)
+            self._outputs = filled
+        else:
+            self._inputs = [
+                fresh_input(ad.shapes.meta(key), f"residual{i}") for i, key in enumerate(read)
+            ]
+            self._actual = values[n_outputs + n_aux :]
+            replaced = substitute(filled, dict(zip(read, self._inputs, strict=True)), ad.shapes)
+            self._outputs = [key for key in replaced if key is not None]
+        self._results = results
+
+    @classmethod
+    def pushforward(cls, trace: Trace, results: Results, ad: AdContext) -> Self:
+        """The map from tangents of the inputs to tangents of the outputs."""
+        part = LinearPart.pushforward(ad.linearize(trace.outputs, trace.inputs))
+        return cls(trace, results, part, trace.inputs, trace.outputs, ad)
+
+    @classmethod
+    def pullback(cls, trace: Trace, results: Results, ad: AdContext) -> Self:
+        """The map from cotangents of the outputs to cotangents of the inputs."""
+        linear = ad.linearize(trace.outputs, trace.inputs)
+        part = LinearPart.pullback(linear, len(trace.outputs), ad.shapes)
+        return cls(trace, results, part, trace.outputs, trace.inputs, ad)
+
+    def __call__(self, leaves: Sequence[Any]) -> list[Any]:
+        """The image of one tangent or cotangent, as leaves."""
+        seeds = [key for key in self._seeds if isinstance(key, Input)]
+        applied = self._results.extended([*self._inputs, *seeds], [*self._actual, *leaves])
+        return applied.of(self._outputs)
+
+
+# Reverse-mode transforms: grad, value_and_grad, vjp.
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Aux = TypeVar("Aux")
+Argnums = int | Sequence[int]
+Bytes = int | float | str | MemoryLimit | None
+"""A limit on memory: a number of bytes, a text such as `"1.5 GB"`, one that was read, or none."""
+Pullback = Callable[[PyTree], tuple[PyTree, ...]]
+"""A function from a cotangent of the result to those of the arguments."""
+
+
+def grad(
+    function: Callable[P, object],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[P, PyTree]:
+    """A function that returns the gradient of `function` by its arguments `argnums`.
+
+    The result has the structure of those arguments. The gradient by an input on which the result
+    does not depend is zeros. For complex inputs the gradient is the conjugate of that of
+    `jax.grad`: `grad(|z|²)` is `2z`.
+
+    Args:
+        function: returns a real scalar (a complex one if `holomorphic`), or a pair with it first if
+            `has_aux`.
+        argnums: which positional arguments; a tuple gives a tuple of gradients.
+        has_aux: return (gradient, aux).
+        holomorphic: the function is a holomorphic one of complex arguments; return its complex
+            derivative, as `jacrev` and `derivative` do, without a conjugate.
+        ad_context: has the derivative rules of extension ops that the function uses.
+        memory_limit: the most bytes that the program may need beside its arguments; see `jit`. In a
+            function that is compiled it is a limit of the whole program.
+
+    Raises:
+        NonScalarGradError: the result is not a scalar of the required dtype.
+        DTypeError: a leaf of these arguments is neither floating-point nor complex.
+        ConfigError: `memory_limit` is not a number of bytes.
+        MemoryLimitError: no way to keep the limit was found.
+
+    >>> import tenferro as tn
+    >>> grad(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
+    Tensor([2., 4.])
+    """
+    limit = MemoryLimit.read("grad", memory_limit)
+    return Gradients(
+        "grad", function, argnums, has_aux, holomorphic, ad_context, limit
+    ).as_function()
+
+
+def grad_optional(
+    function: Callable[P, object],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[P, PyTree]:
+    """Like `grad`, with None for inputs on which the result does not depend.
+
+    >>> import tenferro as tn
+    >>> grad_optional(lambda x, y: x * 2.0, argnums=(0, 1))(1.0, 1.0)
+    (Tensor(2.), None)
+    """
+    limit = MemoryLimit.read("grad_optional", memory_limit)
+    return Gradients(
+        "grad_optional", function, argnums, has_aux, holomorphic, ad_context, limit, fill=False
+    ).as_function()
+
+
+def value_and_grad(
+    function: Callable[P, R],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[P, tuple[R, PyTree]]:
+    """A function that returns both the value and the gradient.
+
+    With `has_aux`, ((value, aux), gradient).
+
+    >>> import tenferro as tn
+    >>> value_and_grad(lambda x: x * x)(3.0)
+    (Tensor(9.), Tensor(6.))
+    """
+    limit = MemoryLimit.read("value_and_grad", memory_limit)
+    gradients = Gradients(
+        "value_and_grad", function, argnums, has_aux, holomorphic, ad_context, limit
+    )
+
+    def both(*args: P.args, **kwargs: P.kwargs) -> tuple[R, PyTree]:
+        return gradients.with_value(args, kwargs)
+
+    return wraps(function, both)
+
+
+@overload
+def vjp(
+    function: Callable[..., R],
+    *primals: PyTree,
+    has_aux: Literal[False] = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[R, Pullback]: ...
+
+
+@overload
+def vjp(
+    function: Callable[..., tuple[R, Aux]],
+    *primals: PyTree,
+    has_aux: Literal[True],
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[R, Pullback, Aux]: ...
+
+
+def vjp(
+    function: Callable[..., PyTree],
+    *primals: PyTree,
+    has_aux: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[PyTree, Pullback] | tuple[PyTree, Pullback, PyTree]:
+    """The value at `primals`, and the pullback.
+
+    The pullback maps a cotangent of the result to a tuple of cotangents of the primals. It may be
+    called any number of times. It saves the values that it needs of the forward run. Un-jitted, the
+    forward run and the pullback are two programs, and each keeps `memory_limit` (see `grad`) with
+    what it is given and returns; in a function that is compiled it is a limit of the whole program.
+
+    >>> import tenferro as tn
+    >>> y, pullback = vjp(tn.sin, tn.Tensor([0.0, 1.0]))
+    >>> pullback(tn.Tensor([1.0, 0.0]))
+    (Tensor([1., 0.]),)
+    """
+    ad = context_of(ad_context)
+    trace, leaves = traced_with(ad, function, primals, {}, has_aux)
+    _, in_tree = flatten(primals)
+    require_active(trace.inputs)
+    limit = MemoryLimit.read("vjp", memory_limit)
+    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, function, ad, limit), ad)
+
+    def pullback(ct: PyTree) -> tuple[PyTree, ...]:
+        cts = matching_leaves("vjp", "cotangent", ct, trace.out_tree, trace.outputs)
+        cotangents: tuple[PyTree, ...] = unflatten(in_tree, linear_map(cts))
+        return cotangents
+
+    value = unflatten(trace.out_tree, linear_map.values)
+    return (value, pullback, linear_map.aux) if has_aux else (value, pullback)
+
+
+@dataclass(frozen=True, slots=True)
+class Gradients:
+    """A call of a function that `grad` or a related transform returned.
+
+    Attributes:
+        name: what users called.
+        limit: the memory limit of the program.
+        fill: whether there are zeros in place of None.
+        told: is called with the trace of the function.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    argnums: Argnums
+    has_aux: bool = False
+    holomorphic: bool = False
+    ad_context: AdContext | None = None
+    limit: MemoryLimit | None = None
+    fill: bool = True
+    told: Callable[[Trace], None] | None = None
+
+    def as_function(self) -> Callable[..., Any]:
+        """The function of the gradients, or of the pair of them and the auxiliary result."""
+
+        def gradient(*args: Any, **kwargs: Any) -> Any:
+            value, grads = self.with_value(args, kwargs)
+            return (grads, value[1]) if self.has_aux else grads
+
+        return wraps(self.function, gradient)
+
+    def with_value(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        """The value and the gradients."""
+        groups = _argument_leaves(args, normal_argnums(self.name, self.argnums, len(args)))
+        active = [position for positions, _ in groups for position in positions]
+        ad = context_of(self.ad_context)
+        trace, leaves = traced_with(ad, self.function, args, kwargs, self.has_aux, active)
+        if self.told is not None:
+            self.told(trace)
+        wrt = [trace.input_at[position] for position in active]
+        require_active(wrt, self.holomorphic)
+        keys = self._keys(trace, wrt, ad)
+        if self.fill:
+            keys = [
+                ad.zeros_like(x) if key is None else key for key, x in zip(keys, wrt, strict=True)
+            ]
+        present = [key for key in keys if key is not None]
+        results = results_of(trace, leaves, self.function, ad, self.limit)
+        values = results.of([*trace.outputs, *present, *trace.aux.keys])
+        computed = iter(values[1:])
+        flat = iter([None if key is None else next(computed) for key in keys])
+        grads = [unflatten(tree, [next(flat) for _ in positions]) for positions, tree in groups]
+        value = unflatten(trace.out_tree, values[:1])
+        if self.has_aux:
+            value = (value, trace.aux.rebuild(list(computed)))
+        return value, grads[0] if isinstance(self.argnums, int) else tuple(grads)
+
+    def _keys(
+        self, trace: Trace, wrt: Sequence[GlobalValKey], ad: AdContext
+    ) -> list[GlobalValKey | None]:
+        """Gradients of the only output; raises if there are several."""
+        if len(trace.outputs) != 1:
+            advice = (
+                "use jacfwd(jacrev(f))"
+                if self.name == "hessian"
+                else "return auxiliary results with has_aux=True"
+            )
+            raise PytreeError(
+                f"{self.name}: the function must return one scalar, got {len(trace.outputs)} "
+                f"leaves; {advice}"
+            )
+        (output,) = trace.outputs
+        check_scalar(ad.shapes.meta(output), self.holomorphic, self.name)
+        at = KeyEmitter(ad.shapes)
+        if len(wrt) == 1 and _forward_is_smaller(wrt[0], output, ad):
+            return ad.push_forward([output], wrt, [full_like(at, 1, wrt[0])])
+        keys = ad.pull_back(ad.linearize([output], wrt), [full_like(at, 1, output)])
+        if is_complex(ad.shapes.meta(output).dtype):  # a pullback applies the conjugate transpose
+            keys = [None if key is None else at.emit(CONJ, key) for key in keys]
+        return keys
+
+
+def _forward_is_smaller(x: GlobalValKey, result: GlobalValKey, ad: AdContext) -> bool:
+    """Whether both modes take one pass, of which forward mode keeps nothing and grows less.
+
+    Where an op has derivatives in one mode only, its own refusal tells users what to do.
+    """
+    meta = ad.shapes.meta(x)
+    if meta.dims != () or is_complex(meta.dtype) or meta.dtype != ad.shapes.meta(result).dtype:
+        return False
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    ops, _ = view.topo_order([result], leaves=[x])
+    return not any(isinstance(op.primitive, ControlOp) and op.primitive.in_one_mode for op in ops)
+
+
+def require_active(keys: Sequence[GlobalValKey], holomorphic: bool = False) -> None:
+    """Raise DTypeError unless all inputs are floating-point or complex, and complex if so said."""
+    for key in keys:
+        meta = AD.shapes.meta(key)
+        check_active(meta, f"derivative by {name_of(key)}")
+        if holomorphic and not is_complex(meta.dtype):
+            raise DTypeError(
+                f"derivative by {name_of(key)}: with holomorphic=True it must be complex, got "
+                f"{meta}; convert it to complex, or leave holomorphic out"
+            )
+
+
+def matching_leaves(
+    name: str, what: str, tree: Any, expected: TreeDef, like: Sequence[GlobalValKey]
+) -> list[Any]:
+    """The leaves of a tree of tangents or cotangents; checks that their types are those of `like`.
+
+    Raises:
+        PytreeError: the structure differs, or a leaf is not an array.
+        ShapeError: the type of a leaf differs. Python numbers take the type of a scalar.
+    """
+    leaves, treedef = flatten(tree)
+    if treedef != expected:
+        raise PytreeError(f"{name}: the {what} has structure {treedef}, expected {expected}")
+    for leaf in leaves:
+        leaf_meta(leaf, f"{name}: the {what}")
+    metas = [AD.shapes.meta(key) for key in like]
+    return [matching(name, what, leaf, meta) for leaf, meta in zip(leaves, metas, strict=True)]
+
+
+def normal_argnums(name: str, argnums: Argnums, count: int) -> list[int]:
+    """Positions of arguments as non-negative integers.
+
+    Raises:
+        ADError: a position is out of range or occurs twice.
+    """
+    given: list[Any] = list(argnums) if isinstance(argnums, tuple | list) else [argnums]
+    numbers: list[int] = []
+    for each in given:
+        number = integer_of(each)
+        if number is None:
+            raise ADError(f"{name}: argnums must be integers, got {each!r}")
+        numbers.append(number)
+        if not -count <= number < count:
+            raise ADError(
+                f"{name}: argnums {number} is out of range for {count} positional arguments"
+            )
+    normal = [number % count for number in numbers]
+    if len(set(normal)) != len(normal):
+        raise ADError(f"{name}: argnums {argnums} names an argument twice")
+    return normal
+
+
+def _argument_leaves(args: tuple[Any, ...], numbers: Sequence[int]) -> list[tuple[range, TreeDef]]:
+    """For each argument, the positions of its leaves among all leaves, and its structure."""
+    groups: list[tuple[range, TreeDef]] = []
+    start = 0
+    for arg in args:
+        leaves, treedef = flatten(arg)
+        groups.append((range(start, start + len(leaves)), treedef))
+        start += len(leaves)
+    return [groups[number] for number in numbers]
+
+
+# linear_transpose: a linear function run from its results to its arguments.
+
+
+def linear_transpose(
+    function: Callable[..., PyTree], *primals: PyTree, ad_context: AdContext | None = None
+) -> Pullback:
+    """The transpose of a linear function, from cotangents of its result to those of its arguments.
+
+    It is the adjoint by the inner product Re(conj(a)·b), as the pullback of `vjp` is: the
+    transpose of `c * x` is `conj(c) * ct`. A constant that the function adds does not matter.
+
+    Args:
+        function: linear in its arguments.
+        primals: the types of the arguments: arrays, `TensorSpec`s, or trees of these. Their values
+            are not read.
+        ad_context: has the derivative rules of extension ops that the function uses.
+
+    Raises:
+        ADError: the function is not linear.
+        DTypeError: an argument is neither floating-point nor complex.
+
+    >>> import tenferro as tn
+    >>> transposed = linear_transpose(lambda x: x[1:] - x[:-1], tn.TensorSpec((3,)))
+    >>> transposed(tn.Tensor([1.0, 10.0]))
+    (Tensor([-1., -9., 10.]),)
+    """
+    trace, _ = trace_function(function, primals, {}, nested=False)
+    _, in_tree = flatten(primals)
+    require_active(trace.inputs)
+    ad = context_of(ad_context)
+    part = LinearPart.pullback(
+        ad.linearize(trace.outputs, trace.inputs), len(trace.outputs), ad.shapes
+    )
+    images = [
+        ad.zeros_like(primal) if key is None else key
+        for key, primal in zip(part.outputs, trace.inputs, strict=True)
+    ]
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    _, read = view.topo_order(images)
+    for key in trace.program_inputs:
+        if key in read:
+            raise ADError(
+                f"linear_transpose: the function is not linear in {name_of(key)}; take vjp at a "
+                "point"
+            )
+    results = results_of(trace, [], function, ad)
+
+    def transposed(ct: PyTree) -> tuple[PyTree, ...]:
+        cts = matching_leaves("linear_transpose", "cotangent", ct, trace.out_tree, trace.outputs)
+        bound = [
+            (seed, leaf) for seed, leaf in zip(part.seeds, cts, strict=True) if seed is not None
+        ]
+        given = results.extended([seed for seed, _ in bound], [leaf for _, leaf in bound])
+        cotangents: tuple[PyTree, ...] = unflatten(in_tree, given.of(images))
+        return cotangents
+
+    return transposed

@@ -1,0 +1,671 @@
+"""jacobian, jacfwd, jacrev, hessian."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, ParamSpec, TypeVar, cast
+
+from tenferro.compiler import MemoryLimit, memory_report, optimize, tighter, without_rules
+from tenferro.config import config
+from tenferro.core import GlobalOpKey, GlobalValKey, ResolvedView, resolve_keys
+from tenferro.errors import (
+    ADError,
+    ADRuleError,
+    BatchRuleError,
+    DTypeError,
+    ExtentError,
+    PytreeError,
+)
+from tenferro.ir import ExecProgram, PyTree, TensorMeta, integer_of, is_complex, is_inexact
+from tenferro.ops import StdTensorOp
+from tenferro.ops.control_flow import ControlOp, Custom, foreign, program_of
+from tenferro.ops.extension import Extension
+from tenferro.transforms.ad_context import AD, AdContext, context_of, results_of, traced_with
+from tenferro.transforms.grad import Argnums, Bytes, Gradients, normal_argnums, require_active
+from tenferro.transforms.jacobian_coloring import SparsePlan, sparse_plans
+from tenferro.transforms.jacobian_passes import Costs, Matrices, Mode, Pass, Plan, block_meta
+from tenferro.transforms.jacobian_sparsity import MOST_ENTRIES, Pattern, TooDenseError, pattern_of
+from tenferro.transforms.linear_part import Linear
+from tenferro.transforms.program import wraps
+from tenferro.transforms.sparse_matrix import Places, SparseMatrix
+from tenferro.transforms.trace import Trace
+from tenferro.transforms.trees import flatten, unflatten
+
+__all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
+
+
+# The functions that compute matrices of derivatives, and what each asks of its arguments.
+
+Metas = Sequence[TensorMeta]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A function that users call.
+
+    Attributes:
+        name: its name, for errors.
+        of_gradient: whether it differentiates the gradient of the function that it is given, so
+            that its matrix is symmetric.
+        typed_by_arguments: whether its results have the dtypes of the arguments; else they have
+            those of products of results and arguments.
+        takes_integers: whether results that are not floating-point have derivatives, of zeros.
+    """
+
+    name: str
+    of_gradient: bool = False
+    typed_by_arguments: bool = False
+    takes_integers: bool = True
+
+
+JACOBIAN = Kind("jacobian", takes_integers=False)
+JACFWD = Kind("jacfwd")
+JACREV = Kind("jacrev", typed_by_arguments=True)
+HESSIAN = Kind("hessian", of_gradient=True)
+
+
+def check_dtypes(kind: Kind, mode: Mode, holomorphic: bool, inputs: Metas, outputs: Metas) -> None:
+    """Raise DTypeError unless the passes that may be taken have unit vectors."""
+    if holomorphic:
+        _check_complex(kind, "arguments", inputs)
+        _check_complex(kind, "results", outputs)
+    elif mode == "forward" or kind.of_gradient:
+        _check_real(kind, inputs)
+    elif mode == "reverse" or any(is_complex(meta.dtype) for meta in inputs):
+        _check_real(kind, outputs)
+    if not kind.takes_integers:
+        _check_inexact(kind, outputs)
+
+
+def check_sizes(kind: Kind, inputs: Metas, outputs: Metas) -> None:
+    """Raise ExtentError if an array of the result is larger than the byte budget."""
+    for y, x in itertools.product(outputs, inputs):
+        block = TensorMeta(y.dtype, (*y.extents, *x.extents))
+        needed = block.known_size * y.dtype.itemsize
+        if needed > config.max_bytes:
+            raise ExtentError(
+                f"{kind.name}: the result {block} takes {needed} bytes, more than the budget of "
+                f"{config.max_bytes} bytes; chunk_size= saves memory on the way only: take "
+                "products with vectors (jvp, vjp, hvp), or raise TENFERRO_MAX_BYTES"
+            )
+
+
+def _check_complex(kind: Kind, what: str, metas: Metas) -> None:
+    """Raise DTypeError unless all are complex: a holomorphic function has no others."""
+    for meta in metas:
+        if not is_complex(meta.dtype):
+            raise DTypeError(
+                f"{kind.name}: holomorphic=True needs complex {what}, got {meta}; convert it, or "
+                "leave holomorphic out"
+            )
+
+
+def _check_real(kind: Kind, metas: Metas) -> None:
+    """Raise DTypeError unless all are real floating-point, and so have unit vectors."""
+    for meta in metas:
+        if is_complex(meta.dtype):
+            holomorphic = "pass holomorphic=True if the function is holomorphic, or "
+            advice = "" if kind.of_gradient else holomorphic
+            raise DTypeError(f"{kind.name}: {meta} is complex; {advice}use jvp and vjp")
+    _check_inexact(kind, metas)
+
+
+def _check_inexact(kind: Kind, metas: Metas) -> None:
+    """Raise DTypeError unless all are floating-point or complex."""
+    for meta in metas:
+        if not is_inexact(meta.dtype):
+            raise DTypeError(
+                f"{kind.name}: the result {meta} is not floating-point; leave it out, or use "
+                "jacfwd, which gives zeros"
+            )
+
+
+# What users say of how a Jacobian is computed.
+
+Sparsity = Literal["auto"] | None
+
+
+def as_mode(mode: object) -> Mode:
+    """The mode.
+
+    Raises:
+        ADError: there is no such mode.
+    """
+    if mode == "auto" or mode == "forward" or mode == "reverse" or mode == "cross":
+        return mode
+    raise ADError(f"jacobian: mode must be 'auto', 'forward', 'reverse' or 'cross', got {mode!r}")
+
+
+def as_sparsity(name: str, sparsity: object, mode: Mode = "auto") -> Sparsity:
+    """The kind of sparsity.
+
+    Raises:
+        ADError: there is no such kind, or the mode is `cross`.
+    """
+    if sparsity is None:
+        return None
+    if sparsity != "auto":
+        raise ADError(f"{name}: sparsity must be None or 'auto', got {sparsity!r}")
+    if mode == "cross":
+        raise ADError(f"{name}: mode='cross' is for dense Jacobians; leave sparsity out")
+    return "auto"
+
+
+def as_chunk_size(name: str, chunk_size: object) -> int | None:
+    """The chunk size.
+
+    Raises:
+        ADError: it is not a positive integer.
+    """
+    if chunk_size is None:
+        return None
+    number = integer_of(chunk_size)
+    if number is None or number < 1:
+        raise ADError(f"{name}: chunk_size must be a positive integer or None, got {chunk_size!r}")
+    return number
+
+
+# One call of a function that `jacobian`, `jacfwd`, `jacrev` or `hessian` returned.
+
+LEAST_COLOURED = 32
+"""The smallest number of rows and columns from which on a dense matrix may be coloured."""
+
+MOST_IN_A_ROW = 16
+"""The largest number of places in a row or column, on average, of a matrix that may be."""
+
+Operand = TypeVar("Operand")
+Result = TypeVar("Result")
+MOST_STEPS_COLOURED = 500
+"""The number of steps for which its loops are followed."""
+
+Blocks = tuple[list[list[GlobalValKey]], list[list[Places | None]]]
+"""For each result an array for each argument, and if it is sparse, its places."""
+
+
+@dataclass(frozen=True, slots=True)
+class JacobianCall:
+    """A function that is differentiated, with what was said of how.
+
+    Attributes:
+        kind: the function that users called.
+        mode: which passes may be taken.
+        sparsity: whether the results are sparse matrices.
+        limit: the memory limit of the program.
+        traced: the traces of a function whose gradient is differentiated.
+    """
+
+    kind: Kind
+    mode: Mode
+    function: Callable[..., Any]
+    argnums: Argnums
+    has_aux: bool
+    holomorphic: bool
+    chunk_size: int | None
+    ad_context: AdContext | None
+    sparsity: Sparsity = None
+    limit: MemoryLimit | None = None
+    traced: Sequence[Trace] = ()
+
+    def as_function(self) -> Callable[..., Any]:
+        """The function of the Jacobians, or of the pair of them and the auxiliary result."""
+
+        def jacobian(*args: Any, **kwargs: Any) -> Any:
+            call = self._of_gradient() if self.kind.of_gradient else self
+            return call._called(args, kwargs)
+
+        return wraps(self.function, jacobian)
+
+    def _of_gradient(self) -> JacobianCall:
+        """The call of the gradient in place of the function."""
+        traced: list[Trace] = []
+        gradient = Gradients(
+            self.kind.name,
+            self.function,
+            self.argnums,
+            self.has_aux,
+            ad_context=self.ad_context,
+            told=traced.append,
+        )
+        return replace(self, function=gradient.as_function(), traced=traced)
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        function, argnums = self.function, self.argnums
+        numbers = normal_argnums(self.kind.name, argnums, len(args))
+
+        def of_some(*arguments: Any) -> Any:
+            replaced = dict(zip(numbers, arguments, strict=True))
+            return function(*(replaced.get(i, arg) for i, arg in enumerate(args)), **kwargs)
+
+        varied = tuple(args[number] for number in numbers)
+        ad = context_of(self.ad_context)
+        trace, leaves = traced_with(ad, of_some, varied, {}, self.has_aux)
+        require_active(trace.inputs)
+        results = results_of(trace, leaves, function, ad, self.limit)
+        _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
+        blocks, places = self._blocks_within(tighter([self.limit, trace.limit]), trace, ad)
+        values = iter(results.of([*itertools.chain(*blocks), *trace.aux.keys]))
+        rows = [
+            unflatten(arg_tree, [_with_places(next(values), each) for each in row])
+            for row in places
+        ]
+        jacobian = unflatten(trace.out_tree, rows)
+        return (jacobian, trace.aux.rebuild(list(values))) if self.has_aux else jacobian
+
+    def _blocks_within(self, limit: MemoryLimit | None, trace: Trace, ad: AdContext) -> Blocks:
+        """The blocks; under a limit by batches of as many unit vectors as are predicted to fit.
+
+        If none fits, by those that need least.
+        """
+        found = self._blocks(trace, ad)
+        if limit is None or self.chunk_size is not None:
+            return found
+        chunk = max(
+            sum(AD.shapes.meta(key).known_size for key in keys)
+            for keys in (trace.inputs, trace.outputs)
+        )
+        least = _peak(found, trace)
+        while chunk > 1 and least > limit.bytes:
+            chunk = (chunk + 1) // 2
+            other = replace(self, chunk_size=chunk)._blocks(trace, ad)
+            peak = _peak(other, trace)
+            found, least = (other, peak) if peak < least else (found, least)
+        return found
+
+    def _blocks(self, trace: Trace, ad: AdContext) -> Blocks:
+        """For each result an array for each argument, and if it is sparse, its places."""
+        inputs, outputs = (
+            [AD.shapes.meta(key) for key in keys] for keys in (trace.inputs, trace.outputs)
+        )
+        mode = self._possible_mode(inputs, outputs)
+        if mode != self.mode:
+            return replace(self, mode=mode)._blocks(trace, ad)
+        check_dtypes(self.kind, self.mode, self.holomorphic, inputs, outputs)
+        if self.sparsity is None:
+            check_sizes(self.kind, inputs, outputs)
+        linear = ad.linearize(trace.outputs, trace.inputs)
+        matrices = Matrices(linear, inputs, outputs, ad.shapes, self.chunk_size, self.holomorphic)
+        if self.sparsity is not None:
+            pattern = self._pattern(linear, inputs, outputs, ad)
+            colours = self._colours(linear, pattern, inputs, outputs, ad)
+            plan, sparse = _first_possible(colours, matrices.sparse)
+            return _with_types(sparse, inputs, outputs, str(plan))
+        _, blocks = _first_possible(self._plans(linear, inputs, outputs, ad), matrices.dense)
+        if not self.kind.typed_by_arguments:
+            blocks = [
+                [
+                    matrices.converted(key, block_meta(y, x).dtype)
+                    for key, x in zip(row, inputs, strict=True)
+                ]
+                for row, y in zip(blocks, outputs, strict=True)
+            ]
+        return blocks, [[None] * len(inputs) for _ in outputs]
+
+    def _possible_mode(self, inputs: Metas, outputs: Metas) -> Mode:
+        """The mode, or the only one that has unit vectors where sizes are not constant.
+
+        Raises:
+            PytreeError: there is no such mode, or not the one that was asked for.
+        """
+        named = [
+            [meta for meta in metas if meta.static_shape is None] for metas in (inputs, outputs)
+        ]
+        possible = [
+            mode
+            for mode, unknown in (("forward", named[0]), ("reverse", named[1]))
+            if not unknown and self.mode in ("auto", mode)
+        ]
+        if not any(named):
+            return self.mode
+        if self.sparsity is None and possible:
+            return "forward" if possible[0] == "forward" else "reverse"
+        unknown = named[1] if self.mode == "reverse" else [*named[0], *named[1]]
+        raise PytreeError(
+            f"{self.kind.name}: needs constant extents, got {unknown[0]}; use jvp or vjp"
+        )
+
+    def _plans(
+        self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext
+    ) -> Sequence[Plan | SparsePlan]:
+        """How to compute a dense matrix; what costs least first."""
+        if self.mode == "forward" or self.mode == "reverse":
+            return [Pass(self.mode == "forward")]
+        if self.mode == "auto" and _has_rules_by_hand(linear.fragment.nodes):
+            return [Pass(forward=False)]
+        costs = Costs(linear, ad.shapes, self.holomorphic, self.kind.of_gradient)
+        plans = costs.plans(self.mode)
+        if not plans:
+            raise ADError(
+                f"{self.kind.name}: mode='cross' needs values to cut at, between the arguments and "
+                "the results, that all tangents go through; use mode='auto'"
+            )
+        if self.mode == "cross" or min(costs.rows, costs.columns) < LEAST_COLOURED:
+            return plans
+        most = MOST_IN_A_ROW * max(costs.rows, costs.columns)
+        try:
+            pattern = pattern_of(linear, inputs, outputs, ad.shapes, most, MOST_STEPS_COLOURED)
+        except TooDenseError:
+            return plans
+        if pattern.is_identity and len(inputs) == 1 and inputs[0].rank == 1:
+            return plans  # of which only the diagonal is computed
+        colours = self._colours(linear, pattern, inputs, outputs, ad)
+        count, places = colours[0].colouring.count, colours[0].pattern.entries.size
+        return plans if costs.of_colours(count, places) >= plans[0].seconds else [*colours, *plans]
+
+    def _colours(
+        self, linear: Linear, pattern: Pattern, inputs: Metas, outputs: Metas, ad: AdContext
+    ) -> list[SparsePlan]:
+        """How to compute a sparse matrix; what takes few passes first."""
+        forward, reverse = (
+            all(is_complex(meta.dtype) == self.holomorphic for meta in metas)
+            and self.mode in ("auto", mode)
+            for metas, mode in ((inputs, "forward"), (outputs, "reverse"))
+        )
+        if forward and reverse and _has_rules_by_hand(linear.fragment.nodes):
+            return sparse_plans(pattern, False, True, False)
+        # rules by hand need not be the derivatives of anything, and so their matrix not symmetric
+        symmetric = self.kind.of_gradient and not any(
+            _has_rules_by_hand(_ops_of(trace), ad) for trace in self.traced
+        )
+        return sparse_plans(pattern, forward, reverse, symmetric)
+
+    def _pattern(self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext) -> Pattern:
+        """The pattern of a sparse matrix; all places, if too many would be on the way."""
+        rows, columns = (sum(meta.known_size for meta in metas) for metas in (outputs, inputs))
+        with suppress(TooDenseError):
+            return pattern_of(linear, inputs, outputs, ad.shapes)
+        with suppress(TooDenseError):
+            return Pattern.dense(rows, columns)
+        raise ExtentError(
+            f"{self.kind.name}: of the {rows} x {columns} elements of the derivative more than "
+            f"{MOST_ENTRIES} may differ from zero, as far as its ops tell; take products with "
+            "vectors (jvp, vjp, hvp)"
+        )
+
+
+def _peak(found: Blocks, trace: Trace) -> int:
+    """The bytes that are predicted for blocks."""
+    outputs = [*itertools.chain(*found[0])]
+    inputs = [*trace.inputs, *foreign(outputs, trace.inputs)]
+    return memory_report(optimize(without_rules(program_of(inputs, outputs)))).peak
+
+
+def _ops_of(trace: Trace) -> Sequence[GlobalOpKey]:
+    """The ops of a function."""
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    ops, _ = view.topo_order(trace.outputs, leaves=trace.inputs)
+    return ops
+
+
+def _has_rules_by_hand(nodes: Iterable[GlobalOpKey], ad: AdContext | None = None) -> bool:
+    """Whether an op, or one in the programs inside it, has derivatives that a rule gives.
+
+    With `ad`, also by the rules that this context has of extension families.
+    """
+    return any(
+        isinstance(op, Custom)
+        or (ad is not None and isinstance(op, Extension) and ad.is_ruled_by_hand(op.family_id))
+        for op in _all_ops(nodes)
+    )
+
+
+def _all_ops(nodes: Iterable[GlobalOpKey]) -> Iterator[object]:
+    """The ops, and those in the programs inside them."""
+    for node in nodes:
+        op: object = node.primitive
+        yield op
+        if isinstance(op, ControlOp):
+            for body in op.bodies.values():
+                for part in cast(ExecProgram, body).walk():
+                    yield from part.ops()
+
+
+def _first_possible(
+    plans: Sequence[Operand], emit: Callable[[Operand], Result]
+) -> tuple[Operand, Result]:
+    """The first plan for which all ops on the way have rules, and what `emit` makes of it.
+
+    Raises:
+        ADRuleError, BatchRuleError: there is none; of the last one.
+    """
+    *others, last = plans
+    for plan in others:
+        with suppress(ADRuleError, BatchRuleError):
+            return plan, emit(plan)
+    return last, emit(last)
+
+
+def _with_types(
+    blocks: list[list[tuple[GlobalValKey, Pattern]]], inputs: Metas, outputs: Metas, passes: str
+) -> Blocks:
+    """The values of sparse blocks, and their places with the types of results and arguments."""
+    places: list[list[Places | None]] = [
+        [
+            Places(pattern.row_numbers, pattern.column_numbers, y, x, passes)
+            for x, (_, pattern) in zip(inputs, row, strict=True)
+        ]
+        for y, row in zip(outputs, blocks, strict=True)
+    ]
+    return [[values for values, _ in row] for row in blocks], places
+
+
+def _with_places(values: Any, places: Places | None) -> Any:
+    return values if places is None else SparseMatrix(values, places)
+
+
+# Dense derivatives: Jacobians and Hessians.
+
+P = ParamSpec("P")
+
+
+def jacobian(
+    function: Callable[P, object],
+    argnums: Argnums = 0,
+    mode: Mode = "auto",
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    chunk_size: int | None = None,
+    sparsity: Sparsity = None,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[P, PyTree]:
+    """The Jacobian, by the passes that cost least.
+
+    The result has the structure and the shapes of that of `jacfwd`, and the dtypes of the
+    function's results. By a complex argument of a real result the rows are gradients in the
+    convention of `grad`.
+
+    A forward pass runs the linear part of the function for each element of the argument, a reverse
+    pass for each element of the result. If all tangents go through few values on the way, a waist,
+    less is done: the part before the waist is transposed on its own, the part behind it is run
+    forward, both for each element at the waist, and the two matrices are multiplied. Of a matrix
+    with few places that may differ from zero, columns without a common row share a unit vector.
+    `XlaExecutor.explain()` says what was chosen. If an op has no rule for a mode, another is taken.
+
+    Args:
+        function: takes and returns trees of arrays.
+        argnums: which positional arguments; if a tuple, there is a tuple for each result.
+        mode: `forward` or `reverse` for one such pass; `cross` for the best waist, even if one pass
+            costs less; `auto` for what costs least.
+        has_aux: the function returns a pair (value, aux); return (Jacobian, aux).
+        holomorphic: allow complex arguments of complex results.
+        chunk_size: the largest number of unit vectors in one batch, to save memory.
+        sparsity: `auto` for a `SparseMatrix` in place of each array. Which of its places may differ
+            from zero follows from the ops, while tracing. Columns without a common row share a unit
+            vector of a forward pass, or such rows one of a reverse pass, whichever takes fewer. Of
+            an op that does not say what it reads, such as `while_loop`, each element depends on
+            all, so that a result may be dense.
+        ad_context: has the derivative rules of extension ops that the function uses.
+        memory_limit: the most bytes that the program may need beside its arguments; see `jit`.
+            Unless `chunk_size` is given, the batches are as small as that needs.
+
+    Raises:
+        ADError: there is no such mode; or it is `cross`, and there are no values to cut at; or
+            `chunk_size` is not a positive integer.
+        DTypeError: an argument and a result are complex and `holomorphic` is not set, or it is set
+            and an argument or result is real; or a result is neither floating-point nor complex.
+        BatchRuleError: an op in the derivative has no batch rule.
+        ExtentError: an array of the result is larger than the byte budget.
+        ConfigError: `memory_limit` is not a number of bytes.
+        MemoryLimitError: no way to keep the limit was found.
+        PytreeError: sizes of both arguments and results are not constant.
+
+    >>> import tenferro as tn
+    >>> jacobian(lambda x: tn.sum(x) * x)(tn.Tensor([1.0, 2.0]))
+    Tensor([[4., 1.],
+            [2., 5.]])
+    """
+    chunk, mode = as_chunk_size("jacobian", chunk_size), as_mode(mode)
+    sparse = as_sparsity("jacobian", sparsity, mode)
+    limit = MemoryLimit.read("jacobian", memory_limit)
+    return JacobianCall(
+        JACOBIAN, mode, function, argnums, has_aux, holomorphic, chunk, ad_context, sparse, limit
+    ).as_function()
+
+
+def jacfwd(
+    function: Callable[P, object],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    chunk_size: int | None = None,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[P, PyTree]:
+    """The Jacobian, by one forward pass for all elements of the argument, as a batch.
+
+    The result has the structure of the function's result, with the structure of the argument in
+    place of each leaf. For a result leaf of shape `[*o]` and an argument leaf of shape `[*i]` it
+    has an array `[*o, *i]`; for an integer result they are integer zeros.
+
+    The program has as many instructions for any number of elements. An op that `vmap` refuses is an
+    error here too: no pass for each element takes its place. Products with unit vectors are not
+    computed, so that an infinite coefficient is only in the entries that contain it.
+
+    Args:
+        function: takes and returns trees of arrays.
+        argnums: which positional arguments; if a tuple, there is a tuple for each result.
+        has_aux: the function returns a pair (value, aux); return (Jacobian, aux).
+        holomorphic: allow complex arguments, of complex results.
+        chunk_size: the largest number of elements in one batch, to save memory; a loop runs over
+            the batches. None is one batch of all.
+        ad_context: has the derivative rules of extension ops that the function uses.
+        memory_limit: the most bytes that the program may need beside its arguments; see `jit`.
+            Unless `chunk_size` is given, the batches are as small as that needs.
+
+    Raises:
+        DTypeError: the argument is complex and `holomorphic` is not set, or it is set and an
+            argument or result is real.
+        BatchRuleError: an op in the derivative has no batch rule.
+        ADError: `chunk_size` is not a positive integer.
+        ExtentError: an array of the result is larger than the byte budget.
+        ConfigError: `memory_limit` is not a number of bytes.
+        MemoryLimitError: no way to keep the limit was found.
+
+    >>> import tenferro as tn
+    >>> jacfwd(lambda x: x * x)(tn.Tensor([1.0, 2.0]))
+    Tensor([[2., 0.],
+            [0., 4.]])
+    """
+    chunk = as_chunk_size("jacfwd", chunk_size)
+    limit = MemoryLimit.read("jacfwd", memory_limit)
+    return JacobianCall(
+        JACFWD, "forward", function, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
+    ).as_function()
+
+
+def jacrev(
+    function: Callable[P, object],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    chunk_size: int | None = None,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[P, PyTree]:
+    """The Jacobian, by one reverse pass for all elements of the result, as a batch.
+
+    Shapes and arguments are those of `jacfwd`; `chunk_size` counts elements of the result. For
+    complex arguments and a real result, the rows are gradients in the convention of `grad`. For a
+    `holomorphic` function they are the complex derivative.
+
+    Raises:
+        DTypeError: the result is complex and `holomorphic` is not set, or it is set and an argument
+            or result is real, or a result is neither floating-point nor complex.
+        BatchRuleError: an op in the derivative has no batch rule.
+        ADError: `chunk_size` is not a positive integer.
+        ExtentError: an array of the result is larger than the byte budget.
+        ConfigError: `memory_limit` is not a number of bytes.
+        MemoryLimitError: no way to keep the limit was found.
+
+    >>> import tenferro as tn
+    >>> jacrev(lambda x: tn.sum(x * x))(tn.Tensor([1.0, 2.0]))
+    Tensor([2., 4.])
+    """
+    chunk = as_chunk_size("jacrev", chunk_size)
+    limit = MemoryLimit.read("jacrev", memory_limit)
+    return JacobianCall(
+        JACREV, "reverse", function, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
+    ).as_function()
+
+
+def hessian(
+    function: Callable[P, object],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    sparsity: Sparsity = None,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[P, PyTree]:
+    """Second derivatives of a real scalar function.
+
+    The result is of shape `[*i, *i]` for an argument `[*i]`. It is the Jacobian of the gradient, by
+    the passes that cost least, as `jacobian` chooses them: forward over reverse, unless the
+    gradient has a waist or the Hessian few places that may differ from zero.
+
+    Args:
+        function: returns a real scalar, or a pair with it first if `has_aux`.
+        argnums: which positional arguments; if a tuple, there is a tuple of tuples.
+        has_aux: return (Hessian, aux).
+        chunk_size: the largest number of unit vectors in one batch, to save memory.
+        sparsity: `auto` for a `SparseMatrix` in place of each array; see `jacobian`. A pass gives
+            both of two equal entries, unless rules by hand, which need not be symmetric, are in
+            the function.
+        ad_context: has the derivative rules of extension ops that the function uses.
+        memory_limit: the most bytes that the program may need beside its arguments; see `jit`.
+            Unless `chunk_size` is given, the batches are as small as that needs.
+
+    Raises:
+        NonScalarGradError: the result is not a real scalar.
+        BatchRuleError: an op in the derivative has no batch rule.
+        ADError: `chunk_size` is not a positive integer, or there is no such `sparsity`.
+        ExtentError: an array of the result is larger than the byte budget.
+        ConfigError: `memory_limit` is not a number of bytes.
+        MemoryLimitError: no way to keep the limit was found.
+
+    >>> import tenferro as tn
+    >>> hessian(lambda x: tn.sum(x * x * x))(tn.Tensor([1.0, 2.0]))
+    Tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    chunk = as_chunk_size("hessian", chunk_size)
+    limit = MemoryLimit.read("hessian", memory_limit)
+    return JacobianCall(
+        HESSIAN,
+        "auto",
+        function,
+        argnums,
+        has_aux,
+        False,
+        chunk,
+        ad_context,
+        as_sparsity("hessian", sparsity),
+        limit,
+    ).as_function()

@@ -1,0 +1,599 @@
+"""Arguments of a call: static, donated, symbolic, and arrays."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import operator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, SupportsIndex
+
+import numpy as np
+import optree
+
+from tenferro.errors import BindingError, PytreeError, ShapeError, TenferroError, TracingError
+from tenferro.ir import DimExpr, DType, TensorMeta, TensorSpec, encode, integer_of
+from tenferro.ops.functions import is_number
+from tenferro.runtime import (
+    Buffer,
+    Executor,
+    Solved,
+    Tensor,
+    is_array,
+    learn_sizes,
+    place,
+    refuse_masked,
+)
+from tenferro.transforms.program import wraps
+from tenferro.transforms.trace import leaf_meta
+from tenferro.transforms.traced_tensor import TracedTensor
+from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, unflatten
+
+# The arguments of a call of a compiled function, split into static arguments and arrays.
+
+
+@dataclass(frozen=True, slots=True)
+class CallArguments:
+    """The arguments of a call that are not static, and the function of them.
+
+    Attributes:
+        static: the key of the static arguments.
+        args: the other positional arguments.
+        kwargs: the other named arguments.
+        positions: the position of each of `args` in the user's call.
+        bind: makes the function of `args` and `kwargs`, in which the static arguments are bound.
+    """
+
+    static: Hashable
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    positions: Sequence[int]
+    bind: Callable[[], Callable[..., Any]]
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function of `args` and `kwargs`."""
+        return self.bind()
+
+
+def as_written(call: CallArguments) -> Any:
+    """What the function itself returns; arrays are tensors, as they are in a trace."""
+    leaves, treedef = flatten((call.args, call.kwargs))
+    kept = (Tensor, TracedTensor, bool, int, float, complex)
+    values = [leaf if isinstance(leaf, kept) else Tensor(leaf) for leaf in leaves]
+    args, kwargs = unflatten(treedef, values)
+    return call.function(*args, **kwargs)
+
+
+def static_names(
+    function: Callable[..., Any],
+    names: str | Sequence[str] | None,
+    numbers: int | Sequence[int] | None,
+) -> tuple[str, ...]:
+    """The names of the static parameters, which are given by name and by position.
+
+    Raises:
+        TracingError: a name or number is not that of a parameter.
+    """
+    named = _named("static_argnames", function, names)
+    at = _positions("static_argnums", function, numbers)
+    known = list(inspect.signature(function).parameters) if at else []
+    for number in at:
+        if number >= len(known) or known[number] == _rest(function):
+            raise TracingError(
+                f"jit: static_argnums {number} is in *{_rest(function)}, of which no argument can "
+                "be static; give it a parameter of its own"
+            )
+    return (*named, *(known[number] for number in at))
+
+
+def donated_places(
+    function: Callable[..., Any],
+    numbers: int | Sequence[int] | None,
+    names: str | Sequence[str] | None,
+    static: Sequence[str],
+) -> tuple[int, ...]:
+    """The positions of the parameters to donate, which are given by position and by name.
+
+    Raises:
+        TracingError: a number or name is not that of a parameter, or the parameter is static.
+    """
+    named = _named("donate_argnames", function, names)
+    places = _positions("donate_argnums", function, numbers)
+    if not named and not places:
+        return ()
+    known = list(inspect.signature(function).parameters)
+    places = (*places, *map(known.index, named))
+    for position in places:
+        if position < len(known) and known[position] in static:
+            raise TracingError(
+                f"jit: argument {known[position]} is both static and to donate; only arrays can be "
+                "donated"
+            )
+    return places
+
+
+def _several(option: str, given: object, kind: str) -> tuple[Any, ...]:
+    """One value or several, as a tuple; None stands for none."""
+    match given:
+        case None:
+            return ()
+        case str() | SupportsIndex():
+            return (given,)
+        case Iterable() if not isinstance(given, Mapping):
+            return tuple(given)
+        case _:
+            raise TracingError(f"jit: {option} takes {kind}, or several, got {given!r}")
+
+
+def _parameters(option: str, function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        raise TracingError(
+            f"jit: {option} needs the parameters of the function, but Python does not know those "
+            f"of {function!r}; write a function that calls it"
+        ) from None
+
+
+def _rest(function: Callable[..., Any]) -> str | None:
+    """The name of the parameter that takes all further positional arguments."""
+    parameters = inspect.signature(function).parameters.values()
+    return next((each.name for each in parameters if each.kind is each.VAR_POSITIONAL), None)
+
+
+def _positions(option: str, function: Callable[..., Any], given: object) -> tuple[int, ...]:
+    """The positions of parameters that a user gives; negative ones count from the end.
+
+    Raises:
+        TracingError: a number is not the position of a parameter.
+    """
+    places = []
+    for number in _several(option, given, "the position of a parameter"):
+        parameters = _parameters(option, function)
+        size = len(parameters)
+        end = size if _rest(function) is None else math.inf
+        place = integer_of(number)
+        if place is None or not -size <= place < end:
+            raise TracingError(
+                f"jit: {option} {number!r} is not the position of a parameter; "
+                f"the parameters are {', '.join(parameters)}"
+            )
+        places.append(place + size if place < 0 else place)
+    return tuple(places)
+
+
+def _named(option: str, function: Callable[..., Any], given: object) -> tuple[str, ...]:
+    """The names of parameters that a user gives.
+
+    Raises:
+        TracingError: a name is not that of a parameter.
+    """
+    names = _several(option, given, "the name of a parameter")
+    for name in names:
+        if not isinstance(name, str) or name not in _parameters(option, function):
+            raise TracingError(f"jit: {option} has {name!r}, which is not a parameter")
+    return names
+
+
+class StaticArguments:
+    """The arguments of a function that are Python values, by name; see `static_names`."""
+
+    def __init__(self, function: Callable[..., Any], names: Sequence[str]) -> None:
+        self._function = function
+        self.names = tuple(names)
+        self._signature = inspect.signature(function) if self.names else None
+        self._parameters: tuple[str, ...] = ()
+        self._places: tuple[int, ...] = ()
+        if self._signature is not None:
+            self._parameters = tuple(self._signature.parameters)
+            kinds = [parameter.kind for parameter in self._signature.parameters.values()]
+            places = map(self._parameters.index, self.names)
+            self._places = tuple([place for place in places if kinds[place] in _POSITIONAL])
+
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any], text: object) -> CallArguments:
+        """The call's other arguments. `text` names the function in errors.
+
+        Raises:
+            PytreeError: a static argument is not hashable.
+        """
+        if not self.names:
+            return CallArguments(None, args, kwargs, range(len(args)), lambda: self._function)
+        count = len(args)
+        static = {place: args[place] for place in self._places if place < count}
+        named = {name: arg for name, arg in kwargs.items() if name in self.names}
+        key = tuple([(where, static_key(arg)) for where, arg in (*static.items(), *named.items())])
+        try:
+            hash(key)
+        except TypeError:
+            raise PytreeError(f"{text}: {_unhashable(self._parameters, static, named)}") from None
+        positions = [i for i in range(count) if i not in static]
+        others = tuple([args[i] for i in positions])
+        options = {name: arg for name, arg in kwargs.items() if name not in named}
+        return CallArguments(
+            key, others, options, positions, lambda: self._bound(static, named, count)
+        )
+
+    def _bound(
+        self, static: dict[int, Any], named: dict[str, Any], count: int
+    ) -> Callable[..., Any]:
+        """The function of the other arguments of a call with `count` positional ones."""
+
+        def of_others(*others: Any, **options: Any) -> Any:
+            rest = iter(others)
+            merged = [static[i] if i in static else next(rest) for i in range(count)]
+            return self._function(*merged, **options, **named)
+
+        wraps(self._function, of_others)
+        if self._signature is not None:
+            shown = [p for p in self._signature.parameters.values() if p.name not in self.names]
+            of_others.__signature__ = self._signature.replace(parameters=shown)  # type: ignore[attr-defined]
+        return of_others
+
+
+def _unhashable(names: Sequence[str], static: dict[int, Any], named: dict[str, Any]) -> str:
+    """The first argument that is not hashable, and what to do."""
+    given = (*((names[i], arg) for i, arg in static.items()), *named.items())
+    name, arg = next(pair for pair in given if not _is_hashable(pair[1]))
+    shown = repr(arg)
+    text = f" {shown}" if len(shown) < 60 else ""
+    instead = "a tuple" if isinstance(arg, list) else "a hashable value, such as a tuple"
+    return (
+        f"static arguments must be hashable, but argument {name} is a {type(arg).__name__}{text}; "
+        f"pass {instead}"
+    )
+
+
+def _is_hashable(arg: Any) -> bool:
+    try:
+        hash(static_key(arg))
+    except TypeError:
+        return False
+    return True
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_PLAIN = {int, str, bool, type(None)}
+"""Types of which equal values are the same argument."""
+
+
+def static_key(arg: Any) -> Hashable:
+    """A key that distinguishes static arguments: payload identity, or else type and value.
+
+    By `==` alone, 1, 1.0 and True would be the same argument, and so would 0.0 and -0.0.
+    """
+    try:
+        return (kind, arg) if (kind := type(arg)) in _PLAIN else encode(arg)
+    except TypeError:
+        return type(arg), arg
+
+
+def donated_inputs(function: object, donate: Sequence[int], call: CallArguments) -> tuple[int, ...]:
+    """The inputs of the program of `call` that belong to the arguments at some positions.
+
+    Raises:
+        TracingError: `function` is not called with such an argument.
+    """
+    for number in donate:
+        if number not in call.positions:
+            raise TracingError(
+                f"{function!r}: argument {number} is to be donated, but this call does not pass it "
+                "by position"
+            )
+    donated: list[int] = []
+    start = 0
+    for number, arg in zip(call.positions, call.args, strict=True):
+        count = len(flatten(arg)[0])
+        donated += range(start, start + count) if number in donate else ()
+        start += count
+    return tuple(donated)
+
+
+# Symbolic sizes of the arguments of a compiled function: the `symbolic` of `jit`.
+
+
+class Axes:
+    """The declared extents of an array: numbers, names, or None for the size that the array has.
+
+    >>> import numpy as np
+    >>> Axes("x", ("n", None, ...)).spec(np.ones((2, 3, 4)))
+    TensorSpec(f64[n,3,4])
+    """
+
+    def __init__(self, where: str, shape: tuple[Any, ...], dtype: DType | None = None) -> None:
+        self._where = where
+        self._rest = bool(shape) and shape[-1] is ...
+        self._sizes = shape[:-1] if self._rest else shape
+        self._dtype = dtype
+        if ... in self._sizes:
+            raise ShapeError(
+                f"jit: symbolic: `...` must be the last entry of a shape, got {shape} for {where}"
+            )
+        TensorMeta.of("f64", [size for size in self._sizes if size is not None])
+
+    def spec(self, leaf: Any) -> TensorSpec | None:
+        """The declared type of an array; None for numbers, and if no shape is declared.
+
+        Raises:
+            BindingError: rank or dtype of the array differ from the declared ones.
+        """
+        if self._rest and not self._sizes:
+            return None
+        meta = leaf_meta(leaf, f"argument {self._where}")
+        rank = len(self._sizes)
+        fits = meta.rank >= rank if self._rest else meta.rank == rank
+        if not fits or (self._dtype is not None and self._dtype != meta.dtype):
+            raise BindingError(f"jit: argument {self._where} is declared {self}, but is {meta}")
+        actual = meta.dims
+        if is_number(leaf) or actual is None:  # a traced value with a data-dependent size
+            return None
+        sizes = [a if s is None else s for s, a in zip(self._sizes, actual, strict=False)]
+        return TensorSpec((*sizes, *actual[rank:]), meta.dtype)
+
+    def __str__(self) -> str:
+        sizes = ["?" if size is None else str(size) for size in self._sizes]
+        return f"({', '.join([*sizes, '...'] if self._rest else sizes)})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Argument:
+    """An argument with its declared type."""
+
+    name: str
+    meta: TensorMeta
+
+
+class SymbolicArguments:
+    """The declared shapes of arguments, in which some extents are names.
+
+    `declared` maps the name of a parameter to one shape for all arrays of the argument, or to a
+    tree of shapes that is a prefix of the argument's tree. A shape is a tuple of integers, names
+    and expressions of names such as `"2*n"`. None means the size that the array has, and `...` at
+    the end means this for all further axes. A `TensorSpec` declares the dtype as well. None in
+    place of a shape declares nothing.
+
+    Raises:
+        TracingError: a name is not that of a parameter, or is that of a static argument.
+        ShapeError: a declared value is not a shape.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], declared: Mapping[str, Any], static: Sequence[str]
+    ) -> None:
+        if not isinstance(declared, Mapping):
+            raise TracingError(
+                "jit: symbolic maps names of arguments to shapes, such as "
+                f'{{"x": ("n", 3)}}; got {declared!r}'
+            )
+        parameters = inspect.signature(function).parameters
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        for name in declared:
+            if name in static:
+                raise TracingError(f"jit: argument {name!r} is both static and symbolic")
+            if name not in parameters and not takes_any:
+                raise TracingError(f"jit: symbolic has {name!r}, which is not a parameter")
+        self._trees = {name: _axes_tree(name, tree) for name, tree in declared.items()}
+
+    def specs(self, call: CallArguments) -> list[TensorSpec | None]:
+        """The declared type of each leaf of the call's arguments; None if there is none.
+
+        Raises:
+            PytreeError: the tree of an argument is not the declared one.
+            BindingError: rank or dtype of an array differ from the declared ones.
+        """
+        return [spec for name, arg in _named_sizes(call) for spec in self._of(name, arg)]
+
+    def declared(
+        self,
+        call: CallArguments,
+        leaves: Sequence[Any],
+        treedef: TreeDef,
+        types: Sequence[Hashable],
+    ) -> tuple[CallArguments, list[Hashable]]:
+        """The call with declared types in place of arrays, and `types` with declared shapes.
+
+        `types` begins with the shape and the dtype of each leaf in turn.
+
+        Raises:
+            PytreeError: the tree of an argument is not the declared one.
+            BindingError: rank or dtype of an array differ from the declared ones.
+        """
+        specs = self.specs(call)
+        declared = [x if spec is None else spec for x, spec in zip(leaves, specs, strict=True)]
+        args, kwargs = unflatten(treedef, declared)
+        known = [*types]
+        for position, spec in enumerate(specs):
+            if spec is not None:
+                known[2 * position] = spec.shape
+        return replace(call, args=args, kwargs=kwargs), known
+
+    def has_empty(self, call: CallArguments, leaves: Sequence[Any]) -> bool:
+        """Whether an axis of size 0 is declared with a name."""
+        pairs = zip(leaves, self.specs(call), strict=True)
+        return any(
+            size == 0 and size != declared
+            for leaf, spec in pairs
+            if spec is not None
+            for size, declared in zip(leaf.shape, spec.shape, strict=True)
+        )
+
+    def check_traced(self, call: CallArguments) -> None:
+        """Check arguments that are values of an enclosing trace against their declared types.
+
+        Raises:
+            BindingError: one symbol would have two sizes, or a size differs from the declared one.
+        """
+        sizes: Solved = {}
+        for name, arg in _named_sizes(call):
+            for spec, leaf in zip(self._of(name, arg), flatten(arg)[0], strict=True):
+                meta = leaf_meta(leaf, f"argument {name}")
+                if spec is not None and meta.dims is not None:
+                    learn_sizes("jit", _Argument(str(name), spec.meta), meta.dims, sizes)
+
+    def _of(self, name: str | None, arg: Any) -> list[TensorSpec | None]:
+        leaves, _ = flatten(arg)
+        if name is None or name not in self._trees:
+            return [None] * len(leaves)
+        try:
+            axes = optree.broadcast_prefix(self._trees[name], arg, namespace=NAMESPACE)
+        except ValueError as error:
+            raise PytreeError(
+                f"jit: symbolic[{name!r}] does not fit the argument: {error}"
+            ) from None
+        return [declared.spec(leaf) for declared, leaf in zip(axes, leaves, strict=True)]
+
+
+def _axes_tree(name: str, declared: Any) -> Any:
+    """The tree with `Axes` in place of its shapes."""
+    return optree.tree_map(
+        lambda leaf: _axes(name, leaf),
+        declared,
+        is_leaf=_is_shape,
+        none_is_leaf=True,
+        namespace=NAMESPACE,
+    )
+
+
+def _axes(name: str, declared: Any) -> Axes:
+    if declared is None:
+        return Axes(name, (...,))
+    if isinstance(declared, TensorSpec):
+        return Axes(name, declared.shape, declared.dtype)
+    if _is_shape(declared):
+        return Axes(name, declared)
+    raise ShapeError(
+        f"jit: symbolic[{name!r}] has {declared!r} in place of a shape; "
+        'write a tuple of sizes and names, such as ("n", 3)'
+    )
+
+
+def _is_shape(value: Any) -> bool:
+    if type(value) is not tuple:
+        return isinstance(value, TensorSpec)
+    return all(size is None or size is ... or _is_size(size) for size in value)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, str | DimExpr) or integer_of(value) is not None
+
+
+def _named_sizes(call: CallArguments) -> Iterator[tuple[str | None, Any]]:
+    """The arguments with the names of their parameters, in the order of their leaves."""
+    names = [
+        p.name
+        for p in inspect.signature(call.function).parameters.values()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    for position, arg in enumerate(call.args):
+        yield (names[position] if position < len(names) else None), arg
+    for name in sorted(call.kwargs):
+        yield name, call.kwargs[name]
+
+
+# The arrays of a call: their buffers, and the types by which compiled versions are found.
+
+_INT64 = np.iinfo(np.int64)
+_NUMBERS = (float, int, bool, complex)
+
+
+Ready = tuple[list[Buffer], list[Hashable], bool]
+"""Arguments that an executable takes as they are: device arrays and NumPy arrays, the key of a
+compiled version (see `leaf_types`), and whether some of the arrays are to be uploaded."""
+
+
+def ready(leaves: Sequence[Any], owner: Executor | None) -> Ready | None:
+    """The leaves for an executor that owns tensors of `owner`; None if one needs more work.
+
+    Ready are tensors of the executor and of the host, arrays of the executor, native NumPy arrays,
+    and numbers.
+    """
+    buffers: list[Buffer] = []
+    types: list[Hashable] = []
+    on_host = False
+    for leaf in leaves:
+        kind: Any = type(leaf)
+        buffer = leaf
+        if kind is Tensor:
+            buffer = leaf._buffer
+            if leaf.executor is None:
+                on_host |= owner is not None
+            elif leaf.executor is not owner and (owner is None or not owner.owns(buffer)):
+                return None
+        elif kind is np.ndarray:
+            if not leaf.dtype.isnative:
+                return None
+            on_host = True
+        elif kind in _NUMBERS:
+            if kind is int and not _INT64.min <= leaf <= _INT64.max:
+                return None
+            buffers.append(np.array(leaf))
+            types += (kind, None)
+            on_host = True
+            continue
+        elif owner is None or not owner.owns(leaf):
+            return None
+        buffers.append(buffer)
+        types += (buffer.shape, buffer.dtype)
+    return buffers, types, on_host
+
+
+def are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
+    """Whether the arguments are the leaves, that is, none of them is a tree."""
+    return len(args) == len(leaves) and all(map(operator.is_, args, leaves))
+
+
+def with_arrays(
+    call: CallArguments, leaves: list[Any], treedef: TreeDef
+) -> tuple[CallArguments, list[Any]]:
+    """The call and its leaves, with tensors for array-like data such as ranges and memoryviews.
+
+    Arrays, numbers, and what is none of these are as they were.
+
+    Raises:
+        DTypeError: elements of an array are masked.
+    """
+    arrays = [leaf if is_number(leaf) else _as_array(leaf) for leaf in leaves]
+    if all(map(operator.is_, arrays, leaves)):
+        return call, leaves
+    args, kwargs = unflatten(treedef, arrays)
+    return replace(call, args=args, kwargs=kwargs), arrays
+
+
+def _as_array(leaf: Any) -> Any:
+    refuse_masked(leaf)
+    if is_array(leaf):
+        return leaf
+    try:
+        return Tensor(leaf)
+    except (TenferroError, TypeError):
+        return leaf
+
+
+def leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
+    """The key of a compiled version: shape and dtype of each leaf, or the class of a number.
+
+    None if a leaf is traced.
+    """
+    types: list[Hashable] = []
+    for leaf in leaves:
+        kind: Any = type(leaf)
+        if kind is TracedTensor:
+            return None
+        array = leaf._buffer if kind is Tensor else leaf
+        if hasattr(array, "shape") and hasattr(array, "dtype"):
+            types += (array.shape, array.dtype)
+        else:
+            fits = not isinstance(leaf, int) or _INT64.min <= leaf <= _INT64.max
+            types += (kind, None if fits else "larger")
+    return types
+
+
+def buffer_of(leaf: Any, executor: Executor) -> Buffer:
+    """The leaf's buffer on the executor, or a host array that it uploads."""
+    if type(leaf) is Tensor:
+        return leaf._buffer if leaf.executor is None else place("jit", leaf, executor)
+    if isinstance(leaf, np.ndarray):
+        array = np.asarray(leaf)  # without what a subclass does in another way
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return leaf if executor.owns(leaf) else buffer_of(Tensor(leaf), executor)

@@ -1,0 +1,378 @@
+"""Trace a function on fresh inputs to a closed graph.
+
+The arguments of a transform are always new values. Otherwise an argument could be the same node as
+an equal value in the function's closure. If a traced value is passed, the argument is an `Argument`
+node on that value, which does not equal any other node. As an op it is the identity: results of the
+transform may read it, it can be differentiated, and lowering removes it. Therefore the graph is not
+rewritten when a transform ends.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from tenferro.compiler import MemoryLimit, tighter
+from tenferro.core import (
+    GlobalOpKey,
+    GlobalValKey,
+    Input,
+    KeyEmitter,
+    ResolvedView,
+    SingleOutputNode,
+    op_key,
+    resolve_keys,
+)
+from tenferro.errors import DTypeError, PytreeError
+from tenferro.ir import (
+    INT64,
+    DimExpr,
+    Guard,
+    ShapeGuardContext,
+    TensorMeta,
+    as_dtype,
+    bring_guards,
+    collecting_guards,
+    fresh_input,
+)
+from tenferro.ops import Argument, StdTensorOp, shape_context
+from tenferro.ops.extension import Package
+from tenferro.ops.functions import promote
+from tenferro.runtime import (
+    Tensor,
+    bring_limit,
+    bring_packages,
+    collecting_limits,
+    collecting_packages,
+    is_array,
+    meta_of_value,
+    weak_number,
+)
+from tenferro.transforms.trace_context import Scope, argument_names, filtered, tracing
+from tenferro.transforms.traced_tensor import (
+    CapturedArray,
+    TracedTensor,
+    TraceEmitter,
+    capture,
+    record,
+)
+from tenferro.transforms.trees import TreeDef, flatten, registering, unflatten
+
+__all__ = [
+    "Trace",
+    "argument",
+    "is_traced",
+    "joined",
+    "leaf_meta",
+    "open_arguments",
+    "settled",
+    "substitute",
+    "trace_function",
+]
+
+
+# Arguments of transforms: new values that stand for the values that were passed.
+
+_numbers = itertools.count()
+
+
+def argument(value: GlobalValKey) -> GlobalValKey | None:
+    """A new argument that stands for `value`.
+
+    None if simplifications need the op that computed the value, as for constants. The argument
+    should then be an input, which is replaced by the value afterwards.
+    """
+    if isinstance(value, SingleOutputNode) and _primitive(value).seen_through:
+        return None
+    return op_key(Argument(next(_numbers)), (value,)).output(0)
+
+
+@contextmanager
+def open_arguments(values: Iterable[GlobalValKey]) -> Iterator[None]:
+    """A context for tracing the function; the `Argument`s in `values` are open until its end."""
+    ops = [_primitive(value) for value in values if type(value) is SingleOutputNode]
+    try:
+        yield
+    finally:
+        for op in ops:
+            op.mark(is_open=False)
+
+
+def _primitive(node: SingleOutputNode) -> Any:
+    return node.primitive
+
+
+# Replacing values of a graph by others, and arguments by the passed values.
+
+_WITHOUT_RULES = shape_context()
+
+
+def substitute(
+    outputs: Sequence[GlobalValKey | None],
+    replacement: Mapping[GlobalValKey, GlobalValKey],
+    ctx: ShapeGuardContext,
+) -> list[GlobalValKey | None]:
+    """`outputs` with every value of `replacement` replaced in all ops. None stays None.
+
+    New ops are simplified as they are emitted. Ops that do not depend on a replaced value stay the
+    same nodes.
+    """
+    present = [key for key in outputs if key is not None]
+    oldest = min([key.serial for key in replacement], default=0)
+    ops = _needed(present, replacement, oldest)
+    new = _rewritten(ops, replacement, ctx, lambda argument: False)
+    return [None if key is None else new.get(key, key) for key in outputs]
+
+
+def settled(outputs: Sequence[GlobalValKey]) -> list[GlobalValKey]:
+    """The outputs with all arguments replaced by the passed values."""
+    new = _rewritten(_needed(outputs), {}, _WITHOUT_RULES, lambda argument: True)
+    return [new.get(key, key) for key in outputs]
+
+
+def joined(outputs: Sequence[GlobalValKey], ops: Sequence[GlobalOpKey]) -> list[GlobalValKey]:
+    """The outputs of a function; arguments are replaced if their values are also read elsewhere.
+
+    Without the replacement, equal values could be in the graph twice, and would be differentiated
+    twice. `ops` are those that the outputs need. Arguments of functions that are still being traced
+    are not replaced.
+    """
+    passed = [key for op in ops if _stands_for_another(op) for key in op.inputs]
+    if not passed:
+        return list(outputs)
+    read = {key for op in ops if not _stands_for_another(op) for key in op.inputs}
+    if len(set(passed)) == len(passed) and read.isdisjoint(passed):
+        return list(outputs)
+    new = _rewritten(ops, {}, _WITHOUT_RULES, lambda argument: not argument.is_open)
+    return [new.get(key, key) for key in outputs]
+
+
+def _stands_for_another(op: GlobalOpKey) -> bool:
+    return type(op.primitive) is Argument and not op.primitive.is_open
+
+
+def _needed(
+    outputs: Sequence[GlobalValKey], leaves: Iterable[GlobalValKey] = (), since: int = 0
+) -> list[GlobalOpKey]:
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    ops, _ = view.topo_order(outputs, leaves, since)
+    return ops
+
+
+def _rewritten(
+    ops: Iterable[GlobalOpKey],
+    replacement: Mapping[GlobalValKey, GlobalValKey],
+    ctx: ShapeGuardContext,
+    settles: Callable[[Argument], bool],
+) -> dict[GlobalValKey, GlobalValKey]:
+    """The new value of each value that is replaced, or depends on one that is.
+
+    `settles` tells whether to replace an argument by the passed value.
+    """
+    emitter = KeyEmitter(ctx)
+    new = dict(replacement)
+    for op in ops:
+        primitive = cast(Any, op.primitive)
+        if type(primitive) is Argument:
+            (passed,) = op.inputs
+            if settles(primitive) or (passed in new and not primitive.is_open):
+                new[op.output(0)] = new.get(passed, passed)
+            continue
+        if new.keys().isdisjoint(op.inputs):
+            continue
+        operands = [new.get(key, key) for key in op.inputs]
+        emitter.site = op.site
+        new.update(zip(op.outputs, emitter.emit_all(primitive, *operands), strict=True))
+    return new
+
+
+# Tracing a Python function on fresh inputs.
+
+
+@dataclass(slots=True)
+class Trace:
+    """The trace of a function on new inputs.
+
+    Attributes:
+        inputs: a new value for each traced leaf of the arguments: an `argument` if the leaf is a
+            value of an enclosing trace, else an input.
+        input_at: the same values, by the position of the leaf among all leaves.
+        outputs: the graph value of each leaf of the result.
+        out_tree: structure of the result.
+        aux: the auxiliary result of the function.
+        outer: whether the function read values of an enclosing trace.
+        packages: extension families that compiled functions and contexts in the function brought.
+        limit: the smallest memory limit that functions in it brought.
+        guards: what the function assumes of sizes.
+    """
+
+    inputs: list[GlobalValKey]
+    input_at: dict[int, GlobalValKey]
+    outputs: list[GlobalValKey]
+    out_tree: TreeDef
+    aux: Aux
+    outer: bool
+    packages: Sequence[Package] = ()
+    limit: MemoryLimit | None = None
+    guards: tuple[Guard, ...] = ()
+
+    @property
+    def program_inputs(self) -> list[Input]:
+        """The inputs of a function outside other traces; all of them are graph inputs."""
+        return [key for key in self.inputs if isinstance(key, Input)]
+
+
+@dataclass(slots=True)
+class Aux:
+    """The auxiliary result of a function.
+
+    Traced leaves are replaced by their values, others are returned unchanged.
+    """
+
+    leaves: list[Any]
+    tree: TreeDef
+
+    @property
+    def keys(self) -> list[GlobalValKey]:
+        """The graph values among the leaves."""
+        return [leaf.key for leaf in self.leaves if isinstance(leaf, TracedTensor)]
+
+    def rebuild(self, values: Sequence[Any]) -> Any:
+        """The tree with `values` in place of the traced leaves."""
+        computed = iter(values)
+        return unflatten(
+            self.tree,
+            [next(computed) if isinstance(leaf, TracedTensor) else leaf for leaf in self.leaves],
+        )
+
+
+def trace_function(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    has_aux: bool = False,
+    active: Container[int] | None = None,
+    nested: bool = True,
+    passed: Sequence[Any] | None = None,
+) -> tuple[Trace, list[Any]]:
+    """Trace `function` on new values like the leaves of the arguments; also return the leaves.
+
+    `active` are the positions of leaves that must be arrays; None means all of them. Other leaves
+    that are not arrays are passed to the function unchanged. Unless `nested`, only the types of
+    values of an enclosing trace are used. Errors take the leaves for `passed`, if it is given.
+
+    Raises:
+        PytreeError: a leaf that must be an array, or a leaf of the result, is not one.
+    """
+    leaves, treedef = flatten((args, dict(kwargs)))
+    names = argument_names(function, args, kwargs)
+    input_at: dict[int, GlobalValKey] = {}
+    values = list(leaves)
+    scope = Scope.of(function)
+    for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
+        if active is None or position in active or is_array(leaf):
+            meta = leaf_meta(leaf, f"argument {name}")
+            given = leaf.in_use(f"argument {name}") if isinstance(leaf, TracedTensor) else None
+            key = None if given is None or not nested else argument(given)
+            input_at[position] = fresh_input(meta, name) if key is None else key
+            values[position] = TracedTensor(input_at[position], weak_number(leaf), scope)
+    inputs = list(input_at.values())
+    sources = leaves if passed is None else passed
+    scope.passed = [(key, sources[position]) for position, key in input_at.items()]
+    traced_args, traced_kwargs = unflatten(treedef, values)
+    with (
+        collecting_packages() as packages,
+        collecting_limits() as limits,
+        collecting_guards() as guards,
+        tracing(scope),
+        open_arguments(inputs),
+    ):
+        try:
+            result = scope.calling(function, *traced_args, **traced_kwargs)
+        except Exception as error:
+            raise filtered(error)  # noqa: B904  # it is the same error
+        result, aux = _split_aux(result) if has_aux else (result, None)
+        out_leaves, out_tree = flatten(result)
+        outputs = [_output_key(leaf, position) for position, leaf in enumerate(out_leaves)]
+        aux_leaves, aux_tree = flatten(aux)
+        aux_keys = [leaf.key for leaf in aux_leaves if isinstance(leaf, TracedTensor)]
+        view: ResolvedView[StdTensorOp] = resolve_keys()
+        ops, met = view.topo_order([*outputs, *aux_keys], leaves=inputs)
+        outputs = joined(outputs, ops)
+    outer = any(not isinstance(key.key, CapturedArray) for key in met)
+    aux_result = Aux(aux_leaves, aux_tree)
+    limit = tighter(limits)
+    assumed = tuple(guards.values())
+    trace = Trace(inputs, input_at, outputs, out_tree, aux_result, outer, packages, limit, assumed)
+    bring_packages(packages)
+    bring_limit(limit)
+    bring_guards(assumed)
+    return trace, [leaves[position] for position in input_at]
+
+
+def leaf_meta(leaf: Any, name: str) -> TensorMeta:
+    """The type of an array leaf.
+
+    Raises:
+        PytreeError: the leaf is neither an array nor a number.
+        DTypeError: elements of the array are masked, or of a dtype that is not supported.
+    """
+    meta = meta_of_value(leaf)
+    if meta is None:
+        if isinstance(leaf, np.ndarray | np.generic):
+            try:
+                as_dtype(leaf.dtype)
+            except DTypeError as error:
+                raise DTypeError(f"{name}: {error}") from None
+        advice = registering(leaf)
+        if not advice and name.startswith("argument"):
+            advice = _advice(leaf)
+        raise PytreeError(f"{name} is {_what(leaf)}{advice}")
+    return meta
+
+
+def _advice(leaf: Any) -> str:
+    """What to do about an argument that is not an array."""
+    for kind in (list, tuple, dict):
+        if isinstance(leaf, kind):
+            register = "register its class with tn.tree_util.register_pytree_node"
+            return f"; {register}, or pass a {kind.__name__}"
+    return "; make it static, or leave it out of the arguments"
+
+
+def _what(leaf: Any) -> str:
+    """What a leaf is that is not an array: its class, and the dtype if it is an array of others."""
+    if isinstance(leaf, int):
+        return "an integer that does not fit in 64 bits"
+    dtype = getattr(leaf, "dtype", None)
+    of_type = "" if dtype is None else f" of dtype {dtype}"
+    return f"a {type(leaf).__name__}{of_type}, not an array or number"
+
+
+def is_traced(leaves: Sequence[Any]) -> bool:
+    """Whether any leaf is a value of a current trace."""
+    return any(isinstance(leaf, TracedTensor) for leaf in leaves)
+
+
+def _output_key(leaf: Any, position: int) -> GlobalValKey:
+    if isinstance(leaf, TracedTensor):
+        return leaf.in_use(f"result leaf {position}")
+    if isinstance(leaf, DimExpr):
+        return cast(GlobalValKey, record(_as_value, (leaf,), {}).key)
+    leaf_meta(leaf, f"result leaf {position}")
+    return capture(leaf if isinstance(leaf, Tensor | np.ndarray) else Tensor(leaf))
+
+
+def _as_value(at: TraceEmitter, size: DimExpr) -> GlobalValKey:
+    return promote(at, (size,), INT64)[0]
+
+
+def _split_aux(result: Any) -> tuple[Any, Any]:
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise PytreeError("has_aux: the function must return a pair (result, aux)")
+    return result

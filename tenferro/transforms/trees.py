@@ -1,0 +1,174 @@
+"""Pytrees: dicts, lists, tuples, named tuples, registered classes and None, with arrays as leaves.
+
+As in JAX, the leaves of a dict come in the order of its sorted keys, and so do the keys of the dict
+that is made again: what a function gets does not depend on the calls before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import optree
+
+from tenferro.errors import PytreeError
+from tenferro.ir import PyTree
+
+__all__ = [
+    "NAMESPACE",
+    "Rest",
+    "TreeDef",
+    "flatten",
+    "in_order",
+    "leaf_names",
+    "registering",
+    "require_hashable",
+    "spread",
+    "unflatten",
+]
+
+NAMESPACE = "tenferro"
+TreeDef = optree.PyTreeSpec
+_LEAF = optree.treespec_leaf(namespace=NAMESPACE)
+
+
+def flatten(tree: PyTree, *, in_any_order: bool = False) -> tuple[list[PyTree], TreeDef]:
+    """The leaves of a tree and its structure. None is an empty tree.
+
+    A structure `in_any_order` costs less, and is good for comparisons only: dicts made of it have
+    their keys in the order of this tree.
+
+    Raises:
+        PytreeError: the keys of a dict cannot be sorted.
+
+    >>> leaves, treedef = flatten({"b": 2.0, "a": [1.0, None]})
+    >>> leaves, unflatten(treedef, leaves)
+    ([1.0, 2.0], {'a': [1.0, None], 'b': 2.0})
+    """
+    leaves, treedef = optree.tree_flatten(tree, namespace=NAMESPACE)
+    return leaves, treedef if in_any_order else in_order(treedef)
+
+
+def in_order(treedef: TreeDef) -> TreeDef:
+    """The structure with the keys of dicts in order, as their leaves are.
+
+    Raises:
+        PytreeError: keys cannot be sorted.
+    """
+    return treedef if treedef.is_leaf() else treedef.transform(_in_order)
+
+
+def _in_order(node: TreeDef) -> TreeDef:
+    """A structure of one level."""
+    kind = node.type
+    if (kind is not dict and kind is not defaultdict) or node.num_children < 2:
+        return node
+    try:
+        keys = sorted(node.entries())
+    except TypeError as error:
+        raise PytreeError(
+            f"pytree: the keys {node.entries()} of a {kind.__name__} cannot be sorted: {error}; "
+            "use keys of one type, or an OrderedDict"
+        ) from None
+    children = dict.fromkeys(keys, _LEAF)
+    if kind is dict:
+        return optree.treespec_dict(children, namespace=NAMESPACE)
+    made: Any = optree.tree_unflatten(node, node.entries())
+    return optree.treespec_defaultdict(made.default_factory, children, namespace=NAMESPACE)
+
+
+def unflatten(treedef: TreeDef, leaves: Iterable[PyTree]) -> PyTree:
+    """The tree with this structure and these leaves."""
+    return optree.tree_unflatten(treedef, leaves)
+
+
+def spread(
+    prefix: PyTree, tree: PyTree, shown: Callable[[Any], object] = lambda leaf: "leaf"
+) -> list[PyTree]:
+    """For each leaf of a tree, the leaf of `prefix` above it. None is a leaf of `prefix`.
+
+    Raises:
+        ValueError: `prefix` is not one of the tree; the text has what `shown` makes of leaves.
+
+    >>> spread({"a": 1, "b": None}, {"a": [3.0, 4.0], "b": 5.0})
+    [1, 1, None]
+    """
+    leaves, treedef = flatten(tree)
+    boxed = optree.tree_map(_Box, prefix, none_is_leaf=True, namespace=NAMESPACE)
+    places = unflatten(treedef, [shown(leaf) for leaf in leaves])
+    return [box.leaf for box in optree.broadcast_prefix(boxed, places, namespace=NAMESPACE)]
+
+
+class _Box:
+    """A leaf of a prefix; None alone would be an empty tree."""
+
+    def __init__(self, leaf: PyTree) -> None:
+        self.leaf = leaf
+
+
+def leaf_names(tree: PyTree, root: str) -> list[str]:
+    """A name for each leaf, as a Python expression: `params['w']`."""
+    accessors = optree.tree_accessors(tree, namespace=NAMESPACE)
+    return [accessor.codify(root) for accessor in accessors]
+
+
+def registering(leaf: Any) -> str:
+    """What errors say of a leaf that would be a tree if its class were registered; else nothing."""
+    if not dataclasses.is_dataclass(leaf) or isinstance(leaf, type):
+        return ""
+    name = type(leaf).__name__
+    return f"; make {name} a tree with tn.tree_util.register_dataclass({name})"
+
+
+class Rest:
+    """What an instance of a registered class consists of beside its children.
+
+    Raises:
+        PytreeError: it cannot be compared, or is not hashable.
+    """
+
+    __slots__ = ("owner", "value")
+
+    def __init__(self, owner: str, value: Any) -> None:
+        self.owner, self.value = owner, value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rest):
+            return NotImplemented
+        try:
+            return self.value is other.value or bool(self.value == other.value)
+        except Exception as error:
+            raise self._refusal(error) from error
+
+    def __hash__(self) -> int:
+        try:
+            return hash(self.value)
+        except TypeError as error:
+            raise self._refusal(error) from error
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def _refusal(self, error: Exception) -> PytreeError:
+        return PytreeError(
+            f"pytree: what a {self.owner} has beside its children is part of the structure, and "
+            f"cannot be compared ({error}); it must be hashable, and == must give a bool: let "
+            "arrays be children"
+        )
+
+
+def require_hashable(treedef: TreeDef) -> None:
+    """Check what a structure consists of beside children, before it becomes the key of a cache.
+
+    Raises:
+        PytreeError: some of it is not hashable: it could be changed where it is kept.
+    """
+    parts: list[Any] = [treedef.__getstate__()]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Rest):
+            hash(part)
+        elif type(part) is tuple:
+            parts += part

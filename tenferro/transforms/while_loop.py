@@ -1,0 +1,444 @@
+"""while_loop and fori_loop; the carry keeps its structure and types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tenferro.core import Derived
+from tenferro.errors import ControlFlowError, TracingError
+from tenferro.ir import (
+    BOOL,
+    INT64,
+    ArrayLike,
+    Dim,
+    DimExpr,
+    DType,
+    PyTree,
+    TensorMeta,
+    at_most,
+    integer_of,
+    maximum,
+    short_name,
+)
+from tenferro.ops.control_flow import Scan, While
+from tenferro.ops.functions import elementwise
+from tenferro.runtime import meta_of_value
+from tenferro.transforms.bodies import (
+    Bodies,
+    Body,
+    Leaves,
+    leaves_of,
+    operands_of,
+    promoted,
+    require_function,
+    run,
+    shown,
+    tracing_bodies,
+)
+from tenferro.transforms.data_size_names import also_for_data_sizes
+from tenferro.transforms.dispatch import apply_function
+from tenferro.transforms.traced_tensor import TracedTensor
+from tenferro.transforms.trees import TreeDef, unflatten
+
+__all__ = ["fori_loop", "while_loop"]
+
+
+# The carry of a loop: what goes from round to round, and keeps its structure and types.
+
+
+def settled(caller: str, carry: Leaves, trace: Callable[[], tuple[Body, TreeDef, int]]) -> Body:
+    """The body, traced at types of the carry that do not change; adapts those of `carry`.
+
+    A Python number takes the dtype that the body gives it. Other dtypes must not change.
+
+    `trace` traces the body at the types of `carry`. It also returns the structure of the carry that
+    comes out, and the position of the carry's first leaf among the outputs.
+
+    Raises:
+        ControlFlowError: the carry changes its structure or its types.
+    """
+    while True:
+        body, tree, first = trace()
+        after = body.metas[first : first + tree.num_leaves]
+        if tree != carry.tree:
+            raise ControlFlowError(
+                f"{caller}: the carry goes in as {carry} and comes out as {shown(tree, after)}; "
+                "it must keep its structure"
+            )
+        changed = False
+        for leaf, meta in enumerate(after):
+            before, out_weak = carry.metas[leaf], body.weak[first + leaf]
+            if promoted(before, carry.weak[leaf], meta):
+                carry.metas[leaf], carry.weak[leaf] = meta, out_weak
+                changed = True
+            elif promoted(meta, out_weak, before):
+                body.convert(first + leaf, before.dtype)
+        if not changed:
+            _check_types(caller, carry, body.metas[first : first + tree.num_leaves])
+            return body
+
+
+def _check_types(caller: str, carry: Leaves, after: list[TensorMeta]) -> None:
+    """Raise ControlFlowError unless all leaves keep their types."""
+    wrong = [leaf for leaf, meta in enumerate(after) if meta != carry.metas[leaf]]
+    if not wrong:
+        return
+    (leaf, *others) = wrong
+    before, meta = carry.metas[leaf], after[leaf]
+    widened = before.extents == meta.extents and _result(before.dtype, meta.dtype) == meta.dtype
+    if widened and not others:
+        raise ControlFlowError(
+            f"{caller}: carry leaf {carry.paths[leaf]} starts as {before} and becomes {meta}; "
+            f"start it as {_start(carry.values[leaf], meta)}"
+        )
+    paths = " and ".join(carry.paths[leaf] for leaf in wrong)
+    keep = "leaves {} must keep their types" if others else "leaf {} must keep its type"
+    raise ControlFlowError(
+        f"{caller}: the carry goes in as {carry} and comes out as {shown(carry.tree, after)}; "
+        f"{keep.format(paths)}"
+    )
+
+
+def _start(value: Any, meta: TensorMeta) -> str:
+    """How to write the start of a leaf so that it has the type `meta`."""
+    if meta.rank:
+        return short_name(meta.dtype)
+    try:
+        number = np.asarray(value)
+    except TracingError:  # a traced value has no number
+        number = np.zeros(())
+    return repr(number.astype(meta.dtype).item())
+
+
+def _result(a: DType, b: DType) -> object:
+    try:
+        return np.result_type(a, b)
+    except TypeError:
+        return None
+
+
+# Numbers of rounds and flags, as users write them.
+
+
+def as_count(caller: str, name: str, value: Any) -> Dim:
+    """A number of rounds, which must be known when the loop is traced.
+
+    Raises:
+        ControlFlowError: it is traced, not an integer, or negative.
+    """
+    if isinstance(value, TracedTensor):
+        advice = "" if caller == "while_loop" else ", or use fori_loop or while_loop"
+        raise ControlFlowError(
+            f"{caller}: {name} is a traced value {value.meta}, but it must be known when the loop "
+            f"is traced; pass a Python integer{advice}; {value.dependence}"
+        )
+    if isinstance(value, DimExpr):
+        return value
+    integer = integer_of(value)
+    if integer is None:
+        raise ControlFlowError(f"{caller}: {name} must be an integer, got {value!r}")
+    if integer < 0:
+        raise ControlFlowError(f"{caller}: {name} must not be negative, got {integer}")
+    return within_int64(caller, name, integer)
+
+
+def within_int64(caller: str, name: str, integer: int) -> int:
+    """An integer that counts rounds.
+
+    Raises:
+        ControlFlowError: it has no int64, in which rounds are counted.
+    """
+    if not -(2**63) <= integer < 2**63:
+        raise ControlFlowError(f"{caller}: {name} must fit int64, got {integer}")
+    return integer
+
+
+def as_unroll(caller: str, unroll: Any, rounds: Dim) -> int:
+    """The number of rounds that are compiled as one. True means all, if their number is known.
+
+    Raises:
+        ControlFlowError: it is not a positive integer.
+    """
+    if isinstance(unroll, bool):
+        return max(1, rounds) if unroll and isinstance(rounds, int) else 1
+    count = integer_of(unroll)
+    if count is None or count < 1:
+        raise ControlFlowError(f"{caller}: unroll must be a positive integer, got {unroll!r}")
+    return count
+
+
+def as_levels(caller: str, checkpoints: Any, rounds: Dim, none: bool = True) -> int:
+    """The number of levels of checkpoints; 0 for None, which only some loops take.
+
+    Raises:
+        ControlFlowError: it is not a positive integer, or the number of rounds is not known.
+    """
+    if checkpoints is None and none:
+        return 0
+    levels = integer_of(checkpoints)
+    if levels is None or levels < 1:
+        raise ControlFlowError(
+            f"{caller}: checkpoints must be a positive integer{' or None' if none else ''}, "
+            f"got {checkpoints!r}"
+        )
+    if isinstance(rounds, DimExpr):
+        raise ControlFlowError(
+            f"{caller}: checkpoints= needs a known number of rounds, but the loop has {rounds}"
+        )
+    return levels
+
+
+def as_flag(caller: str, name: str, value: object) -> bool:
+    """A flag.
+
+    Raises:
+        ControlFlowError: it is not a bool.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ControlFlowError(f"{caller}: {name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+# while_loop and fori_loop: rounds as long as a condition holds, or over a range.
+
+_FLAG = TensorMeta(BOOL, ())
+
+
+@also_for_data_sizes
+def while_loop(
+    cond_fun: Callable[[Any], ArrayLike],
+    body_fun: Callable[[Any], PyTree],
+    init_val: PyTree,
+    *,
+    max_steps: int | None = None,
+    checkpoints: int = 2,
+) -> PyTree:
+    """The first of `init_val`, `body_fun(init_val)`, … of which `cond_fun` is not true.
+
+    The functions may read values from around the loop.
+
+    Args:
+        cond_fun: takes the value and returns a scalar bool.
+        body_fun: takes the value and returns one of the same structure and types.
+        init_val: a tree of arrays. A Python number takes the dtype that `body_fun` gives it.
+        max_steps: the largest number of rounds, after which the loop ends whatever `cond_fun` says.
+            Reverse-mode derivatives need it.
+        checkpoints: on how many levels reverse mode stores carries, at least 1; see `scan`.
+
+    Raises:
+        ControlFlowError: the value changes its structure or types, `cond_fun` does not return
+            one scalar bool, or `checkpoints` is not a positive integer.
+        PytreeError: a leaf is neither an array nor a number.
+        UnsupportedDynamicShapeError: data decide a size in the loop.
+
+    >>> import tenferro as tn
+    >>> tn.while_loop(lambda x: x < 100.0, lambda x: x * x, 3.0)
+    Tensor(6561.)
+    """
+    require_function("while_loop", "cond_fun", cond_fun)
+    require_function("while_loop", "body_fun", body_fun)
+    steps = None if max_steps is None else as_count("while_loop", "max_steps", max_steps)
+    if isinstance(steps, DimExpr):
+        raise ControlFlowError(f"while_loop: max_steps must be an integer, got {steps}")
+    levels = as_levels("while_loop", checkpoints, steps or 0, none=False)
+    carry = leaves_of(init_val, "while_loop: init_val")
+
+    def on_tree(function: Callable[[Any], Any]) -> Callable[[list[TracedTensor]], Any]:
+        return lambda values: bodies.calling(function, unflatten(carry.tree, values))
+
+    with tracing_bodies("while_loop") as bodies:
+
+        def trace() -> tuple[Body, TreeDef, int]:
+            body = bodies.trace(
+                "body_fun", body_fun, carry.metas, carry.weak, on_tree(body_fun), carry.values
+            )
+            return body, body.tree, 0
+
+        body = settled("while_loop", carry, trace)
+        cond = bodies.trace(
+            "cond_fun", cond_fun, carry.metas, carry.weak, on_tree(cond_fun), carry.values
+        )
+        if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
+            rank = cond.tree.is_leaf() and cond.metas[0].rank
+            advice = "; reduce it with tn.all or tn.any" if rank else ""
+            raise ControlFlowError(
+                f"while_loop: cond_fun must return one bool[], got {cond}{advice}"
+            )
+    results = _run_while(bodies, cond, body, carry.typed(), steps, levels)
+    return unflatten(carry.tree, results)
+
+
+@also_for_data_sizes
+def fori_loop(
+    lower: Dim | ArrayLike,
+    upper: Dim | ArrayLike,
+    body_fun: Callable[[Any, Any], PyTree],
+    init_val: PyTree,
+    *,
+    unroll: int | bool | None = None,
+) -> PyTree:
+    """The last value of a loop over the integers from `lower` to `upper`, without `upper`.
+
+    The loop calls `value = body_fun(i, value)`. If the bounds are known when the loop is traced, it
+    is a `scan` and can be differentiated in all modes; else it is a `while_loop`.
+
+    Args:
+        lower: the first integer; may be a size of the program or a traced scalar.
+        upper: the integer after the last; the same. There is no round if it is not above `lower`.
+        body_fun: takes the integer and the value and returns one of the same structure and types.
+        init_val: a tree of arrays. A Python number takes the dtype that `body_fun` gives it.
+        unroll: number of rounds that an executor may compile as one; only for known bounds.
+
+    Raises:
+        ControlFlowError: the value changes its structure or types, or a bound is not an integer.
+        PytreeError: a leaf is neither an array nor a number.
+        UnsupportedDynamicShapeError: data decide a size in the loop.
+
+    >>> import tenferro as tn
+    >>> tn.fori_loop(1, 6, lambda i, product: product * i, 1)
+    Tensor(120)
+    """
+    require_function("fori_loop", "body_fun", body_fun)
+    bounds = _bound("lower", lower), _bound("upper", upper)
+    carry = leaves_of(init_val, "fori_loop: init_val")
+    if any(isinstance(bound, TracedTensor) for bound in bounds):
+        if unroll is not None and unroll is not False:
+            raise ControlFlowError(
+                "fori_loop: unroll needs bounds that are known when the loop is traced; "
+                f"{_traced(bounds)}"
+            )
+        results = _fori_while(*_common(*bounds), body_fun, carry)
+    else:
+        results = _fori_scan(*bounds, body_fun, carry, unroll)
+    return unflatten(carry.tree, results)
+
+
+def _fori_scan(
+    lower: Dim,
+    upper: Dim,
+    body_fun: Callable[..., Any],
+    carry: Leaves,
+    unroll: int | bool | None,
+) -> list[Any]:
+    """The results of a loop with known bounds, which carries the counter."""
+    rounds = upper - lower
+    rounds = rounds if at_most(0, rounds) else maximum(0, rounds)
+    at_once = as_unroll("fori_loop", 1 if unroll is None else unroll, rounds)
+    with tracing_bodies("fori_loop") as bodies:
+        body = _counting(bodies, body_fun, carry, TensorMeta(INT64, ()))
+        consts = bodies.closed_over(body)
+        program = bodies.program("body_fun", consts, body)
+    op = Scan(program, len(consts), len(body.outputs), rounds, False, at_once)
+    return run(op, [*operands_of(consts), _value(lower), *carry.typed()], bodies)[1:]
+
+
+def _fori_while(lower: Any, upper: Any, body_fun: Callable[..., Any], carry: Leaves) -> list[Any]:
+    """The results of a loop with a traced bound; the bounds have one dtype."""
+    with tracing_bodies("fori_loop") as bodies:
+        counter = TensorMeta(lower.dtype, ())
+        body = _counting(bodies, body_fun, carry, counter)
+        cond = bodies.trace(
+            "the condition",
+            body_fun,
+            [counter, *carry.metas],
+            [None for _ in body.inputs],
+            lambda values: values[0] < upper,
+        )
+    return _run_while(bodies, cond, body, [lower, *carry.typed()])[1:]
+
+
+def _counting(
+    bodies: Bodies, body_fun: Callable[..., Any], carry: Leaves, counter: TensorMeta
+) -> Body:
+    """A body that carries a counter before the user's carry."""
+
+    def call(values: list[TracedTensor]) -> Any:
+        number, *rest = values
+        return number + 1, bodies.calling(body_fun, number, unflatten(carry.tree, rest))
+
+    def trace() -> tuple[Body, TreeDef, int]:
+        metas, numbers = [counter, *carry.metas], [0, *carry.weak]
+        given = [None, *carry.values]
+        body = bodies.trace("body_fun", body_fun, metas, numbers, call, given)
+        _, of_carry = body.tree.children()
+        return body, of_carry, 1
+
+    return settled(bodies.caller, carry, trace)
+
+
+def _run_while(
+    bodies: Bodies,
+    cond: Body,
+    body: Body,
+    carry: list[Any],
+    max_steps: int | None = None,
+    checkpoints: int = 2,
+) -> list[Any]:
+    """The results of a loop; the functions take the same carry."""
+    of_cond, of_body = bodies.closed_over(cond), bodies.closed_over(body)
+    op = While(
+        bodies.program("cond_fun", of_cond, cond),
+        bodies.program("body_fun", of_body, body),
+        len(of_cond),
+        len(of_body),
+        max_steps,
+        checkpoints,
+    )
+    return run(op, [*operands_of(of_cond), *operands_of(of_body), *carry], bodies)
+
+
+def _bound(name: str, value: Any) -> Any:
+    """A bound of the range: an int, a size of the program, or a traced scalar."""
+    if isinstance(value, DimExpr):
+        return value
+    if isinstance(value, TracedTensor):
+        meta = value.meta
+        if meta.rank or meta.dtype.kind not in "iu":
+            raise ControlFlowError(f"fori_loop: {name} must be an integer, got {meta}")
+        return value
+    integer = integer_of(value)
+    if integer is None:
+        got = meta_of_value(value) if hasattr(value, "shape") else repr(value)
+        raise ControlFlowError(f"fori_loop: {name} must be an integer, got {got}")
+    return within_int64("fori_loop", name, integer)
+
+
+def _common(lower: Any, upper: Any) -> tuple[Any, Any]:
+    """Bounds as arrays of one integer dtype. A number that is not negative may become a uint64.
+
+    Raises:
+        ControlFlowError: there is no such dtype.
+    """
+    bounds = _value(lower), _value(upper)
+    dtype = np.result_type(*(bound.dtype for bound in bounds))
+    if dtype.kind not in "iu" and any(isinstance(b, int) and b >= 0 for b in (lower, upper)):
+        dtype = np.dtype(np.uint64)
+    if dtype.kind not in "iu":
+        raise ControlFlowError(
+            f"fori_loop: the bounds are {bounds[0].dtype} and {bounds[1].dtype}, which have "
+            "no common integer dtype; convert one of them"
+        )
+    first, last = (bound if bound.dtype == dtype else bound.astype(dtype) for bound in bounds)
+    return first, last
+
+
+def _value(bound: Any) -> Any:
+    """A bound as an array."""
+    if isinstance(bound, DimExpr):
+        return apply_function(elementwise.add, np.asarray(0), bound)
+    return bound if isinstance(bound, TracedTensor) else np.asarray(bound, INT64)
+
+
+def _traced(bounds: tuple[Any, Any]) -> str:
+    """Which bound is traced."""
+    name, bound = next(
+        (name, bound)
+        for name, bound in zip(("lower", "upper"), bounds, strict=True)
+        if isinstance(bound, TracedTensor)
+    )
+    made = bound.key.op.site if isinstance(bound.key, Derived) else None
+    place = "" if made is None else f", made at {made}"
+    return f"{name} is a traced value {bound.meta} ({bound.name}{place}); {bound.dependence}"

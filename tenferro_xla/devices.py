@@ -1,0 +1,115 @@
+"""The devices that XLA can run on here, and choosing one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+from jax.sharding import SingleDeviceSharding
+
+from tenferro.errors import DeviceError
+from tenferro_xla.in_flight import is_forked, note_start
+
+__all__ = ["device_name", "devices", "find_device", "import_dlpack", "named_device", "platforms"]
+
+
+def devices() -> list[jax.Device]:
+    """The devices of this process: those of JAX's default platform, then the CPU.
+
+    >>> [device_name(device) for device in devices()][-1]
+    'cpu:0'
+    """
+    note_start()
+    default: list[jax.Device] = jax.local_devices()
+    if default[0].platform == "cpu":
+        return default
+    try:
+        further: list[jax.Device] = jax.local_devices(backend="cpu")
+    except RuntimeError:  # JAX_PLATFORMS leaves the CPU out
+        return default
+    return [*default, *further]
+
+
+def device_name(device: jax.Device) -> str:
+    """The name of a device, such as `cpu:0` or `gpu:1`, whatever JAX prints for it."""
+    return f"{device.platform}:{device.id}"
+
+
+def named_device(value: object) -> str | None:
+    """The name of what JAX takes for one device: a device, or a sharding on it; else None.
+
+    >>> named_device(jax.devices("cpu")[0])
+    'cpu:0'
+    """
+    if isinstance(value, SingleDeviceSharding):
+        (value,) = value.device_set
+    if isinstance(value, jax.Device):
+        return device_name(value)
+    return value if isinstance(value, str) else None
+
+
+def platforms() -> set[str]:
+    """The first words of the names of devices: those of `device_name`, and those that JAX prints.
+
+    A GPU is `gpu:0`, and is found as `cuda:0` too.
+
+    >>> "cpu" in platforms()
+    True
+    """
+    known = devices()
+    return {device.platform for device in known} | {str(each).partition(":")[0] for each in known}
+
+
+def find_device(device: int | str | jax.Device | None = None) -> jax.Device:
+    """The device of an index into `devices()`, or of a name such as `cpu` or `gpu:1`.
+
+    None stands for the first device; a device of JAX stands for itself.
+
+    Raises:
+        DeviceError: there is no such device; the text lists those that exist.
+
+    >>> device_name(find_device("cpu"))
+    'cpu:0'
+    """
+    known = devices()
+    match device:
+        case None:
+            return known[0]
+        case int() if 0 <= device < len(known):
+            return known[device]
+        case jax.Device() if device in known:
+            return device
+        case str():
+            named = _named(device)
+            if named is not None:
+                return named
+        case _:
+            pass
+    listed = ", ".join(device_name(choice) for choice in known)
+    raise DeviceError(f"device: there is no device {device!r}; there are: {listed}")
+
+
+def _named(name: str) -> jax.Device | None:
+    platform, _, number = name.partition(":")
+    try:
+        candidates = jax.local_devices(backend=platform)
+    except RuntimeError:
+        return None
+    if not number:
+        return candidates[0]
+    return next((device for device in candidates if str(device.id) == number), None)
+
+
+def import_dlpack(value: Any) -> jax.Array | None:
+    """An array of another library, on the device that holds it; None if JAX does not take it.
+
+    The memory is shared where JAX can share it.
+    """
+    if is_forked():
+        return None
+    try:
+        with jax.enable_x64(True):
+            array: jax.Array = jax.dlpack.from_dlpack(value)
+    except (RuntimeError, TypeError, ValueError, BufferError):
+        return None
+    return array

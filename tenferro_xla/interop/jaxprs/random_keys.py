@@ -1,0 +1,183 @@
+"""Primitives of random keys. The words of keys, u32[..., 2], stand for them.
+
+Only keys of Threefry in the layout `jax_threefry_partitionable`, JAX's default, have the bits of
+`tn.random`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+import tenferro as tn
+from tenferro.core import GlobalValKey
+from tenferro.ir import DType, as_dtype
+from tenferro.ops import (
+    ADD,
+    MUL,
+    OR,
+    SHIFT_RIGHT,
+    BroadcastInDim,
+    Concatenate,
+    Constant,
+    Reshape,
+    Slice,
+    Threefry2x32,
+    full_like,
+)
+from tenferro.ops.functions import elementwise
+from tenferro.random import threefry
+from tenferro.transforms import TracedTensor
+from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, is_key, shape_of
+
+_FRACTIONS: dict[DType, tuple[DType, int, int]] = {
+    as_dtype("uint32"): (as_dtype("float32"), 0x3F800000, 23),
+    as_dtype("uint64"): (as_dtype("float64"), 0x3FF0000000000000, 52),
+}
+"""For unsigned integers: the floats of their size, the bits of 1, and the number of bits below."""
+
+
+def for_each_word(translation: Translation) -> Translation:
+    """A primitive that moves elements; of keys it moves both words alike."""
+
+    def translated(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Any:
+        if not is_key(equation.outvars[0].aval):
+            return translation(at, equation, operands)
+        moved = []
+        for word in range(2):
+            given = [
+                _word(at, operand, word) if is_key(atom.aval) else operand
+                for operand, atom in zip(operands, equation.invars, strict=True)
+            ]
+            made = translation(at, equation, given)
+            moved.append([made] if isinstance(made, GlobalValKey) else made)
+        return [_together(at, *words) for words in zip(*moved, strict=True)]
+
+    return translated
+
+
+def _word(at: Reader, keys: GlobalValKey, word: int) -> GlobalValKey:
+    """The first or the second word of each key."""
+    shape = at.ctx.meta(keys).static_shape
+    assert shape is not None, "JAX traces constant shapes"
+    starts, stops = (0,) * (len(shape) - 1) + (word,), (*shape[:-1], word + 1)
+    return at.emit(Reshape(shape[:-1]), at.emit(Slice(starts, stops, (1,) * len(shape)), keys))
+
+
+def _together(at: Reader, first: GlobalValKey, second: GlobalValKey) -> GlobalValKey:
+    """Keys of their words."""
+    shape = at.ctx.meta(first).static_shape
+    assert shape is not None, "JAX traces constant shapes"
+    words = [at.emit(Reshape((*shape, 1)), word) for word in (first, second)]
+    return at.emit(Concatenate(len(shape)), *words)
+
+
+def _itself(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
+    return operands
+
+
+def _split(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    _require_layout(at, equation)
+    return threefry.split(at, operands[0], shape=integers(equation.params["shape"]))
+
+
+def _fold_in(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    words, data = operands
+    shape = shape_of(equation)
+    if at.ctx.meta(words).rank == 1:  # one key, maybe for many numbers
+        words = at.emit(BroadcastInDim((*shape, 2), (len(shape),)), words)
+    return threefry.fold_in(at, words, at.spread(data, shape))
+
+
+def _seed(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    return threefry.seeded(at, *operands)
+
+
+def _bits(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    _require_layout(at, equation)
+    params = equation.params
+    dtype = as_dtype(f"uint{int(params['bit_width'])}")
+    shape = integers(params["shape"])
+    drawn = threefry.drawn_bits(at, operands[0], shape, dtype, "random.bits")
+    return drawn.value  # type: ignore[no-any-return]  # of this emitter
+
+
+def _require_layout(at: Reader, equation: Any) -> None:
+    if not jax.config.jax_threefry_partitionable:  # type: ignore[attr-defined]  # set by JAX
+        raise at.refuse(
+            equation,
+            "draws other numbers than tn.random; set jax_threefry_partitionable=True, which is the "
+            "default of JAX",
+        )
+
+
+def _threefry(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
+    shape = shape_of(equation)
+    return at.emit_all(Threefry2x32(), *(at.spread(word, shape) for word in operands))
+
+
+def _gamma(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """Numbers of the gamma distribution; a key for each row of shapes."""
+    draw = tn.random.loggamma if equation.params["log_space"] else tn.random.gamma
+    words, shapes = (TracedTensor(operand) for operand in operands)
+    dtype = at.ctx.meta(operands[1]).dtype
+
+    def drawn(key: Any, shape: Any) -> Any:
+        return draw(key, shape, dtype=dtype)
+
+    for _ in range(words.ndim - 1):
+        drawn = tn.vmap(drawn)
+    result: Any = drawn(words, shapes)
+    return result.key  # type: ignore[no-any-return]  # a TracedTensor
+
+
+def _bitcast(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """The number 1 + k/2ⁿ, whose bits are those of 1 and, below, k: so JAX makes fractions."""
+    (bits,) = operands
+    meta = at.ctx.meta(bits)
+    floats = _FRACTIONS.get(meta.dtype)
+    reason = "has no counterpart in tenferro.ops: none reads bits of numbers"
+    if floats is None or floats[0] != equation.params["new_dtype"]:
+        raise at.refuse(equation, reason)
+    dtype, one, digits = floats
+    fraction = _bits_below(at, bits, one, digits)
+    if fraction is None:
+        raise at.refuse(equation, reason)
+    number = elementwise.astype(at, fraction, dtype)
+    scaled = at.emit(MUL, number, full_like(at, 2.0**-digits, number))
+    return at.emit(ADD, scaled, full_like(at, 1.0, number))
+
+
+def _bits_below(at: Reader, bits: GlobalValKey, one: int, digits: int) -> GlobalValKey | None:
+    """k where the bits are those of k, of so many bits, or those of 1; else None."""
+    made = at.producer(bits)
+    if made is None or made[0] != OR or _number(at, made[1][1]) != one:
+        return None
+    shifted = at.producer(made[1][0])
+    if shifted is None or shifted[0] != SHIFT_RIGHT:
+        return None
+    width = 8 * at.ctx.meta(bits).dtype.itemsize
+    return made[1][0] if _number(at, shifted[1][1]) == width - digits else None
+
+
+def _number(at: Reader, value: GlobalValKey) -> int | None:
+    """The integer that all elements are, if that is plain."""
+    made = at.producer(value)
+    if made is not None and isinstance(made[0], BroadcastInDim):
+        made = at.producer(made[1][0])
+    return int(made[0].value) if made is not None and isinstance(made[0], Constant) else None
+
+
+TABLE: dict[str, Translation] = {
+    "bitcast_convert_type": _bitcast,
+    "random_bits": _bits,
+    "random_clone": _itself,
+    "random_fold_in": _fold_in,
+    "random_gamma": _gamma,
+    "random_seed": _seed,
+    "random_split": _split,
+    "random_unwrap": _itself,
+    "random_wrap": _itself,
+    "threefry2x32": _threefry,
+}

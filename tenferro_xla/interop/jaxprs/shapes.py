@@ -1,0 +1,281 @@
+"""Primitives that move, repeat and join elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from jax import lax
+
+from tenferro.core import GlobalValKey
+from tenferro.ir import INT64, DType, TensorMeta, as_dtype
+from tenferro.ops import (
+    AND,
+    NEG,
+    SELECT,
+    BroadcastInDim,
+    Compare,
+    Concatenate,
+    DynamicSlice,
+    DynamicUpdateSlice,
+    Gather,
+    Iota,
+    Pad,
+    ReduceAnd,
+    Reshape,
+    Reverse,
+    Scatter,
+    ScatterReduce,
+    ShardingConstraint,
+    Slice,
+    StdTensorOp,
+    Transpose,
+    full_like,
+)
+from tenferro.ops.functions import elementwise, manipulation
+from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, shape_of
+from tenferro_xla.sharding import spec_entries
+
+# Primitives that move, repeat and join elements.
+
+
+def _broadcast_in_dim(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    params = equation.params
+    op = BroadcastInDim(integers(params["shape"]), integers(params["broadcast_dimensions"]))
+    return at.emit(op, *x)
+
+
+def _reshape(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    """Any primitive that keeps the order of elements is a reshape."""
+    return at.emit(Reshape(shape_of(equation)), *x)
+
+
+def _transpose(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return at.emit(Transpose(integers(equation.params["permutation"])), *x)
+
+
+def _sharding_constraint(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    """The names of axes remain; a sharding on one device says nothing."""
+    sharding = equation.params["sharding"]
+    spec = spec_entries("from_jax", sharding, len(shape_of(equation)))
+    return x[0] if spec is None else at.emit(ShardingConstraint(spec), *x)
+
+
+def _slice(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    params = equation.params
+    starts = integers(params["start_indices"])
+    strides = integers(params["strides"] or (1,) * len(starts))
+    return at.emit(Slice(starts, integers(params["limit_indices"]), strides), *x)
+
+
+def _pad(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    low, high, interior = (
+        integers(config[part] for config in equation.params["padding_config"]) for part in range(3)
+    )
+    return at.emit(Pad(low, high, interior), *operands)
+
+
+def _concatenate(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return at.emit(Concatenate(int(equation.params["dimension"])), *x)
+
+
+def _stack(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    axis = int(equation.params["axis"])
+    shape = list(shape_of(equation))
+    shape[axis] = 1
+    return at.emit(Concatenate(axis), *(at.emit(Reshape(tuple(shape)), x) for x in operands))
+
+
+def _split(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
+    """The pieces of some sizes along an axis."""
+    (x,) = operands
+    axis = int(equation.params["axis"])
+    shape = at.ctx.meta(x).static_shape
+    assert shape is not None, "JAX traces constant shapes"
+
+    def piece(start: int, stop: int) -> GlobalValKey:
+        starts, stops = [0] * len(shape), list(shape)
+        starts[axis], stops[axis] = start, stop
+        return at.emit(Slice(tuple(starts), tuple(stops), (1,) * len(shape)), x)
+
+    ends = accumulate(integers(equation.params["sizes"]), initial=0)
+    return [piece(start, stop) for start, stop in pairwise(ends)]
+
+
+def _rev(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return at.emit(Reverse(integers(equation.params["dimensions"])), *x)
+
+
+def _iota(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    params = equation.params
+    shape, axis = integers(params["shape"]), int(params["dimension"])
+    counted = at.emit(Iota(as_dtype(params["dtype"]), shape[axis]))
+    return at.emit(BroadcastInDim(shape, (axis,)), counted)
+
+
+def _dynamic_slice(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    return at.emit(DynamicSlice(integers(equation.params["slice_sizes"])), *operands)
+
+
+def _dynamic_update_slice(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    return at.emit(DynamicUpdateSlice(), *operands)
+
+
+def _tile(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
+    return manipulation.tile(at, x[0], integers(equation.params["reps"]))
+
+
+TABLE: dict[str, Translation] = {
+    "broadcast_in_dim": _broadcast_in_dim,
+    "concatenate": _concatenate,
+    "dynamic_slice": _dynamic_slice,
+    "dynamic_update_slice": _dynamic_update_slice,
+    "expand_dims": _reshape,
+    "iota": _iota,
+    "pad": _pad,
+    "reshape": _reshape,
+    "rev": _rev,
+    "slice": _slice,
+    "split": _split,
+    "sharding_constraint": _sharding_constraint,
+    "squeeze": _reshape,
+    "stack": _stack,
+    "tile": _tile,
+    "transpose": _transpose,
+}
+
+
+# Gather and scatter, with JAX's modes for indices out of bounds, and dynamic slices.
+
+_MODE = lax.GatherScatterMode
+
+
+def _gather(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """Windows of an operand; where they are out of bounds, the nearest ones or a number."""
+    params, (x, indices) = equation.params, operands
+    numbers, mode = params["dimension_numbers"], params["mode"]
+    _require_mode(at, equation)
+    sizes, index_map = integers(params["slice_sizes"]), integers(numbers.start_index_map)
+    offset = integers(numbers.offset_dims)
+    fills = mode == _MODE.FILL_OR_DROP and bool(index_map)
+    fill = _fill(params["fill_value"], at.ctx.meta(x).dtype) if fills else 0
+    op = Gather(
+        offset,
+        integers(numbers.collapsed_slice_dims),
+        index_map,
+        at.ctx.meta(indices).rank - 1,
+        sizes,
+        integers(numbers.operand_batching_dims),
+        integers(numbers.start_indices_batching_dims),
+        bool(params["unique_indices"]) and mode == _MODE.PROMISE_IN_BOUNDS,
+        "drop" if fills and fill == 0 else "clip",
+    )
+    windows = at.emit(op, x, indices)
+    if not fills or fill == 0:
+        return windows
+    inside = _inside(at, x, indices, index_map, sizes)
+    shape = at.ctx.meta(windows).static_shape
+    assert shape is not None, "JAX traces constant shapes"
+    batch = tuple(axis for axis in range(len(shape)) if axis not in offset)
+    mask = at.emit(BroadcastInDim(shape, batch), inside)
+    return at.emit(SELECT, mask, windows, full_like(at, fill, windows))
+
+
+def _require_mode(at: Reader, equation: Any) -> None:
+    """Raise ExecutorError for a mode other than the three that say what is out of bounds."""
+    mode = equation.params["mode"]
+    if mode not in (_MODE.CLIP, _MODE.FILL_OR_DROP, _MODE.PROMISE_IN_BOUNDS):
+        raise at.refuse(equation, f"with the mode {mode} has no counterpart")
+
+
+def _inside(
+    at: Reader,
+    x: GlobalValKey,
+    indices: GlobalValKey,
+    index_map: Sequence[int],
+    sizes: Sequence[int],
+) -> GlobalValKey:
+    """Whether the window at each index is within the operand."""
+    shape = at.ctx.meta(x).static_shape
+    wide = elementwise.astype(at, indices, INT64)
+    meta: TensorMeta = at.ctx.meta(wide)
+    assert shape is not None, "JAX traces constant shapes"
+    assert meta.static_shape is not None, "JAX traces constant shapes"
+    limits = np.asarray([shape[axis] - sizes[axis] for axis in index_map], np.int64)
+    limit = at.emit(BroadcastInDim(meta.static_shape, (meta.rank - 1,)), at.constant(limits))
+    low = at.emit(Compare("GE"), wide, full_like(at, 0, wide))
+    high = at.emit(Compare("LE"), wide, limit)
+    return at.emit(ReduceAnd((meta.rank - 1,)), at.emit(AND, low, high))
+
+
+def _fill(value: Any, dtype: DType) -> Any:
+    """What a gather reads out of bounds: JAX's default is NaN, or the extreme of an integer."""
+    if value is not None:
+        return value
+    match dtype.kind:
+        case "f" | "c":
+            return np.nan
+        case "i":
+            return np.iinfo(dtype).min
+        case "u":
+            return np.iinfo(dtype).max
+        case _:
+            return True
+
+
+def _scatter(op: Callable[..., StdTensorOp], combiner: str, sign: int = 1) -> Translation:
+    """Updates combined into an operand; `sign` is -1 if they are subtracted."""
+
+    def translation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+        params, (x, indices, updates) = equation.params, operands
+        numbers, mode = params["dimension_numbers"], params["mode"]
+        _require_mode(at, equation)
+        if combiner == "set" and params["update_jaxpr"] is not None:
+            raise at.refuse(
+                equation,
+                "applies a function to elements, as x.at[i].apply(f); write x.at[i].set(f(x[i]))",
+            )
+        windows, inserted, index_map, batching, of_indices = (
+            integers(getattr(numbers, name))
+            for name in (
+                "update_window_dims",
+                "inserted_window_dims",
+                "scatter_dims_to_operand_dims",
+                "operand_batching_dims",
+                "scatter_indices_batching_dims",
+            )
+        )
+        made = op(
+            windows,
+            inserted,
+            index_map,
+            at.ctx.meta(indices).rank - 1,
+            batching,
+            of_indices,
+            combiner,
+            bool(params["unique_indices"]) and mode != _MODE.CLIP,
+            "drop" if mode == _MODE.FILL_OR_DROP else "clip",
+        )
+        if sign < 0:
+            updates = at.emit(NEG, updates)
+        return at.emit(made, x, indices, updates)
+
+    return translation
+
+
+_SCATTERS: dict[str, Translation] = {
+    "scatter": _scatter(Scatter, "set"),
+    "scatter-add": _scatter(Scatter, "add"),
+    "scatter-sub": _scatter(Scatter, "add", -1),
+    "scatter-mul": _scatter(ScatterReduce, "mul"),
+    "scatter-min": _scatter(ScatterReduce, "min"),
+    "scatter-max": _scatter(ScatterReduce, "max"),
+}
+
+INDEXING: dict[str, Translation] = {
+    "gather": _gather,
+    **_SCATTERS,
+    **{name.replace("-", "_"): translation for name, translation in _SCATTERS.items()},
+}

@@ -1,0 +1,352 @@
+"""Sized: its body, once the sizes are known.
+
+XLA on the CPU removes optimization barriers before it looks for equal values, and so makes one
+value of what is computed again and what was computed before. It does not look into branches. There
+a late op is a branch that is always taken, by a predicate that XLA does not see through.
+
+Sums that are apart go through all lanes of a device. The others are packed after each lane, those
+of one dtype into one vector: so the number of additions on a level of the tree does not depend on
+the number of sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import jax
+import numpy as np
+from jax import Array, lax
+from jax import numpy as jnp
+from jax.ad_checkpoint import checkpoint_name
+from jax.sharding import PartitionSpec
+
+from tenferro.ir import ExecProgram, TensorMeta
+from tenferro.ops.control_flow import (
+    Checkpointed,
+    CheckpointedScan,
+    LaneSum,
+    Scan,
+    Sized,
+    Switch,
+    TreeSum,
+    While,
+)
+from tenferro_xla.lowering.registry import JaxFunction, LoweringOptions, jax_function, lower
+
+# Sized: its body, once the sizes are known.
+
+
+@lower.register
+def _(op: Sized, *operands: Array, options: LoweringOptions) -> Sequence[Array]:
+    assert not op.names, "resolved before lowering"
+    return jax_function(op.body, options)(*operands)
+
+
+# Scan.
+
+
+@lower.register
+def _(op: Scan, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
+    return _scan(op, operands, options)
+
+
+@lower.register
+def _(op: CheckpointedScan, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
+    return _scan(op, operands, options)
+
+
+def _scan(op: Scan, operands: Sequence[Array], options: LoweringOptions) -> tuple[Array, ...]:
+    start = op.consts + op.carry
+    consts = operands[: op.consts]
+    body = jax_function(op.body, options)
+
+    def step(carry: tuple[Array, ...], xs: tuple[Array, ...]) -> tuple[Any, Any]:
+        outputs = [jnp.asarray(value) for value in body(*consts, *carry, *xs)]
+        return tuple(outputs[: op.carry]), tuple(outputs[op.carry :])
+
+    carry, ys = lax.scan(
+        step,
+        tuple(jnp.asarray(value) for value in operands[op.consts : start]),
+        tuple(operands[start:]),
+        length=int(op.length),
+        reverse=op.reverse,
+        unroll=op.unroll,
+    )
+    return (*carry, *ys)
+
+
+# While.
+
+
+@lower.register
+def _(op: While, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
+    start = op.cond_consts + op.body_consts
+    cond_consts, body_consts = operands[: op.cond_consts], operands[op.cond_consts : start]
+    cond, body = jax_function(op.cond, options), jax_function(op.body, options)
+
+    def goes_on(state: tuple[Any, ...]) -> Any:
+        steps, *carry = state
+        (wanted,) = cond(*cond_consts, *carry)
+        if op.max_steps is None:
+            return jnp.asarray(wanted)
+        return lax.bitwise_and(wanted, lax.lt(steps, np.int64(op.max_steps)))
+
+    def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        steps, *carry = state
+        after = [jnp.asarray(value) for value in body(*body_consts, *carry)]
+        return (steps if op.max_steps is None else lax.add(steps, np.int64(1)), *after)
+
+    carry = [jnp.asarray(value) for value in operands[start:]]
+    _, *result = lax.while_loop(goes_on, step, (jnp.asarray(np.int64(0)), *carry))
+    return tuple(result)
+
+
+# Switch.
+
+
+@lower.register
+def _(op: Switch, index: Array, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
+    branches = [_with_arrays(jax_function(branch, options)) for branch in op.branches]
+    last = min(len(branches) - 1, np.iinfo(index.dtype).max)
+    held = lax.clamp(np.zeros((), index.dtype), index, np.asarray(last, index.dtype))
+    return tuple(lax.switch(held, branches, *operands))  # it would wrap an index of 64 bits
+
+
+def _with_arrays(function: JaxFunction) -> Callable[..., tuple[Array, ...]]:
+    """The function, whose constant results are arrays of JAX."""
+    return lambda *operands: tuple([jnp.asarray(value) for value in function(*operands)])
+
+
+# Checkpointed: what is computed again, and when.
+
+_SAVED = "tenferro_saved"
+
+
+@lower.register
+def _(op: Checkpointed, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
+    body = jax_function(op.body, options)
+    if not op.late:
+        return _differentiable(op, body)(*operands)
+    if not options.waits_in_branch:
+        return body(*lax.optimization_barrier(operands))  # type: ignore[no-untyped-call]
+    tie = next((x for x in reversed(operands) if x.size), None)
+    if tie is None:
+        return body(*operands)
+
+    def taken(*values: Array) -> tuple[Array, ...]:
+        return tuple([jnp.asarray(value) for value in body(*values)])
+
+    def zeros(*values: Array) -> tuple[Array, ...]:
+        return tuple([jnp.zeros(each.shape, each.dtype) for each in _types(op.body, body, values)])
+
+    return tuple(lax.cond(_always(tie), taken, zeros, *operands))
+
+
+def _differentiable(op: Checkpointed, body: JaxFunction) -> JaxFunction:
+    """The body, of which derivatives by JAX keep the same values."""
+    first = len(op.body.output_slots) - op.saved
+
+    def named(*values: Array) -> tuple[Array, ...]:
+        results = [jnp.asarray(value) for value in body(*values)]
+        saved = [checkpoint_name(value, _SAVED) for value in results[first:]]  # type: ignore[no-untyped-call]
+        return (*results[:first], *saved)
+
+    policy = jax.checkpoint_policies.save_only_these_names(_SAVED)
+    function: JaxFunction = jax.checkpoint(named, policy=policy, prevent_cse=op.prevent_cse)
+    return function
+
+
+def _always(x: Array) -> Array:
+    """True, for each number; it is not known before the number is."""
+    first = lax.reshape(lax.slice(x, (0,) * x.ndim, (1,) * x.ndim), ())
+    if first.dtype == np.bool_:
+        first = lax.convert_element_type(first, np.int32)
+    if jnp.issubdtype(first.dtype, np.complexfloating):
+        first = lax.real(first)
+    if jnp.issubdtype(first.dtype, np.floating):
+        bits = {2: np.int16, 4: np.int32, 8: np.int64}[first.dtype.itemsize]
+        first = lax.bitcast_convert_type(first, bits)
+    one, two = np.ones((), first.dtype), np.full((), 2, first.dtype)
+    return lax.lt(lax.bitwise_and(first, one), two)
+
+
+def _types(
+    program: ExecProgram, body: JaxFunction, values: Sequence[Array]
+) -> Sequence[jax.ShapeDtypeStruct]:
+    """The types of the results; those of a program of symbolic sizes are JAX's."""
+    metas = program.output_metas
+    if any(meta.static_shape is None for meta in metas):
+        return jax.eval_shape(body, *values)  # type: ignore[no-any-return]
+    return [jax.ShapeDtypeStruct(meta.static_shape, meta.dtype) for meta in metas]  # type: ignore[no-untyped-call]
+
+
+# LaneSum: lanes as nested loops, so that they are added in a tree; on a mesh each device has some.
+
+Values = tuple[Array, ...]
+WHOLE = PartitionSpec()  # type: ignore[no-untyped-call]  # JAX has no types there
+
+
+@lower.register
+def _(op: LaneSum, *consts: Array, options: LoweringOptions) -> Values:
+    if options.differentiated:
+        numbers = jnp.arange(op.total, dtype=np.int64)
+        return lower(op.scan(), [*consts, *map(_zeros, op.sum_metas), numbers], options)
+    shared = options.shared_slices
+    if shared is None or op.workers == 1:
+        return _Lanes(op, consts, options).alone()
+    share: Any = jax.shard_map(
+        lambda *consts: _Lanes(op, consts, options).beside_others(shared.axes),
+        mesh=options.mesh,
+        in_specs=WHOLE,
+        out_specs=WHOLE,
+        check_vma=False,
+    )
+    results: Values = share(*consts)
+    return results
+
+
+class _Lanes:
+    """The lanes of one op on its operands."""
+
+    def __init__(self, op: LaneSum, consts: Sequence[Array], options: LoweringOptions) -> None:
+        self._op = op
+        self._consts = consts
+        self._body = jax_function(op.body, options)
+
+    def alone(self) -> Values:
+        """The sums of all lanes, on one device."""
+        op = self._op
+        if op.lanes == 1:
+            return self._rounds(np.int64(0), np.int64(op.total), tuple(map(_zeros, op.sum_metas)))
+        return self._unpacked(*self._tree(np.int64(0), op.lanes, self._apart()))
+
+    def beside_others(self, axes: tuple[str, ...]) -> Values:
+        """The sums of all lanes, of which this device of a mesh has neighbouring ones."""
+        op, device = self._op, lax.axis_index(axes).astype(np.int64)
+        share = -(-op.lanes // op.workers)
+        apart = self._apart()
+        if not op.ordered:
+            first, stop = self._bounds(device, op.workers)
+            apart, packed = self._packed(self._rounds(first, stop, self._starting(apart)))
+            added = _over(axes, packed)
+        elif share * op.workers == op.lanes:
+            apart, packed = self._tree(device * share, share, apart)
+            added = _tree_sum(lax.all_gather(packed, axes), op.workers)
+        else:
+            lanes = device * share + jnp.arange(share, dtype=np.int64)
+            apart, each = lax.scan(lambda apart, lane: self._lane(lane, apart), apart, lanes)
+            added = _tree_sum(lax.all_gather(each, axes, tiled=True), op.lanes)
+        return self._unpacked(_over(axes, apart), added)  # others than one device have zeros
+
+    def _tree(self, first: Any, lanes: int, apart: Values) -> tuple[Values, Values]:
+        """The sums that are apart after `lanes` lanes from lane `first` on; the others, packed.
+
+        On each level there is a loop of two rounds, whose rounds are the loops of the level below.
+        """
+        if lanes == 1:
+            return self._lane(first, apart)
+        half = lanes // 2
+
+        def step(which: Any, state: tuple[Values, Values]) -> tuple[Values, Values]:
+            apart, added = state
+            apart, more = self._tree(first + which * half, half, apart)
+            return apart, _plus(added, more)
+
+        nothing = tuple([jnp.zeros(size, dtype) for dtype, size in self._sizes().items()])
+        both: tuple[Values, Values] = lax.fori_loop(
+            np.int64(0), np.int64(2), step, (apart, nothing)
+        )
+        return both
+
+    def _lane(self, lane: Any, apart: Values) -> tuple[Values, Values]:
+        """The sums that are apart after one lane, and the others, packed."""
+        first, stop = self._bounds(lane, self._op.lanes)
+        return self._packed(self._rounds(first, stop, self._starting(apart)))
+
+    def _bounds(self, part: Any, parts: int) -> tuple[Any, Any]:
+        """The first round of one of several parts, and the one after its last."""
+        total = self._op.total
+        first, stop = [lax.min((part + end) * total // parts, np.int64(total)) for end in (0, 1)]
+        return first, stop
+
+    def _rounds(self, first: Any, stop: Any, sums: Values) -> Values:
+        """The sums after some rounds."""
+
+        def step(number: Any, sums: Values) -> Values:
+            return tuple([jnp.asarray(each) for each in self._body(*self._consts, *sums, number)])
+
+        after: Values = lax.fori_loop(first, stop, step, sums)
+        return after
+
+    def _apart(self) -> Values:
+        """The sums that are apart before the first round."""
+        return tuple([_zeros(meta) for meta in self._metas(apart=True)])
+
+    def _starting(self, apart: Values) -> Values:
+        """All sums at the start of a lane."""
+        rest, op = iter(apart), self._op
+        metas = zip(op.sum_metas, op.apart, strict=True)
+        return tuple([next(rest) if on else _zeros(meta) for meta, on in metas])
+
+    def _packed(self, sums: Values) -> tuple[Values, Values]:
+        """The sums that are apart, and a vector for each dtype of the others."""
+        groups: dict[Any, list[Array]] = {}
+        for value, on in zip(sums, self._op.apart, strict=True):
+            if not on:
+                groups.setdefault(value.dtype, []).append(lax.reshape(value, (value.size,)))
+        vectors = [
+            each[0] if len(each) == 1 else lax.concatenate(each, 0) for each in groups.values()
+        ]
+        apart = [value for value, on in zip(sums, self._op.apart, strict=True) if on]
+        return tuple(apart), tuple(vectors)
+
+    def _unpacked(self, apart: Values, packed: Values) -> Values:
+        """All sums, in the order of the op's results."""
+        sizes = self._sizes()
+        vectors, done = dict(zip(sizes, packed, strict=True)), dict.fromkeys(sizes, 0)
+        rest, results = iter(apart), []
+        for meta, on in zip(self._op.sum_metas, self._op.apart, strict=True):
+            if on:
+                results.append(next(rest))
+                continue
+            start, shape = done[meta.dtype], meta.static_shape or ()
+            done[meta.dtype] = stop = start + prod(shape)
+            part = lax.slice_in_dim(vectors[meta.dtype], start, stop)
+            results.append(lax.reshape(part, shape))
+        return tuple(results)
+
+    def _sizes(self) -> dict[Any, int]:
+        """For each dtype of sums that are not apart, the size of their vector."""
+        sizes: dict[Any, int] = {}
+        for meta in self._metas(apart=False):
+            sizes[meta.dtype] = sizes.get(meta.dtype, 0) + prod(meta.static_shape or ())
+        return sizes
+
+    def _metas(self, apart: bool) -> list[TensorMeta]:
+        """The types of the sums that are apart, or of the others."""
+        op = self._op
+        return [meta for meta, on in zip(op.sum_metas, op.apart, strict=True) if on == apart]
+
+
+def _tree_sum(rows: Values, count: int) -> Values:
+    """The sums of the first rows of some matrices, in the tree of lanes."""
+    tree = TreeSum[Values](_plus)
+    for row in range(count):
+        tree.push(tuple([each[row] for each in rows]))
+    return tree.result()
+
+
+def _over(axes: tuple[str, ...], values: Values) -> Values:
+    """The sums over the devices, in any order."""
+    total: Values = lax.psum(values, axes)  # type: ignore[no-untyped-call]  # JAX has no types there
+    return total
+
+
+def _plus(earlier: Values, later: Values) -> Values:
+    return tuple([lax.add(a, b) for a, b in zip(earlier, later, strict=True)])
+
+
+def _zeros(meta: TensorMeta) -> Array:
+    return jnp.zeros(meta.static_shape or (), meta.dtype)

@@ -1,0 +1,548 @@
+"""Sums, products and quotients."""
+
+from __future__ import annotations
+
+import numpy as np
+from jax import Array, lax
+from jax import numpy as jnp
+
+from tenferro.ir import DType, is_complex, is_floating, is_integer
+from tenferro.ops import (
+    Abs,
+    Acos,
+    Acosh,
+    Add,
+    And,
+    Asin,
+    Asinh,
+    Atan,
+    Atan2,
+    Atanh,
+    Cbrt,
+    Ceil,
+    Clamp,
+    Compare,
+    Complex,
+    Conj,
+    Convert,
+    Cos,
+    Cosh,
+    Div,
+    Erf,
+    Erfc,
+    ErfInv,
+    Exp,
+    Expm1,
+    Floor,
+    Imag,
+    InversePower,
+    Log,
+    Log1p,
+    LogAddExp,
+    Logistic,
+    Maximum,
+    Minimum,
+    Mul,
+    Neg,
+    Not,
+    Or,
+    Pow,
+    Real,
+    Rem,
+    RoundNearestEven,
+    Rsqrt,
+    SechSquared,
+    Select,
+    ShiftLeft,
+    ShiftRight,
+    Sign,
+    SignBit,
+    Sin,
+    Sinh,
+    Sqrt,
+    Sub,
+    Tan,
+    Tanh,
+    Xor,
+    power_of,
+)
+from tenferro_xla.lowering.registry import lower
+
+# Sums, products and quotients.
+
+
+@lower.register
+def _(op: Add, x: Array, y: Array) -> Array:
+    return lax.add(x, y)
+
+
+@lower.register
+def _(op: Sub, x: Array, y: Array) -> Array:
+    return lax.sub(x, y)
+
+
+@lower.register
+def _(op: Mul, x: Array, y: Array) -> Array:
+    return lax.mul(x, y)
+
+
+@lower.register
+def _(op: Neg, x: Array) -> Array:
+    return lax.neg(x)
+
+
+@lower.register
+def _(op: Conj, x: Array) -> Array:
+    if not is_complex(x.dtype):
+        return x
+    return lax.complex(lax.real(x), lax.neg(lax.imag(x)))  # `lax.conj` is traced at each use
+
+
+@lower.register
+def _(op: Div, x: Array, y: Array) -> Array:
+    quotient = lax.div(x, y)
+    return zero_where_zero(y, quotient) if is_integer(x.dtype) else quotient
+
+
+def zero_where_zero(divisor: Array, result: Array) -> Array:
+    """`result`, but 0 where the divisor is 0: XLA does not define integer division by zero."""
+    zero = lax.full_like(divisor, 0)
+    return lax.select(lax.eq(divisor, zero), zero, result)
+
+
+# Rounding, and the sign bit.
+
+
+@lower.register
+def _(op: Floor, x: Array) -> Array:
+    return lax.floor(x)
+
+
+@lower.register
+def _(op: Ceil, x: Array) -> Array:
+    return lax.ceil(x)
+
+
+@lower.register
+def _(op: RoundNearestEven, x: Array) -> Array:
+    return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+
+
+@lower.register
+def _(op: SignBit, x: Array) -> Array:
+    return sign_bit(x)
+
+
+def sign_bit(x: Array) -> Array:
+    """Whether the sign of a floating-point number is negative, also that of zero."""
+    bits = lax.bitcast_convert_type(x, np.dtype(f"int{8 * x.dtype.itemsize}"))
+    return lax.lt(bits, lax.full_like(bits, 0))
+
+
+def with_signs(result: Array, real: Array | None, imag: Array) -> Array:
+    """A complex result whose parts have the signs of those of two numbers, also where they are 0.
+
+    On a branch cut, the sign of a zero says on which side; XLA treats -0 like 0 there. Without
+    `real`, the real part is not negative.
+    """
+    if not is_complex(result.dtype):
+        return result
+    size = lax.abs(lax.real(result))
+    re = size if real is None else _signed(size, lax.real(real))
+    return lax.complex(re, _signed(lax.abs(lax.imag(result)), lax.imag(imag)))
+
+
+def _signed(size: Array, sign: Array) -> Array:
+    return lax.select(sign_bit(sign), lax.neg(size), size)
+
+
+# Analytic functions.
+
+
+@lower.register
+def _(op: Exp, x: Array) -> Array:
+    return _real_of_real(x, lax.exp(x))
+
+
+def _real_of_real(x: Array, result: Array) -> Array:
+    """Complex results with the imaginary part of x where that is 0 of either sign."""
+    if not is_complex(x.dtype):
+        return result
+    im = lax.imag(x)
+    imag = lax.select(lax.eq(im, lax.full_like(im, 0)), im, lax.imag(result))
+    return lax.complex(lax.real(result), imag)
+
+
+@lower.register
+def _(op: Expm1, x: Array) -> Array:
+    return _real_of_real(x, lax.expm1(x))
+
+
+@lower.register
+def _(op: Log, x: Array) -> Array:
+    return lax.log(x)
+
+
+@lower.register
+def _(op: Log1p, x: Array) -> Array:
+    return lax.log1p(x)
+
+
+@lower.register
+def _(op: Tanh, x: Array) -> Array:
+    return lax.tanh(x)
+
+
+@lower.register
+def _(op: SechSquared, x: Array) -> Array:
+    if not is_complex(x.dtype):
+        power = lax.exp(-2 * lax.abs(x))
+        return 4 * power / lax.square(1 + power)
+    power = lax.exp(2 * jnp.where(lax.real(x) < 0, x, -x))
+    near = lax.abs(lax.real(x)) < 1
+    by_cosh = 1 / lax.square(lax.cosh(jnp.where(near, x, 0)))
+    return jnp.where(near, by_cosh, 4 * power / lax.square(1 + power))
+
+
+@lower.register
+def _(op: Sqrt, x: Array) -> Array:
+    return with_signs(lax.sqrt(x), None, x)
+
+
+@lower.register
+def _(op: Rsqrt, x: Array) -> Array:
+    return lax.rsqrt(x)
+
+
+@lower.register
+def _(op: InversePower, x: Array) -> Array:
+    return lax.div(lax.full_like(x, 1), power_of(x, op.exponent, lax.mul))
+
+
+@lower.register
+def _(op: Pow, x: Array, y: Array) -> Array:
+    if is_integer(x.dtype):
+        return _integer_power(x, y)
+    power = lax.pow(x, y)
+    if not is_complex(x.dtype):
+        # XLA writes log(pow(x, y)) as y·log|x|, a number where x**y is negative and NaN where it
+        # is 1 by x = 1 or y = 0. It does not see the power through a choice.
+        return lax.select(lax.ne(power, power), lax.full_like(power, np.nan), power)
+    # XLA computes it by the logarithm, which 0 does not have.
+    zero = lax.full_like(x, 0)
+    vanishes = lax.bitwise_and(lax.eq(x, zero), lax.gt(lax.real(y), lax.full_like(lax.real(y), 0)))
+    size, exponent = jnp.abs(x), lax.real(y)
+    decays = ((size > 1) & (exponent == -jnp.inf)) | ((size < 1) & (exponent == jnp.inf))
+    return lax.select(vanishes | decays, zero, power)
+
+
+def _integer_power(x: Array, y: Array) -> Array:
+    """Repeated squaring; a negative power is 0 unless the base is 1 or -1."""
+    zero, one = lax.full_like(x, 0), lax.full_like(x, 1)
+    result, base, left = one, x, lax.max(y, zero)
+    n_bits = 8 * x.dtype.itemsize
+    for _ in range(n_bits - 1 if x.dtype.kind == "i" else n_bits):
+        odd = lax.ne(lax.bitwise_and(left, one), zero)
+        result = lax.select(odd, lax.mul(result, base), result)
+        base, left = lax.mul(base, base), lax.shift_right_logical(left, one)
+    if x.dtype.kind == "u":
+        return result
+    sign = lax.select(lax.ne(lax.bitwise_and(y, one), zero), x, one)
+    inverse = lax.select(lax.eq(lax.abs(x), one), sign, zero)
+    return lax.select(lax.lt(y, zero), inverse, result)
+
+
+# Trigonometric and hyperbolic functions beyond sine and cosine, and their inverses.
+
+
+@lower.register
+def _(op: Tan, x: Array) -> Array:
+    return lax.tan(x)
+
+
+@lower.register
+def _(op: Sin, x: Array) -> Array:
+    if not is_complex(x.dtype):
+        return lax.sin(x)
+    turned = _sinh(lax.complex(lax.imag(x), lax.real(x)))
+    return lax.complex(lax.imag(turned), lax.real(turned))
+
+
+@lower.register
+def _(op: Cos, x: Array) -> Array:
+    if not is_complex(x.dtype):
+        return lax.cos(x)
+    return _cosh(lax.complex(-lax.imag(x), lax.real(x)))
+
+
+@lower.register
+def _(op: Sinh, x: Array) -> Array:
+    return _sinh(x) if is_complex(x.dtype) else lax.sinh(x)
+
+
+@lower.register
+def _(op: Cosh, x: Array) -> Array:
+    return _cosh(x) if is_complex(x.dtype) else lax.cosh(x)
+
+
+def _sinh(x: Array) -> Array:
+    """sinh of complex numbers."""
+    re, im = lax.real(x), lax.imag(x)
+    real = jnp.where((re == 0) & ~jnp.isfinite(im), re, _grown(re, lax.cos(im), odd=True))
+    imag = jnp.where(im == 0, im, _grown(re, lax.sin(im), odd=False))
+    return lax.complex(_or_infinite(re, im, real), imag)
+
+
+def _cosh(x: Array) -> Array:
+    """cosh of complex numbers."""
+    re, im = lax.real(x), lax.imag(x)
+    real = _grown(re, lax.cos(im), odd=False)
+    product = jnp.clip(re, -1, 1) * lax.sin(im)
+    zero = jnp.where(jnp.isnan(product), 0, product)
+    imag = jnp.where((re == 0) | (im == 0), zero, _grown(re, lax.sin(im), odd=True))
+    return lax.complex(_or_infinite(re, im, real), imag)
+
+
+_GROWN = 20.0
+"""From here on cosh(x) and |sinh(x)| are exp(|x|)/2 to double precision."""
+
+
+def _or_infinite(re: Array, im: Array, real: Array) -> Array:
+    """The real part of the result, infinite if that of the operand is; im may have no sine."""
+    return jnp.where(jnp.isinf(re) & ~jnp.isfinite(im), jnp.inf, real)
+
+
+def _grown(x: Array, factor: Array, odd: bool) -> Array:
+    """sinh(x) or cosh(x) times a factor; it overflows only where the product does.
+
+    XLA's own complex functions subtract exponentials, which loses small numbers.
+    """
+    root = jnp.exp(jnp.maximum(jnp.abs(x), _GROWN) / 2)
+    small = jnp.clip(x, -_GROWN, _GROWN)
+    small = (lax.sinh(small) if odd else lax.cosh(small)) * factor
+    large = factor * root * 0.5 * root
+    return jnp.where(jnp.abs(x) < _GROWN, small, jnp.sign(x) * large if odd else large)
+
+
+@lower.register
+def _(op: Asin, x: Array) -> Array:
+    return with_signs(lax.asin(x), x, x)
+
+
+@lower.register
+def _(op: Acos, x: Array) -> Array:
+    return with_signs(lax.acos(x), None, lax.neg(x))
+
+
+@lower.register
+def _(op: Atan, x: Array) -> Array:
+    return with_signs(lax.atan(x), x, x)
+
+
+@lower.register
+def _(op: Asinh, x: Array) -> Array:
+    return with_signs(lax.asinh(x), x, x)
+
+
+@lower.register
+def _(op: Acosh, x: Array) -> Array:
+    return with_signs(lax.acosh(x), None, x)
+
+
+@lower.register
+def _(op: Atanh, x: Array) -> Array:
+    return with_signs(lax.atanh(x), x, x)
+
+
+@lower.register
+def _(op: Atan2, y: Array, x: Array) -> Array:
+    return lax.atan2(y, x)
+
+
+# Operations on bits.
+
+
+@lower.register
+def _(op: And, x: Array, y: Array) -> Array:
+    return lax.bitwise_and(x, y)
+
+
+@lower.register
+def _(op: Or, x: Array, y: Array) -> Array:
+    return lax.bitwise_or(x, y)
+
+
+@lower.register
+def _(op: Xor, x: Array, y: Array) -> Array:
+    return lax.bitwise_xor(x, y)
+
+
+@lower.register
+def _(op: Not, x: Array) -> Array:
+    return lax.bitwise_not(x)
+
+
+@lower.register
+def _(op: ShiftLeft, x: Array, y: Array) -> Array:
+    return lax.shift_left(x, y)
+
+
+@lower.register
+def _(op: ShiftRight, x: Array, y: Array) -> Array:
+    signed = x.dtype.kind == "i"
+    return lax.shift_right_arithmetic(x, y) if signed else lax.shift_right_logical(x, y)
+
+
+# Comparison and choice, and the piecewise functions made of them.
+
+_DIRECTIONS = {
+    "EQ": lax.eq,
+    "NE": lax.ne,
+    "LT": lax.lt,
+    "LE": lax.le,
+    "GT": lax.gt,
+    "GE": lax.ge,
+}
+
+
+@lower.register
+def _(op: Compare, x: Array, y: Array) -> Array:
+    return _DIRECTIONS[op.direction](x, y)
+
+
+@lower.register
+def _(op: Select, pred: Array, on_true: Array, on_false: Array) -> Array:
+    return lax.select(pred, on_true, on_false)
+
+
+@lower.register
+def _(op: Maximum, x: Array, y: Array) -> Array:
+    return lax.max(x, y)
+
+
+@lower.register
+def _(op: Minimum, x: Array, y: Array) -> Array:
+    return lax.min(x, y)
+
+
+@lower.register
+def _(op: Clamp, low: Array, x: Array, high: Array) -> Array:
+    return lax.clamp(low, x, high)
+
+
+@lower.register
+def _(op: Sign, x: Array) -> Array:
+    if not is_complex(x.dtype):
+        return lax.sign(x)
+    re, im = lax.real(x), lax.imag(x)
+    limit = lax.complex(*(jnp.where(jnp.isinf(part), jnp.sign(part), 0) for part in (re, im)))
+    return jnp.where(jnp.isinf(re) ^ jnp.isinf(im), limit, lax.sign(x))
+
+
+@lower.register
+def _(op: Abs, x: Array) -> Array:
+    if not is_complex(x.dtype):
+        return x if x.dtype.kind == "u" else lax.abs(x)
+    infinite = jnp.isinf(lax.real(x)) | jnp.isinf(lax.imag(x))  # whatever the other part is
+    return jnp.where(infinite, jnp.inf, lax.abs(x))
+
+
+def _with_sign_of(y: Array, remainder: Array) -> Array:
+    """The remainder of a division by y, moved to the side of y; a zero gets the sign of y."""
+    zero = lax.full_like(y, 0)
+    negative = lax.lt(y, zero)
+    is_zero = lax.eq(remainder, zero)
+    differs = lax.ne(lax.lt(remainder, zero), negative)
+    moved = lax.select(lax.bitwise_and(differs, lax.bitwise_not(is_zero)), remainder + y, remainder)
+    if is_integer(y.dtype):
+        return moved
+    return lax.select(is_zero, lax.select(negative, lax.full_like(y, -0.0), zero), moved)
+
+
+@lower.register
+def _(op: Rem, x: Array, y: Array) -> Array:
+    remainder = lax.rem(x, y)
+    if op.floor:
+        remainder = _with_sign_of(y, remainder)
+    return zero_where_zero(y, remainder) if is_integer(x.dtype) else remainder
+
+
+# Between dtypes, and between a complex number and its parts.
+
+
+@lower.register
+def _(op: Convert, x: Array) -> Array:
+    if op.dtype == x.dtype:
+        return x
+    if op.dtype.kind == "b":
+        return lax.ne(x, lax.full_like(x, 0))
+    if is_complex(x.dtype) and not is_complex(op.dtype):
+        x = lax.real(x)
+    if is_floating(x.dtype) and is_integer(op.dtype):
+        return _saturate(x, op.dtype)
+    if x.dtype == np.bool_:  # XLA takes `0.0 * y` for 0.0 if the zero is a converted truth value
+        return lax.select(x, *(lax.full(x.shape, number, op.dtype) for number in (1, 0)))
+    return lax.convert_element_type(x, op.dtype)
+
+
+def _saturate(x: Array, dtype: DType) -> Array:
+    """Floats as integers, clamped to the range; XLA does not define conversion outside it."""
+    info = np.iinfo(dtype)
+    with np.errstate(over="ignore"):  # the largest integers are infinite as f16
+        low, high = (np.array(bound).astype(x.dtype) for bound in (info.min, info.max))
+    result = lax.convert_element_type(x, dtype)
+
+    def where(pred: Array, value: int) -> Array:
+        return lax.select(pred, lax.full_like(result, value), result)
+
+    result = where(lax.ge(x, lax.full_like(x, high)), info.max)
+    result = where(lax.le(x, lax.full_like(x, low)), info.min)
+    return where(lax.ne(x, x), 0)
+
+
+@lower.register
+def _(op: Real, x: Array) -> Array:
+    return lax.real(x)
+
+
+@lower.register
+def _(op: Imag, x: Array) -> Array:
+    return lax.imag(x)
+
+
+@lower.register
+def _(op: Complex, re: Array, im: Array) -> Array:
+    return lax.complex(re, im)
+
+
+# Special functions.
+
+
+@lower.register
+def _(op: Cbrt, x: Array) -> Array:
+    return lax.cbrt(x)
+
+
+@lower.register
+def _(op: Erf, x: Array) -> Array:
+    return lax.erf(x)
+
+
+@lower.register
+def _(op: Erfc, x: Array) -> Array:
+    return lax.erfc(x)
+
+
+@lower.register
+def _(op: ErfInv, x: Array) -> Array:
+    return lax.erf_inv(x)
+
+
+@lower.register
+def _(op: Logistic, x: Array) -> Array:
+    return lax.logistic(x)
+
+
+@lower.register
+def _(op: LogAddExp, x: Array, y: Array) -> Array:
+    return jnp.logaddexp(x, y)

@@ -1,0 +1,266 @@
+"""Reductions that are not linear.
+
+Written out, its rounds are joined with what reads them, and the words are never stored. Compiling
+them takes a tenth of a second for each reader; so for few elements the rounds are a loop on CPUs,
+where a loop costs microseconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import compress
+from math import prod
+from typing import cast
+
+import numpy as np
+from jax import Array, lax
+from jax import numpy as jnp
+
+from tenferro.errors import ExecutorError
+from tenferro.ir import is_complex, is_floating
+from tenferro.ops import (
+    PARITY,
+    ROTATIONS,
+    ArgMax,
+    ArgMin,
+    CumulativeProd,
+    CumulativeSum,
+    DotGeneral,
+    LinearRecurrence,
+    ReduceAnd,
+    ReduceMax,
+    ReduceMin,
+    ReduceNorm,
+    ReduceOr,
+    ReduceProd,
+    Sort,
+    Threefry2x32,
+)
+from tenferro_xla.lowering.extents import known
+from tenferro_xla.lowering.registry import LoweringOptions, lower
+
+# Reductions that are not linear.
+
+MANY = 1024
+"""Numbers below which XLA reduces them itself; from 4096 on it takes a library."""
+
+
+@lower.register
+def _(op: ReduceProd, x: Array) -> Array:
+    return lax.reduce_prod(x, op.axes)
+
+
+@lower.register
+def _(op: ReduceMax, x: Array, *, options: LoweringOptions) -> Array:
+    return _with_nan(lax.reduce_max(x, op.axes), x, op.axes, options)
+
+
+@lower.register
+def _(op: ReduceMin, x: Array, *, options: LoweringOptions) -> Array:
+    return _with_nan(lax.reduce_min(x, op.axes), x, op.axes, options)
+
+
+@lower.register
+def _(op: ReduceNorm, x: Array, *, options: LoweringOptions) -> Array:
+    total = _sum_of_squares(x, op.axes)
+    info = np.finfo(total.dtype)
+    least, most = float(info.tiny / info.eps**2), float(info.max)
+
+    def scaled() -> Array:
+        largest = lax.reduce_max(lax.abs(x), op.axes)
+        largest = jnp.where((largest > 0) & (largest <= most), largest, 1)
+        rest = jnp.expand_dims(largest, op.axes).astype(x.dtype)
+        return lax.sqrt(_sum_of_squares(x / rest, op.axes)) * largest
+
+    precise = (total > least) & (total <= most)
+    if options.mesh is not None:
+        return jnp.where(precise, lax.sqrt(total), scaled())
+    return cast(Array, lax.cond(jnp.all(precise), lambda: lax.sqrt(total), scaled))
+
+
+def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
+    if not is_complex(x.dtype):
+        return lax.reduce_sum(x * x, axes)
+    re, im = lax.real(x), lax.imag(x)
+    return lax.reduce_sum(re * re + im * im, axes)
+
+
+@lower.register
+def _(op: ReduceAnd, x: Array) -> Array:
+    return lax.reduce_and(x, op.axes)
+
+
+@lower.register
+def _(op: ReduceOr, x: Array) -> Array:
+    return lax.reduce_or(x, op.axes)
+
+
+def _with_nan(found: Array, x: Array, axes: tuple[int, ...], options: LoweringOptions) -> Array:
+    """The extremum that XLA finds, or NaN where it is among the numbers.
+
+    XLA on the CPU drops NaN when it reduces many numbers, and when devices combine their results. A
+    sum does not, and is quick; it is also NaN where infinities of both signs meet.
+    """
+    few = known(x.shape) and prod(x.shape) < MANY
+    right = few or not options.drops_nan
+    if not is_floating(x.dtype) or (right and options.mesh is None):
+        return found
+
+    def looked_for() -> Array:
+        nan = lax.reduce_or(lax.ne(x, x), axes)
+        return lax.select(nan, lax.full_like(found, np.nan), found)
+
+    if options.mesh is not None:
+        return looked_for()
+    sums = lax.reduce_sum(x, axes)
+    none = lax.reduce_and(lax.eq(sums, sums), range(sums.ndim))
+    return cast(Array, lax.cond(none, lambda: found, looked_for))
+
+
+# Running sums and products, and linear recurrences.
+
+
+@lower.register
+def _(op: CumulativeSum, x: Array) -> Array:
+    return lax.cumsum(x, axis=op.axis, reverse=op.reverse)
+
+
+@lower.register
+def _(op: CumulativeProd, x: Array) -> Array:
+    return lax.cumprod(x, axis=op.axis, reverse=op.reverse)
+
+
+@lower.register
+def _(op: LinearRecurrence, a: Array, b: Array) -> Array:
+    if not known([a.shape[op.axis]]):
+        raise ExecutorError(
+            f"export: {op.name} along an axis of named size {a.shape[op.axis]}: the number of its "
+            "steps must be known; export the program with this size as a number"
+        )
+    result: Array = lax.associative_scan(_then, (a, b), reverse=op.reverse, axis=op.axis)[1]
+    return result
+
+
+def _then(first: tuple[Array, Array], second: tuple[Array, Array]) -> tuple[Array, Array]:
+    """The step h ↦ a₂·(a₁·h + b₁) + b₂."""
+    (a1, b1), (a2, b2) = first, second
+    return lax.mul(a1, a2), lax.add(lax.mul(a2, b1), b2)
+
+
+# Sort, and the position of an extremum.
+
+
+@lower.register
+def _(op: Sort, x: Array) -> tuple[Array, ...]:
+    if op.outputs == (True, False):
+        return (lax.sort(x, dimension=op.axis, is_stable=True),)
+    places = lax.broadcasted_iota(np.dtype(np.int64), x.shape, op.axis)
+    results = lax.sort((x, places), dimension=op.axis, is_stable=True, num_keys=1)
+    return tuple(compress(results, op.outputs))
+
+
+@lower.register
+def _(op: ArgMax, x: Array) -> Array:
+    return lax.argmax(_ordered(x), op.axis, np.dtype(np.int64))
+
+
+@lower.register
+def _(op: ArgMin, x: Array) -> Array:
+    return lax.argmin(_ordered(x), op.axis, np.dtype(np.int64))
+
+
+def _ordered(x: Array) -> Array:
+    """Booleans as numbers, which JAX can compare."""
+    return lax.convert_element_type(x, np.dtype(np.uint8)) if x.dtype == np.bool_ else x
+
+
+# DotGeneral.
+
+MANY_ROWS = 5
+"""Batch axes beyond these are merged: XLA on the CPU aborts the process at 8 axes."""
+
+
+@lower.register
+def _(op: DotGeneral, lhs: Array, rhs: Array, *, options: LoweringOptions) -> Array:
+    axes = ((op.lhs_contract, op.rhs_contract), (op.lhs_batch, op.rhs_batch))
+    if len(op.lhs_batch) <= MANY_ROWS:
+        return lax.dot_general(lhs, rhs, axes, precision=options.precision)
+    left, left_axes = _merged(lhs, op.lhs_batch, op.lhs_contract)
+    right, right_axes = _merged(rhs, op.rhs_batch, op.rhs_contract)
+    axes = ((left_axes, right_axes), ((0,), (0,)))
+    result = lax.dot_general(left, right, axes, precision=options.precision)
+    batch = [lhs.shape[axis] for axis in op.lhs_batch]
+    return lax.reshape(result, (*batch, *result.shape[1:]))
+
+
+def _merged(
+    x: Array, batch: Sequence[int], contract: Sequence[int]
+) -> tuple[Array, tuple[int, ...]]:
+    """The operand with its batch axes merged into the first axis, and its contracted axes then."""
+    rest = [axis for axis in range(x.ndim) if axis not in batch]
+    moved = lax.transpose(x, (*batch, *rest))
+    size = math.prod(x.shape[axis] for axis in batch)
+    shape = (size, *(x.shape[axis] for axis in rest))
+    return lax.reshape(moved, shape), tuple(1 + rest.index(axis) for axis in contract)
+
+
+# The block cipher of random numbers, in plain operations on words.
+
+_FEW = 1 << 12
+"""The largest number of elements for which the rounds are a loop."""
+
+_Words = tuple[Array, Array]
+
+
+@lower.register
+def _(op: Threefry2x32, key0: Array, key1: Array, left: Array, right: Array) -> _Words:
+    words = (key0, key1, left, right)
+    if not known(left.shape) or left.size > _FEW:
+        return _written_out(*words)
+    result: _Words = lax.platform_dependent(*words, cpu=_looped, default=_written_out)
+    return result
+
+
+def _written_out(key0: Array, key1: Array, left: Array, right: Array) -> _Words:
+    schedule = _schedule(key0, key1)
+    left, right = lax.add(left, key0), lax.add(right, key1)
+    for group in range(5):
+        for distance in ROTATIONS[group % 2]:
+            left, right = _mixed(left, right, np.uint32(distance))
+        left = lax.add(left, schedule[(group + 1) % 3])
+        right = lax.add(right, schedule[(group + 2) % 3])
+        right = lax.add(right, lax.full_like(right, group + 1))
+    return left, right
+
+
+def _looped(key0: Array, key1: Array, left: Array, right: Array) -> _Words:
+    schedule = jnp.stack(_schedule(key0, key1))
+    rotations = jnp.asarray(np.array(ROTATIONS, np.uint32))
+
+    def group(number: Array, words: _Words) -> _Words:
+        left, right = words
+        distances = rotations[number % 2]
+        for place in range(4):
+            left, right = _mixed(left, right, distances[place])
+        left = lax.add(left, schedule[(number + 1) % 3])
+        right = lax.add(right, schedule[(number + 2) % 3])
+        return left, lax.add(right, lax.broadcast((number + 1).astype(np.uint32), right.shape))
+
+    start = (lax.add(left, key0), lax.add(right, key1))
+    result: _Words = lax.fori_loop(0, 5, group, start)
+    return result
+
+
+def _schedule(key0: Array, key1: Array) -> list[Array]:
+    parity = lax.full_like(key0, PARITY)
+    return [key0, key1, lax.bitwise_xor(lax.bitwise_xor(key0, key1), parity)]
+
+
+def _mixed(left: Array, right: Array, distance: Array | np.uint32) -> _Words:
+    """One round: the right word turned by a distance towards its higher bits, and both mixed."""
+    left = lax.add(left, right)
+    by = lax.broadcast(distance, right.shape)
+    back = lax.broadcast(np.uint32(32) - distance, right.shape)
+    turned = lax.bitwise_or(lax.shift_left(right, by), lax.shift_right_logical(right, back))
+    return left, lax.bitwise_xor(turned, left)

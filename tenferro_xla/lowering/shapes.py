@@ -1,0 +1,262 @@
+"""Constant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax import Array, lax
+from jax import numpy as jnp
+from jax.ad_checkpoint import checkpoint_name
+from jax.sharding import NamedSharding, PartitionSpec
+
+from tenferro.ir import Dim, NumpyArray, make_meta
+from tenferro.ops import (
+    AssumeSize,
+    BroadcastInDim,
+    CheckpointName,
+    Concatenate,
+    Constant,
+    CotangentWhere,
+    DynamicSlice,
+    DynamicUpdateSlice,
+    EmbedDiag,
+    ExtractDiag,
+    Iota,
+    Pad,
+    ReduceSum,
+    Reshape,
+    Reverse,
+    ShapeOf,
+    ShardingConstraint,
+    Slice,
+    StopGradient,
+    Transpose,
+    Tril,
+    Triu,
+    inverse,
+)
+from tenferro_xla.lowering.extents import known, number
+from tenferro_xla.lowering.registry import LoweringOptions, lower
+from tenferro_xla.placement import OnMesh, check_divides, spec_of
+
+# Constant.
+
+
+@lower.register
+def _(op: Constant) -> NumpyArray:
+    # JAX takes a NumPy array wherever it takes one of its own, and makes it a literal of StableHLO.
+    return np.asarray(op.value)
+
+
+# Iota, and ops that only derivatives ask for.
+
+
+@lower.register
+def _(op: Iota) -> Array:
+    return lax.broadcasted_iota(op.dtype, (op.size,), 0)  # of symbolic size in an export
+
+
+@lower.register
+def _(op: StopGradient, x: Array) -> Array:
+    return lax.stop_gradient(x)
+
+
+@lower.register
+def _(op: CotangentWhere, x: Array, taken: Array) -> Array:
+    return x
+
+
+# BroadcastInDim and ReduceSum.
+
+
+@lower.register
+def _(op: BroadcastInDim, x: Array) -> Array:
+    return lax.broadcast_in_dim(x, op.shape, op.dims)
+
+
+@lower.register
+def _(op: ReduceSum, x: Array) -> Array:
+    return lax.reduce_sum(x, op.axes)
+
+
+# Transpose, Reshape, Reverse.
+
+
+@lower.register
+def _(op: Transpose, x: Array) -> Array:
+    return lax.transpose(x, op.perm)
+
+
+@lower.register
+def _(op: Reshape, x: Array) -> Array:
+    return lax.reshape(x, op.shape)
+
+
+@lower.register
+def _(op: Reverse, x: Array) -> Array:
+    return lax.rev(x, op.axes)
+
+
+# Slice, Pad, Concatenate.
+
+
+@lower.register
+def _(op: Slice, x: Array) -> Array:
+    return lax.slice(x, _sizes(op.starts), _sizes(op.limits), op.strides)
+
+
+@lower.register
+def _(op: Pad, x: Array, value: Array) -> Array:
+    return lax.pad(x, value, list(zip(_sizes(op.low), _sizes(op.high), op.interior, strict=True)))
+
+
+@lower.register
+def _(op: Concatenate, *operands: Array) -> Array:
+    return lax.concatenate(operands, op.axis)
+
+
+def _sizes(dims: tuple[Dim, ...]) -> list[Any]:
+    """Sizes that are integers by now, since the program is bound, or sizes of JAX in an export."""
+    return list(dims)
+
+
+# Diagonals and triangles.
+
+WRITTEN = 1 << 14
+"""The number of elements from which on a diagonal is written into zeros."""
+
+
+@lower.register
+def _(op: ExtractDiag, x: Array) -> Array:
+    """Every (n+1)-th of the n·n elements of the two axes, laid out side by side."""
+    n = x.shape[op.axis_a]
+    others = [axis for axis in range(x.ndim) if axis not in (op.axis_a, op.axis_b)]
+    sizes = [x.shape[axis] for axis in others]
+    flat = lax.reshape(lax.transpose(x, [*others, op.axis_a, op.axis_b]), [*sizes, n * n])
+    picked = lax.slice(flat, [0] * flat.ndim, flat.shape, [*(1 for _ in sizes), n + 1])
+    return lax.transpose(picked, _moved(picked.ndim, picked.ndim - 1, op.axis_a))
+
+
+@lower.register
+def _(op: EmbedDiag, x: Array) -> Array:
+    """Zeros into which the diagonal is written; small ones in a form that is compiled faster."""
+    n = x.shape[op.axis_a]
+    last = lax.transpose(x, _moved(x.ndim, op.axis_a, x.ndim - 1))
+    is_large = known(x.shape) and x.size * n >= WRITTEN
+    square = _written(last) if is_large else _spread(last)
+    others = [axis for axis in range(x.ndim + 1) if axis not in (op.axis_a, op.axis_b)]
+    return lax.transpose(square, inverse([*others, op.axis_a, op.axis_b]))
+
+
+def _written(x: Array) -> Array:
+    """Zeros with another axis of the size of the last, into whose diagonal `x` is written."""
+    places = np.arange(x.shape[-1])
+    zeros = jnp.zeros((*x.shape, x.shape[-1]), x.dtype)
+    return zeros.at[..., places, places].set(
+        x, indices_are_sorted=True, unique_indices=True, mode="promise_in_bounds"
+    )
+
+
+def _spread(x: Array) -> Array:
+    """The same: n zeros between neighbours along the axis make it the n·n elements of two."""
+    n = x.shape[-1]
+    zero = np.zeros((), x.dtype)
+    spread = lax.pad(x, zero, [*((0, 0, 0) for _ in range(x.ndim - 1)), (0, 0, n)])
+    return lax.reshape(spread, [*x.shape, n])
+
+
+@lower.register
+def _(op: Tril, x: Array) -> Array:
+    return lax.select(_on_or_below(x, op.k), x, lax.full_like(x, 0))
+
+
+@lower.register
+def _(op: Triu, x: Array) -> Array:
+    return lax.select(_on_or_below(x, op.k - 1), lax.full_like(x, 0), x)
+
+
+def _on_or_below(x: Array, k: int) -> Array:
+    """Whether an element is on or below diagonal `k` of the last two axes."""
+    rows, columns = x.shape[-2:]
+    if not known([rows + columns]):  # in an export
+        kind: np.dtype[Any] = np.dtype(np.int64)
+    else:
+        k = min(max(k, -rows), columns)
+        kind = np.dtype(np.int32 if rows + columns < 2**31 else np.int64)
+    row = lax.broadcasted_iota(kind, (rows, columns), 0)
+    column = lax.broadcasted_iota(kind, (rows, columns), 1)
+    mask = lax.ge(lax.add(row, lax.full_like(row, k)), column)
+    return lax.broadcast(mask, x.shape[:-2])
+
+
+def _moved(rank: int, source: int, target: int) -> list[int]:
+    """The permutation that takes one axis to another place."""
+    axes = [axis for axis in range(rank) if axis != source]
+    axes.insert(target, source)
+    return axes
+
+
+# AssumeSize and ShapeOf. Other ops with late sizes are replaced before lowering, by `Settle`.
+
+
+@lower.register
+def _(op: AssumeSize, x: Array) -> Array:
+    return x
+
+
+@lower.register
+def _(op: ShapeOf, x: Array) -> Array | np.ndarray:
+    return number(x.shape[op.axis])
+
+
+# DynamicSlice and DynamicUpdateSlice.
+
+
+@lower.register
+def _(op: DynamicSlice, x: Array, *starts: Array) -> Array:
+    sizes: tuple[Any, ...] = op.slice_sizes
+    return lax.dynamic_slice(x, _clamped(x, sizes, starts), sizes)
+
+
+@lower.register
+def _(op: DynamicUpdateSlice, x: Array, window: Array, *starts: Array) -> Array:
+    return lax.dynamic_update_slice(x, window, _clamped(x, window.shape, starts))
+
+
+def _clamped(x: Array, sizes: Sequence[int], starts: Sequence[Array]) -> list[Array]:
+    """The starts within bounds, in int64: JAX would count negative ones from the end."""
+    clamped = []
+    for start, size, limit in zip(starts, sizes, x.shape, strict=True):
+        if start.dtype == np.uint64:
+            start = lax.min(start, lax.full_like(start, np.iinfo(np.int64).max))
+        wide = lax.convert_element_type(start, np.dtype(np.int64))
+        clamped.append(lax.clamp(np.int64(0), wide, number(limit - size)))
+    return clamped
+
+
+# ShardingConstraint.
+
+
+@lower.register
+def _(op: ShardingConstraint, x: Array, *, options: LoweringOptions) -> Array:
+    mesh = options.mesh
+    if mesh is None:
+        return x
+    entries = [PartitionSpec.UNCONSTRAINED if names is None else names for names in op.spec]
+    spec = spec_of(entries)
+    OnMesh(mesh).check_names(spec, "with_sharding_constraint")
+    sharding = NamedSharding(mesh, spec)
+    check_divides(sharding, x.shape, "with_sharding_constraint", make_meta(x.dtype, x.shape))
+    divided: Array = jax.lax.with_sharding_constraint(x, sharding)  # type: ignore[no-untyped-call]
+    return divided
+
+
+# CheckpointName.
+
+
+@lower.register
+def _(op: CheckpointName, x: Array) -> Array:
+    return checkpoint_name(x, op.tag)  # type: ignore[no-untyped-call,no-any-return]  # JAX has no types

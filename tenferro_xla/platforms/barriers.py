@@ -1,0 +1,440 @@
+"""Ops that only these passes create: complex values stored as real ones, and barriers.
+
+A complex value is *held as parts* if it is stored as a real one with an additional last axis of
+size 2, for the real and the imaginary part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jax import Array, lax
+
+from tenferro.compiler import Pass
+from tenferro.ir import (
+    DType,
+    ExecInstruction,
+    ExecOp,
+    ExecProgram,
+    NumpyArray,
+    Rewriter,
+    TensorMeta,
+    as_dtype,
+    make_meta,
+    payload,
+)
+from tenferro.ops import BroadcastInDim, Compare, DotGeneral, Transpose
+from tenferro.ops.control_flow import VOCABULARY
+from tenferro_xla.lowering import lower
+
+__all__ = [
+    "OPS",
+    "Factor",
+    "Join",
+    "Kept",
+    "KeptTransposes",
+    "Split",
+    "Stored",
+    "StoredComparisons",
+    "StoredProducts",
+]
+
+
+# Ops that only these passes create: complex values stored as real ones, and barriers.
+
+
+@payload
+class Split(ExecOp, name="xla_split"):
+    """A complex value as its parts: `c128[m,n]` becomes `f64[m,n,2]`."""
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """One axis more."""
+        return make_meta(part_dtype(x.dtype), (*known_shape(x), 2))
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """The parts stacked."""
+        return np.stack([x.real, x.imag], axis=-1)
+
+
+@payload
+class Join(ExecOp, name="xla_join"):
+    """A complex value from its parts."""
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """One axis less."""
+        return make_meta(np.result_type(x.dtype, np.complex64), known_shape(x)[:-1])
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """Real part plus i times the imaginary part."""
+        return np.asarray(x[..., 0] + 1j * x[..., 1]).astype(np.result_type(x, np.complex64))
+
+
+@payload
+class Factor(ExecOp, name="xla_factor"):
+    """The right operand of a real product that replaces a complex one.
+
+    Each number a + bi of a matrix, complex or held as parts, becomes the block [[a, b], [-b, a]].
+    Its rows lie along `contract` and its columns along `free`; both sizes are doubled. If `free` is
+    -1, the columns are a new last axis. The product of a row of parts and the result is a row of
+    parts.
+    """
+
+    contract: int
+    free: int = -1
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """Both axes doubled."""
+        shape = list(known_shape(x) if x.dtype.kind == "c" else known_shape(x)[:-1])
+        shape[self.contract] *= 2
+        if self.free < 0:
+            shape.append(2)
+        else:
+            shape[self.free] *= 2
+        return make_meta(part_dtype(x.dtype), tuple(shape))
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """A Kronecker product of each part with its block, added."""
+        re, im = (x.real, x.imag) if x.dtype.kind == "c" else (x[..., 0], x[..., 1])
+        if self.free < 0:
+            re, im = re[..., None], im[..., None]
+        rank = re.ndim
+        free = rank - 1 if self.free < 0 else self.free
+        block = np.ones(rank, int)
+        block[self.contract] = block[free] = 2
+        ones = np.array([[1, 0], [0, 1]], re.dtype)
+        turned = np.array([[0, 1], [-1, 0]], re.dtype)
+        if self.contract > free:
+            ones, turned = ones.T, turned.T
+        return np.asarray(np.kron(re, ones.reshape(block)) + np.kron(im, turned.reshape(block)))
+
+
+@payload
+class Kept(ExecOp, name="xla_kept"):
+    """The value itself, which XLA writes to memory before it reads it."""
+
+    pointwise = True
+    view = True
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The same type."""
+        return x
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """The same array."""
+        return x
+
+
+@payload
+class Stored(ExecOp, name="xla_stored"):
+    """The value itself, which XLA computes once and does not compute again where it is read."""
+
+    pointwise = True
+
+    @property
+    def inlined(self) -> bool:
+        """Not where it is read."""
+        return False
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The same type."""
+        return x
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """The same array."""
+        return x
+
+
+OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept, Stored)}}
+"""The ops of programs after these passes, by name, for `parse_exec`."""
+
+
+def with_stored(program: ExecProgram, slots: Container[int]) -> ExecProgram:
+    """The program with a `Stored` after each step whose first result is one of the slots."""
+    rewriter = Rewriter(program)
+
+    def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
+        if step.output_slots[0] not in slots:
+            return None
+        return rewriter.emit_all(Stored(), *rewriter.emit_all(step.op, *operands))
+
+    return rewriter.run(rule)
+
+
+def part_dtype(dtype: DType) -> DType:
+    """The dtype of the parts."""
+    return as_dtype(np.empty(0, dtype).real.dtype)
+
+
+def known_shape(meta: TensorMeta) -> tuple[int, ...]:
+    """The shape of a value of constant extents."""
+    shape = meta.static_shape
+    assert shape is not None, f"{meta} has an extent that is not constant"
+    return shape
+
+
+# Transposes beside products, which XLA must not merge into the products.
+
+
+@dataclass(frozen=True)
+class KeptTransposes(Pass):
+    """Prevents XLA from merging the transpose of a left operand, or of a result, into the product.
+
+    A `Transpose` in front of a `DotGeneral` has been put there for speed: XLA's product takes
+    twice the time if the contracted axis is not the last one of the left operand. XLA would remove
+    the transpose, since it assumes that a transpose is more expensive. The transpose of a result is
+    kept where the product with its sides exchanged would be such a slow one.
+
+    In the body of a loop the transpose of an input of the body is left to XLA: it moves that of a
+    value that no round changes in front of the loop, where it would hold the barrier's copy too.
+    """
+
+    name = "kept_transposes"
+    enters_bodies = False  # `run` enters them, since their inputs are treated in another way
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with a barrier between each such transpose and its product."""
+        inside = program.map_bodies(lambda body: _with_barriers(body, frozenset(body.input_slots)))
+        return _with_barriers(inside, frozenset())
+
+
+def _with_barriers(program: ExecProgram, skipped: frozenset[int]) -> ExecProgram:
+    """The program with barriers, except after transposes of the slots in `skipped`."""
+    if not (program.has_op(DotGeneral) and program.has_op(Transpose)):
+        return program
+    makers = program.makers()
+
+    def is_kept(step: ExecInstruction) -> bool:
+        if _exchanges_slowly(step, makers):
+            return True
+        if not _is_undone(step, makers):
+            return False
+        return skipped.isdisjoint(makers[step.input_slots[0]].input_slots)
+
+    if not any(map(is_kept, program.instructions)):
+        return program
+    rewriter = Rewriter(program)
+
+    def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
+        if not is_kept(step):
+            return None
+        (first,) = rewriter.emit_all(Kept(), operands[0])
+        return rewriter.emit_all(step.op, first, *operands[1:])
+
+    return rewriter.run(rule)
+
+
+def _is_undone(step: ExecInstruction, makers: Mapping[int, ExecInstruction]) -> bool:
+    """Whether the left operand is a transpose that XLA would merge into the product."""
+    op = step.op
+    if not isinstance(op, DotGeneral) or step.dtype.kind != "f":
+        return False  # a complex product takes the same time either way
+    source = makers.get(step.input_slots[0])
+    if source is None or not isinstance(source.op, Transpose):
+        return False
+    rank = len(source.op.perm)
+    free = op.lhs_free(rank)
+    return bool(free) and op.lhs_contract == (rank - 1,) and source.op.perm[-1] < rank - 1
+
+
+def _exchanges_slowly(step: ExecInstruction, makers: Mapping[int, ExecInstruction]) -> bool:
+    """Whether this is a transpose for which XLA would exchange the sides of a product, where the
+    contracted axis of the right side comes first."""
+    if not isinstance(step.op, Transpose) or step.dtype.kind != "f":
+        return False
+    source = makers.get(step.input_slots[0])
+    if source is None or not isinstance(source.op, DotGeneral):
+        return False
+    dot, rank = source.op, len(step.op.perm)
+    count = len(dot.lhs_batch)
+    exchanged = (*range(count), *range(count + 1, rank), count)
+    matrices = rank == count + 2 and len(dot.rhs_contract) == 1
+    return matrices and step.op.perm == exchanged and dot.rhs_contract[0] == count
+
+
+# Products of many factors, which XLA must not compute again for each element that repeats them.
+
+MANY = 8
+"""Operations for an element from which storing it costs less than computing it again."""
+
+LARGE = 1 << 20
+"""Elements of a result below which what XLA computes again takes less than another kernel."""
+
+
+@dataclass(frozen=True)
+class StoredProducts(Pass):
+    """Stores what many elementwise operations compute before a large value repeats it.
+
+    XLA computes elementwise operations where their results are read. A network of outer products
+    becomes one kernel for each of its readers that way, and the kernel computes every factor for
+    every element of the result.
+    """
+
+    name = "stored_products"
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with a `Stored` after each value that it stores."""
+        kept = _repeated_products(program)
+        return with_stored(program, kept) if kept else program
+
+
+def _repeated_products(program: ExecProgram) -> set[int]:
+    """The slots of what is stored."""
+    kept: set[int] = set()
+    work: dict[int, int] = {}
+    sizes = {
+        slot: meta.known_size for slot, meta in enumerate(program.slot_metas()) if meta is not None
+    }
+    for step in program.instructions:
+        if not step.op.inlined or len(step.output_slots) != 1 or step.dtype.kind not in "fc":
+            continue
+        (slot,) = step.output_slots
+        for source in step.input_slots:
+            grows = isinstance(step.op, BroadcastInDim) and sizes[slot] >= 2 * sizes[source]
+            if grows and sizes[slot] >= LARGE and work.get(source, 0) >= MANY:
+                kept.add(source)
+                work[source] = 0
+        own = 1 if step.op.pointwise and not step.op.view else 0
+        work[slot] = min(LARGE, own + sum(work.get(source, 0) for source in step.input_slots))
+    return kept
+
+
+# Values that are compared with what a reduction found among them.
+
+Makers = dict[int, ExecInstruction]
+
+
+@dataclass(frozen=True)
+class StoredComparisons(Pass):
+    """Stores a value that is compared with what a reduction made of it, such as `x == max(x)`.
+
+    XLA computes elementwise operations where their results are read, so once for the reduction and
+    once for the comparison. Where one of them is rounded in another way, since a product and a sum
+    became one instruction there, no element is equal to the maximum, and the derivative of the
+    maximum would be wrong. Inputs are read, and need no storing.
+    """
+
+    name = "stored_comparisons"
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with a `Stored` after each such value."""
+        stored = _compared_with_reductions(program)
+        return with_stored(program, stored) if stored else program
+
+
+def _compared_with_reductions(program: ExecProgram) -> set[int]:
+    """The slots of what is stored."""
+    stored: set[int] = set()
+    if not program.has_op(Compare):
+        return stored
+    makers, metas = program.makers(), program.slot_metas()
+    for step in program.steps_of(Compare):
+        meta = metas[step.input_slots[0]]
+        if meta is None or meta.dtype.kind != "f":
+            continue
+        for slot, other in (step.input_slots, step.input_slots[::-1]):
+            value = _moved(slot, makers)
+            maker = makers.get(value)
+            computed = maker is not None and maker.op.pointwise and maker.op.inlined
+            if computed and value in _reduced(other, makers):
+                stored.add(value)
+    return stored
+
+
+def _moved(slot: int, makers: Makers) -> int:
+    """The value whose elements are those of a slot, in another order."""
+    while (maker := makers.get(slot)) is not None and maker.op.moves:
+        slot = maker.input_slots[0]
+    return slot
+
+
+def _reduced(slot: int, makers: Makers) -> set[int]:
+    """What is read by the ops that XLA does not compute again, and that an operand follows from."""
+    found: set[int] = set()
+    waiting, seen = [slot], {slot}
+    while waiting:
+        maker = makers.get(waiting.pop())
+        if maker is None:
+            continue
+        if not maker.op.inlined:
+            found.update(_moved(source, makers) for source in maker.input_slots)
+            continue
+        new = [source for source in maker.input_slots if source not in seen]
+        waiting += new
+        seen.update(new)
+    return found
+
+
+# The ops of `parts` in terms of `jax.lax`.
+
+
+@lower.register
+def _(op: Split, x: Array) -> Array:
+    shape = (*x.shape, 2)
+    first = lax.eq(_iota(shape, x.ndim), np.int32(0))  # a choice is faster than a concatenation
+    along = tuple(range(x.ndim))
+    re, im = (lax.broadcast_in_dim(part, shape, along) for part in (lax.real(x), lax.imag(x)))
+    return lax.select(first, re, im)
+
+
+@lower.register
+def _(op: Join, x: Array) -> Array:
+    return lax.complex(*_parts(x))
+
+
+@lower.register
+def _(op: Factor, x: Array) -> Array:
+    re, im = (lax.real(x), lax.imag(x)) if np.iscomplexobj(x) else _parts(x)
+    free = op.free if op.free >= 0 else re.ndim
+    shape: list[int] = []
+    along: list[int] = []
+    merged: list[int] = []
+    row = column = -1
+    for axis in range(max(re.ndim, free + 1)):
+        size = 1 if axis == re.ndim else re.shape[axis]
+        if axis < re.ndim:
+            along.append(len(shape))
+            shape.append(size)
+        if axis == op.contract:
+            row = len(shape)
+        if axis == free:
+            column = len(shape)
+        if axis in (op.contract, free):
+            shape.append(2)
+            size *= 2
+        merged.append(size)
+    re, im = (lax.broadcast_in_dim(part, shape, along) for part in (re, im))
+    rows, columns = _iota(shape, row), _iota(shape, column)
+    turned = lax.select(lax.lt(rows, columns), im, lax.neg(im))
+    return lax.reshape(lax.select(lax.eq(rows, columns), re, turned), merged)
+
+
+@lower.register
+def _(op: Kept, x: Array) -> Array:
+    value: Array = lax.optimization_barrier(x)  # type: ignore[no-untyped-call]  # JAX has no types there
+    return value
+
+
+@lower.register
+def _(op: Stored, x: Array) -> Array:
+    """The value beside a place that is empty, reduced to what is there: XLA computes no reduction
+    again where it is read, and gives one that it does not know to no library."""
+    empty = np.full((), -np.inf, x.dtype)
+    beside = lax.pad(lax.expand_dims(x, (0,)), empty, [(0, 1, 0), *[(0, 0, 0)] * x.ndim])
+
+    def what_is_there(one: Array, other: Array) -> Array:
+        return lax.select(lax.ne(one, empty), one, other)
+
+    value: Array = lax.reduce(beside, empty, what_is_there, (0,))
+    return value
+
+
+def _parts(x: Array) -> tuple[Array, Array]:
+    last = x.ndim - 1
+    re, im = (lax.slice_in_dim(x, i, i + 1, axis=last) for i in (0, 1))
+    return lax.squeeze(re, (last,)), lax.squeeze(im, (last,))
+
+
+def _iota(shape: tuple[int, ...] | list[int], axis: int) -> Array:
+    return lax.broadcasted_iota(np.dtype(np.int32), tuple(shape), axis)

@@ -1,0 +1,114 @@
+"""Functions that are applied often to tensors on the host give what they gave op by op."""
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.errors import TenferroError
+from tenferro.runtime import SHORTCUT
+from tenferro.transforms import HOST_PLANS, HostPlans
+from tenferro.transforms.eager_plan import OFTEN
+
+X = tn.Tensor(np.linspace(-2.0, 2.0, 12).reshape(3, 4))
+SQUARE = tn.Tensor(np.diag([1.0, 2.0, 3.0]) + 0.1)
+SINGLE, WHOLE = X.astype("float32"), tn.Tensor([3, 1, 2])
+COMPLEX = X + 1j
+CALLS: dict[str, Callable[[], Any]] = {
+    "add": lambda: X + X,
+    "number": lambda: SINGLE * 2,
+    "signed zero": lambda: X * -0.0,
+    "negative": lambda: -COMPLEX,
+    "where": lambda: tn.where(X > 0, X, 0.0),
+    "transposed": lambda: X.T,
+    "itself": lambda: tn.real(X),
+    "reshaped": lambda: X.reshape(4, 3),
+    "index": lambda: X[1, ::-2],
+    "integer index": lambda: X[:, np.array([2, 0])],
+    "mask": lambda: X[X > 0],
+    "nonzero": lambda: tn.nonzero(X > 0),
+    "sum": lambda: tn.sum(X, axis=0, keepdims=True),
+    "several": lambda: tn.unstack(X),
+    "divmod": lambda: divmod(WHOLE, 2),
+    "sort": lambda: tn.sort(WHOLE),
+    "median": lambda: tn.median(X, axis=1),
+    "matmul": lambda: X @ X.T,
+    "einsum": lambda: tn.einsum("ij,kj,kl->il", X, X, X),
+    "solve": lambda: tn.linalg.solve(SQUARE, X),
+    "svd": lambda: tn.linalg.svd(SQUARE),
+    "eigvals": lambda: tn.linalg.eigvals(SQUARE),
+    "fft": lambda: tn.fft.fft(X),
+    "softmax": lambda: tn.softmax(X, axis=-1),
+    "invalid": lambda: tn.log(X),
+    "gamma": lambda: tn.scipy.special.gammaln(X),
+    "normal": lambda: tn.random.normal(tn.random.key(0), (3,)),
+    "scalar": lambda: tn.sum(X) / 3,
+    "empty": lambda: tn.sin(X[:0]),
+}
+
+
+def leaves(result: Any) -> list[np.ndarray]:
+    return [leaf.numpy() for leaf in tn.tree.leaves(result)]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_same_bits(name: str) -> None:
+    with np.errstate(all="raise"):
+        first = leaves(CALLS[name]())
+        for _ in range(OFTEN + 3):
+            for array, expected in zip(leaves(CALLS[name]()), first, strict=True):
+                assert array.dtype == expected.dtype
+                assert array.tobytes() == expected.tobytes()
+                assert array.shape == expected.shape
+                assert not array.flags.writeable
+
+
+def test_the_same_errors() -> None:
+    wrong: list[Callable[[], Any]] = [
+        lambda: X + tn.ones(5),
+        lambda: X.reshape(5),
+        lambda: tn.sum(X, axis=7),
+        lambda: X[9],
+        lambda: tn.add(X, "a"),  # type: ignore[arg-type]
+        lambda: tn.ones(1).astype("uint8") + 300,
+    ]
+    for call in wrong:
+        texts = set()
+        for _ in range(OFTEN + 3):
+            with pytest.raises((TenferroError, IndexError)) as raised:
+                call()
+            texts.add((type(raised.value), str(raised.value)))
+        assert len(texts) == 1
+
+
+def test_what_is_kept_is_small_and_can_be_cleared() -> None:
+    HOST_PLANS.clear()
+    expected = tn.linspace(0.0, 1.0, 100_000)
+    tracemalloc.start()
+    for _ in range(OFTEN + 3):
+        tn.linspace(0.0, 1.0, 100_000)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 100_000
+    assert bool(tn.all(tn.linspace(0.0, 1.0, 100_000) == expected))
+    assert len(HOST_PLANS) >= 1
+    HOST_PLANS.clear()
+    assert len(HOST_PLANS) == 0
+
+
+def test_functions_are_planned_once_they_are_applied_often(monkeypatch: Any) -> None:
+    plans = HostPlans()
+    seen: list[bool] = []
+
+    def watched(*arguments: Any) -> Any:
+        result = plans(*arguments)
+        seen.append(result is not None)
+        return result
+
+    monkeypatch.setattr(SHORTCUT, "apply", watched)
+    for _ in range(OFTEN + 3):
+        tn.sin(X)
+    assert seen == [False] * (OFTEN + 1) + [True] * 2

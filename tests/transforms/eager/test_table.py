@@ -1,0 +1,154 @@
+"""What is computed at once has the derivatives that graphs have: for every op of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.transforms import EagerTensor
+from tests.graphs import Array, function, metas_of
+from tests.ops.cases import ROWS
+from tests.ops.rows import Case, row_id
+from tests.tolerances import assert_close, rounding
+
+DIFFERENTIABLE = [(case, dtype) for case, dtype in ROWS if case.differentiable(dtype)]
+IN_DOUBLE = [(case, dtype) for case, dtype in DIFFERENTIABLE if dtype in ("f64", "c128")]
+
+every_differentiable_row = pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE, ids=row_id)
+
+
+@pytest.fixture(scope="module")
+def rt() -> tn.EagerRuntime:
+    return tn.EagerRuntime()
+
+
+@pytest.fixture(scope="module")
+def on_xla() -> tn.EagerRuntime:
+    return tn.EagerRuntime("xla")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case", [case for case, dtype in DIFFERENTIABLE if dtype == "f64"][::3], ids=row_id
+)
+def test_xla_gives_what_numpy_gives(on_xla: tn.EagerRuntime, case: Case) -> None:
+    arrays, wrt = case.arrays("f64"), case.differentiable("f64")
+    rt = tn.EagerRuntime()
+    results = []
+    for runtime in (rt, on_xla):
+        xs = operands(runtime, arrays, wrt)
+        y = runtime.invoke(case.op_for("f64"), *xs)[case.output]
+        seed = like([y.numpy()], 5)
+        pulled = runtime.vjp_optional([y], [xs[place] for place in wrt], seed)
+        results.append([y, *pulled])
+    for ours, theirs in zip(*results, strict=True):
+        assert_equal(ours, None if theirs is None else theirs.numpy())
+
+
+def operands(rt: tn.EagerRuntime, arrays: list[Array], wrt: list[int]) -> list[EagerTensor]:
+    return [
+        rt.variable(array) if place in wrt else rt.constant(array)
+        for place, array in enumerate(arrays)
+    ]
+
+
+def like(arrays: list[Array], seed: int) -> list[Array]:
+    """Arrays of the same types, with entries that are not simple numbers."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for array in arrays:
+        values = rng.uniform(-1, 1, array.shape)
+        if array.dtype.kind == "c":
+            values = values + 1j * rng.uniform(-1, 1, array.shape)
+        made.append(np.asarray(values).astype(array.dtype))
+    return made
+
+
+def assert_all_equal(
+    ours: Sequence[EagerTensor | None], theirs: Sequence[Array | None], symbolic: bool = True
+) -> None:
+    """Values that are equal; zeros are None for both, or, unless `symbolic`, for one of them."""
+    for own, other in zip(ours, theirs, strict=True):
+        assert not symbolic or (own is None) == (other is None)
+        if own is not None and other is None:
+            assert not own.numpy().any()
+        elif own is None and other is not None:
+            assert not other.any()
+        else:
+            assert_equal(own, other)
+
+
+def assert_equal(ours: EagerTensor | None, theirs: Array | None) -> None:
+    if ours is not None and theirs is not None:
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        assert_close(ours.numpy(), theirs, rounding(theirs.dtype))
+
+
+@every_differentiable_row
+def test_first_derivatives_are_those_of_the_graph(
+    rt: tn.EagerRuntime, case: Case, dtype: str
+) -> None:
+    arrays, wrt = case.arrays(dtype), case.differentiable(dtype)
+    f = function(case.op_for(dtype), metas_of(arrays), case.output)
+    xs = operands(rt, arrays, wrt)
+    y = rt.invoke(case.op_for(dtype), *xs)[case.output]
+    assert_equal(y, f(*arrays)[0])
+    moving = [xs[place] for place in wrt]
+    tangents = like([arrays[place] for place in wrt], 1)
+    df = f.jvp(wrt)
+    assert_all_equal(rt.jvp_optional([y], moving, tangents), df(*arrays, *tangents))
+    assert y.tracked == (df.outputs != (None,))
+    if y.tracked:
+        seeds = like([y.numpy()], 2)
+        assert_all_equal(rt.vjp_optional([y], moving, seeds), f.vjp(wrt)(*arrays, *seeds))
+
+
+@pytest.mark.parametrize(
+    ("case", "dtype"),
+    [(case, dtype) for case, dtype in IN_DOUBLE if len(case.differentiable(dtype)) > 1],
+    ids=row_id,
+)
+def test_of_several_tracked_operands_one_can_be_differentiated_by(
+    rt: tn.EagerRuntime, case: Case, dtype: str
+) -> None:
+    arrays, wrt = case.arrays(dtype), case.differentiable(dtype)
+    f = function(case.op_for(dtype), metas_of(arrays), case.output)
+    xs = operands(rt, arrays, wrt)
+    y = rt.invoke(case.op_for(dtype), *xs)[case.output]
+    seeds = like([y.numpy()], 2)
+    for place in wrt:
+        tangents = like([arrays[place]], 1)
+        df = f.jvp([place])
+        assert_all_equal(rt.jvp_optional([y], [xs[place]], tangents), df(*arrays, *tangents))
+        expected = [None] if df.outputs == (None,) else f.vjp([place])(*arrays, *seeds)
+        assert_all_equal(rt.vjp_optional([y], [xs[place]], seeds), expected)
+
+
+@pytest.mark.parametrize(("case", "dtype"), IN_DOUBLE, ids=row_id)
+def test_second_derivatives_are_those_of_the_graph(
+    rt: tn.EagerRuntime, case: Case, dtype: str
+) -> None:
+    arrays, wrt = case.arrays(dtype), case.differentiable(dtype)
+    f = function(case.op_for(dtype), metas_of(arrays), case.output)
+    if f.jvp(wrt).outputs == (None,) or None in f.vjp(wrt).outputs:
+        return
+    xs = operands(rt, arrays, wrt)
+    y = rt.invoke(case.op_for(dtype), *xs)[case.output]
+    moving = [xs[place] for place in wrt]
+    seeds = like([y.numpy()], 3)
+    first = rt.vjp([y], moving, seeds)
+    again = like([arrays[place] for place in wrt], 4)
+    ddf = f.vjp(wrt).jvp(wrt)
+    assert_all_equal(
+        rt.jvp_optional(first, moving, again), ddf(*arrays, *seeds, *again), symbolic=False
+    )
+    reached = [ct for ct, key in zip(again, ddf.outputs, strict=True) if key is not None]
+    if reached:
+        assert_all_equal(
+            rt.vjp_optional(first, moving, again),
+            f.vjp(wrt).vjp(wrt)(*arrays, *seeds, *reached),
+            symbolic=False,
+        )
