@@ -171,7 +171,7 @@ JAX: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            *("ad", "api_util", "core", "custom_derivatives", "dtypes", "interpreters", "lib"),
+            *("ad", "api_util", "custom_derivatives", "dtypes", "interpreters", "lib"),
             *("extend", "linear_util", "make_user_context", "no_execution", "no_tracing"),
             *("softmax_custom_jvp", "version"),
         ),
@@ -214,7 +214,6 @@ JAX: dict[str, str] = {
     "image": "resizing of images is not there yet; write it with tn.interp or tn.take",
     "live_arrays": "arrays are freed when nothing refers to them",
     "make_jaxpr": "use tn.make_program(f, *specs), which prints, runs and can be saved",
-    "numpy": "tn itself has the functions of jax.numpy",
     "print_environment_info": "run tenferro doctor",
     "stages": "tn.make_program, XlaExecutor.lower and Lowered.compile are the stages",
     "typeof": TYPES,

@@ -12,7 +12,7 @@ object conforms if it has the members, whatever its class inherits.
 Tensor([1., 2.])
 """
 
-from tenferro.ir.typing import (
+from tenferro.ir import (
     AnyTensor,
     Array,
     ArrayLike,

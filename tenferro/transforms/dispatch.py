@@ -3,7 +3,8 @@
 An array function is declared once, in `tenferro.ops.functions`, over an emitter. `array_function`
 turns it into the function that users call. The type of that function is the type of the
 declaration without the emitter: a type checker solves `V` in `Emitter[V]` and in the operands as
-`ArrayLike`. So an editor shows the parameters, types and docstring of the declaration, and nothing is declared twice.
+`ArrayLike`. So an editor shows the parameters, types and docstring of the declaration, and nothing
+is declared twice.
 """
 
 from __future__ import annotations

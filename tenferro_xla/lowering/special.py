@@ -34,7 +34,6 @@ from tenferro.ops import beta_density as density_of_beta
 from tenferro.ops import digamma_step as step_of_digamma
 from tenferro.ops import gamma_density as density_of_gamma
 from tenferro.ops import polygamma_step as step_of_polygamma
-from tenferro_xla.lowering import special as lowering_special
 from tenferro_xla.lowering.registry import lower
 
 # Exponential integrals in loops of a fixed length, which end whatever the operands are.
@@ -477,20 +476,37 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _slope(name) for name in SLOPES},
     **{
         f.__name__: f
-        for module, names in (
-            (
-                lowering_special,
-                "lgamma digamma digamma_step polygamma polygamma_step zeta gammainc gammaincc "
-                "gammainc_grad_a gamma_density betainc beta_density betaln poch comb",
-            ),
-            (
-                lowering_special,
-                "i0 i1 i1_slope i0e_slope i1e_slope i0_derivative i0e_derivative i1e_derivative",
-            ),
-            (lowering_special, "expi exp1 expn"),
-            (lowering_special, "erfcx log_ndtr owens_t"),
+        for f in (
+            lgamma,
+            digamma,
+            digamma_step,
+            polygamma,
+            polygamma_step,
+            zeta,
+            gammainc,
+            gammaincc,
+            gammainc_grad_a,
+            gamma_density,
+            betainc,
+            beta_density,
+            betaln,
+            poch,
+            comb,
+            i0,
+            i1,
+            i1_slope,
+            i0e_slope,
+            i1e_slope,
+            i0_derivative,
+            i0e_derivative,
+            i1e_derivative,
+            expi,
+            exp1,
+            expn,
+            erfcx,
+            log_ndtr,
+            owens_t,
         )
-        for f in (getattr(module, name) for name in names.split())
     },
     "i0e": lax.bessel_i0e,
     "i1e": lax.bessel_i1e,

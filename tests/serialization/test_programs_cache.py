@@ -14,7 +14,7 @@ from tenferro.compiler import optimize
 from tenferro.config import config
 from tenferro.errors import CacheWarning, ConfigError
 from tenferro.ir import ExecProgram
-from tenferro.serialization import CacheFolder, Families, disk_cache, program_kept
+from tenferro.serialization import CacheFolder, Families, cache_folder, disk_cache, program_kept
 
 
 @pytest.fixture
@@ -209,7 +209,7 @@ def test_whatever_fails_in_the_cache_is_a_warning(
     def fails(*_: object) -> None:
         raise AssertionError("of the test")
 
-    monkeypatch.setattr(disk_cache, part, fails)
+    monkeypatch.setattr(cache_folder, part, fails)
     with pytest.warns(CacheWarning, match="of the test"):
         assert program_kept((), PROGRAM, Passes(), Families()) == first
 
@@ -223,7 +223,7 @@ def test_a_disk_that_cannot_be_read_is_a_warning(
     def fails(*_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(disk_cache.os, "fdopen", fails)
+    monkeypatch.setattr(cache_folder.os, "fdopen", fails)
     with pytest.warns(CacheWarning, match="Input/output error"):
         found = folder.get("a")
     monkeypatch.undo()
@@ -235,8 +235,8 @@ def test_a_folder_of_the_environment_that_cannot_be_made_is_a_warning(
 ) -> None:
     (tmp_path / "file").write_text("")
     path = str(tmp_path / "file" / "kept")
-    monkeypatch.setattr(disk_cache._Chosen, "asked", False)
-    monkeypatch.setattr(disk_cache, "config", replace(config, cache_dir=path))
+    monkeypatch.setattr(cache_folder._Chosen, "asked", False)
+    monkeypatch.setattr(cache_folder, "config", replace(config, cache_dir=path))
     with pytest.warns(CacheWarning, match="CACHE_DIR: .*/kept cannot be used: File exists"):
         assert disk_cache() is None
     assert disk_cache() is None

@@ -329,7 +329,7 @@ ELSEWHERE = """
 import jax, numpy as np, tenferro as tn
 from tenferro.compiler import parse
 from tenferro.errors import DeviceError
-from tenferro.native import register_executor
+from tenferro.runtime import register_executor
 from tenferro.transforms import GraphCompiler, TracedTensor
 from tenferro_xla import XlaExecutor
 

@@ -25,7 +25,7 @@ def members(protocol: type) -> set[str]:
     return {
         name
         for base in protocol.__mro__
-        if base.__module__ == tn.typing.__name__
+        if base.__module__ == Array.__module__
         for name, value in vars(base).items()
         if isinstance(value, FunctionType | property)
     } - {"__init__", "__subclasshook__"}

@@ -5,7 +5,7 @@ network whose sizes are not yet known, `derivative` its transforms, `sliced` the
 `rules` has the derivative rules, `batching` the batch rule.
 """
 
-from tenferro.families import StandardRuntime, TransformRule
+from tenferro.families.composite import StandardRuntime, TransformRule
 from tenferro.families.einsum.contraction import *
 from tenferro.families.einsum.einsum_op import *
 from tenferro.families.einsum.einsum_op import EinsumOp, NetworkDerivative

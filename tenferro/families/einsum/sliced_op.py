@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.core import Batched, BatchSite, Emitter, JvpSite, PrimitiveOp, Slots, TransposeSite, V
-from tenferro.families import Transform, TransformRule, evaluate_standard, pushed
+from tenferro.families.composite import Transform, TransformRule, evaluate_standard, pushed
 from tenferro.families.einsum.einsum_op import EinsumOp, NetworkDerivative
 from tenferro.ir import INT64, Dim, DType, ExecProgram, NumpyArray, Rewriter, TensorMeta, make_meta
 from tenferro.ops import (

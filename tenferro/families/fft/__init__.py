@@ -3,7 +3,7 @@
 `op` has the op and its rules; `kernels` computes it with NumPy.
 """
 
-from tenferro.families import KernelRuntime
+from tenferro.families.composite import KernelRuntime
 from tenferro.families.fft.op import *
 from tenferro.families.fft.op import Fft, FftBatchRule, FftRule
 from tenferro.ops.extension import Package

@@ -5,7 +5,7 @@ each family, with its ops and its derivative rules; `batching` has the batch rul
 compute the ops with NumPy and SciPy.
 """
 
-from tenferro.families import (
+from tenferro.families.composite import (
     KernelOp,
     KernelRuntime,
     LinearFormulaRule,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenferro.core import JvpSite, Slots, V
-from tenferro.families import KernelOp
+from tenferro.families.composite import KernelOp
 from tenferro.families.linalg.matrix_op import check_dtype, check_square, sym, tril0
 from tenferro.families.linalg.triangular_solve import triangular_solve
 from tenferro.ir import Dim, DType

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from tenferro.errors import ConfigError
-from tenferro.families import LinearFormula, Transform
+from tenferro.families.composite import LinearFormula, Transform
 from tenferro.families.linalg.matrix_op import columns, rows
 from tenferro.ir import BOOL, FLOAT64, Dim, DType, is_complex, maximum
 from tenferro.ops import Iota

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V
-from tenferro.families import FormulaOp, Transform
+from tenferro.families.composite import FormulaOp, Transform
 from tenferro.families.linalg.degeneracy import RULES, absolute, chosen, factor
 from tenferro.families.linalg.lu import lu
 from tenferro.families.linalg.matrix_op import (

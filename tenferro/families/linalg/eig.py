@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.families import FactorRule, KernelOp, Transform
+from tenferro.families.composite import FactorRule, KernelOp, Transform
 from tenferro.families.linalg.degeneracy import (
     MatrixFormula,
     absolute,

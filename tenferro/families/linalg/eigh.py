@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tenferro.families import FactorRule, KernelOp, LinearFormula
+from tenferro.families.composite import FactorRule, KernelOp, LinearFormula
 from tenferro.families.linalg.degeneracy import (
     SpectralFormula,
     absolute,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from tenferro.families import evaluate_standard
+from tenferro.families.composite import evaluate_standard
 from tenferro.families.linalg.cholesky import Cholesky
 from tenferro.families.linalg.determinant import FIRST_LIMIT, SECOND_LIMIT, Adjugate, Determinant
 from tenferro.families.linalg.eig import Eig, closeness

@@ -11,7 +11,7 @@ from typing import Any
 
 from tenferro.core import JvpSite, Slots, TransposeSite, V
 from tenferro.errors import ConfigError
-from tenferro.families import KernelOp, LinearFormula, Transform, applied
+from tenferro.families.composite import KernelOp, LinearFormula, Transform, applied
 from tenferro.families.linalg.degeneracy import MatrixFormula, chosen
 from tenferro.families.linalg.divided_differences import (
     Exponential,

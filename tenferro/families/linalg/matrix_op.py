@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from tenferro.core import Emitter, GlobalValKey, KeyEmitter, V
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.families import KernelOp, kernel_of
+from tenferro.families.composite import KernelOp, kernel_of
 from tenferro.ir import (
     COMPLEX64,
     COMPLEX128,

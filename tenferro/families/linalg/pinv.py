@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tenferro.core import JvpSite, Slots, V
-from tenferro.families import KernelOp
+from tenferro.families.composite import KernelOp
 from tenferro.families.linalg.matrix_op import REAL_OF, check_dtype, check_matrix, check_same
 from tenferro.ir import Dim, DType
 from tenferro.ops.extension import ExtensionAdRule, ExtensionOp, OutputMeta, family_id

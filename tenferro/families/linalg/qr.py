@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.families import FactorRule, KernelOp, LinearFormula, Transform
+from tenferro.families.composite import FactorRule, KernelOp, LinearFormula, Transform
 from tenferro.families.linalg.degeneracy import (
     Degeneracy,
     MatrixFormula,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tenferro.core import JvpSite, Slots, V
 from tenferro.errors import UnsupportedADRuleError
-from tenferro.families import KernelOp
+from tenferro.families.composite import KernelOp
 from tenferro.families.linalg.matrix_op import check_dtype, check_square
 from tenferro.ir import Dim, DType
 from tenferro.ops.extension import ExtensionAdRule, ExtensionOp, OutputMeta, family_id

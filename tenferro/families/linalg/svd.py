@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
 
-from tenferro.families import FactorRule, KernelOp, LinearFormula
+from tenferro.families.composite import FactorRule, KernelOp, LinearFormula
 from tenferro.families.linalg.degeneracy import (
     Degeneracy,
     SimpleValues,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tenferro.core import JvpSite, Slots, TransposeSite, V
-from tenferro.families import KernelOp
+from tenferro.families.composite import KernelOp
 from tenferro.families.linalg.matrix_op import check_dtype, check_matrix, check_same, check_square
 from tenferro.ir import Dim, DType
 from tenferro.ops.extension import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tenferro.core import JvpSite, Slots, TransposeSite, V, add_terms
-from tenferro.families import KernelOp
+from tenferro.families.composite import KernelOp
 from tenferro.families.linalg.matrix_op import (
     check_dtype,
     check_matrix,

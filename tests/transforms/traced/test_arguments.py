@@ -57,7 +57,7 @@ def test_a_derivative_goes_through_an_argument_that_is_done() -> None:
 
 def needed(*outputs: tn.TracedTensor) -> tuple[list[GlobalValKey], list[Any]]:
     keys = [output.key for output in outputs]
-    return keys, tn.computegraph.resolve_keys().topo_order(keys)[0]
+    return keys, tn.core.resolve_keys().topo_order(keys)[0]
 
 
 def test_a_value_that_is_read_only_as_one_argument_is_left_in_its_place() -> None:
