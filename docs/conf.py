@@ -91,7 +91,9 @@ def write_reference(app: Sphinx) -> None:
         "tenferro.scipy.special",
         "tenferro.scipy.stats",
     )
-    names = ["tenferro", *(name for name in inner if "._" not in name), *deeper, "tenferro_xla"]
+    aliases = {"tenferro.lax", "tenferro.numpy"}  # `tn` has the names of NumPy; lax is JAX's
+    inner_names = (name for name in inner if "._" not in name and name not in aliases)
+    names = ["tenferro", *inner_names, *deeper, "tenferro_xla"]
     described: dict[type, str] = {}
     pages = {f"{name}.md": page_of(name, described) for name in names}
     directory = Path(app.srcdir, "reference", "generated")
@@ -103,14 +105,21 @@ def write_reference(app: Sphinx) -> None:
         (directory / name).write_text(text, encoding="utf-8")
 
 
-def page_of(name: str, described: dict[type, str]) -> str:
-    """The page of a package; a class that an earlier page describes is only named."""
+def page_of(name: str, described: dict[type, str], page: str | None = None) -> str:
+    """The page of a package, or its part of `page`; a class described before is only named.
+
+    A package without names of its own has those of its modules.
+    """
     module = importlib.import_module(name)
+    if not hasattr(module, "__all__") and hasattr(module, "__path__"):
+        inner = [each.name for each in pkgutil.iter_modules(module.__path__, f"{name}.")]
+        parts = [page_of(each, described, name).replace("# ", "## ", 1) for each in inner]
+        return "\n".join([f"# {name}\n\n{module.__doc__}\n", *parts])
     public = {each: getattr(module, each) for each in getattr(module, "__all__", ())}
     classes = {each: value for each, value in public.items() if isinstance(value, type)}
     numpys = {each for each, value in classes.items() if value.__module__ == "numpy"}
     elsewhere = {each: described[value] for each, value in classes.items() if value in described}
-    described.update((value, name) for value in classes.values() if value not in described)
+    described.update((value, page or name) for value in classes.values() if value not in described)
     also = "".join(f"* `{each}`: see [{home}]({home}.md)\n" for each, home in elsewhere.items())
     also += "".join(f"* `{each}`: that of NumPy\n" for each in sorted(numpys - elsewhere.keys()))
     return (
