@@ -20,6 +20,7 @@ nox.options.sessions = [
     "imports",
     "tests",
     "exhaustive",
+    "walks",
     "coverage",
     "no_jax",
     "docs",
@@ -114,6 +115,12 @@ def no_jax(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """The documentation builds without a warning."""
     here(session, "sphinx-build", "-W", "--keep-going", "-q", "docs", "docs/_build/html")
+
+
+@nox.session(python=False)
+def walks(session: nox.Session) -> None:
+    """How far calls travel: functions, modules, changes of room, depth, each within its budget."""
+    session.run(sys.executable, "-m", "tests.walks")
 
 
 @nox.session(python=False)

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from tenferro.network import einsum as einsum
     from tenferro.network import einsum_plan as einsum_plan
     from tenferro.runtime import GraphProgram as GraphProgram
-    from tenferro.runtime import Tensor as Tensor
     from tenferro.runtime import executor_named as executor_named
     from tenferro.serialization import PayloadCodecs as PayloadCodecs
     from tenferro.serialization import cache as cache
@@ -66,6 +65,7 @@ if TYPE_CHECKING:
     from tenferro.transforms import GraphCompiler as GraphCompiler
     from tenferro.transforms import Jitted as Jitted
     from tenferro.transforms import SparseMatrix as SparseMatrix
+    from tenferro.transforms import Tensor as Tensor
     from tenferro.transforms import TracedTensor as TracedTensor
     from tenferro.transforms import associative_scan as associative_scan
     from tenferro.transforms import checkpoint as checkpoint
@@ -130,7 +130,6 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "einsum_plan",
     ),
     "tenferro.runtime": (
-        "Tensor",
         "GraphProgram",
         "executor_named",
     ),
@@ -144,6 +143,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "save",
     ),
     "tenferro.transforms": (
+        "Tensor",  # a room that plans its operators
         "custom_jvp",
         "custom_linear_solve",
         "custom_root",

@@ -14,7 +14,7 @@ from typing import ClassVar
 from tenferro.compiler.background import give_way
 from tenferro.config import config
 from tenferro.errors import ConfigError, TenferroError, VerifyError
-from tenferro.ir import ExecProgram, verify
+from tenferro.ir import ExecOp, ExecProgram, verify
 
 __all__ = ["Needs", "Observer", "Pass", "PassReport", "run_passes"]
 
@@ -38,6 +38,8 @@ class Pass(ABC):
         name: its name in dumps and errors, and that of its switch in `OptimizerOptions`, if there
             is one.
         needs: what it must know of extents.
+        looks_for: classes of ops; the driver skips programs that have none of them. Empty if any
+            program may be rewritten.
         enters_bodies: whether the driver runs it on programs inside ops too, innermost first.
         keeps_types: whether inputs and outputs keep their types.
         keeps_more: whether programs run faster because more values are kept, or are kept longer.
@@ -46,6 +48,7 @@ class Pass(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[Needs] = Needs.RANKS
+    looks_for: ClassVar[tuple[type[ExecOp], ...]] = ()
     enters_bodies: ClassVar[bool] = True
     keeps_types: ClassVar[bool] = True
     keeps_more: ClassVar[bool] = False
@@ -140,10 +143,13 @@ def _run(optimization: Pass, program: ExecProgram, observe: Observer | None) -> 
     give_way()
     start = time.perf_counter()
     try:
-        inside = program
+        inside, wanted = program, optimization.looks_for
         if optimization.enters_bodies:
-            inside = program.map_bodies(optimization.inside(program).run)
-        result = optimization.run(inside)
+            within = optimization.inside(program)
+            inside = program.map_bodies(
+                lambda body: body if wanted and not body.has_op(wanted) else within.run(body)
+            )
+        result = inside if wanted and not inside.has_op(wanted) else optimization.run(inside)
     except Exception as error:
         if not (optimization.refuses and isinstance(error, TenferroError)):
             error.add_note(f"raised in pass '{optimization.name}'")

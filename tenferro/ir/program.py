@@ -166,8 +166,8 @@ class ExecProgram(Body):
         """The op of each instruction, in order."""
         return [step.op for step in self.instructions]
 
-    def has_op(self, op_class: type[ExecOp]) -> bool:
-        """Whether some instruction has an op of a class."""
+    def has_op(self, op_class: type[ExecOp] | tuple[type[ExecOp], ...]) -> bool:
+        """Whether some instruction has an op of a class, or of one of several."""
         return any(issubclass(op_type, op_class) for op_type in self.op_types)
 
     def ops_of(self, op_class: type[OpT]) -> list[OpT]:

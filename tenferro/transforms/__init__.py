@@ -1,5 +1,6 @@
 """What users apply to functions: trace, jit, grad, jacobian, vmap, loops, rules by hand, tape."""
 
+from tenferro.runtime import Tensor as Tensor
 from tenferro.transforms.ad_context import *
 from tenferro.transforms.checkpoint import *
 from tenferro.transforms.cond import *

@@ -36,11 +36,10 @@ class ConjugateSinking(Pass):
     """
 
     name = "conjugate_sinking"
+    looks_for = (Conj,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with fewer conjugates."""
-        if not program.has_op(Conj):
-            return program
         sinking = _Sinking(program)
         rewritten = sinking.rewriter.run(sinking.rule)
         return rewritten if sinking.moved else program

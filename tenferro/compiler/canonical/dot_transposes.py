@@ -29,11 +29,10 @@ class TransposeFolding(Pass):
     """
 
     name = "transpose_folding"
+    looks_for = (Transpose,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with fewer transposes; those that became useless are left to `DeadCode`."""
-        if not program.has_op(Transpose):
-            return program
         rewriter = Rewriter(program)
         reads = program.read_counts()
         transposed = _read_by_transposes_alone(program, reads)
@@ -165,11 +164,10 @@ class DotDimensionSorter(Pass):
     """
 
     name = "dot_dimension_sorter"
+    looks_for = (DotGeneral,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with the pairs sorted."""
-        if not program.has_op(DotGeneral):
-            return program
         dots = set(program.ops_of(DotGeneral))
         in_order = {dot: better for dot in dots if (better := _sorted(dot)) is not None}
         if not in_order:

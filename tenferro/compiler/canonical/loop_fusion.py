@@ -161,10 +161,11 @@ class LoopJoining(Pass):
     """
 
     name = "loop_joining"
+    looks_for = (Scan,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with such loops joined, until no pair is left."""
-        if not program.has_op(Scan) or len(program.ops_of(Scan)) < 2:
+        if len(program.ops_of(Scan)) < 2:
             return program
         work = _Work()
         while (joined := _with_one_pair_joined(program, work)) is not None:
@@ -435,6 +436,7 @@ class LaneJoining(Pass):
     """
 
     name = "lane_joining"
+    looks_for = (LaneSum,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with such sums joined, until no pair is left."""
@@ -522,6 +524,7 @@ class SwitchJoining(Pass):
     """
 
     name = "switch_joining"
+    looks_for = (Switch,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with such switches joined, until no pair is left."""
@@ -531,8 +534,6 @@ class SwitchJoining(Pass):
 
 
 def _with_two_switches_joined(program: ExecProgram) -> ExecProgram:
-    if not program.has_op(Switch):
-        return program
     for first, second in independent_pairs(program, Switch, passed_on=True):
         steps = program.instructions[first], program.instructions[second]
         joined = _joined_switches(*steps)
@@ -588,6 +589,7 @@ class WhileJoining(Pass):
     """
 
     name = "while_joining"
+    looks_for = (While,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with such loops left out, until none is left."""
@@ -597,8 +599,6 @@ class WhileJoining(Pass):
 
 
 def _with_one_left_out(program: ExecProgram) -> ExecProgram:
-    if not program.has_op(While):
-        return program
     for first, second in independent_pairs(program, While, passed_on=False):
         left, right = program.instructions[first], program.instructions[second]
         for part, whole in ((left, right), (right, left)):

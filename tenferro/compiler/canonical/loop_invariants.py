@@ -37,12 +37,11 @@ class LoopInvariants(Pass):
     """
 
     name = "loop_invariants"
+    looks_for = (ControlOp,)
     enters_bodies = False  # constants go inwards, what is computed goes outwards
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program in which bodies have their constants and none of their invariants."""
-        if not program.has_op(ControlOp):
-            return program
         return _without_invariants(_Sinking().run(program).map_bodies(_without_invariants))
 
 
@@ -296,12 +295,11 @@ class LoopProducts(Pass):
     """
 
     name = "loop_products"
+    looks_for = (Scan,)
     keeps_more = True
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with such products after its loops."""
-        if not program.has_op(Scan):
-            return program
         at = Rewriter(program)
 
         def rule(step: ExecInstruction, operands: Slots) -> Sequence[int] | None:

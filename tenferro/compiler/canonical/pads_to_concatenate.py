@@ -30,12 +30,14 @@ class PadJoining(Pass):
     least: int = 4
 
     name = "pad_joining"
+    looks_for = (
+        Pad,
+        DynamicUpdateSlice,
+    )
     needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with such sums joined; the paddings are left to `DeadCode`."""
-        if not any(program.has_op(op) for op in (Pad, DynamicUpdateSlice)):
-            return program
         inner, roots = _sums(program)
         if not roots:
             return program

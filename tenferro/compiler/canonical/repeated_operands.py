@@ -147,11 +147,12 @@ class RepeatedOperands(Pass):
     """
 
     name = "repeated_operands"
+    looks_for = (DotGeneral,)
     needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with such contractions; what they no longer read is left to `DeadCode`."""
-        if not (program.has_op(DotGeneral) and program.has_op(BroadcastInDim)):
+        if not program.has_op(BroadcastInDim):
             return program
         at = Rewriter(program)
         repetitions = Repetitions(at)
@@ -279,12 +280,13 @@ class SummedProducts(Pass):
     """
 
     name = "summed_products"
+    looks_for = (DotGeneral,)
     keeps_more = True
     needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with such contractions; what they no longer read is left to `DeadCode`."""
-        if not (program.has_op(ReduceSum) and program.has_op(DotGeneral)):
+        if not program.has_op(ReduceSum):
             return program
         at = Rewriter(program)
         products = _Products(at, program)

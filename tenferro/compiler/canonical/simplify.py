@@ -226,12 +226,14 @@ class LoopInlining(Pass):
     """
 
     name = "loop_inlining"
+    looks_for = (
+        Scan,
+        Switch,
+    )
     needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such loops and choices."""
-        if not (program.has_op(Scan) or program.has_op(Switch)):
-            return program
         rewriter = Rewriter(program)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:

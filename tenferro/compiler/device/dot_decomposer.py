@@ -33,6 +33,7 @@ class DotDecomposer(Pass):
     pinned: Pinned | None = None
 
     name = "dot_decomposer"
+    looks_for = (DotGeneral,)
     needs = Needs.EXACT_EXTENTS
 
     def inside(self, program: ExecProgram) -> DotDecomposer:
@@ -41,8 +42,6 @@ class DotDecomposer(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with canonical contractions."""
-        if not program.has_op(DotGeneral):
-            return program
         parts = None if self.pinned is None else self.pinned.parts(program)
         rewriter = Rewriter(program)
         forms: dict[tuple[DotGeneral, TensorMeta, TensorMeta], MatrixForm | None] = {}

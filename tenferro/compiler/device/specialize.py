@@ -218,11 +218,10 @@ class CheckpointInlining(Pass):
     late: bool = False
 
     name = "checkpoint_inlining"
+    looks_for = (Checkpointed,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with these bodies in their places."""
-        if not program.has_op(Checkpointed):
-            return program
         rewriter = Rewriter(program)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
@@ -277,11 +276,10 @@ class SharedLanes(Pass):
     ordered: bool = True
 
     name = "shared_lanes"
+    looks_for = (LaneSum,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program whose sums say by how many devices they are computed."""
-        if not program.has_op(LaneSum):
-            return program
         at = Rewriter(program)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
