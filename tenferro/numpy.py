@@ -5,7 +5,9 @@
 Tensor(5.)
 """
 
-from tenferro import composed, fft, linalg, namespace
+from tenferro import composed, namespace
+from tenferro import fft as fft
+from tenferro import linalg as linalg
 from tenferro.composed import *
 from tenferro.namespace import *
 
