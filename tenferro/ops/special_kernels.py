@@ -174,7 +174,7 @@ _LIBRARY = GammaLibrary(np, gammaln, digamma, polygamma)
 _LONG_SERIES = 1000.0
 _LOSS = 1e-3
 _LARGE_ORDER = 1e7
-_CHUNK_special_kernels = 1 << 10
+_PLACES_AT_ONCE = 1 << 10
 
 
 def gammainc(a: NumpyArray, x: NumpyArray) -> NumpyArray:
@@ -321,8 +321,8 @@ def _mended(
     flat, values = result.reshape(-1), [x.reshape(-1) for x in operands]
     with np.errstate(all="ignore"):
         for start in range(
-            0, places.size, _CHUNK_special_kernels
+            0, places.size, _PLACES_AT_ONCE
         ):  # an integral takes 36 numbers for each
-            part = places[start : start + _CHUNK_special_kernels]
+            part = places[start : start + _PLACES_AT_ONCE]
             flat[part] = function(*(x[part] for x in values))
     return result
