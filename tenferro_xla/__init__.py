@@ -1,6 +1,6 @@
 """The XLA executor: execution programs through `jax.lax` and StableHLO to PJRT.
 
-Read in this order: `places` (devices, meshes, processes), `passes` (rewritings for XLA), `lowering`
+Read in this order: `devices`, `placement`, `distributed` (devices, meshes, processes), `lowering`
 (each op in `jax.lax`), `platforms` (what is known of CPUs and GPUs), `target`, `compiled`
 (StableHLO, executables, their cache and reports), `executor`; then `sharding` and `interop` (JAX
 functions, artifacts). Importing it does not change any setting of JAX.

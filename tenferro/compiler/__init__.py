@@ -1,8 +1,8 @@
 """From a compiled program to what executors run: lowering, and the passes that optimize it.
 
-Read in this order: `lower`, `assumptions`, `passing`, the files of `canonical` in the order of
-`CANONICAL`, `target`, `numbering`, `pipeline`; `late` is for sizes that data decide or that are
-rounded up, `structure` tells of loops and branches, and `text` reads programs back.
+Read in this order: `lower`, `passes`, the files of `canonical` in the order of `CANONICAL`,
+`reroll`, `device` and `layout` (for a target), `pipeline`; `report` tells of memory, loops and branches, and
+`text` reads programs back.
 """
 
 from tenferro.compiler.background import *

@@ -1,8 +1,8 @@
 """Functions of NumPy that are made of other array functions.
 
 They are written with the functions that users call, so that each takes arrays, traced values and
-eager tensors, and is differentiated, batched and compiled as its parts are. File by file:
-`operands` (promotion, constant sizes), then groups of functions, as the imports below name them.
+eager tensors, and is differentiated, batched and compiled as its parts are. `arguments` checks and
+promotes operands; the other files are groups of functions by NumPy's topics.
 """
 
 from tenferro.composed.dtypes import *

@@ -428,7 +428,7 @@ KINDS: tuple[PayloadKind, ...] = (
         write=lambda value, writer: writer.add(value),
         read=lambda stored, reader: reader.array(stored),
     ),
-    PayloadKind(  # its text is a block below the line of its op; see `exec_ir.text`
+    PayloadKind(  # its text is a block below the line of its op; see `ir.parser`
         type=Body,
         encode=lambda value: _sized(b"p", value.digest.encode()),
         symbols=lambda value: value.mentioned(),

@@ -1,7 +1,7 @@
 """The type of a value: dtype, and what is known of the size of each axis.
 
 A symbol shows that two axes have equal sizes before the size is known. No op holds one in its
-payload. An op infers symbols that refer to its own operands; `name_sizes` in `meta` replaces them
+payload. An op infers symbols that refer to its own operands; `name_sizes` replaces them
 by symbols that refer to values of the whole graph or program.
 
 `dim` is the guarantee; extents are equal if their kinds and their `dim` are. `size` is an

@@ -4,8 +4,8 @@ They do not promote and broadcast only scalars; a Python number has the dtype of
 it. `MISSING` in `missing` lists what `jax.lax` has beyond, with reasons. Ops that it does not have
 take their operands first, then their payload.
 
-Read in this order: `operands`, `elementwise`, `creation`, `shapes`, `dynamic`, `indexing`,
-`products`, `reductions`, `convolution`, `sorting`, `ops`.
+Read in this order: `arguments`, `elementwise`, `shapes`, `slicing`, `dot`, `reductions`,
+`convolution`.
 
 >>> x = tn.array([[1.0, 2.0], [3.0, 4.0]])
 >>> tn.lax.dot_general(x, x, (((1,), (0,)), ((), ())))

@@ -10,21 +10,19 @@ Tensor([1., 2.])
 
 Each file is one topic, with its functions and their results. In reading order:
 
-- `operands`: what all functions accept, and how they refuse the rest.
-- `products`: `multi_dot`, `outer`, `trace` and `diagonal`.
-- `solving`: `solve`, `inv`, triangular, tridiagonal and tensor systems.
-- `determinants`: `det`, `slogdet` and `matrix_power`.
-- `factorizations`: `cholesky`, `lu`, `qr`, `schur` and `hessenberg`.
-- `held_factors`: `lu_factor` and `cho_factor`, and solutions by them.
+- `arguments`: what all functions accept, and how they refuse the rest.
+- `products`: `multi_dot`, `outer`, `trace`, `diagonal`, `block_diag` and `toeplitz`.
+- `solve`: `solve`, `inv`, triangular, tridiagonal and tensor systems.
+- `determinant`: `det`, `slogdet` and `matrix_power`.
+- `factorizations`: `cholesky`, `lu`, `qr`, `schur` and `hessenberg`; `lu_factor` and `cho_factor`.
 - `spectra`: `eigh`, `eig` and `svd`, and values without vectors.
 - `gauge`: `fix_phases` and `gauge_report`, for losses of single vectors.
-- `blocks`: `eigh_block`, `svd_block`, `low_rank` and `polar`.
-- `truncation`: `svd_truncate`.
-- `functions`: `expm`, `logm`, `sqrtm` and `funm_hermitian`.
-- `pseudoinverse`: `pinv`, `lstsq` and `matrix_rank`.
+- `subspaces`: `eigh_block`, `svd_block`, `low_rank` and `polar`.
+- `svd_truncate`: `svd_truncate`.
+- `matrix_functions`: `expm`, `logm`, `sqrtm` and `funm_hermitian`.
+- `pinv`: `pinv`, `lstsq` and `matrix_rank`.
 - `norms`: `norm`, `matrix_norm`, `vector_norm` and `cond`.
-- `equations`: Sylvester and Lyapunov.
-- `structured`: `block_diag` and `toeplitz`.
+- `sylvester`: Sylvester and Lyapunov.
 
 A function there whose first parameter is an emitter is made public here. One with named results is
 public itself; what it does stands below it, under its name with an underscore.

@@ -1,9 +1,8 @@
 """The array functions that users call, under the names of the Python array API standard.
 
 A function `array_function(...)` is declared in `tenferro.ops.functions`, with its types and its
-docstring.
-The modules of this package hold the functions that do more than apply one array function. NumPy's
-names are aliases.
+docstring. The modules of this package hold the functions that do more than apply one array
+function. NumPy's names are aliases.
 """
 
 from tenferro.namespace.activations import *

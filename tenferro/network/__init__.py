@@ -1,10 +1,10 @@
 """Networks of tensors: `einsum`, and its plans.
 
 `tenferro.planning` reads the notation and chooses contraction orders; `tenferro.families` holds the
-extension families. File by file: `program` emits a planned network and compiles it; `plan` is a
-contraction order with its costs and its program; `on_devices` what a plan is on several devices;
-`drawing` draws a plan; `budget` slices a plan so that it keeps a memory limit; `progress` shows a
-bar for long searches; `einsum` holds the functions that users call.
+extension families. File by file: `plan` is a contraction order with its costs and its program;
+`on_devices` what a plan is on several devices; `display` draws a plan and shows a bar for long
+searches; `memory_limit` slices a plan so that it keeps a limit; `einsum` holds the functions that
+users call.
 """
 
 from tenferro.compiler import DeviceCosts, MemoryNeed, predict_memory

@@ -1,6 +1,6 @@
-"""The primitives: one family per file, one class per op.
+"""The primitives: a topic per file, one class per op.
 
-`ALL_OPS` is the vocabulary. Read `broadcast_reduce` first: it shows a complete pair of ops, each
+`ALL_OPS` is the vocabulary. Read `broadcast` first: it shows a complete pair of ops, each
 the other's transpose.
 """
 

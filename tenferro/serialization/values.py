@@ -1,6 +1,6 @@
 """Payload values and arrays.
 
-The table in `exec_ir.payloads` lists the kinds of values and how each is written. None, booleans,
+The table in `ir.payloads` lists the kinds of values and how each is written. None, booleans,
 integers and strings are JSON values; a tuple is a list; every other value is an object with one
 key, the tag of its kind. Floats and complex numbers are written as their bits, arrays as blobs, and
 programs inside ops as entries of the table of bodies.

@@ -1,4 +1,8 @@
-""""""
+"""Each op in terms of `jax.lax`, by topic.
+
+`registry` finds the lowering of an op and turns a program into a JAX function; importing a module
+registers its lowerings.
+"""
 
 from tenferro_xla.lowering import control_flow as control_flow
 from tenferro_xla.lowering import elementwise as elementwise

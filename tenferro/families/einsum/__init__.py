@@ -1,8 +1,8 @@
 """The einsum families: networks of tensors as one op, their derivatives, and sliced networks.
 
-Read in this order: `contraction` and `lowering` emit a planned network as core ops; `op` has the
-network whose sizes are not yet known, `derivative` its transforms, `sliced` the loop over slices;
-`rules` has the derivative rules, `batching` the batch rule.
+Read in this order: `contraction` emits a planned network as core ops; `einsum_op` has the network
+whose sizes are not yet known, and its transforms; `sliced_op` the loop over slices, and the
+derivative and batch rules of all of them.
 """
 
 from tenferro.families.composite import StandardRuntime, TransformRule

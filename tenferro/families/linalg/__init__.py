@@ -1,8 +1,8 @@
 """The families of linear algebra. A matrix is the last two axes of an operand; others are a batch.
 
-Read in this order: `types` (checks of operands), `pieces` (parts of formulas), then one file for
-each family, with its ops and its derivative rules; `batching` has the batch rules. The `kernels`
-compute the ops with NumPy and SciPy.
+Read in this order: `matrix_op` (checks of operands, parts of formulas), `degeneracy`, then one file
+for each topic, with its ops and its derivative rules; `batching` has the batch rules. `lapack`
+computes the ops with NumPy and SciPy.
 """
 
 from tenferro.families.composite import (

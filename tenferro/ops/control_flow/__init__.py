@@ -6,12 +6,9 @@ program of which derivatives compute values again, `LaneSum` a loop that adds up
 compute, which several devices may share, `Sized` a program for sizes that data decide. The ops of
 `tenferro.ops` do not hold programs.
 
-Read in this order: `checks` (what they have in common), `scan`, `switch`, `while_loop`,
-`called`, `checkpointed`, `lanes` and `lane_sum`; `rounds`, by which NumPy runs a body often; then
-their rules, which write the programs inside as graphs (`graphs`): `kept` and `scan_derivative`,
-`branches` and `switch_derivative`, `while_derivative`, `checkpointed_derivative`, `batches` and
-`guards`; `sized`. Rules read the ops through `interfaces`. `custom` is a program with derivatives
-by hand; see `rules` and `custom_rules`.
+Read in this order: `base` (what they have in common), `bodies` (the programs inside as graphs),
+`scan`, `switch`, `while_loop`, `checkpoint`, `lane_sum`, `sized`, each with its rules; `batching`;
+`custom_derivatives` is for programs with derivatives by hand.
 """
 
 from tenferro.ops import ALL_OPS, StdTensorOp

@@ -3,10 +3,9 @@
 The names and parameters of primitives are JAX's own and may change with its version. An equation
 that is not understood is refused; the error names its primitive and its line.
 
-Read in this order: `reader` (the walk over the equations), then one file for each family of
-primitives, with its table from names to translations: `elementwise`, `rearrange`, `reductions`,
-`indexing`, `sorting`, `matrices`, `keys`, `control` (calls, loops and branches), `custom` (calls
-with derivative rules).
+Read in this order: `reader` (the walk over the equations), then one file for each topic, with its
+table from names to translations: `elementwise`, `shapes`, `reductions`, `linalg`, `random_keys`,
+`control_flow` (calls, loops, branches, and calls with derivative rules).
 """
 
 from tenferro_xla.interop.jaxprs import (
