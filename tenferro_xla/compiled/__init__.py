@@ -1,7 +1,7 @@
 """Programs compiled by XLA: lowering, executables, their cache, running, and reports.
 
-Read in this order: `stablehlo`, `buffer_pool`, `executable`, `segmented` and `bucketing` (sizes that
-data decide or that are rounded up), `partitioned` (meshes), `compile_log`, `disk_cache`, `cache`,
+Read in this order: `stablehlo`, `buffer_pool`, `executable`, `segmented` and `bucketing` (sizes
+that data decide or that are rounded up), `partitioned` (meshes), `compile_log`, `disk_cache`, `cache`,
 `stages`.
 """
 
