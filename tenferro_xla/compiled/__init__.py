@@ -1,8 +1,8 @@
 """Programs compiled by XLA: lowering, executables, their cache, running, and reports.
 
 Read in this order: `stablehlo`, `buffer_pool`, `executable`, `segmented` and `bucketing` (sizes
-that data decide or that are rounded up), `partitioned` (meshes), `compile_log`, `disk_cache`, `cache`,
-`stages`.
+that data decide or that are rounded up), `partitioned` (meshes), `compile_log`, `disk_cache`,
+`cache`, `stages`.
 """
 
 from tenferro_xla.compiled.bucketing import *
