@@ -9,11 +9,12 @@ import numpy as np
 
 from tenferro import namespace as tn
 from tenferro.config import config
-from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, TracingError
 from tenferro.ir import (
     FLOAT64,
     INT64,
+    AnyTensor,
+    ArrayLike,
     TensorMeta,
     check_size,
     dependence_of,
@@ -22,9 +23,8 @@ from tenferro.ir import (
     read_integer,
     refuse_traced,
 )
-from tenferro.ops.functions import Operand, normal_axis, promote, result_dtype
+from tenferro.ops.functions import apply, normal_axis, promote, result_dtype
 from tenferro.runtime import Tensor, weak_number
-from tenferro.transforms import dispatch
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Promoted:
     def __name__(self) -> str:
         return self.name
 
-    def __call__(self, at: Emitter[V], *operands: Operand[V]) -> tuple[V, ...]:
+    def __call__(self, *operands: ArrayLike) -> tuple[AnyTensor, ...]:
         """The operands in their common dtype."""
-        dtype = result_dtype(at, operands)
+        dtype = result_dtype(operands)
         if self.inexact and not is_inexact(dtype):
             dtype = FLOAT64
-        return tuple(promote(at, operands, dtype))
+        return tuple(promote(operands, dtype))
 
 
 def promoted(name: str, *operands: Any, inexact: bool = False) -> list[Any]:
@@ -59,9 +59,7 @@ def promoted(name: str, *operands: Any, inexact: bool = False) -> list[Any]:
     Raises:
         DTypeError: an operand is not an array or number; names the function `name`.
     """
-    arrays: Any = dispatch.apply_function(
-        Promoted(name, inexact), *[_listed(operand) for operand in operands]
-    )
+    arrays: Any = apply(Promoted(name, inexact), *[_listed(operand) for operand in operands])
     return list(arrays)
 
 

@@ -10,3 +10,4 @@ from tenferro.core.keys import *
 from tenferro.core.primitive import *
 from tenferro.core.program import *
 from tenferro.core.tape import *
+from tenferro.core.user_frames import *

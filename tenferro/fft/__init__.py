@@ -9,15 +9,30 @@ Tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
 Tensor([1., 2., 4.])
 """
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tenferro.families.fft import FFT
-from tenferro.fft import transforms
 from tenferro.fft.transforms import *
+from tenferro.fft.transforms import (
+    fft,
+    fft2,
+    fftn,
+    fftshift,
+    hfft,
+    ifft,
+    ifft2,
+    ifftn,
+    ifftshift,
+    ihfft,
+    irfft,
+    irfft2,
+    irfftn,
+    rfft,
+    rfft2,
+    rfftn,
+)
 from tenferro.missing_names import missing
 from tenferro.ops.extension import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
-from tenferro.transforms import array_function
 
 __all__ = [
     "ad_rules",
@@ -54,26 +69,6 @@ def register_runtime(registry: ExtensionRegistry) -> None:
     Executors do not need it: they have them.
     """
     register_runtimes([FFT], registry)
-
-
-_public = partial(array_function, module="tenferro.fft")
-
-fft = _public(transforms.fft)
-ifft = _public(transforms.ifft)
-rfft = _public(transforms.rfft)
-irfft = _public(transforms.irfft)
-hfft = _public(transforms.hfft)
-ihfft = _public(transforms.ihfft)
-fft2 = _public(transforms.fft2)
-ifft2 = _public(transforms.ifft2)
-rfft2 = _public(transforms.rfft2)
-irfft2 = _public(transforms.irfft2)
-fftn = _public(transforms.fftn)
-ifftn = _public(transforms.ifftn)
-rfftn = _public(transforms.rfftn)
-irfftn = _public(transforms.irfftn)
-fftshift = _public(transforms.fftshift)
-ifftshift = _public(transforms.ifftshift)
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names

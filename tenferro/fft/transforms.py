@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from tenferro.core import Emitter, V
 from tenferro.errors import AxisError, ConfigError, DTypeError, ShapeError
 from tenferro.families import fft as family
 from tenferro.ir import (
+    BOOL,
     FLOAT16,
     FLOAT64,
     INT64,
@@ -40,10 +40,13 @@ from tenferro.ir import (
 from tenferro.ops import Pad, Slice, Transpose, scalar
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
-    array_methods,
+    array,
+    array_function,
+    broadcast_like,
     convert,
     creation,
     elementwise,
+    emit,
     manipulation,
     normal_axis,
     promotion,
@@ -81,13 +84,13 @@ def scale_of(name: str, norm: str | None, inverse: bool) -> str:
     return scales[norm]
 
 
-def operand(at: Emitter[V], name: str, x: V, real: str = "") -> V:
+def operand(name: str, x: AnyTensor, real: str = "") -> AnyTensor:
     """x as complex values, or as real ones if `real` names the function for complex ones.
 
     Raises:
         DTypeError: x is of half precision, or complex where it must be real.
     """
-    meta: TensorMeta = at.ctx.meta(x)
+    meta: TensorMeta = x.meta
     if meta.dtype == FLOAT16:
         raise DTypeError(
             f"{name}: takes single and double precision, got {short_name(meta.dtype)}; "
@@ -96,7 +99,7 @@ def operand(at: Emitter[V], name: str, x: V, real: str = "") -> V:
     if real and is_complex(meta.dtype):
         raise DTypeError(f"{name}: takes real input, got {meta}; use {real}")
     dtype = meta.dtype if is_inexact(meta.dtype) else FLOAT64
-    return convert(at, x, dtype if real else complex_dtype(dtype))
+    return convert(x, dtype if real else complex_dtype(dtype))
 
 
 def size_of(name: str, what: str, size: Any, where: str = "") -> Dim:
@@ -135,28 +138,28 @@ def axes_of(name: str, axes: Any, rank: int) -> tuple[int, ...]:
 
 
 def of_complex(
-    at: Emitter[V], name: str, x: V, along: Along, norm: str | None, *, inverse: bool = False
-) -> V:
+    name: str, x: AnyTensor, along: Along, norm: str | None, *, inverse: bool = False
+) -> AnyTensor:
     """The transform of complex values, or its inverse."""
     scale = scale_of(name, norm, inverse)
-    value = operand(at, name, x)
-    axes, sizes = along(name, at.ctx.meta(x), False)
-    value = _fitted(at, value, axes, sizes)
-    return complex_transform(at, "c2c inverse" if inverse else "c2c", value, axes, scale)
+    value = operand(name, x)
+    axes, sizes = along(name, x.meta, False)
+    value = _fitted(value, axes, sizes)
+    return complex_transform("c2c inverse" if inverse else "c2c", value, axes, scale)
 
 
-def of_real(at: Emitter[V], name: str, x: V, along: Along, scale: str, for_complex: str) -> V:
+def of_real(name: str, x: AnyTensor, along: Along, scale: str, for_complex: str) -> AnyTensor:
     """Half of the transform of real values; `for_complex` names the function for other values."""
-    value = operand(at, name, x, for_complex)
-    axes, sizes = along(name, at.ctx.meta(x), False)
+    value = operand(name, x, for_complex)
+    axes, sizes = along(name, x.meta, False)
     _need_axis(name, axes)
-    return real_transform(at, _fitted(at, value, axes, sizes), axes, scale)
+    return real_transform(_fitted(value, axes, sizes), axes, scale)
 
 
-def to_real(at: Emitter[V], name: str, x: V, along: Along, scale: str) -> V:
+def to_real(name: str, x: AnyTensor, along: Along, scale: str) -> AnyTensor:
     """The real values that have these frequencies."""
-    value = operand(at, name, x)
-    meta: TensorMeta = at.ctx.meta(x)
+    value = operand(name, x)
+    meta: TensorMeta = x.meta
     axes, sizes = along(name, meta, True)
     _need_axis(name, axes)
     length = sizes[-1]
@@ -164,8 +167,8 @@ def to_real(at: Emitter[V], name: str, x: V, along: Along, scale: str) -> V:
         count = family.exact_size(name, meta, axes[-1])
     else:
         count = family.spectrum_length(length)
-    value = _fitted(at, value, axes, [*sizes[:-1], count])
-    return inverse_real_transform(at, value, axes, length, scale)
+    value = _fitted(value, axes, [*sizes[:-1], count])
+    return inverse_real_transform(value, axes, length, scale)
 
 
 def _need_axis(name: str, axes: Sequence[int]) -> None:
@@ -173,9 +176,9 @@ def _need_axis(name: str, axes: Sequence[int]) -> None:
         raise AxisError(f"{name}: needs at least one axis, got axes ()")
 
 
-def _fitted(at: Emitter[V], x: V, axes: Sequence[int], sizes: Sizes) -> V:
+def _fitted(x: AnyTensor, axes: Sequence[int], sizes: Sizes) -> AnyTensor:
     """x cut at the end, or padded with zeros, to these sizes along the axes; None keeps one."""
-    meta: TensorMeta = at.ctx.meta(x)
+    meta: TensorMeta = x.meta
     given = [(a, size) for a, size in zip(axes, sizes, strict=True) if size is not None]
     if all(meta.extents[axis] == Exact(size) for axis, size in given):
         return x
@@ -187,44 +190,45 @@ def _fitted(at: Emitter[V], x: V, axes: Sequence[int], sizes: Sizes) -> V:
     for axis, size in given:
         kept[axis], wanted[axis] = minimum(family.exact_size("fft", meta, axis), size), size
     if kept != shape:
-        x = at.emit(Slice((0,) * meta.rank, tuple(kept), (1,) * meta.rank), x)
+        x = emit(Slice((0,) * meta.rank, tuple(kept), (1,) * meta.rank), x)
     if kept == wanted:
         return x
     high = tuple([after - before for before, after in zip(kept, wanted, strict=True)])
-    zero = at.emit(scalar(0, meta.dtype))
-    return at.emit(Pad((0,) * meta.rank, high, (0,) * meta.rank), x, zero)
+    zero = emit(scalar(0, meta.dtype))
+    return emit(Pad((0,) * meta.rank, high, (0,) * meta.rank), x, zero)
 
 
-def complex_transform(at: Emitter[V], kind: str, x: V, axes: Sequence[int], scale: str) -> V:
+def complex_transform(kind: str, x: AnyTensor, axes: Sequence[int], scale: str) -> AnyTensor:
     """The transform of complex values along the axes, in groups that the family takes."""
     rest = sorted(axes)
     while rest:
         group, rest = rest[-_MOST_AXES:], rest[:-_MOST_AXES]
-        x = _transformed(at, family.Fft(kind, len(group), scale), x, group)
+        x = _transformed(family.Fft(kind, len(group), scale), x, group)
     return x
 
 
-def real_transform(at: Emitter[V], x: V, axes: Sequence[int], scale: str) -> V:
+def real_transform(x: AnyTensor, axes: Sequence[int], scale: str) -> AnyTensor:
     """The transform of real values: one half of the last of the axes, then the other axes."""
     rest, group = _with_last(axes)
-    x = _transformed(at, family.Fft("r2c", len(group), scale), x, group)
-    return complex_transform(at, "c2c", x, rest, scale)
+    x = _transformed(family.Fft("r2c", len(group), scale), x, group)
+    return complex_transform("c2c", x, rest, scale)
 
 
 def inverse_real_transform(
-    at: Emitter[V], x: V, axes: Sequence[int], length: Dim | None, scale: str
-) -> V:
+    x: AnyTensor, axes: Sequence[int], length: Dim | None, scale: str
+) -> AnyTensor:
     """The real values that have these frequencies; `length` is the size of the last of the axes.
 
     If it is None, it is twice the number of frequencies, less two.
     """
     rest, group = _with_last(axes)
     if length is None:
-        length = 2 * (family.exact_size("fft", at.ctx.meta(x), axes[-1]) - 1)
-    x = complex_transform(at, "c2c inverse", x, rest, scale)
-    return _transformed(
-        at, family.Fft("c2r", len(group), scale), x, group, family.points(at, Exact(length))
+        length = 2 * (family.exact_size("fft", x.meta, axes[-1]) - 1)
+    x = complex_transform("c2c inverse", x, rest, scale)
+    points = broadcast_like(
+        emit(scalar(False, BOOL)), TensorMeta(BOOL, (Exact(length),)), (), "fft"
     )
+    return _transformed(family.Fft("c2r", len(group), scale), x, group, points)
 
 
 def check_frequencies(name: str, axis: int, meta: TensorMeta) -> None:
@@ -242,23 +246,26 @@ def _with_last(axes: Sequence[int]) -> tuple[list[int], list[int]]:
     return ordered[:-count], [*ordered[-count:], last]
 
 
-def _transformed(at: Emitter[V], op: family.Fft, x: V, axes: Sequence[int], *source: V) -> V:
+def _transformed(
+    op: family.Fft, x: AnyTensor, axes: Sequence[int], *source: AnyTensor
+) -> AnyTensor:
     """The op along the axes, which are moved to the end and back."""
-    rank = at.ctx.meta(x).rank
+    rank = x.meta.rank
     order = (*[axis for axis in range(rank) if axis not in axes], *axes)
     if order == tuple(range(rank)):
-        return at.emit(Extension(op), x, *source)
-    moved = at.emit(Extension(op), at.emit(Transpose(order), x), *source)
+        return emit(Extension(op), x, *source)
+    moved = emit(Extension(op), emit(Transpose(order), x), *source)
     back = tuple([order.index(axis) for axis in range(rank)])
-    return at.emit(Transpose(back), moved)
+    return emit(Transpose(back), moved)
 
 
-# Transforms along one axis, over an emitter.
+# Transforms along one axis.
 
 
+@array_function(module="tenferro.fft")
 def fft(
-    at: Emitter[V], x: V, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
-) -> V:
+    x: ArrayLike, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+) -> AnyTensor:
     """The sums over j of x[j] exp(-2πi jk/n) for k = 0 … n-1, along an axis.
 
     Args:
@@ -274,12 +281,14 @@ def fft(
     >>> tn.fft.fft([1.0, 2.0, 3.0, 4.0])
     Tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    return of_complex(at, "fft", x, partial(_along, n, axis), norm)
+    x = array(x)
+    return of_complex("fft", x, partial(_along, n, axis), norm)
 
 
+@array_function(module="tenferro.fft")
 def ifft(
-    at: Emitter[V], x: V, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
-) -> V:
+    x: ArrayLike, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+) -> AnyTensor:
     """The inverse of `fft`: sums of x[k] exp(2πi jk/n), divided by n.
 
     Args:
@@ -295,12 +304,14 @@ def ifft(
     >>> tn.fft.ifft([4.0, 0.0, 0.0, 0.0])
     Tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return of_complex(at, "ifft", x, partial(_along, n, axis), norm, inverse=True)
+    x = array(x)
+    return of_complex("ifft", x, partial(_along, n, axis), norm, inverse=True)
 
 
+@array_function(module="tenferro.fft")
 def rfft(
-    at: Emitter[V], x: V, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
-) -> V:
+    x: ArrayLike, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+) -> AnyTensor:
     """The frequencies 0 … n//2 of real values; the others are their conjugates.
 
     Args:
@@ -314,13 +325,15 @@ def rfft(
     >>> tn.fft.rfft([1.0, 2.0, 3.0, 4.0])
     Tensor([10.+0.j, -2.+2.j, -2.+0.j])
     """
+    x = array(x)
     scale = scale_of("rfft", norm, inverse=False)
-    return of_real(at, "rfft", x, partial(_along, n, axis), scale, "fft")
+    return of_real("rfft", x, partial(_along, n, axis), scale, "fft")
 
 
+@array_function(module="tenferro.fft")
 def irfft(
-    at: Emitter[V], x: V, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
-) -> V:
+    x: ArrayLike, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+) -> AnyTensor:
     """The inverse of `rfft`: the n real values whose frequencies 0 … n//2 are x.
 
     Args:
@@ -337,13 +350,15 @@ def irfft(
     >>> tn.fft.irfft([4.0, 0.0, 0.0])
     Tensor([1., 1., 1., 1.])
     """
+    x = array(x)
     scale = scale_of("irfft", norm, inverse=True)
-    return to_real(at, "irfft", x, partial(_along, n, axis), scale)
+    return to_real("irfft", x, partial(_along, n, axis), scale)
 
 
+@array_function(module="tenferro.fft")
 def hfft(
-    at: Emitter[V], x: V, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
-) -> V:
+    x: ArrayLike, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+) -> AnyTensor:
     """The `fft` of values with x[n-j] = conj(x[j]), of which x has j = 0 … n//2; it is real.
 
     Args:
@@ -359,14 +374,16 @@ def hfft(
     >>> tn.fft.hfft([1.0, 2.0, 3.0])
     Tensor([ 8., -2.,  0., -2.])
     """
+    x = array(x)
     scale = scale_of("hfft", norm, inverse=False)
     along = partial(_along, n, axis)
-    return to_real(at, "hfft", elementwise.conj(at, x), along, scale)
+    return to_real("hfft", elementwise.conj(x), along, scale)
 
 
+@array_function(module="tenferro.fft")
 def ihfft(
-    at: Emitter[V], x: V, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
-) -> V:
+    x: ArrayLike, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+) -> AnyTensor:
     """The inverse of `hfft`: the elements 0 … n//2 of the `ifft` of real values.
 
     Args:
@@ -380,9 +397,10 @@ def ihfft(
     >>> tn.fft.ihfft([8.0, -2.0, 0.0, -2.0]).real
     Tensor([1., 2., 3.])
     """
+    x = array(x)
     scale = scale_of("ihfft", norm, inverse=True)
-    half = of_real(at, "ihfft", x, partial(_along, n, axis), scale, "ifft")
-    return elementwise.conj(at, half)
+    half = of_real("ihfft", x, partial(_along, n, axis), scale, "ifft")
+    return elementwise.conj(half)
 
 
 def _along(
@@ -406,15 +424,16 @@ def _along(
     return (along,), [None]
 
 
-# Transforms along several axes, over an emitter.
+# Transforms along several axes.
 
 SizesOfAxes = Sequence[Size] | None
 Axes = Sequence[int] | None
 
 
+@array_function(module="tenferro.fft")
 def fftn(
-    at: Emitter[V], x: V, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
-) -> V:
+    x: ArrayLike, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+) -> AnyTensor:
     """The transform `fft` along several axes.
 
     Args:
@@ -433,24 +452,28 @@ def fftn(
     Tensor([[10.+0.j, -2.+0.j],
             [-4.+0.j,  0.+0.j]])
     """
-    return of_complex(at, "fftn", x, partial(_along_axes, s, axes), norm)
+    x = array(x)
+    return of_complex("fftn", x, partial(_along_axes, s, axes), norm)
 
 
+@array_function(module="tenferro.fft")
 def ifftn(
-    at: Emitter[V], x: V, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
-) -> V:
+    x: ArrayLike, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+) -> AnyTensor:
     """The inverse of `fftn`; parameters are the same.
 
     >>> tn.fft.ifftn([[4.0, 0.0], [0.0, 0.0]])
     Tensor([[1.+0.j, 1.+0.j],
             [1.+0.j, 1.+0.j]])
     """
-    return of_complex(at, "ifftn", x, partial(_along_axes, s, axes), norm, inverse=True)
+    x = array(x)
+    return of_complex("ifftn", x, partial(_along_axes, s, axes), norm, inverse=True)
 
 
+@array_function(module="tenferro.fft")
 def rfftn(
-    at: Emitter[V], x: V, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
-) -> V:
+    x: ArrayLike, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+) -> AnyTensor:
     """The transform of real values: `rfft` along the last of the axes, `fft` along the others.
 
     Args:
@@ -467,12 +490,14 @@ def rfftn(
     Tensor([[10.+0.j, -2.+0.j],
             [-4.+0.j,  0.+0.j]])
     """
-    return _real(at, "rfftn", x, s, axes, norm)
+    x = array(x)
+    return _real("rfftn", x, s, axes, norm)
 
 
+@array_function(module="tenferro.fft")
 def irfftn(
-    at: Emitter[V], x: V, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
-) -> V:
+    x: ArrayLike, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+) -> AnyTensor:
     """The inverse of `rfftn`.
 
     Args:
@@ -488,84 +513,89 @@ def irfftn(
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    return _to_real(at, "irfftn", x, s, axes, norm)
+    x = array(x)
+    return _to_real("irfftn", x, s, axes, norm)
 
 
+@array_function(module="tenferro.fft")
 def fft2(
-    at: Emitter[V],
-    x: V,
+    x: ArrayLike,
     /,
     s: SizesOfAxes = None,
     axes: Axes = (-2, -1),
     norm: str | None = "backward",
-) -> V:
+) -> AnyTensor:
     """`fftn` along the last two axes.
 
     >>> tn.fft.fft2([[1.0, 0.0], [0.0, 0.0]]).real
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    return of_complex(at, "fft2", x, partial(_along_axes, s, axes), norm)
+    x = array(x)
+    return of_complex("fft2", x, partial(_along_axes, s, axes), norm)
 
 
+@array_function(module="tenferro.fft")
 def ifft2(
-    at: Emitter[V],
-    x: V,
+    x: ArrayLike,
     /,
     s: SizesOfAxes = None,
     axes: Axes = (-2, -1),
     norm: str | None = "backward",
-) -> V:
+) -> AnyTensor:
     """`ifftn` along the last two axes.
 
     >>> tn.fft.ifft2([[4.0, 0.0], [0.0, 0.0]]).real
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    return of_complex(at, "ifft2", x, partial(_along_axes, s, axes), norm, inverse=True)
+    x = array(x)
+    return of_complex("ifft2", x, partial(_along_axes, s, axes), norm, inverse=True)
 
 
+@array_function(module="tenferro.fft")
 def rfft2(
-    at: Emitter[V],
-    x: V,
+    x: ArrayLike,
     /,
     s: SizesOfAxes = None,
     axes: Axes = (-2, -1),
     norm: str | None = "backward",
-) -> V:
+) -> AnyTensor:
     """`rfftn` along the last two axes.
 
     >>> tn.fft.rfft2([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]).real
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    return _real(at, "rfft2", x, s, axes, norm)
+    x = array(x)
+    return _real("rfft2", x, s, axes, norm)
 
 
+@array_function(module="tenferro.fft")
 def irfft2(
-    at: Emitter[V],
-    x: V,
+    x: ArrayLike,
     /,
     s: SizesOfAxes = None,
     axes: Axes = (-2, -1),
     norm: str | None = "backward",
-) -> V:
+) -> AnyTensor:
     """`irfftn` along the last two axes.
 
     >>> tn.fft.irfft2([[6.0, 0.0], [0.0, 0.0]], s=(2, 3))
     Tensor([[1., 1., 1.],
             [1., 1., 1.]])
     """
-    return _to_real(at, "irfft2", x, s, axes, norm)
+    x = array(x)
+    return _to_real("irfft2", x, s, axes, norm)
 
 
-def _real(at: Emitter[V], name: str, x: V, s: SizesOfAxes, axes: Axes, norm: str | None) -> V:
+def _real(name: str, x: AnyTensor, s: SizesOfAxes, axes: Axes, norm: str | None) -> AnyTensor:
     scale = scale_of(name, norm, inverse=False)
-    return of_real(at, name, x, partial(_along_axes, s, axes), scale, name.removeprefix("r"))
+    return of_real(name, x, partial(_along_axes, s, axes), scale, name.removeprefix("r"))
 
 
-def _to_real(at: Emitter[V], name: str, x: V, s: SizesOfAxes, axes: Axes, norm: str | None) -> V:
-    return to_real(at, name, x, partial(_along_axes, s, axes), scale_of(name, norm, inverse=True))
+def _to_real(name: str, x: AnyTensor, s: SizesOfAxes, axes: Axes, norm: str | None) -> AnyTensor:
+    return to_real(name, x, partial(_along_axes, s, axes), scale_of(name, norm, inverse=True))
 
 
 def _along_axes(
@@ -597,74 +627,70 @@ def _along_axes(
     return along, found
 
 
-# Frequencies, and arrays with frequency 0 in the middle, over an emitter.
+# Frequencies, and arrays with frequency 0 in the middle.
 
 
-def both_signs(at: Emitter[V], d: promotion.Operand[V], *, shape: tuple[Dim], dtype: DType) -> V:
+def both_signs(d: ArrayLike, *, shape: tuple[Dim], dtype: DType) -> AnyTensor:
     """0, 1, …, then the negative frequencies from the lowest to -1, divided by n d."""
     (n,) = shape
-    k = _counter(at, n)
-    signed = array_methods.apply(elementwise.where, k < floordiv(n + 1, 2), k, k - n)
+    k = _counter(n)
+    signed = elementwise.where(k < floordiv(n + 1, 2), k, k - n)
     return _over_length(signed, n, d, dtype)
 
 
-def not_negative(
-    at: Emitter[V], d: promotion.Operand[V], *, shape: tuple[Dim], n: Dim, dtype: DType
-) -> V:
+def not_negative(d: ArrayLike, *, shape: tuple[Dim], n: Dim, dtype: DType) -> AnyTensor:
     """0, 1, …, as many as `shape` says, divided by n d."""
-    return _over_length(_counter(at, shape[0]), n, d, dtype)
+    return _over_length(_counter(shape[0]), n, d, dtype)
 
 
-def _counter(at: Emitter[V], size: Dim) -> array_methods.Expression:
-    counter: array_methods.Expression = array_methods.apply(
-        creation.arange, 0, emitter=at, shape=(size,), step=1, dtype=INT64
-    )
-    return counter
+def _counter(size: Dim) -> AnyTensor:
+    return creation.arange(0, shape=(size,), step=1, dtype=INT64)
 
 
-def _over_length(k: array_methods.Expression, n: Dim, d: promotion.Operand[V], dtype: DType) -> V:
+def _over_length(k: AnyTensor, n: Dim, d: ArrayLike, dtype: DType) -> AnyTensor:
     """k / (n d), rounded as in NumPy."""
-    spacing: array_methods.Expression = array_methods.apply(
-        promotion.as_value, d, dtype, emitter=k.emitter
-    )
-    return (k.astype(dtype) * (1.0 / (spacing * n))).value  # type: ignore[no-any-return]
+    return k.astype(dtype) * (1.0 / (promotion.as_value(d, dtype) * n))
 
 
-def fftshift(at: Emitter[V], x: V, /, axes: Axis = None) -> V:
+@array_function(module="tenferro.fft")
+def fftshift(x: ArrayLike, /, axes: Axis = None) -> AnyTensor:
     """x with frequency 0 in the middle of each of the axes; by default of all.
 
     >>> tn.fft.fftshift([0, 1, 2, -2, -1])
     Tensor([-2, -1,  0,  1,  2])
     """
-    meta: TensorMeta = at.ctx.meta(x)
+    x = array(x)
+    meta: TensorMeta = x.meta
     for axis in promotion.normal_axes("fftshift", axes, meta.rank):
         size = meta.exact_shape("fftshift", "operand")[axis]
-        x = _turned(at, x, axis, size, floordiv(size + 1, 2))
+        x = _turned(x, axis, size, floordiv(size + 1, 2))
     return x
 
 
-def ifftshift(at: Emitter[V], x: V, /, axes: Axis = None) -> V:
+@array_function(module="tenferro.fft")
+def ifftshift(x: ArrayLike, /, axes: Axis = None) -> AnyTensor:
     """The inverse of `fftshift`: frequency 0 comes first.
 
     >>> tn.fft.ifftshift([-2, -1, 0, 1, 2])
     Tensor([ 0,  1,  2, -2, -1])
     """
-    meta: TensorMeta = at.ctx.meta(x)
+    x = array(x)
+    meta: TensorMeta = x.meta
     for axis in promotion.normal_axes("ifftshift", axes, meta.rank):
         size = meta.exact_shape("ifftshift", "operand")[axis]
-        x = _turned(at, x, axis, size, floordiv(size, 2))
+        x = _turned(x, axis, size, floordiv(size, 2))
     return x
 
 
-def _turned(at: Emitter[V], x: V, axis: int, size: Dim, start: Dim) -> V:
+def _turned(x: AnyTensor, axis: int, size: Dim, start: Dim) -> AnyTensor:
     """x from `start` on, then what is before it."""
     if isinstance(size, int) and size < 2:
         return x
     parts = (
-        manipulation.window(at, x, axis, start, size),
-        manipulation.window(at, x, axis, 0, start),
+        manipulation.window(x, axis, start, size),
+        manipulation.window(x, axis, 0, start),
     )
-    return manipulation.concat(at, *parts, axis=axis)
+    return manipulation.concat(*parts, axis=axis)
 
 
 # The frequencies of a transform, as users ask for them.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec, cast
+import functools
+from collections.abc import Sequence
+from typing import Any, ParamSpec, cast
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.errors import AxisError, DTypeError, ExecutorError
 from tenferro.ir import (
     AnyTensor,
@@ -21,61 +21,63 @@ from tenferro.ir import (
     is_inexact,
 )
 from tenferro.ops import StdTensorOp
-from tenferro.ops.functions import Operand, Weak, called, is_number, normal_axis, promote, repeated
-from tenferro.transforms import array_function
+from tenferro.ops.functions import array_function, called, is_number, normal_axis, promote, repeated
 
 P = ParamSpec("P")
-MODULE = "tenferro.lax"
 Config = Sequence[Sequence[Dim]]
 
 
-def lax_function(
-    function: Callable[Concatenate[Emitter[ArrayLike], P], ArrayLike],
-) -> Callable[P, AnyTensor]:
-    """The function of `tn.lax` that an array function declares."""
-    return array_function(function, MODULE)
+lax_function = functools.partial(array_function, module="tenferro.lax")
+"""Declare a function of `tn.lax`, as `array_function` does."""
 
 
-def emit(at: Emitter[V], name: str, op: StdTensorOp, *operands: Operand[V]) -> V:
+def emit(name: str, op: StdTensorOp, *operands: ArrayLike) -> AnyTensor:
     """The op on operands as `jax.lax` takes them; errors name the function `name`."""
-    return called(at, name, op, *matched(at, name, operands))
+    return called(name, op, *matched(name, operands))
 
 
-def matched(at: Emitter[V], name: str, operands: Sequence[Operand[V]]) -> list[V]:
+def matched(name: str, operands: Sequence[ArrayLike]) -> list[AnyTensor]:
     """The operands, in which numbers have the dtype of the arrays, and scalars their shape.
 
     Raises:
         DTypeError: a number is not one of that dtype.
     """
-    values = same_dtype(at, name, operands)
-    metas = [at.ctx.meta(value) for value in values]
+    values = same_dtype(name, operands)
+    metas = [value.meta for value in values]
     largest = max(metas, key=lambda meta: meta.rank)
     return [
-        value if meta.rank else repeated(at, name, value, largest.extents)
+        value if meta.rank else repeated(name, value, largest.extents)
         for value, meta in zip(values, metas, strict=True)
     ]
 
 
-def same_dtype(at: Emitter[V], name: str, operands: Sequence[Operand[V]]) -> list[V]:
+def same_dtype(name: str, operands: Sequence[ArrayLike]) -> list[AnyTensor]:
     """The operands, in which numbers have the dtype of the arrays.
 
     Raises:
         DTypeError: a number is not one of that dtype.
     """
-    numbers = [is_number(operand) or isinstance(operand, DimExpr | Weak) for operand in operands]
+    numbers = [_is_weak(operand) for operand in operands]
     if all(numbers):
-        return promote(at, operands)
+        return promote(operands)
     first: Any = operands[numbers.index(False)]
-    meta = at.ctx.meta(first)
+    meta = first.meta
     for operand in operands:
-        number = operand.number if isinstance(operand, Weak) else operand
+        number = getattr(operand, "weak", None) if hasattr(operand, "weak") else operand
         if is_number(number) and not _is_of(number, meta.dtype):
-            shown = at.ctx.meta(operand) if isinstance(operand, Weak) else operand
+            shown = operand.meta if hasattr(operand, "weak") else operand
             raise DTypeError(f"{name}: the number {shown} is not one for {meta}; convert one")
     return [
-        promote(at, (operand,), meta.dtype)[0] if is_weak else operand  # type: ignore[misc]
+        promote((operand,), meta.dtype)[0] if is_weak else operand  # type: ignore[misc]
         for operand, is_weak in zip(operands, numbers, strict=True)
     ]
+
+
+def _is_weak(operand: Any) -> bool:
+    """Whether an operand is a number, a size, or stands for a number."""
+    if is_number(operand) or isinstance(operand, DimExpr):
+        return True
+    return operand.weak is not None
 
 
 def _is_of(number: Any, dtype: DType) -> bool:
@@ -95,9 +97,7 @@ def require_default(name: str, option: str, value: object, instead: str) -> None
 PRECISION = "matmul precision is one of the executor: XlaExecutor(precision=...)"
 
 
-def result_type(
-    at: Emitter[V], name: str, values: Sequence[V], preferred: DTypeLike | None
-) -> DType:
+def result_type(name: str, values: Sequence[AnyTensor], preferred: DTypeLike | None) -> DType:
     """The dtype in which a contraction is computed: that of both operands, or the preferred one.
 
     Raises:
@@ -105,7 +105,7 @@ def result_type(
     """
     if preferred is not None:
         return as_dtype(preferred)
-    metas = [at.ctx.meta(value) for value in values]
+    metas = [value.meta for value in values]
     if len({meta.dtype for meta in metas}) == 1:
         return as_dtype(metas[0].dtype)
     common = np.result_type(*(meta.dtype for meta in metas))

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.errors import AxisError
-from tenferro.ir import DTypeLike
+from tenferro.ir import AnyTensor, ArrayLike, DTypeLike
 from tenferro.lax.arguments import (
     PRECISION,
     axes_of,
@@ -19,22 +18,21 @@ from tenferro.lax.arguments import (
     same_dtype,
 )
 from tenferro.ops import DotGeneral
-from tenferro.ops.functions import Operand, called, elementwise
+from tenferro.ops.functions import called, elementwise
 
 __all__ = ["batch_matmul", "dot", "dot_general"]
 
 Numbers = Sequence[Sequence[Sequence[int]]]
 
 
-@lax_function
+@lax_function(operands=2)
 def dot_general(
-    at: Emitter[V],
-    lhs: Operand[V],
-    rhs: Operand[V],
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     dimension_numbers: Numbers,
     precision: None = None,
     preferred_element_type: DTypeLike | None = None,
-) -> V:
+) -> AnyTensor:
     """Sum of products over matched axes.
 
     The result's axes are the batch axes, then the free ones of lhs, then those of rhs.
@@ -57,66 +55,64 @@ def dot_general(
             [15., 22.]])
     """
     return _contracted(
-        at, "dot_general", lhs, rhs, dimension_numbers, precision, preferred_element_type
+        "dot_general", lhs, rhs, dimension_numbers, precision, preferred_element_type
     )
 
 
-@lax_function
+@lax_function(operands=2)
 def dot(
-    at: Emitter[V],
-    lhs: Operand[V],
-    rhs: Operand[V],
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     *,
     dimension_numbers: Numbers | None = None,
     precision: None = None,
     preferred_element_type: DTypeLike | None = None,
-) -> V:
+) -> AnyTensor:
     """The product of vectors and matrices; any contraction, if `dimension_numbers` say which.
 
     >>> tn.lax.dot(np.ones((2, 3)), np.ones(3))
     Tensor([3., 3.])
     """
     if dimension_numbers is None:
-        metas = [at.ctx.meta(value) for value in same_dtype(at, "dot", [lhs, rhs])]
+        metas = [value.meta for value in same_dtype("dot", [lhs, rhs])]
         if not all(1 <= meta.rank <= 2 for meta in metas):
             types = " and ".join(map(str, metas))
             raise AxisError(f"dot: takes vectors and matrices, got {types}; use dot_general")
         dimension_numbers = (((metas[0].rank - 1,), (0,)), ((), ()))
-    return _contracted(at, "dot", lhs, rhs, dimension_numbers, precision, preferred_element_type)
+    return _contracted("dot", lhs, rhs, dimension_numbers, precision, preferred_element_type)
 
 
-@lax_function
-def batch_matmul(at: Emitter[V], lhs: Operand[V], rhs: Operand[V], precision: None = None) -> V:
+@lax_function(operands=2)
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: None = None) -> AnyTensor:
     """Matrix products for each entry of leading axes, which are common to both operands.
 
     >>> tn.lax.batch_matmul(np.ones((2, 1, 3)), np.ones((2, 3, 1))).shape
     (2, 1, 1)
     """
-    left, right = same_dtype(at, "batch_matmul", [lhs, rhs])
-    metas = [at.ctx.meta(value) for value in (left, right)]
+    left, right = same_dtype("batch_matmul", [lhs, rhs])
+    metas = [value.meta for value in (left, right)]
     rank = metas[0].rank
     if rank < 2 or metas[1].rank != rank:
         types = " and ".join(map(str, metas))
         raise AxisError(f"batch_matmul: needs as many axes, two at least, of both, got {types}")
     batch = tuple(range(rank - 2))
     numbers = (((rank - 1,), (rank - 2,)), (batch, batch))
-    return _contracted(at, "batch_matmul", left, right, numbers, precision, None)
+    return _contracted("batch_matmul", left, right, numbers, precision, None)
 
 
 def _contracted(
-    at: Emitter[V],
     name: str,
-    lhs: Operand[V],
-    rhs: Operand[V],
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     numbers: Any,
     precision: object,
     preferred: DTypeLike | None,
-) -> V:
+) -> AnyTensor:
     require_default(name, "precision", precision, PRECISION)
-    values = same_dtype(at, name, [lhs, rhs])
-    dtype = result_type(at, name, values, preferred)
-    left, right = (elementwise.astype(at, value, dtype) for value in values)
-    ranks = [at.ctx.meta(value).rank for value in values]
+    values = same_dtype(name, [lhs, rhs])
+    dtype = result_type(name, values, preferred)
+    left, right = (elementwise.astype(value, dtype) for value in values)
+    ranks = [value.meta.rank for value in values]
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = _four(name, numbers)
     op = DotGeneral(
         axes_of(name, lhs_contract, ranks[0]),
@@ -124,7 +120,7 @@ def _contracted(
         axes_of(name, lhs_batch, ranks[0]),
         axes_of(name, rhs_batch, ranks[1]),
     )
-    return called(at, name, op, left, right)
+    return called(name, op, left, right)
 
 
 def _four(name: str, numbers: Any) -> Any:

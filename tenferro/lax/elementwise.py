@@ -13,7 +13,6 @@ from typing import Any, Concatenate, ParamSpec
 import numpy as np
 
 from tenferro import ops
-from tenferro.core import Emitter, V
 from tenferro.errors import DTypeError, GraphError, ShapeError
 from tenferro.ir import (
     AnyTensor,
@@ -82,11 +81,19 @@ from tenferro.ops import (
     GammaGrad,
     Special,
     StdTensorOp,
-    full_like,
 )
-from tenferro.ops.functions import Operand, analytic, elementwise, is_number, logical, repeated
+from tenferro.ops.functions import (
+    OpFunction,
+    analytic,
+    apply,
+    array_function,
+    elementwise,
+    full_like,
+    is_number,
+    logical,
+    repeated,
+)
 from tenferro.runtime import Tensor
-from tenferro.transforms import OpFunction, apply_function
 
 __all__ = [
     "RoundingMethod",
@@ -208,19 +215,19 @@ class RoundingMethod(enum.Enum):
 
 
 def _unary(name: str, op: StdTensorOp) -> Callable[[ArrayLike], AnyTensor]:
-    def function(at: Emitter[V], x: Operand[V]) -> V:
-        return emit(at, name, op, x)
+    def function(x: ArrayLike) -> AnyTensor:
+        return emit(name, op, x)
 
     function.__name__, function.__doc__ = name, type(op).__doc__
     return lax_function(function)
 
 
 def _binary(name: str, op: StdTensorOp) -> Callable[[ArrayLike, ArrayLike], AnyTensor]:
-    def function(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
-        return emit(at, name, op, x, y)
+    def function(x: ArrayLike, y: ArrayLike) -> AnyTensor:
+        return emit(name, op, x, y)
 
     function.__name__, function.__doc__ = name, type(op).__doc__
-    return lax_function(function)
+    return lax_function(operands=2)(function)
 
 
 abs = _unary("abs", ABS)
@@ -278,121 +285,124 @@ ge = _binary("ge", Compare("GE"))
 
 
 @lax_function
-def square(at: Emitter[V], x: Operand[V]) -> V:
+@array_function
+def square(x: ArrayLike) -> AnyTensor:
     """x times x.
 
     >>> tn.lax.square(np.array([2.0, 3.0]))
     Tensor([4., 9.])
     """
-    (value,) = matched(at, "square", [x])
-    return emit(at, "square", MUL, value, value)
+    (value,) = matched("square", [x])
+    return emit("square", MUL, value, value)
 
 
 @lax_function
-def reciprocal(at: Emitter[V], x: Operand[V]) -> V:
+@array_function
+def reciprocal(x: ArrayLike) -> AnyTensor:
     """1 / x.
 
     >>> tn.lax.reciprocal(np.array([2.0, 4.0]))
     Tensor([0.5 , 0.25])
     """
-    return emit(at, "reciprocal", DIV, 1, x)
+    return emit("reciprocal", DIV, 1, x)
 
 
 @lax_function
-def exp2(at: Emitter[V], x: Operand[V]) -> V:
+def exp2(x: ArrayLike) -> AnyTensor:
     """2 to the power of x.
 
     >>> tn.lax.exp2(np.array([3.0]))
     Tensor([8.])
     """
-    return analytic.exp2(at, x)
+    return analytic.exp2(x)
 
 
 @lax_function
-def is_finite(at: Emitter[V], x: Operand[V]) -> V:
+def is_finite(x: ArrayLike) -> AnyTensor:
     """Whether each element is neither infinite nor NaN.
 
     >>> tn.lax.is_finite(np.array([1.0, np.inf]))
     Tensor([ True, False])
     """
-    return logical.isfinite(at, x)
+    return logical.isfinite(x)
 
 
 @lax_function
+@array_function
 def round(
-    at: Emitter[V],
-    x: Operand[V],
+    x: ArrayLike,
     rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO,
-) -> V:
+) -> AnyTensor:
     """The nearest integer; a half is taken away from zero, or to the even one.
 
     >>> tn.lax.round(np.array([0.5, 1.5, -0.5]))
     Tensor([ 1.,  2., -1.])
     """
-    (value,) = matched(at, "round", [x])
+    (value,) = matched("round", [x])
     if RoundingMethod(rounding_method) is RoundingMethod.TO_NEAREST_EVEN:
-        return emit(at, "round", ROUND, value)
-    whole = elementwise.trunc(at, value)
-    rest = elementwise.abs(at, elementwise.subtract(at, value, whole))
-    further = elementwise.add(at, whole, elementwise.sign(at, value))
-    is_half = at.emit(Compare("GE"), rest, full_like(at, 0.5, rest))
-    return elementwise.where(at, is_half, further, whole)
+        return emit("round", ROUND, value)
+    whole = elementwise.trunc(value)
+    rest = elementwise.abs(elementwise.subtract(value, whole))
+    further = elementwise.add(whole, elementwise.sign(value))
+    is_half = emit(Compare("GE"), rest, full_like(0.5, rest))
+    return elementwise.where(is_half, further, whole)
 
 
-@lax_function
-def pow(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+@lax_function(operands=2)
+@array_function(operands=2)
+def pow(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     """x to the power of y, which may be an integer where x is not.
 
     >>> tn.lax.pow(np.array([2.0, 3.0]), 2)
     Tensor([4., 9.])
     """
-    first, second = matched(at, "pow", [x, y])
-    dtype = at.ctx.meta(first).dtype
-    if dtype.kind in "fc" and at.ctx.meta(second).dtype.kind in "iu":
-        second = elementwise.astype(at, second, dtype)
-    return emit(at, "pow", POW, first, second)
+    first, second = matched("pow", [x, y])
+    dtype = first.meta.dtype
+    if dtype.kind in "fc" and second.meta.dtype.kind in "iu":
+        second = elementwise.astype(second, dtype)
+    return emit("pow", POW, first, second)
 
 
 @lax_function
-def integer_pow(at: Emitter[V], x: Operand[V], y: int) -> V:
+def integer_pow(x: ArrayLike, y: int) -> AnyTensor:
     """x to the power of a number.
 
     >>> tn.lax.integer_pow(np.array([2.0, 4.0]), -1)
     Tensor([0.5 , 0.25])
     """
     try:
-        return elementwise.pow(at, x, operator.index(y))
+        return elementwise.pow(x, operator.index(y))
     except TypeError:
         raise DTypeError(f"integer_pow: y must be an integer, got {y!r}; use pow") from None
 
 
-@lax_function
-def clamp(at: Emitter[V], min: Operand[V], x: Operand[V], max: Operand[V]) -> V:
+@lax_function(operands=3)
+def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> AnyTensor:
     """x between two bounds, either of which may be a scalar.
 
     >>> tn.lax.clamp(0.0, np.array([-1.0, 0.5, 2.0]), 1.0)
     Tensor([0. , 0.5, 1. ])
     """
-    return emit(at, "clamp", CLAMP, min, x, max)
+    return emit("clamp", CLAMP, min, x, max)
 
 
-@lax_function
-def select(at: Emitter[V], pred: Operand[V], on_true: Operand[V], on_false: Operand[V]) -> V:
+@lax_function(operands=3)
+def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> AnyTensor:
     """The elements of one array where `pred` is true and of the other where it is false.
 
     >>> tn.lax.select(np.array([True, False]), np.array([1, 2]), np.array([3, 4]))
     Tensor([1, 4])
     """
-    true, false = matched(at, "select", [on_true, on_false])
-    return _chosen(at, "select", pred, true, false)
+    true, false = matched("select", [on_true, on_false])
+    return _chosen("select", pred, true, false)
 
 
-def _chosen(at: Emitter[V], name: str, pred: Operand[V], true: V, false: V) -> V:
-    (which,) = same_dtype(at, name, [pred])
-    meta: TensorMeta = at.ctx.meta(true)
-    if not at.ctx.meta(which).rank and meta.rank:
-        which = repeated(at, name, which, meta.extents)
-    return at.emit(SELECT, which, true, false)
+def _chosen(name: str, pred: ArrayLike, true: AnyTensor, false: AnyTensor) -> AnyTensor:
+    (which,) = same_dtype(name, [pred])
+    meta: TensorMeta = true.meta
+    if not which.meta.rank and meta.rank:
+        which = repeated(name, which, meta.extents)
+    return emit(SELECT, which, true, false)
 
 
 def select_n(which: ArrayLike, *cases: ArrayLike) -> AnyTensor:
@@ -411,83 +421,81 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> AnyTensor:
     """
     if not cases:
         raise GraphError("select_n: needs at least one case")
-    return apply_function(_select_n, which, *cases)
+    return apply(_select_n, which, *cases)
 
 
-def _select_n(at: Emitter[V], which: Operand[V], *cases: Operand[V]) -> V:
-    result, *rest = matched(at, "select_n", cases)
-    (number,) = same_dtype(at, "select_n", [which])
-    meta: TensorMeta = at.ctx.meta(number)
+def _select_n(which: ArrayLike, *cases: ArrayLike) -> AnyTensor:
+    result, *rest = matched("select_n", cases)
+    (number,) = same_dtype("select_n", [which])
+    meta: TensorMeta = number.meta
     if meta.dtype.kind == "b":
         if len(rest) > 1:
             raise ShapeError(f"select_n: {meta} chooses among two cases, got {len(cases)}")
-        return _chosen(at, "select_n", number, rest[0], result) if rest else result
+        return _chosen("select_n", number, rest[0], result) if rest else result
     if meta.dtype.kind not in "iu":
         raise DTypeError(f"select_n: takes bools or integers to choose by, got {meta}")
     for place, case in enumerate(rest, 1):
-        is_later = at.emit(Compare("GE"), number, full_like(at, place, number))
-        result = _chosen(at, "select_n", is_later, case, result)
+        is_later = emit(Compare("GE"), number, full_like(place, number))
+        result = _chosen("select_n", is_later, case, result)
     return result
 
 
 _select_n.__name__ = "select_n"
 
 
-@lax_function
-def shift_right_arithmetic(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+@lax_function(operands=2)
+def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     """x shifted to the right, filled with its sign.
 
     >>> tn.lax.shift_right_arithmetic(np.array([-4]), 1)
     Tensor([-2])
     """
-    first, second = matched(at, "shift_right_arithmetic", [x, y])
-    meta: TensorMeta = at.ctx.meta(first)
+    first, second = matched("shift_right_arithmetic", [x, y])
+    meta: TensorMeta = first.meta
     if meta.dtype.kind == "u":
         raise DTypeError(f"shift_right_arithmetic: {meta} has no sign; use shift_right_logical")
-    return emit(at, "shift_right_arithmetic", SHIFT_RIGHT, first, second)
+    return emit("shift_right_arithmetic", SHIFT_RIGHT, first, second)
 
 
-@lax_function
-def shift_right_logical(at: Emitter[V], x: Operand[V], y: Operand[V]) -> V:
+@lax_function(operands=2)
+def shift_right_logical(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     """x shifted to the right, filled with zeros.
 
     >>> tn.lax.shift_right_logical(np.array([-4], "int32"), 1)
     Tensor([2147483646], dtype=int32)
     """
-    values = matched(at, "shift_right_logical", [x, y])
-    meta: TensorMeta = at.ctx.meta(values[0])
+    values = matched("shift_right_logical", [x, y])
+    meta: TensorMeta = values[0].meta
     if meta.dtype.kind not in "iu":
         raise DTypeError(f"shift_right_logical: takes integers, got {meta}")
     unsigned = np.dtype(f"u{meta.dtype.itemsize}")
-    operands = [elementwise.astype(at, value, unsigned) for value in values]
-    shifted = emit(at, "shift_right_logical", SHIFT_RIGHT, *operands)
-    return shifted if meta.dtype == unsigned else at.emit(Convert(meta.dtype), shifted)
+    operands = [elementwise.astype(value, unsigned) for value in values]
+    shifted = emit("shift_right_logical", SHIFT_RIGHT, *operands)
+    return shifted if meta.dtype == unsigned else emit(Convert(meta.dtype), shifted)
 
 
 @lax_function
-def convert_element_type(at: Emitter[V], operand: Operand[V], new_dtype: DTypeLike) -> V:
+def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> AnyTensor:
     """The numbers in another dtype; numbers that do not fit are truncated or saturated.
 
     >>> tn.lax.convert_element_type(np.array([1.5]), "int64")
     Tensor([1])
     """
-    (value,) = matched(at, "convert_element_type", [operand])
-    return elementwise.astype(at, value, as_dtype(new_dtype))
+    (value,) = matched("convert_element_type", [operand])
+    return elementwise.astype(value, as_dtype(new_dtype))
 
 
 _FORMATS = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}
 
 
 @lax_function
-def reduce_precision(
-    at: Emitter[V], operand: Operand[V], exponent_bits: int, mantissa_bits: int
-) -> V:
+def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> AnyTensor:
     """The nearest numbers of a floating-point format of NumPy's, in the dtype of the operand.
 
     >>> tn.lax.reduce_precision(np.array([0.1]), 5, 10)
     Tensor([0.09997559])
     """
-    (value,) = matched(at, "reduce_precision", [operand])
+    (value,) = matched("reduce_precision", [operand])
     exponent_bits = read_integer("reduce_precision", "exponent_bits", exponent_bits)
     mantissa_bits = read_integer("reduce_precision", "mantissa_bits", mantissa_bits)
     narrow = _FORMATS.get((exponent_bits, mantissa_bits))
@@ -496,83 +504,83 @@ def reduce_precision(
             f"reduce_precision: no dtype has {exponent_bits} and {mantissa_bits} bits; "
             f"those with one are {', '.join(map(str, _FORMATS))}"
         )
-    dtype = at.ctx.meta(value).dtype
-    return elementwise.astype(at, elementwise.astype(at, value, as_dtype(narrow)), dtype)
+    dtype = value.meta.dtype
+    return elementwise.astype(elementwise.astype(value, as_dtype(narrow)), dtype)
 
 
 # `jax.lax`'s special functions of real numbers.
 
 
 @lax_function
-def lgamma(at: Emitter[V], x: Operand[V]) -> V:
+def lgamma(x: ArrayLike) -> AnyTensor:
     """The logarithm of |Γ(x)|."""
-    return emit(at, "lgamma", Special("lgamma"), x)
+    return emit("lgamma", Special("lgamma"), x)
 
 
 @lax_function
-def digamma(at: Emitter[V], x: Operand[V]) -> V:
+def digamma(x: ArrayLike) -> AnyTensor:
     """The derivative of log Γ."""
-    return emit(at, "digamma", Special("digamma"), x)
+    return emit("digamma", Special("digamma"), x)
 
 
-@lax_function
-def polygamma(at: Emitter[V], m: Operand[V], x: Operand[V]) -> V:
+@lax_function(operands=2)
+def polygamma(m: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The derivative of order m of `digamma`."""
-    return emit(at, "polygamma", Special("polygamma"), m, x)
+    return emit("polygamma", Special("polygamma"), m, x)
 
 
-@lax_function
-def zeta(at: Emitter[V], x: Operand[V], q: Operand[V]) -> V:
+@lax_function(operands=2)
+def zeta(x: ArrayLike, q: ArrayLike) -> AnyTensor:
     """The zeta function of Hurwitz."""
-    return emit(at, "zeta", Special("zeta"), x, q)
+    return emit("zeta", Special("zeta"), x, q)
 
 
-@lax_function
-def igamma(at: Emitter[V], a: Operand[V], x: Operand[V]) -> V:
+@lax_function(operands=2)
+def igamma(a: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The lower incomplete gamma function, over Γ(a)."""
-    return emit(at, "igamma", Special("gammainc"), a, x)
+    return emit("igamma", Special("gammainc"), a, x)
 
 
-@lax_function
-def igammac(at: Emitter[V], a: Operand[V], x: Operand[V]) -> V:
+@lax_function(operands=2)
+def igammac(a: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The upper incomplete gamma function, over Γ(a)."""
-    return emit(at, "igammac", Special("gammaincc"), a, x)
+    return emit("igammac", Special("gammaincc"), a, x)
 
 
-@lax_function
-def igamma_grad_a(at: Emitter[V], a: Operand[V], x: Operand[V]) -> V:
+@lax_function(operands=2)
+def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The derivative of `igamma` by a."""
-    return emit(at, "igamma_grad_a", Special("gammainc_grad_a"), a, x)
+    return emit("igamma_grad_a", Special("gammainc_grad_a"), a, x)
 
 
-@lax_function
-def random_gamma_grad(at: Emitter[V], a: Operand[V], x: Operand[V]) -> V:
+@lax_function(operands=2)
+def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The derivative by a of x, a number drawn from the gamma distribution of shape a."""
-    return emit(at, "random_gamma_grad", GammaGrad(), a, x)
+    return emit("random_gamma_grad", GammaGrad(), a, x)
 
 
-@lax_function
-def betainc(at: Emitter[V], a: Operand[V], b: Operand[V], x: Operand[V]) -> V:
+@lax_function(operands=3)
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The regularized incomplete beta function."""
-    return emit(at, "betainc", Special("betainc"), a, b, x)
+    return emit("betainc", Special("betainc"), a, b, x)
 
 
 @lax_function
-def bessel_i0e(at: Emitter[V], x: Operand[V]) -> V:
+def bessel_i0e(x: ArrayLike) -> AnyTensor:
     """exp(−|x|) I₀(x)."""
-    return emit(at, "bessel_i0e", Special("i0e"), x)
+    return emit("bessel_i0e", Special("i0e"), x)
 
 
 @lax_function
-def bessel_i1e(at: Emitter[V], x: Operand[V]) -> V:
+def bessel_i1e(x: ArrayLike) -> AnyTensor:
     """exp(−|x|) I₁(x)."""
-    return emit(at, "bessel_i1e", Special("i1e"), x)
+    return emit("bessel_i1e", Special("i1e"), x)
 
 
-@lax_function
-def nextafter(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@lax_function(operands=2)
+def nextafter(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """The next number of the dtype after x1 in the direction of x2."""
-    return emit(at, "nextafter", Special("nextafter"), x1, x2)
+    return emit("nextafter", Special("nextafter"), x1, x2)
 
 
 # Ops of the IR that `jax.lax` does not have, one to one: operands first, then the payload.
@@ -610,7 +618,7 @@ def _one_to_one(op_class: Callable[P, StdTensorOp]) -> Callable[..., AnyTensor]:
         except TypeError as error:
             raise GraphError(f"{kind.name}: {error}") from None
 
-        return apply_function(OpFunction(op), *[Tensor(x) if is_number(x) else x for x in operands])
+        return apply(OpFunction(op), *[Tensor(x) if is_number(x) else x for x in operands])
 
     function.__name__ = function.__qualname__ = kind.name
     function.__doc__ = kind.__doc__

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, overload
 
-from tenferro.core import Emitter, V
 from tenferro.errors import AxisError, DTypeError, ShapeError
 from tenferro.ir import (
     AnyTensor,
@@ -44,10 +43,19 @@ from tenferro.ops import (
     Sort,
     StdTensorOp,
     Transpose,
-    gather_along,
 )
-from tenferro.ops.functions import Operand, analytic, called, elementwise, manipulation, reductions
-from tenferro.transforms import apply_function, flatten, unflatten, vmap
+from tenferro.ops.functions import (
+    analytic,
+    apply,
+    called,
+    elementwise,
+    emit,
+    emit_all,
+    gather_along,
+    manipulation,
+    reductions,
+)
+from tenferro.transforms import flatten, unflatten, vmap
 
 __all__ = [
     "argmax",
@@ -84,9 +92,9 @@ class _Reduction(Protocol):
 
 
 def _reduction(name: str, op: Callable[[tuple[int, ...]], StdTensorOp]) -> _Reduction:
-    def function(at: Emitter[V], operand: Operand[V], axes: Sequence[int]) -> V:
-        (value,) = matched(at, name, [operand])
-        return called(at, name, op(axes_of(name, axes, at.ctx.meta(value).rank)), value)
+    def function(operand: ArrayLike, axes: Sequence[int]) -> AnyTensor:
+        (value,) = matched(name, [operand])
+        return called(name, op(axes_of(name, axes, value.meta.rank)), value)
 
     function.__name__, function.__doc__ = name, op.__doc__
     return lax_function(function)
@@ -101,15 +109,13 @@ reduce_or = _reduction("reduce_or", ReduceOr)
 
 
 def _place(name: str, op: Callable[[int], StdTensorOp]) -> Callable[..., AnyTensor]:
-    def function(
-        at: Emitter[V], operand: Operand[V], axis: int, index_dtype: DTypeLike = "int64"
-    ) -> V:
-        (value,) = matched(at, name, [operand])
+    def function(operand: ArrayLike, axis: int, index_dtype: DTypeLike = "int64") -> AnyTensor:
+        (value,) = matched(name, [operand])
         dtype = as_dtype(index_dtype)
         if dtype.kind not in "iu":
             raise DTypeError(f"{name}: index_dtype must be one of integers, got {dtype}")
-        place = called(at, name, op(along(name, axis, at.ctx.meta(value).rank)), value)
-        return elementwise.astype(at, place, dtype)
+        place = called(name, op(along(name, axis, value.meta.rank)), value)
+        return elementwise.astype(place, dtype)
 
     function.__name__, function.__doc__ = name, op.__doc__
     return lax_function(function)
@@ -118,42 +124,42 @@ def _place(name: str, op: Callable[[int], StdTensorOp]) -> Callable[..., AnyTens
 argmax = _place("argmax", ArgMax)
 argmin = _place("argmin", ArgMin)
 
-Running = Callable[[Emitter[Any], Any, int, bool], Any]
+Running = Callable[[Any, int, bool], Any]
 
 
 def _running(name: str, run: Running, doc: str | None) -> Callable[..., AnyTensor]:
-    def function(at: Emitter[V], operand: Operand[V], axis: int = 0, reverse: bool = False) -> V:
-        (value,) = matched(at, name, [operand])
-        place = along(name, axis, at.ctx.meta(value).rank)
-        return run(at, value, place, reverse)  # type: ignore[no-any-return]  # a value of `at`
+    def function(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> AnyTensor:
+        (value,) = matched(name, [operand])
+        place = along(name, axis, value.meta.rank)
+        return run(value, place, reverse)  # type: ignore[no-any-return]  # a value of `at`
 
     function.__name__, function.__doc__ = name, doc
     return lax_function(function)
 
 
 def _op(name: str, op: Callable[[int, bool], StdTensorOp]) -> Running:
-    return lambda at, x, axis, reverse: called(at, name, op(axis, reverse), x)
+    return lambda x, axis, reverse: called(name, op(axis, reverse), x)
 
 
-def _doubled(name: str, combine: Callable[[Emitter[Any], Any, Any], Any]) -> Running:
+def _doubled(name: str, combine: Callable[[Any, Any], Any]) -> Running:
     """Running combinations without an op of their own, of 1, 2, 4, … elements."""
 
-    def run(at: Emitter[Any], x: Any, axis: int, reverse: bool) -> Any:
+    def run(x: Any, axis: int, reverse: bool) -> Any:
         flip = Reverse((axis,))
-        size = at.ctx.meta(x).exact_shape(name, "operand")[axis]
+        size = x.meta.exact_shape(name, "operand")[axis]
         if not isinstance(size, int):
             raise ShapeError(
-                f"{name}: axis {axis} of {at.ctx.meta(x)} must have a constant size; use tn.scan"
+                f"{name}: axis {axis} of {x.meta} must have a constant size; use tn.scan"
             )
-        result, count = (at.emit(flip, x) if reverse else x), 1
+        result, count = (emit(flip, x) if reverse else x), 1
         while count < size:
             first, earlier, later = (
-                manipulation.window(at, result, axis, start, stop)
+                manipulation.window(result, axis, start, stop)
                 for start, stop in ((0, count), (0, size - count), (count, size))
             )
-            result = at.emit(Concatenate(axis), first, combine(at, earlier, later))
+            result = emit(Concatenate(axis), first, combine(earlier, later))
             count *= 2
-        return at.emit(flip, result) if reverse else result
+        return emit(flip, result) if reverse else result
 
     return run
 
@@ -162,12 +168,12 @@ cumsum = _running("cumsum", _op("cumsum", CumulativeSum), CumulativeSum.__doc__)
 cumprod = _running("cumprod", _op("cumprod", CumulativeProd), CumulativeProd.__doc__)
 cummax = _running(
     "cummax",
-    _doubled("cummax", lambda at, x, y: at.emit(MAXIMUM, x, y)),
+    _doubled("cummax", lambda x, y: emit(MAXIMUM, x, y)),
     "The largest element so far.",
 )
 cummin = _running(
     "cummin",
-    _doubled("cummin", lambda at, x, y: at.emit(MINIMUM, x, y)),
+    _doubled("cummin", lambda x, y: emit(MINIMUM, x, y)),
     "The smallest element so far.",
 )
 cumlogsumexp = _running(
@@ -424,28 +430,28 @@ def sort(
     arrays = list(operand) if several else [operand]  # type: ignore[arg-type]
     if not 1 <= num_keys <= len(arrays):
         raise AxisError(f"sort: num_keys must be from 1 to {len(arrays)}, got {num_keys}")
-    results = apply_function(_sorted, *arrays, axis=dimension, count=num_keys)
+    results = apply(_sorted, *arrays, axis=dimension, count=num_keys)
     return tuple(results) if several else results[0]
 
 
-def _sorted(at: Emitter[V], *operands: Operand[V], axis: int, count: int) -> tuple[V, ...]:
-    values = [matched(at, "sort", [operand])[0] for operand in operands]
-    metas = [at.ctx.meta(value) for value in values]
+def _sorted(*operands: ArrayLike, axis: int, count: int) -> tuple[AnyTensor, ...]:
+    values = [matched("sort", [operand])[0] for operand in operands]
+    metas = [value.meta for value in values]
     if any(meta.extents != metas[0].extents for meta in metas):
         raise ShapeError(f"sort: operands {', '.join(map(str, metas))} must have one shape")
     place = along("sort", axis, metas[0].rank)
-    keys: list[V] = []
+    keys: list[AnyTensor] = []
     for key, meta in zip(values[:count], metas, strict=False):
-        keys += [at.emit(REAL, key), at.emit(IMAG, key)] if meta.dtype.kind == "c" else [key]
+        keys += [emit(REAL, key), emit(IMAG, key)] if meta.dtype.kind == "c" else [key]
     if len(keys) == len(values) == 1:
-        return (at.emit_all(Sort(place), keys[0])[0],)
-    places: V | None = None
+        return (emit_all(Sort(place), keys[0])[0],)
+    places: AnyTensor | None = None
     for key in reversed(keys):  # later keys decide among equal ones, so that they come first
-        moved = key if places is None else gather_along(at, key, places, place)
-        then = at.emit_all(Sort(place), moved)[1]
-        places = then if places is None else gather_along(at, places, then, place)
+        moved = key if places is None else gather_along(key, places, place)
+        then = emit_all(Sort(place), moved)[1]
+        places = then if places is None else gather_along(places, then, place)
     assert places is not None, "a sort has a key"
-    return tuple(gather_along(at, value, places, place) for value in values)
+    return tuple(gather_along(value, places, place) for value in values)
 
 
 _sorted.__name__ = "sort"
@@ -470,23 +476,23 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[AnyTensor, Any
     >>> tn.lax.top_k(np.array([3.0, 1.0, 2.0]), 2)
     (Tensor([3., 2.]), Tensor([0, 2]))
     """
-    elements, places = apply_function(_top, operand, k=k, axis=axis)
+    elements, places = apply(_top, operand, k=k, axis=axis)
     return elements, places
 
 
-def _top(at: Emitter[V], operand: Operand[V], k: int, axis: int) -> tuple[V, ...]:
-    (value,) = matched(at, "top_k", [operand])
-    rank = at.ctx.meta(value).rank
+def _top(operand: ArrayLike, k: int, axis: int) -> tuple[AnyTensor, ...]:
+    (value,) = matched("top_k", [operand])
+    rank = value.meta.rank
     place = along("top_k", axis, rank) if rank else -1
     order = (*(other for other in range(rank) if other != place), place)
     moved = place not in (-1, rank - 1)
-    value = at.emit(Transpose(order), value) if moved else value
-    places = reductions.top_places(at, value, k)
-    results = (gather_along(at, value, places, rank - 1), places)
+    value = emit(Transpose(order), value) if moved else value
+    places = reductions.top_places(value, k)
+    results = (gather_along(value, places, rank - 1), places)
     if not moved:
         return results
     back = Transpose(tuple(order.index(axis) for axis in range(rank)))
-    return tuple(at.emit(back, result) for result in results)
+    return tuple(emit(back, result) for result in results)
 
 
 _top.__name__ = "top_k"

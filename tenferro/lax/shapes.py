@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.errors import AxisError, DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Dim, DTypeLike, Shape, Size, TensorMeta, as_dtype, dim
 from tenferro.lax.arguments import (
@@ -25,8 +24,8 @@ from tenferro.lax.arguments import (
 from tenferro.namespace import creation
 from tenferro.namespace.joining import several
 from tenferro.ops import BroadcastInDim, Concatenate, Iota, Pad, Reshape, Reverse, Slice, Transpose
-from tenferro.ops.functions import Operand, called, manipulation, repeated
-from tenferro.transforms import apply_function, create
+from tenferro.ops.functions import apply, called, emit, manipulation, repeated
+from tenferro.transforms import create
 
 __all__ = [
     "broadcast",
@@ -61,104 +60,104 @@ __all__ = [
 
 
 @lax_function
-def transpose(at: Emitter[V], operand: Operand[V], permutation: Sequence[int]) -> V:
+def transpose(operand: ArrayLike, permutation: Sequence[int]) -> AnyTensor:
     """The operand with its axes in another order.
 
     >>> tn.lax.transpose(np.ones((2, 3)), (1, 0)).shape
     (3, 2)
     """
-    (value,) = matched(at, "transpose", [operand])
-    rank = at.ctx.meta(value).rank
+    (value,) = matched("transpose", [operand])
+    rank = value.meta.rank
     axes = axes_of("transpose", permutation, rank)
     if len(axes) != rank:
         raise AxisError(
-            f"transpose: the permutation {tuple(axes)} must name each axis of {at.ctx.meta(value)}"
+            f"transpose: the permutation {tuple(axes)} must name each axis of {value.meta}"
         )
-    return called(at, "transpose", Transpose(axes), value)
+    return called("transpose", Transpose(axes), value)
 
 
 @lax_function
 def reshape(
-    at: Emitter[V], operand: Operand[V], new_sizes: Shape, dimensions: Sequence[int] | None = None
-) -> V:
+    operand: ArrayLike, new_sizes: Shape, dimensions: Sequence[int] | None = None
+) -> AnyTensor:
     """The elements in another shape; its axes are first put in the order `dimensions`.
 
     >>> tn.lax.reshape(np.arange(6), (3, 2)).shape
     (3, 2)
     """
-    (value,) = matched(at, "reshape", [operand])
+    (value,) = matched("reshape", [operand])
     if dimensions is not None:
-        axes = axes_of("reshape", dimensions, at.ctx.meta(value).rank)
-        value = called(at, "reshape", Transpose(axes), value)
+        axes = axes_of("reshape", dimensions, value.meta.rank)
+        value = called("reshape", Transpose(axes), value)
     sizes = tuple(dim(size) for size in manipulation.sizes_of(new_sizes))
-    return called(at, "reshape", Reshape(sizes), value)
+    return called("reshape", Reshape(sizes), value)
 
 
 @lax_function
-def rev(at: Emitter[V], operand: Operand[V], dimensions: Sequence[int]) -> V:
+def rev(operand: ArrayLike, dimensions: Sequence[int]) -> AnyTensor:
     """The elements in the opposite order along some axes.
 
     >>> tn.lax.rev(np.arange(3), (0,))
     Tensor([2, 1, 0])
     """
-    (value,) = matched(at, "rev", [operand])
-    axes = axes_of("rev", dimensions, at.ctx.meta(value).rank)
-    return called(at, "rev", Reverse(axes), value)
+    (value,) = matched("rev", [operand])
+    axes = axes_of("rev", dimensions, value.meta.rank)
+    return called("rev", Reverse(axes), value)
 
 
 @lax_function
 def broadcast_in_dim(
-    at: Emitter[V], operand: Operand[V], shape: Shape, broadcast_dimensions: Sequence[int]
-) -> V:
+    operand: ArrayLike, shape: Shape, broadcast_dimensions: Sequence[int]
+) -> AnyTensor:
     """The operand repeated to a shape; its axis i is axis `broadcast_dimensions[i]` of it.
 
     >>> tn.lax.broadcast_in_dim(np.array([1, 2]), (2, 3), (0,))
     Tensor([[1, 1, 1],
             [2, 2, 2]])
     """
-    (value,) = matched(at, "broadcast_in_dim", [operand])
+    (value,) = matched("broadcast_in_dim", [operand])
     sizes = tuple(dim(size) for size in manipulation.sizes_of(shape))
     axes = axes_of("broadcast_in_dim", broadcast_dimensions, len(sizes))
-    return called(at, "broadcast_in_dim", BroadcastInDim(sizes, axes), value)
+    return called("broadcast_in_dim", BroadcastInDim(sizes, axes), value)
 
 
 @lax_function
-def broadcast(at: Emitter[V], operand: Operand[V], sizes: Shape) -> V:
+def broadcast(operand: ArrayLike, sizes: Shape) -> AnyTensor:
     """The operand repeated along new axes in front.
 
     >>> tn.lax.broadcast(np.array([1, 2]), (2,))
     Tensor([[1, 2],
             [1, 2]])
     """
-    (value,) = matched(at, "broadcast", [operand])
-    own = at.ctx.meta(value).exact_shape("broadcast", "operand")
+    (value,) = matched("broadcast", [operand])
+    own = value.meta.exact_shape("broadcast", "operand")
     front = [dim(size) for size in manipulation.sizes_of(sizes)]
-    return manipulation.broadcast_to(at, value, (*front, *own))
+    return manipulation.broadcast_to(value, (*front, *own))
 
 
-@lax_function
-def broadcast_like(at: Emitter[V], arr: Operand[V], like_arr: Operand[V]) -> V:
+@lax_function(operands=2)
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> AnyTensor:
     """The operand repeated to the shape of another.
 
     >>> tn.lax.broadcast_like(2.0, np.ones(2))
     Tensor([2., 2.])
     """
-    (value,), (like,) = matched(at, "broadcast_like", [arr]), matched(at, "", [like_arr])
-    return repeated(at, "broadcast_like", value, at.ctx.meta(like).extents)
+    (value,), (like,) = matched("broadcast_like", [arr]), matched("", [like_arr])
+    return repeated("broadcast_like", value, like.meta.extents)
 
 
 @lax_function
-def broadcast_to_rank(at: Emitter[V], x: Operand[V], rank: int) -> V:
+def broadcast_to_rank(x: ArrayLike, rank: int) -> AnyTensor:
     """The operand with axes of size 1 in front.
 
     >>> tn.lax.broadcast_to_rank(np.ones(2), 2).shape
     (1, 2)
     """
-    (value,) = matched(at, "broadcast_to_rank", [x])
-    meta: TensorMeta = at.ctx.meta(value)
+    (value,) = matched("broadcast_to_rank", [x])
+    meta: TensorMeta = value.meta
     if rank < meta.rank:
         raise AxisError(f"broadcast_to_rank: {meta} has more axes than {rank}")
-    return manipulation.expand_dims(at, value, tuple(range(rank - meta.rank)))
+    return manipulation.expand_dims(value, tuple(range(rank - meta.rank)))
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -177,51 +176,49 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 @lax_function
-def expand_dims(at: Emitter[V], array: Operand[V], dimensions: Sequence[int]) -> V:
+def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> AnyTensor:
     """The operand with new axes of size 1.
 
     >>> tn.lax.expand_dims(np.ones(2), (0,)).shape
     (1, 2)
     """
-    (value,) = matched(at, "expand_dims", [array])
-    return manipulation.expand_dims(at, value, tuple(dimensions))
+    (value,) = matched("expand_dims", [array])
+    return manipulation.expand_dims(value, tuple(dimensions))
 
 
 @lax_function
-def squeeze(at: Emitter[V], array: Operand[V], dimensions: Sequence[int]) -> V:
+def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> AnyTensor:
     """The operand without some axes of size 1.
 
     >>> tn.lax.squeeze(np.ones((1, 2)), (0,)).shape
     (2,)
     """
-    (value,) = matched(at, "squeeze", [array])
-    return manipulation.squeeze(at, value, tuple(dimensions))
+    (value,) = matched("squeeze", [array])
+    return manipulation.squeeze(value, tuple(dimensions))
 
 
 @lax_function
 def collapse(
-    at: Emitter[V], operand: Operand[V], start_dimension: int, stop_dimension: int | None = None
-) -> V:
+    operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None
+) -> AnyTensor:
     """The operand with the axes from one up to another as one.
 
     >>> tn.lax.collapse(np.ones((2, 3, 4)), 0, 2).shape
     (6, 4)
     """
-    (value,) = matched(at, "collapse", [operand])
-    sizes = at.ctx.meta(value).exact_shape("collapse", "operand")
+    (value,) = matched("collapse", [operand])
+    sizes = value.meta.exact_shape("collapse", "operand")
     start, stop, _ = builtins.slice(start_dimension, stop_dimension).indices(len(sizes))
     if stop <= start:
         raise AxisError(f"collapse: there are no axes from {start_dimension} to {stop_dimension}")
     return called(
-        at, "collapse",
+        "collapse",
         Reshape((*sizes[:start], math.prod(sizes[start:stop]), *sizes[stop:])), value,
     )  # fmt: skip
 
 
-@lax_function
-def pad(
-    at: Emitter[V], operand: Operand[V], padding_value: Operand[V], padding_config: Config
-) -> V:
+@lax_function(operands=2)
+def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Config) -> AnyTensor:
     """The operand with copies of a number around and between its elements.
 
     Args:
@@ -233,8 +230,8 @@ def pad(
     >>> tn.lax.pad(np.array([1.0, 2.0]), 0.0, [(1, 0, 1)])
     Tensor([0., 1., 0., 2.])
     """
-    value, number = same_dtype(at, "pad", [operand, padding_value])
-    meta: TensorMeta = at.ctx.meta(value)
+    value, number = same_dtype("pad", [operand, padding_value])
+    meta: TensorMeta = value.meta
     if not isinstance(padding_config, Sequence | np.ndarray) or len(padding_config) != meta.rank:
         raise AxisError(
             f"pad: padding_config must be one (low, high, interior) for each axis of {meta}, "
@@ -242,7 +239,7 @@ def pad(
         )
     rows = [sizes_of("pad", "(low, high, interior)", row, 3) for row in padding_config]
     low, high, interior = zip(*rows, strict=True) if rows else ((), (), ())
-    return called(at, "pad", Pad(low, high, interior), value, number)
+    return called("pad", Pad(low, high, interior), value, number)
 
 
 def concatenate(operands: Sequence[ArrayLike], dimension: int) -> AnyTensor:
@@ -251,7 +248,7 @@ def concatenate(operands: Sequence[ArrayLike], dimension: int) -> AnyTensor:
     >>> tn.lax.concatenate([np.array([1, 2]), np.array([3])], 0)
     Tensor([1, 2, 3])
     """
-    return apply_function(_concatenate, *_arrays("concatenate", operands), axis=dimension)
+    return apply(_concatenate, *_arrays("concatenate", operands), axis=dimension)
 
 
 def _arrays(name: str, operands: Sequence[ArrayLike]) -> list[ArrayLike]:
@@ -261,10 +258,10 @@ def _arrays(name: str, operands: Sequence[ArrayLike]) -> list[ArrayLike]:
     return arrays
 
 
-def _concatenate(at: Emitter[V], *arrays: Operand[V], axis: int) -> V:
-    values = same_dtype(at, "concatenate", arrays)
-    place = along("concatenate", axis, at.ctx.meta(values[0]).rank)
-    return called(at, "concatenate", Concatenate(place), *values)
+def _concatenate(*arrays: ArrayLike, axis: int) -> AnyTensor:
+    values = same_dtype("concatenate", arrays)
+    place = along("concatenate", axis, values[0].meta.rank)
+    return called("concatenate", Concatenate(place), *values)
 
 
 _concatenate.__name__ = "concatenate"
@@ -281,7 +278,7 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> AnyTensor:
     Tensor([[1, 2],
             [3, 4]])
     """
-    return apply_function(manipulation.stack, *_arrays("stack", operands), axis=axis)
+    return apply(manipulation.stack, *_arrays("stack", operands), axis=axis)
 
 
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[AnyTensor, ...]:
@@ -321,36 +318,35 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[AnyTe
 
 
 @lax_function
-def tile(at: Emitter[V], operand: Operand[V], reps: Sequence[int]) -> V:
+def tile(operand: ArrayLike, reps: Sequence[int]) -> AnyTensor:
     """The operand repeated as a whole along each axis.
 
     >>> tn.lax.tile(np.array([1, 2]), (2,))
     Tensor([1, 2, 1, 2])
     """
-    (value,) = matched(at, "tile", [operand])
-    return manipulation.tile(at, value, tuple(reps))
+    (value,) = matched("tile", [operand])
+    return manipulation.tile(value, tuple(reps))
 
 
 @lax_function
 def slice(
-    at: Emitter[V],
-    operand: Operand[V],
+    operand: ArrayLike,
     start_indices: Sequence[Size],
     limit_indices: Sequence[Size],
     strides: Sequence[int] | None = None,
-) -> V:
+) -> AnyTensor:
     """The elements from a start up to a limit along each axis, every element or each nth.
 
     >>> tn.lax.slice(np.arange(9), (1,), (8,), (2,))
     Tensor([1, 3, 5, 7])
     """
-    (value,) = matched(at, "slice", [operand])
-    steps = tuple_of("slice", "strides", strides, at.ctx.meta(value).rank, 1)
+    (value,) = matched("slice", [operand])
+    steps = tuple_of("slice", "strides", strides, value.meta.rank, 1)
     starts, limits = (
         tuple(dim(size) for size in manipulation.sizes_of(sizes))
         for sizes in (start_indices, limit_indices)
     )
-    return called(at, "slice", Slice(starts, limits, steps), value)
+    return called("slice", Slice(starts, limits, steps), value)
 
 
 def slice_in_dim(
@@ -383,7 +379,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     array = creation.asarray(operand)
     place = along("index_in_dim", axis, array.ndim)
     part = array[(*_whole(place), index)]
-    return apply_function(manipulation.expand_dims, part, axis=place) if keepdims else part
+    return apply(manipulation.expand_dims, part, axis=place) if keepdims else part
 
 
 # New arrays.
@@ -447,10 +443,10 @@ def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int) -> AnyTenso
     return create(_counted, 0, shape=tuple(sizes), dtype=element, place=place)
 
 
-def _counted(at: Emitter[V], start: Operand[V], shape: Shape, dtype: DTypeLike, place: int) -> V:
+def _counted(start: ArrayLike, shape: Shape, dtype: DTypeLike, place: int) -> AnyTensor:
     sizes = tuple(dim(size) for size in manipulation.sizes_of(shape))
-    numbers = at.emit(Iota(as_dtype(dtype), sizes[place]))
-    return numbers if len(sizes) == 1 else at.emit(BroadcastInDim(sizes, (place,)), numbers)
+    numbers = emit(Iota(as_dtype(dtype), sizes[place]))
+    return numbers if len(sizes) == 1 else emit(BroadcastInDim(sizes, (place,)), numbers)
 
 
 _counted.__name__ = "iota"

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.errors import AxisError, GraphError
 from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DType, Number, Shape, TensorMeta, dim
 from tenferro.lax.arguments import along, lax_function, matched, same_dtype, tuple_of
@@ -27,10 +26,17 @@ from tenferro.ops import (
     Scatter,
     ScatterReduce,
     StdTensorOp,
-    full_like,
 )
-from tenferro.ops.functions import Operand, called, elementwise, indexing, logical, manipulation
-from tenferro.transforms import apply_function
+from tenferro.ops.functions import (
+    apply,
+    called,
+    elementwise,
+    emit,
+    full_like,
+    indexing,
+    logical,
+    manipulation,
+)
 
 __all__ = [
     "GatherDimensionNumbers",
@@ -83,7 +89,7 @@ def dynamic_slice(
     """
     sizes = tuple(dim(size) for size in manipulation.sizes_of(slice_sizes))
     starts, negative = _starts("dynamic_slice", operand, start_indices, allow_negative_indices)
-    return apply_function(_sliced, operand, *starts, sizes=sizes, negative=negative)
+    return apply(_sliced, operand, *starts, sizes=sizes, negative=negative)
 
 
 def dynamic_update_slice(
@@ -101,7 +107,7 @@ def dynamic_update_slice(
     starts, negative = _starts(
         "dynamic_update_slice", operand, start_indices, allow_negative_indices
     )
-    return apply_function(_updated, operand, update, *starts, negative=negative)
+    return apply(_updated, operand, update, *starts, negative=negative)
 
 
 def dynamic_slice_in_dim(
@@ -141,7 +147,7 @@ def dynamic_index_in_dim(
         operand, index, 1, axis, allow_negative_indices=allow_negative_indices
     )
     place = along("dynamic_index_in_dim", axis, part.ndim)
-    return part if keepdims else apply_function(manipulation.squeeze, part, axis=place)
+    return part if keepdims else apply(manipulation.squeeze, part, axis=place)
 
 
 def dynamic_update_slice_in_dim(
@@ -182,7 +188,7 @@ def dynamic_update_index_in_dim(
     place = along("dynamic_update_index_in_dim", axis, array.ndim)
     given = asarray(update)
     if given.ndim != array.ndim:
-        part = apply_function(manipulation.expand_dims, given, axis=place)
+        part = apply(manipulation.expand_dims, given, axis=place)
     return dynamic_update_slice_in_dim(
         array, part, index, place, allow_negative_indices=allow_negative_indices
     )
@@ -210,64 +216,62 @@ def _starts(
 
 
 def _sliced(
-    at: Emitter[V],
-    operand: Operand[V],
-    *starts: Operand[V],
+    operand: ArrayLike,
+    *starts: ArrayLike,
     sizes: tuple[Dim, ...],
     negative: tuple[bool, ...],
-) -> V:
-    (value,) = same_dtype(at, "dynamic_slice", [operand])
+) -> AnyTensor:
+    (value,) = same_dtype("dynamic_slice", [operand])
     op = DynamicSlice(sizes)
-    return called(at, "dynamic_slice", op, value, *_from_front(at, value, starts, negative))
+    return called("dynamic_slice", op, value, *_from_front(value, starts, negative))
 
 
 def _updated(
-    at: Emitter[V],
-    operand: Operand[V],
-    update: Operand[V],
-    *starts: Operand[V],
+    operand: ArrayLike,
+    update: ArrayLike,
+    *starts: ArrayLike,
     negative: tuple[bool, ...],
-) -> V:
+) -> AnyTensor:
     name = "dynamic_update_slice"
-    value, window = same_dtype(at, name, [operand, update])
-    places = _from_front(at, value, starts, negative)
-    return called(at, name, DynamicUpdateSlice(), value, window, *places)
+    value, window = same_dtype(name, [operand, update])
+    places = _from_front(value, starts, negative)
+    return called(name, DynamicUpdateSlice(), value, window, *places)
 
 
 _sliced.__name__, _updated.__name__ = "dynamic_slice", "dynamic_update_slice"
 
 
 def _from_front(
-    at: Emitter[V], value: V, starts: Sequence[Operand[V]], negative: Sequence[bool]
-) -> list[V]:
+    value: AnyTensor, starts: Sequence[ArrayLike], negative: Sequence[bool]
+) -> list[AnyTensor]:
     """The starts as scalars of one dtype, counted from the front."""
-    meta: TensorMeta = at.ctx.meta(value)
-    places: list[V] = []
+    meta: TensorMeta = value.meta
+    places: list[AnyTensor] = []
     for axis, (start, counts_back) in enumerate(zip(starts, negative, strict=True)):
         size = meta.static_shape[axis] if meta.static_shape is not None else None
         if isinstance(start, int) and not isinstance(start, bool):
             if start < 0 and counts_back and size is None:
-                length = indexing.size_value(at, value, axis)
-                places.append(elementwise.add(at, length, start))
+                length = indexing.size_value(value, axis)
+                places.append(elementwise.add(length, start))
                 continue
             back = start < 0 and counts_back and size is not None
-            places += same_dtype(at, "start", [start + size if back and size else start])
+            places += same_dtype("start", [start + size if back and size else start])
             continue
-        (place,) = same_dtype(at, "start", [start])
-        if counts_back and at.ctx.meta(place).dtype.kind == "i":
-            length = indexing.size_value(at, value, axis)
-            below = elementwise.add(at, place, length)
-            place = elementwise.where(at, _is_negative(at, place), below, place)
+        (place,) = same_dtype("start", [start])
+        if counts_back and place.meta.dtype.kind == "i":
+            length = indexing.size_value(value, axis)
+            below = elementwise.add(place, length)
+            place = elementwise.where(_is_negative(place), below, place)
         places.append(place)
-    dtypes = {at.ctx.meta(place).dtype for place in places}
+    dtypes = {place.meta.dtype for place in places}
     kinds = {dtype.kind for dtype in dtypes}
     if len(dtypes) > 1 and kinds <= {"i", "u"}:
-        return [elementwise.astype(at, place, INT64) for place in places]
+        return [elementwise.astype(place, INT64) for place in places]
     return places
 
 
-def _is_negative(at: Emitter[V], place: V) -> V:
-    return logical.less(at, place, 0)
+def _is_negative(place: AnyTensor) -> AnyTensor:
+    return logical.less(place, 0)
 
 
 # Gather and scatter, with the dimension numbers and the modes of `jax.lax`.
@@ -336,11 +340,10 @@ class ScatterNumbers(Protocol):
         """The axis of the operand of each component of an index."""
 
 
-@lax_function
+@lax_function(operands=2)
 def gather(
-    at: Emitter[V],
-    operand: Operand[V],
-    start_indices: Operand[V],
+    operand: ArrayLike,
+    start_indices: ArrayLike,
     dimension_numbers: GatherNumbers,
     slice_sizes: Sequence[int],
     *,
@@ -348,7 +351,7 @@ def gather(
     indices_are_sorted: bool = False,
     mode: Mode = None,
     fill_value: Number | None = None,
-) -> V:
+) -> AnyTensor:
     """Windows of the operand; the last axis of the indices holds their starts.
 
     Args:
@@ -370,27 +373,27 @@ def gather(
     >>> tn.lax.gather(np.array([1.0, 2.0, 3.0]), np.array([[2], [0]]), numbers, (1,))
     Tensor([3., 1.])
     """
-    (x,), (indices,) = matched(at, "gather", [operand]), matched(at, "gather", [start_indices])
-    known, meta = _mode("gather", "clip" if mode is None else mode), at.ctx.meta(x)
+    (x,), (indices,) = matched("gather", [operand]), matched("gather", [start_indices])
+    known, meta = _mode("gather", "clip" if mode is None else mode), x.meta
     axes = _axes("gather", dimension_numbers, GatherDimensionNumbers)
     sizes = tuple_of("gather", "slice_sizes", slice_sizes, meta.rank, 0)
     offset, collapsed, index_map, batching, of_indices = axes
     fills = known is GatherScatterMode.FILL_OR_DROP and bool(index_map)
     fill = _fill(fill_value, meta.dtype) if fills else 0
     promised = unique_indices and known is GatherScatterMode.PROMISE_IN_BOUNDS
-    vector = at.ctx.meta(indices).rank - 1
+    vector = indices.meta.rank - 1
     op = Gather(
         offset, collapsed, index_map, vector, sizes, batching, of_indices, promised,
         "drop" if fills and fill == 0 else "clip",
     )  # fmt: skip
-    windows = called(at, "gather", op, x, indices)
+    windows = called("gather", op, x, indices)
     if not fills or fill == 0:
         return windows
-    shape = at.ctx.meta(windows).exact_shape("gather", "result")
-    inside = _inside(at, x, indices, index_map, sizes)
+    shape = windows.meta.exact_shape("gather", "result")
+    inside = _inside(x, indices, index_map, sizes)
     batch = tuple(axis for axis in range(len(shape)) if axis not in offset)
-    mask = at.emit(BroadcastInDim(shape, batch), inside)
-    return at.emit(SELECT, mask, windows, full_like(at, fill, windows))
+    mask = emit(BroadcastInDim(shape, batch), inside)
+    return emit(SELECT, mask, windows, full_like(fill, windows))
 
 
 def _mode(name: str, mode: Mode) -> GatherScatterMode:
@@ -420,17 +423,19 @@ def _axes(name: str, numbers: object, kind: Any) -> tuple[tuple[int, ...], ...]:
     return tuple(axes)
 
 
-def _inside(at: Emitter[V], x: V, indices: V, index_map: Sequence[int], sizes: Sequence[int]) -> V:
+def _inside(
+    x: AnyTensor, indices: AnyTensor, index_map: Sequence[int], sizes: Sequence[int]
+) -> AnyTensor:
     """Whether the window at each index is within the operand."""
-    shape = at.ctx.meta(x).exact_shape("gather", "operand")
-    wide = elementwise.astype(at, indices, INT64)
-    meta: TensorMeta = at.ctx.meta(wide)
+    shape = x.meta.exact_shape("gather", "operand")
+    wide = elementwise.astype(indices, INT64)
+    meta: TensorMeta = wide.meta
     limits = np.asarray([shape[axis] - sizes[axis] for axis in index_map], np.int64)
     widened = BroadcastInDim(meta.exact_shape("gather", "indices"), (meta.rank - 1,))
-    limit = at.emit(widened, at.emit(Constant(limits)))
-    low = at.emit(Compare("GE"), wide, full_like(at, 0, wide))
-    high = at.emit(Compare("LE"), wide, limit)
-    return at.emit(ReduceAnd((meta.rank - 1,)), at.emit(AND, low, high))
+    limit = emit(widened, emit(Constant(limits)))
+    low = emit(Compare("GE"), wide, full_like(0, wide))
+    high = emit(Compare("LE"), wide, limit)
+    return emit(ReduceAnd((meta.rank - 1,)), emit(AND, low, high))
 
 
 def _fill(value: Number | None, dtype: DType) -> Any:
@@ -470,28 +475,27 @@ def _scatter(
     """Updates combined into an operand; `sign` is -1 if they are subtracted."""
 
     def function(
-        at: Emitter[V],
-        operand: Operand[V],
-        scatter_indices: Operand[V],
-        updates: Operand[V],
+        operand: ArrayLike,
+        scatter_indices: ArrayLike,
+        updates: ArrayLike,
         dimension_numbers: ScatterNumbers,
         *,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Mode = None,
-    ) -> V:
-        x, added = same_dtype(at, name, [operand, updates])
-        (indices,), known = matched(at, name, [scatter_indices]), _mode(name, mode)
+    ) -> AnyTensor:
+        x, added = same_dtype(name, [operand, updates])
+        (indices,), known = matched(name, [scatter_indices]), _mode(name, mode)
         windows, inserted, index_map, batching, of_indices = _axes(
             name, dimension_numbers, ScatterDimensionNumbers
         )
         made = op(
-            windows, inserted, index_map, at.ctx.meta(indices).rank - 1, batching, of_indices,
+            windows, inserted, index_map, indices.meta.rank - 1, batching, of_indices,
             combiner,
             unique_indices and known is not GatherScatterMode.CLIP,
             "drop" if known is GatherScatterMode.FILL_OR_DROP else "clip",
         )  # fmt: skip
-        return called(at, name, made, x, indices, at.emit(NEG, added) if sign < 0 else added)
+        return called(name, made, x, indices, emit(NEG, added) if sign < 0 else added)
 
     function.__name__ = name
     function.__doc__ = f"""The operand with windows of updates {_WORDS[name]} at indices.
@@ -504,7 +508,7 @@ def _scatter(
     >>> tn.lax.scatter_add(np.zeros(3), np.array([[2], [0]]), np.array([1.0, 2.0]), numbers)
     Tensor([2., 0., 1.])
     """
-    return lax_function(function)
+    return lax_function(operands=3)(function)
 
 
 _WORDS = {

@@ -24,41 +24,46 @@ Each file is one topic, with its functions and their results. In reading order:
 - `norms`: `norm`, `matrix_norm`, `vector_norm` and `cond`.
 - `sylvester`: Sylvester and Lyapunov.
 
-A function there whose first parameter is an emitter is made public here. One with named results is
-public itself; what it does stands below it, under its name with an underscore.
+What a function with named results does stands below it, under its name with an underscore.
 """
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tenferro.families.linalg import LINALG
-from tenferro.linalg import (
-    determinant,
-    factorizations,
-    gauge,
-    matrix_functions,
-    norms,
-    products,
-    spectra,
-    subspaces,
-    sylvester,
-)
-from tenferro.linalg import solve as _solve
 from tenferro.linalg.determinant import *
+from tenferro.linalg.determinant import det, matrix_power
 from tenferro.linalg.factorizations import *
+from tenferro.linalg.factorizations import cholesky
 from tenferro.linalg.gauge import *
+from tenferro.linalg.gauge import fix_phases
 from tenferro.linalg.matrix_functions import *
+from tenferro.linalg.matrix_functions import expm, funm_hermitian, logm, sqrtm
+from tenferro.linalg.norms import cond, matrix_norm, norm, vector_norm
 from tenferro.linalg.pinv import *
 from tenferro.linalg.products import *
-from tenferro.linalg.solve import solve as solve_solve
+from tenferro.linalg.products import diagonal, outer, trace
+from tenferro.linalg.solve import (
+    inv,
+    solve,
+    solve_triangular,
+    tensorinv,
+    tensorsolve,
+    tridiagonal_solve,
+)
 from tenferro.linalg.spectra import *
+from tenferro.linalg.spectra import eigvals, svdvals
 from tenferro.linalg.subspaces import *
+from tenferro.linalg.subspaces import low_rank
 from tenferro.linalg.svd_truncate import *
+from tenferro.linalg.sylvester import (
+    solve_continuous_lyapunov,
+    solve_discrete_lyapunov,
+    solve_sylvester,
+)
 from tenferro.missing_names import missing
 from tenferro.ops.extension import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
-from tenferro.ops.functions import manipulation
-from tenferro.ops.functions import products as _products
-from tenferro.transforms import array_function
+from tenferro.ops.functions.manipulation import matrix_transpose
+from tenferro.ops.functions.products import cross, matmul, tensordot, vecdot
 
 __all__ = [
     "CholeskyFactorResult",
@@ -153,42 +158,6 @@ def register_runtime(registry: ExtensionRegistry) -> None:
     Executors do not need it: they have them.
     """
     register_runtimes([LINALG], registry)
-
-
-_public = partial(array_function, module="tenferro.linalg")
-
-cholesky = _public(factorizations.cholesky)
-det = _public(determinant.det)
-eigvals = _public(spectra.eigvals)
-expm = _public(matrix_functions.expm)
-funm_hermitian = _public(matrix_functions.funm_hermitian)
-inv = _public(_solve.inv)
-logm = _public(matrix_functions.logm)
-low_rank = _public(subspaces.low_rank)
-matrix_power = _public(determinant.matrix_power)
-solve = _public(solve_solve)
-solve_continuous_lyapunov = _public(sylvester.solve_continuous_lyapunov)
-solve_discrete_lyapunov = _public(sylvester.solve_discrete_lyapunov)
-solve_sylvester = _public(sylvester.solve_sylvester)
-solve_triangular = _public(_solve.solve_triangular)
-sqrtm = _public(matrix_functions.sqrtm)
-tensorinv = _public(_solve.tensorinv)
-tensorsolve = _public(_solve.tensorsolve)
-tridiagonal_solve = _public(_solve.tridiagonal_solve)
-svdvals = _public(spectra.svdvals)
-fix_phases = _public(gauge.fix_phases)
-cond = _public(norms.cond)
-matrix_norm = _public(norms.matrix_norm)
-vector_norm = _public(norms.vector_norm)
-norm = _public(norms.norm)
-matmul = _public(_products.matmul)
-tensordot = _public(_products.tensordot)
-vecdot = _public(_products.vecdot)
-cross = _public(_products.cross)
-outer = _public(products.outer)
-trace = _public(products.trace)
-diagonal = _public(products.diagonal)
-matrix_transpose = _public(manipulation.matrix_transpose)
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names

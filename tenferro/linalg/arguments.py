@@ -6,13 +6,20 @@ from collections.abc import Callable, Sequence
 from math import nan
 from typing import Any, SupportsFloat
 
-from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, TracingError
 from tenferro.families.linalg import Degeneracy, check_matrix, check_square, tril
-from tenferro.ir import FLOAT16, FLOAT64, TensorMeta, canonical, integer_of, is_inexact, short_name
+from tenferro.ir import (
+    FLOAT16,
+    FLOAT64,
+    AnyTensor,
+    ArrayLike,
+    TensorMeta,
+    canonical,
+    integer_of,
+    is_inexact,
+    short_name,
+)
 from tenferro.ops.functions import (
-    Expression,
-    Operand,
     assume_size,
     common_batch,
     manipulation,
@@ -24,19 +31,19 @@ from tenferro.runtime import Tensor
 from tenferro.transforms import TracedTensor
 
 
-def floating(at: Emitter[V], name: str, *operands: Operand[V]) -> list[V]:
+def floating(name: str, *operands: ArrayLike) -> list[AnyTensor]:
     """The operands in one floating-point or complex dtype; integers and bool become float64.
 
     Raises:
         DTypeError: an operand is of half precision.
     """
-    dtype = result_dtype(at, operands)
+    dtype = result_dtype(operands)
     if dtype == FLOAT16:
         raise DTypeError(
             f"{name}: takes single and double precision, got {short_name(dtype)}; "
             "convert it with astype(tn.float32)"
         )
-    return promote(at, operands, dtype if is_inexact(dtype) else FLOAT64)
+    return promote(operands, dtype if is_inexact(dtype) else FLOAT64)
 
 
 def known(name: str, what: str, value: Any) -> Any:
@@ -91,31 +98,31 @@ def degeneracy(name: str, degenerate: str, width: float) -> Degeneracy:
     return Degeneracy(degenerate, number(name, "width", width)).checked(name)
 
 
-def matrix(at: Emitter[V], name: str, x: Operand[V]) -> V:
+def matrix(name: str, x: ArrayLike) -> AnyTensor:
     """A matrix operand in a dtype of linear algebra.
 
     Raises:
         ShapeError: it has fewer than two axes.
     """
-    (value,) = floating(at, name, x)
-    meta: TensorMeta = at.ctx.meta(value)
+    (value,) = floating(name, x)
+    meta: TensorMeta = value.meta
     check_matrix(name, meta.dtype, meta.exact_shape(name, "x"))
     return value
 
 
-def square(at: Emitter[V], name: str, x: Operand[V]) -> V:
+def square(name: str, x: ArrayLike) -> AnyTensor:
     """A square matrix operand in a dtype of linear algebra.
 
     Raises:
         ShapeError: it has fewer than two axes, or is not square.
     """
-    (value,) = floating(at, name, x)
-    meta: TensorMeta = at.ctx.meta(value)
+    (value,) = floating(name, x)
+    meta: TensorMeta = value.meta
     check_square(name, meta.dtype, meta.exact_shape(name, "x"))
     return value
 
 
-def hermitian(a: Expression) -> Expression:
+def hermitian(a: AnyTensor) -> AnyTensor:
     """The Hermitian matrix with the lower triangle of a."""
     return tril(a) + tril(a, -1).H
 
@@ -126,20 +133,20 @@ def type_of(value: Any) -> TensorMeta:
 
 
 def same_batch(
-    at: Emitter[V], name: str, *operands: V, given: Sequence[TensorMeta] | None = None
-) -> list[V]:
+    name: str, *operands: AnyTensor, given: Sequence[TensorMeta] | None = None
+) -> list[AnyTensor]:
     """Matrix operands repeated to common batch axes; see `common_batch`."""
-    metas: list[TensorMeta] = [at.ctx.meta(operand) for operand in operands]
+    metas: list[TensorMeta] = [operand.meta for operand in operands]
     batch = common_batch(name, metas, given)
     return [
-        repeated(at, name, operand, (*batch, *meta.extents[-2:]))
+        repeated(name, operand, (*batch, *meta.extents[-2:]))
         for operand, meta in zip(operands, metas, strict=True)
     ]
 
 
 def systems(
-    at: Emitter[V], name: str, a: Operand[V], b: Operand[V], repeat: bool = True
-) -> tuple[V, V, Callable[[V], V]]:
+    name: str, a: ArrayLike, b: ArrayLike, repeat: bool = True
+) -> tuple[AnyTensor, AnyTensor, Callable[[AnyTensor], AnyTensor]]:
     """Square matrices and right sides in one dtype, repeated to common batch axes if `repeat`.
 
     b of rank 1 is one vector, as in NumPy 2. The third result turns a solution into the shape that
@@ -148,9 +155,9 @@ def systems(
     Raises:
         ShapeError: a is not square, or b does not have as many rows as a.
     """
-    lhs, rhs = floating(at, name, a, b)
-    left: TensorMeta = at.ctx.meta(lhs)
-    right: TensorMeta = at.ctx.meta(rhs)
+    lhs, rhs = floating(name, a, b)
+    left: TensorMeta = lhs.meta
+    right: TensorMeta = rhs.meta
     _, n = check_square(name, left.dtype, left.exact_shape(name, "a"))
     if not right.rank:
         raise ShapeError(f"{name}: the right side must have an axis, got {right}")
@@ -163,10 +170,10 @@ def systems(
         )
     common = canonical(n, size)
     if common is not None:
-        lhs = assume_size(at, assume_size(at, lhs, left.rank - 2, common), left.rank - 1, common)
-        rhs = assume_size(at, rhs, right.rank + axis, common)
+        lhs = assume_size(assume_size(lhs, left.rank - 2, common), left.rank - 1, common)
+        rhs = assume_size(rhs, right.rank + axis, common)
     if is_vector:
-        rhs = manipulation.expand_dims(at, rhs, -1)
+        rhs = manipulation.expand_dims(rhs, -1)
     if repeat:
-        lhs, rhs = same_batch(at, name, lhs, rhs)
-    return lhs, rhs, lambda x: manipulation.squeeze(at, x, -1) if is_vector else x
+        lhs, rhs = same_batch(name, lhs, rhs)
+    return lhs, rhs, lambda x: manipulation.squeeze(x, -1) if is_vector else x

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, cast
 
-from tenferro.core import Emitter, V
+from tenferro.core import V
 from tenferro.errors import ConfigError
 from tenferro.families.linalg import determinant, identity, inverse
 from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.linalg.arguments import integer, square
-from tenferro.ops.functions import Expression, Operand, named
-from tenferro.transforms import dispatch
+from tenferro.ops.functions import apply, array_function, named
 
 __all__ = ["SlogdetResult", "slogdet"]
 
@@ -22,7 +21,8 @@ class SlogdetResult(NamedTuple):
     logabsdet: AnyTensor
 
 
-def det(at: Emitter[V], x: Operand[V], /) -> V:
+@array_function(module="tenferro.linalg")
+def det(x: ArrayLike, /) -> AnyTensor:
     """The determinant of square matrices.
 
     Its derivatives are right for singular matrices too. For n > 6 they are NaN from the third order
@@ -41,7 +41,7 @@ def det(at: Emitter[V], x: Operand[V], /) -> V:
     Tensor([[ 4., -2.],
             [-2.,  1.]])
     """
-    result: V = determinant(Expression(at, square(at, "det", x)), "det")[0].value
+    result: AnyTensor = determinant(square("det", x), "det")[0]
     return result
 
 
@@ -62,16 +62,17 @@ def slogdet(x: ArrayLike, /) -> SlogdetResult:
     >>> sign, logabsdet
     (Tensor(-1.), Tensor(0.))
     """
-    return SlogdetResult(*cast(tuple[Any, Any], dispatch.apply_function(_slogdet, x)))
+    return SlogdetResult(*cast(tuple[Any, Any], apply(_slogdet, x)))
 
 
 @named("slogdet")
-def _slogdet(at: Emitter[V], x: Operand[V]) -> tuple[V, V]:
-    sign, logabsdet = determinant(Expression(at, square(at, "slogdet", x)), "slogdet")
-    return sign.value, logabsdet.value
+def _slogdet(x: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
+    sign, logabsdet = determinant(square("slogdet", x), "slogdet")
+    return sign, logabsdet
 
 
-def matrix_power(at: Emitter[V], x: Operand[V], n: int) -> V:
+@array_function(module="tenferro.linalg")
+def matrix_power(x: ArrayLike, n: int) -> AnyTensor:
     """The n-th power of square matrices, by repeated squaring; of the inverse for negative n.
 
     Args:
@@ -91,7 +92,7 @@ def matrix_power(at: Emitter[V], x: Operand[V], n: int) -> V:
     if exponent is None:
         raise ConfigError(f"matrix_power: the exponent must be an integer, got {n!r}")
     n = exponent
-    base = Expression(at, square(at, "matrix_power", x))
+    base = square("matrix_power", x)
     if n < 0:
         base, n = inverse(base), -n
     result = None
@@ -101,4 +102,4 @@ def matrix_power(at: Emitter[V], x: Operand[V], n: int) -> V:
         n //= 2
         base = base @ base if n else base
     power = identity(base) if result is None else result
-    return cast(V, power.value)
+    return cast(V, power)

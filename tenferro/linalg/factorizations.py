@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple, cast, overload
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.families import linalg as families
 from tenferro.families.linalg import (
@@ -36,19 +35,19 @@ from tenferro.linalg.arguments import hermitian, matrix, same_batch, square, sys
 from tenferro.linalg.solve import transposition
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
-    Expression,
-    Operand,
     apply,
+    array_function,
     convert,
     creation,
     elementwise,
+    emit_all,
     manipulation,
     named,
     promote,
     reductions,
 )
 from tenferro.runtime import Tensor
-from tenferro.transforms import TracedTensor, dispatch
+from tenferro.transforms import TracedTensor
 
 __all__ = [
     "CholeskyFactorResult",
@@ -72,9 +71,8 @@ __all__ = [
 # Factorizations: Cholesky, LU, QR, Schur and Hessenberg.
 
 
-def cholesky(
-    at: Emitter[V], x: Operand[V], /, *, upper: bool = False, symmetrize_input: bool = True
-) -> V:
+@array_function(module="tenferro.linalg")
+def cholesky(x: ArrayLike, /, *, upper: bool = False, symmetrize_input: bool = True) -> AnyTensor:
     """The lower triangular L with L Lᴴ = x, for Hermitian positive definite x.
 
     The result is NaN for each matrix that is not positive definite.
@@ -93,12 +91,12 @@ def cholesky(
     Tensor([[2., 0.],
             [1., 2.]])
     """
-    a = Expression(at, square(at, "cholesky", x))
+    a = square("cholesky", x)
     if not symmetrize_input:
         read = a.H if upper else a
         a = hermitian(read)
-    (lower,) = a.emit_all(Extension(Cholesky()))
-    return (lower.H if upper else lower).value  # type: ignore[no-any-return]
+    (lower,) = emit_all(Extension(Cholesky()), a)
+    return lower.H if upper else lower
 
 
 class LUResult(NamedTuple):
@@ -133,26 +131,24 @@ def lu(a: ArrayLike, permute_l: bool = False) -> LUResult | PermutedLUResult:
             [0.5, 1. ]]), Tensor([[2., 0.],
             [0., 2.]]))
     """
-    p, lower, upper = cast(
-        tuple[Any, Any, Any], dispatch.apply_function(_lu, a, permute_l=permute_l)
-    )
+    p, lower, upper = cast(tuple[Any, Any, Any], apply(_lu, a, permute_l=permute_l))
     return PermutedLUResult(lower, upper) if permute_l else LUResult(p, lower, upper)
 
 
 @named("lu")
-def _lu(at: Emitter[V], a: Operand[V], permute_l: bool) -> tuple[V, V, V]:
-    packed, _, permutation = families.lu(Expression(at, matrix(at, "lu", a)))
+def _lu(a: ArrayLike, permute_l: bool) -> tuple[AnyTensor, AnyTensor, AnyTensor]:
+    packed, _, permutation = families.lu(matrix("lu", a))
     m, n = packed.shape[-2:]
     k = minimum(m, n)
     left = packed if k == n else packed[..., :, :k]
-    ones = Expression(at, creation.eye(at, 1, shape=(m, k), dtype=packed.dtype))
+    ones = creation.eye(1, shape=(m, k), dtype=packed.dtype)
     lower = tril(left, -1) + ones
     upper = triu(packed if k == m else packed[..., :k, :])
-    places: Expression = apply(reductions.argsort, permutation)
+    places: AnyTensor = reductions.argsort(permutation)
     if permute_l:
-        return places.value, picked_rows(lower, places).value, upper.value
+        return places, picked_rows(lower, places), upper
     swapped = picked_rows(identity(real_part(packed)), places)
-    return swapped.value, lower.value, upper.value
+    return swapped, lower, upper
 
 
 class QRResult(NamedTuple):
@@ -197,30 +193,30 @@ def qr(x: ArrayLike, /, *, mode: str = "reduced", positive: bool = False) -> QRR
             [0. , 0.4]])
     """
     if isinstance(mode, str) and mode == "r":
-        return dispatch.apply_function(_qr_r, x, positive=positive)
-    q, r = dispatch.apply_function(_qr, x, mode=mode, positive=positive)
+        return apply(_qr_r, x, positive=positive)
+    q, r = apply(_qr, x, mode=mode, positive=positive)
     return QRResult(q, r)
 
 
 @named("qr")
 def _qr(
-    at: Emitter[V], x: Operand[V], /, *, mode: str = "reduced", positive: bool = False
-) -> tuple[V, V]:
+    x: ArrayLike, /, *, mode: str = "reduced", positive: bool = False
+) -> tuple[AnyTensor, AnyTensor]:
     """Q and R; see `qr`."""
     if mode not in _MODES:
         raise ConfigError(f"qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
-    a = Expression(at, matrix(at, "qr", x))
-    r, q = a.emit_all(Extension(Qr("reduced" if mode == "r" else mode)))
+    a = matrix("qr", x)
+    r, q = emit_all(Extension(Qr("reduced" if mode == "r" else mode)), a)
     if positive:
         sign = signs(r)
         q, r = q * columns(sign), r * rows(sign)
-    return q.value, r.value
+    return q, r
 
 
 @named("qr")
-def _qr_r(at: Emitter[V], x: Operand[V], /, *, positive: bool = False) -> V:
+def _qr_r(x: ArrayLike, /, *, positive: bool = False) -> AnyTensor:
     """R alone; see `qr`."""
-    return _qr(at, x, mode="r", positive=positive)[1]
+    return _qr(x, mode="r", positive=positive)[1]
 
 
 class SchurResult(NamedTuple):
@@ -249,18 +245,18 @@ def schur(a: ArrayLike, output: str = "real") -> SchurResult:
     Tensor([[1., 2.],
             [0., 3.]])
     """
-    return SchurResult(*dispatch.apply_function(_schur, a, output=output))
+    return SchurResult(*apply(_schur, a, output=output))
 
 
 @named("schur")
-def _schur(at: Emitter[V], a: Operand[V], *, output: str = "real") -> tuple[V, V]:
+def _schur(a: ArrayLike, *, output: str = "real") -> tuple[AnyTensor, AnyTensor]:
     """The Schur form and vectors; see `schur`."""
     if output not in ("real", "complex"):
         raise ConfigError(f"schur: output must be 'real' or 'complex', got {output!r}")
-    value = square(at, "schur", a)
+    value = square("schur", a)
     if output == "complex":
-        value = convert(at, value, COMPLEX_OF[at.ctx.meta(value).dtype])
-    form, vectors = at.emit_all(Extension(Schur()), value)
+        value = convert(value, COMPLEX_OF[value.meta.dtype])
+    form, vectors = emit_all(Extension(Schur()), value)
     return form, vectors
 
 
@@ -288,14 +284,14 @@ def hessenberg(a: ArrayLike, calc_q: bool = False) -> HessenbergResult | AnyTens
     Tensor([[1., 2.],
             [3., 4.]])
     """
-    whole = HessenbergResult(*dispatch.apply_function(_hessenberg, a))
+    whole = HessenbergResult(*apply(_hessenberg, a))
     return whole if calc_q else whole.H
 
 
 @named("hessenberg")
-def _hessenberg(at: Emitter[V], a: Operand[V]) -> tuple[V, V]:
+def _hessenberg(a: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     """The Hessenberg form and vectors; see `hessenberg`."""
-    form, vectors = at.emit_all(Extension(Hessenberg()), square(at, "hessenberg", a))
+    form, vectors = emit_all(Extension(Hessenberg()), square("hessenberg", a))
     return form, vectors
 
 
@@ -324,13 +320,13 @@ def lu_factor(a: ArrayLike) -> LUFactorResult:
     >>> tn.linalg.lu_solve(tn.linalg.lu_factor([[2.0, 1.0], [1.0, 3.0]]), [3.0, 4.0])
     Tensor([1., 1.])
     """
-    return LUFactorResult(*cast(tuple[Any, Any], dispatch.apply_function(_lu_factor, a)))
+    return LUFactorResult(*cast(tuple[Any, Any], apply(_lu_factor, a)))
 
 
 @named("lu_factor")
-def _lu_factor(at: Emitter[V], a: Operand[V]) -> tuple[V, V]:
-    packed, pivots, _ = families.lu(Expression(at, matrix(at, "lu_factor", a)))
-    return packed.value, pivots.value
+def _lu_factor(a: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
+    packed, pivots, _ = families.lu(matrix("lu_factor", a))
+    return packed, pivots
 
 
 def lu_solve(
@@ -360,7 +356,7 @@ def lu_solve(
     known = not isinstance(pivots, TracedTensor)
     if known:
         _check_pivots(packed, pivots)
-    return dispatch.apply_function(_lu_solve, packed, pivots, b, trans=op, in_range=known)
+    return apply(_lu_solve, packed, pivots, b, trans=op, in_range=known)
 
 
 def _check_pivots(packed: ArrayLike, pivots: ArrayLike) -> None:
@@ -389,48 +385,47 @@ def _pair(name: str, what: str, value: Any) -> Any:
 
 @named("lu_solve")
 def _lu_solve(
-    at: Emitter[V],
-    packed: Operand[V],
-    pivots: Operand[V],
-    b: Operand[V],
+    packed: ArrayLike,
+    pivots: ArrayLike,
+    b: ArrayLike,
     trans: str,
     in_range: bool,
-) -> V:
-    left, right, restore = systems(at, "lu_solve", packed, b, repeat=False)
-    (exchanges,) = promote(at, (pivots,))
-    (permutation,) = at.emit_all(Extension(PivotsToPermutation()), exchanges)
-    _check_count(at, left, exchanges)
-    column = manipulation.expand_dims(at, permutation, -1)
-    given = [at.ctx.meta(value) for value in (left, right, exchanges)]
-    left, right, column = same_batch(at, "lu_solve", left, right, column, given=given)
-    a, x = Expression(at, left), Expression(at, right)
-    places = Expression(at, manipulation.squeeze(at, column, -1))
+) -> AnyTensor:
+    left, right, restore = systems("lu_solve", packed, b, repeat=False)
+    (exchanges,) = promote((pivots,))
+    (permutation,) = emit_all(Extension(PivotsToPermutation()), exchanges)
+    _check_count(left, exchanges)
+    column = manipulation.expand_dims(permutation, -1)
+    given = [value.meta for value in (left, right, exchanges)]
+    left, right, column = same_batch("lu_solve", left, right, column, given=given)
+    a, x = left, right
+    places = manipulation.squeeze(column, -1)
     if trans == "n":
         half = triangular_solve(a, picked_rows(x, places), unit=True)
         result = triangular_solve(a, half, lower=False)
     else:
         half = triangular_solve(a, x, lower=False, trans=trans)
         half = triangular_solve(a, half, unit=True, trans=trans)
-        result = picked_rows(half, apply(reductions.argsort, places))
+        result = picked_rows(half, reductions.argsort(places))
     if not in_range:
-        result = result * _nan_outside(Expression(at, exchanges)).astype(result.dtype)
-    return restore(result.value)
+        result = result * _nan_outside(exchanges).astype(result.dtype)
+    return restore(result)
 
 
-def _check_count(at: Emitter[V], packed: V, pivots: V) -> None:
+def _check_count(packed: AnyTensor, pivots: AnyTensor) -> None:
     """Raise ShapeError if there are certainly not as many pivots as rows."""
-    left: TensorMeta = at.ctx.meta(packed)
-    right: TensorMeta = at.ctx.meta(pivots)
+    left: TensorMeta = packed.meta
+    right: TensorMeta = pivots.meta
     n, count = (meta.exact_shape("lu_solve")[-1] for meta in (left, right))
     if canonical(n, count) is None:
         raise ShapeError(f"lu_solve: lu {left} has {n} rows, but piv {right} has {count} pivots")
     assume_equal(n, count, f"lu_solve: lu {left} and piv {right}")
 
 
-def _nan_outside(pivots: Expression) -> Expression:
+def _nan_outside(pivots: AnyTensor) -> AnyTensor:
     """1 for each matrix whose pivots are all in range, else NaN: [..., 1, 1]."""
     inside = (pivots >= 0) & (pivots < pivots.shape[-1])
-    ones: Expression = apply(elementwise.where, inside.all(axis=-1), 1.0, nan)
+    ones: AnyTensor = elementwise.where(inside.all(axis=-1), 1.0, nan)
     return rows(rows(ones))
 
 
@@ -455,14 +450,12 @@ def cho_factor(a: ArrayLike, lower: bool = False) -> CholeskyFactorResult:
     >>> tn.linalg.cho_solve(tn.linalg.cho_factor([[2.0, 1.0], [1.0, 3.0]]), [3.0, 4.0])
     Tensor([1., 1.])
     """
-    return CholeskyFactorResult(
-        dispatch.apply_function(_cho_factor, a, upper=not lower), bool(lower)
-    )
+    return CholeskyFactorResult(apply(_cho_factor, a, upper=not lower), bool(lower))
 
 
 @named("cho_factor")
-def _cho_factor(at: Emitter[V], a: Operand[V], upper: bool) -> V:
-    return cholesky(at, square(at, "cho_factor", a), upper=upper)
+def _cho_factor(a: ArrayLike, upper: bool) -> AnyTensor:
+    return cholesky(square("cho_factor", a), upper=upper)
 
 
 def cho_solve(c_and_lower: tuple[ArrayLike, bool], b: ArrayLike) -> AnyTensor:
@@ -481,7 +474,7 @@ def cho_solve(c_and_lower: tuple[ArrayLike, bool], b: ArrayLike) -> AnyTensor:
     Tensor([1., 1.])
     """
     factor, lower = _pair("cho_solve", "c_and_lower", c_and_lower)
-    return dispatch.apply_function(_cho_solve, factor, b, lower=_is_lower("cho_solve", lower))
+    return apply(_cho_solve, factor, b, lower=_is_lower("cho_solve", lower))
 
 
 def _is_lower(name: str, lower: object) -> bool:
@@ -491,8 +484,8 @@ def _is_lower(name: str, lower: object) -> bool:
 
 
 @named("cho_solve")
-def _cho_solve(at: Emitter[V], factor: Operand[V], b: Operand[V], lower: bool) -> V:
-    left, right, restore = systems(at, "cho_solve", factor, b)
-    a, x = Expression(at, left), Expression(at, right)
+def _cho_solve(factor: ArrayLike, b: ArrayLike, lower: bool) -> AnyTensor:
+    left, right, restore = systems("cho_solve", factor, b)
+    a, x = left, right
     half = triangular_solve(a, x, lower=lower, trans="n" if lower else "c")
-    return restore(triangular_solve(a, half, lower=lower, trans="c" if lower else "n").value)
+    return restore(triangular_solve(a, half, lower=lower, trans="c" if lower else "n"))

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.families.linalg import Degeneracy, rows
-from tenferro.ir import INT64
+from tenferro.ir import INT64, AnyTensor, ArrayLike
 from tenferro.linalg.arguments import matrix
 from tenferro.ops import Iota
-from tenferro.ops.functions import Expression, Operand, apply, elementwise, reductions
+from tenferro.ops.functions import array_function, elementwise, emit, reductions
 from tenferro.transforms import EagerRuntime
 
 __all__ = ["GaugeReport", "gauge_report"]
@@ -24,7 +23,8 @@ Array = np.ndarray[Any, Any]
 _TURNS = 4
 
 
-def fix_phases(at: Emitter[V], v: Operand[V], /) -> V:
+@array_function(module="tenferro.linalg")
+def fix_phases(v: ArrayLike, /) -> AnyTensor:
     """The columns of v, each multiplied by the phase that makes its largest entry real positive.
 
     A loss of eigenvectors or singular vectors so fixed has a derivative, although their phases are
@@ -41,14 +41,14 @@ def fix_phases(at: Emitter[V], v: Operand[V], /) -> V:
     Tensor([[-1. ,  0.6],
             [ 2. ,  0.8]])
     """
-    x = Expression(at, matrix(at, "fix_phases", v))
+    x = matrix("fix_phases", v)
     if 0 in x.shape:
-        return x.value  # type: ignore[no-any-return]
-    place = apply(reductions.argmax, apply(elementwise.abs, x), axis=-2, keepdims=True)
-    index = rows(Expression(at, at.emit(Iota(INT64, x.shape[-2]))))
-    entry = apply(elementwise.where, index == place, x, 0.0).sum(axis=-2, keepdims=True)
-    phase = apply(elementwise.sign, apply(elementwise.where, entry == 0, 1.0, entry))
-    return (x * phase.conj()).value  # type: ignore[no-any-return]
+        return x
+    place = reductions.argmax(elementwise.abs(x), axis=-2, keepdims=True)
+    index = rows(emit(Iota(INT64, x.shape[-2])))
+    entry = elementwise.where(index == place, x, 0.0).sum(axis=-2, keepdims=True)
+    phase = elementwise.sign(elementwise.where(entry == 0, 1.0, entry))
+    return x * phase.conj()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.families.linalg import (
     Frechet,
@@ -15,13 +14,13 @@ from tenferro.families.linalg import (
 from tenferro.ir import AnyTensor, ArrayLike, TensorMeta, assume_equal, canonical
 from tenferro.linalg.arguments import floating, integer, known, same_batch, square
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import Expression, Operand, expressions, named
-from tenferro.transforms import dispatch
+from tenferro.ops.functions import apply, array_function, emit, named
 
 __all__ = ["ExpmFrechetResult", "expm_frechet"]
 
 
-def expm(at: Emitter[V], a: Operand[V], *, assume_a: str = "gen") -> V:
+@array_function(module="tenferro.linalg")
+def expm(a: ArrayLike, *, assume_a: str = "gen") -> AnyTensor:
     """The exponential of square matrices.
 
     Args:
@@ -38,10 +37,11 @@ def expm(at: Emitter[V], a: Operand[V], *, assume_a: str = "gen") -> V:
     Tensor([[1., 1.],
             [0., 1.]])
     """
-    return _function(at, "expm", "exp", a, assume_a)
+    return _function("expm", "exp", a, assume_a)
 
 
-def logm(at: Emitter[V], a: Operand[V], *, assume_a: str = "gen") -> V:
+@array_function(module="tenferro.linalg")
+def logm(a: ArrayLike, *, assume_a: str = "gen") -> AnyTensor:
     """The principal logarithm of square matrices.
 
     The dtype is kept: the result is NaN for a real matrix with a negative eigenvalue. Convert it to
@@ -52,10 +52,11 @@ def logm(at: Emitter[V], a: Operand[V], *, assume_a: str = "gen") -> V:
     Tensor([[0., 3.],
             [0., 0.]])
     """
-    return _function(at, "logm", "log", a, assume_a)
+    return _function("logm", "log", a, assume_a)
 
 
-def sqrtm(at: Emitter[V], a: Operand[V], *, assume_a: str = "gen") -> V:
+@array_function(module="tenferro.linalg")
+def sqrtm(a: ArrayLike, *, assume_a: str = "gen") -> AnyTensor:
     """The principal square root of square matrices.
 
     The dtype is kept, with NaN for a real matrix with a negative eigenvalue, as in `logm`. The
@@ -65,7 +66,7 @@ def sqrtm(at: Emitter[V], a: Operand[V], *, assume_a: str = "gen") -> V:
     Tensor([[2.  , 0.25],
             [0.  , 2.  ]])
     """
-    return _function(at, "sqrtm", "sqrt", a, assume_a)
+    return _function("sqrtm", "sqrt", a, assume_a)
 
 
 def _check_assumption(name: str, assume_a: str) -> None:
@@ -73,13 +74,13 @@ def _check_assumption(name: str, assume_a: str) -> None:
         raise ConfigError(f"{name}: assume_a must be 'gen' or 'her', got {assume_a!r}")
 
 
-def _function(at: Emitter[V], name: str, function: str, a: Operand[V], assume_a: str) -> V:
+def _function(name: str, function: str, a: ArrayLike, assume_a: str) -> AnyTensor:
     _check_assumption(name, assume_a)
-    value = square(at, name, a)
+    value = square(name, a)
     if assume_a == "her":
-        result: V = hermitian_function(Expression(at, value), function).value
+        result: AnyTensor = hermitian_function(value, function)
         return result
-    return at.emit(Extension(MatrixFunction(function)), value)
+    return emit(Extension(MatrixFunction(function)), value)
 
 
 class ExpmFrechetResult(NamedTuple):
@@ -108,34 +109,32 @@ def expm_frechet(
     >>> tn.linalg.expm_frechet([[0.0]], [[3.0]]).derivative
     Tensor([[3.]])
     """
-    whole = ExpmFrechetResult(*dispatch.apply_function(_expm_frechet, a, e, assume_a=assume_a))
+    whole = ExpmFrechetResult(*apply(_expm_frechet, a, e, assume_a=assume_a))
     return whole if compute_expm else whole.derivative
 
 
 @named("expm_frechet")
 def _expm_frechet(
-    at: Emitter[V], a: Operand[V], e: Operand[V], *, assume_a: str = "gen"
-) -> tuple[V, V]:
+    a: ArrayLike, e: ArrayLike, *, assume_a: str = "gen"
+) -> tuple[AnyTensor, AnyTensor]:
     """The exponential and its derivative; see `expm_frechet`."""
     _check_assumption("expm_frechet", assume_a)
-    lhs, rhs = floating(at, "expm_frechet", a, e)
-    lhs, rhs = square(at, "expm_frechet", lhs), square(at, "expm_frechet", rhs)
-    metas: list[TensorMeta] = [at.ctx.meta(value) for value in (lhs, rhs)]
+    lhs, rhs = floating("expm_frechet", a, e)
+    lhs, rhs = square("expm_frechet", lhs), square("expm_frechet", rhs)
+    metas: list[TensorMeta] = [value.meta for value in (lhs, rhs)]
     n, m = (meta.exact_shape("expm_frechet")[-1] for meta in metas)
     if canonical(n, m) is None:
         raise ShapeError(f"expm_frechet: a {metas[0]} and e {metas[1]} differ in rows: {n} and {m}")
     assume_equal(n, m, f"expm_frechet: a {metas[0]} and e {metas[1]}")
-    lhs, rhs = same_batch(at, "expm_frechet", lhs, rhs)
+    lhs, rhs = same_batch("expm_frechet", lhs, rhs)
     if assume_a == "her":
-        x, y = expressions(at, (lhs, rhs))
-        return hermitian_function(x, "exp").value, hermitian_derivative(x, y, "exp").value
-    tangent = at.emit(Extension(Frechet("exp")), lhs, rhs)
-    return at.emit(Extension(MatrixFunction("exp")), lhs), tangent
+        return hermitian_function(lhs, "exp"), hermitian_derivative(lhs, rhs, "exp")
+    tangent = emit(Extension(Frechet("exp")), lhs, rhs)
+    return emit(Extension(MatrixFunction("exp")), lhs), tangent
 
 
-def funm_hermitian(
-    at: Emitter[V], x: Operand[V], /, name: str, parameter: float | None = None
-) -> V:
+@array_function(module="tenferro.linalg")
+def funm_hermitian(x: ArrayLike, /, name: str, parameter: float | None = None) -> AnyTensor:
     """V h(w) Vᴴ for Hermitian matrices V diag(w) Vᴴ, with derivatives at equal eigenvalues too.
 
     Reads (x + xᴴ) / 2. Derivatives of all orders are exact where eigenvalues are equal, and use one
@@ -167,5 +166,5 @@ def funm_hermitian(
     if name in ("step", "keep"):
         count = integer("funm_hermitian", "parameter", parameter)
         parameter = parameter if count is None else count
-    a = Expression(at, square(at, "funm_hermitian", x))
-    return hermitian_function(a, name, parameter).value  # type: ignore[no-any-return]
+    a = square("funm_hermitian", x)
+    return hermitian_function(a, name, parameter)

@@ -1,4 +1,4 @@
-"""Norms and condition numbers, over an emitter."""
+"""Norms and condition numbers."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.errors import AxisError, ConfigError
 from tenferro.families.linalg import Degeneracy, Qr, Svd, svd_block, triangular_solve
-from tenferro.ir import Axis, number_of, refuse_traced
+from tenferro.ir import AnyTensor, ArrayLike, Axis, number_of, refuse_traced
 from tenferro.linalg.arguments import floating, matrix, square
 from tenferro.ops import ReduceNorm
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
-    Expression,
-    Operand,
-    apply,
+    array_function,
     elementwise,
+    emit_all,
     manipulation,
     products,
     promotion,
@@ -27,15 +25,15 @@ from tenferro.ops.functions import (
 MATRIX_NORMS = ("fro", "nuc", inf, -inf, 1, -1, 2, -2)
 
 
+@array_function(module="tenferro.linalg")
 def vector_norm(
-    at: Emitter[V],
-    x: Operand[V],
+    x: ArrayLike,
     /,
     *,
     axis: Axis = None,
     keepdims: bool = False,
     ord: float = 2,
-) -> V:
+) -> AnyTensor:
     """The norm (Σ|x|^p)^(1/p) with p = `ord`.
 
     inf and -inf are the largest and the least modulus; 0 counts the elements that are not zero.
@@ -52,12 +50,13 @@ def vector_norm(
     >>> tn.linalg.vector_norm([3.0, -4.0])
     Tensor(5.)
     """
-    (value,) = floating(at, "vector_norm", x)
-    a, order = Expression(at, value), _order("vector_norm", ord)
-    return _vector_norm(a, order, axis, keepdims).value  # type: ignore[no-any-return]
+    (value,) = floating("vector_norm", x)
+    a, order = value, _order("vector_norm", ord)
+    return _vector_norm(a, order, axis, keepdims)
 
 
-def matrix_norm(at: Emitter[V], x: Operand[V], /, *, keepdims: bool = False, ord: Any = "fro") -> V:
+@array_function(module="tenferro.linalg")
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> AnyTensor:
     """A norm of each matrix.
 
     The gradient of the nuclear norm is UVᴴ, at equal singular values too, where its own derivatives
@@ -79,19 +78,19 @@ def matrix_norm(at: Emitter[V], x: Operand[V], /, *, keepdims: bool = False, ord
     >>> tn.linalg.matrix_norm([[3.0, 0.0], [0.0, -4.0]], ord="nuc")
     Tensor(7.)
     """
-    a = Expression(at, matrix(at, "matrix_norm", x))
+    a = matrix("matrix_norm", x)
     result = _matrix_norm("matrix_norm", a, _order("matrix_norm", ord))
-    return (_expanded(result, (-2, -1)) if keepdims else result).value  # type: ignore[no-any-return]
+    return _expanded(result, (-2, -1)) if keepdims else result
 
 
+@array_function(module="tenferro.linalg")
 def norm(
-    at: Emitter[V],
-    x: Operand[V],
+    x: ArrayLike,
     /,
     ord: Any = None,
     axis: Axis = None,
     keepdims: bool = False,
-) -> V:
+) -> AnyTensor:
     """The norm of vectors or matrices, as `numpy.linalg.norm`.
 
     Args:
@@ -109,25 +108,26 @@ def norm(
     >>> tn.linalg.norm([[3.0, 0.0], [0.0, -4.0]])
     Tensor(5.)
     """
-    (value,) = floating(at, "norm", x)
-    a, ord = Expression(at, value), _order("norm", ord)
+    (value,) = floating("norm", x)
+    a, ord = value, _order("norm", ord)
     if axis is None and ord is None:
-        return _vector_norm(a, 2, None, keepdims).value  # type: ignore[no-any-return]
+        return _vector_norm(a, 2, None, keepdims)
     axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     if len(axes) == 1:
-        return _vector_norm(a, 2 if ord is None else ord, axes[0], keepdims).value  # type: ignore[no-any-return]
+        return _vector_norm(a, 2 if ord is None else ord, axes[0], keepdims)
     if len(axes) != 2:
         raise AxisError(f"norm: takes one axis or two, got {len(axes)} (of {a.meta})")
     first, second = (_from_front(a, each) for each in axes)
     if first == second:
         raise AxisError(f"norm: axes {axes} repeat")
     others = [i for i in range(a.ndim) if i not in (first, second)]
-    a = apply(manipulation.permute_dims, a, axes=(*others, first, second))
+    a = manipulation.permute_dims(a, axes=(*others, first, second))
     result = _matrix_norm("norm", a, "fro" if ord is None else ord)
-    return (_expanded(result, (first, second)) if keepdims else result).value  # type: ignore[no-any-return]
+    return _expanded(result, (first, second)) if keepdims else result
 
 
-def cond(at: Emitter[V], x: Operand[V], /, p: Any = None) -> V:
+@array_function(module="tenferro.linalg")
+def cond(x: ArrayLike, /, p: Any = None) -> AnyTensor:
     """The condition number: the norm of x times that of its inverse.
 
     Args:
@@ -145,16 +145,16 @@ def cond(at: Emitter[V], x: Operand[V], /, p: Any = None) -> V:
     """
     p = _order("cond", p)
     if p is None or p in (2, -2):
-        a = Expression(at, matrix(at, "cond", x))
+        a = matrix("cond", x)
         large, small = _spectral(a, largest=True), _spectral(a, largest=False)
-        return (small / large if p == -2 else large / small).value  # type: ignore[no-any-return]
-    a = Expression(at, square(at, "cond", x))
-    r, q = a.emit_all(Extension(Qr()))
+        return small / large if p == -2 else large / small
+    a = square("cond", x)
+    r, q = emit_all(Extension(Qr()), a)
     result = _matrix_norm("cond", a, p) * _matrix_norm(
         "cond", triangular_solve(r, q.H, lower=False), p
     )
     singular = (result != result) & (a == a).all(axis=(-2, -1))
-    return apply(elementwise.where, singular, inf, result).value  # type: ignore[no-any-return]
+    return elementwise.where(singular, inf, result)
 
 
 def _order(name: str, order: Any) -> Any:
@@ -172,7 +172,7 @@ def _order(name: str, order: Any) -> Any:
     raise ConfigError(f"{name}: ord must be one real number or a name, got {order!r}")
 
 
-def _vector_norm(a: Expression, order: Any, axis: Axis, keepdims: bool) -> Expression:
+def _vector_norm(a: AnyTensor, order: Any, axis: Axis, keepdims: bool) -> AnyTensor:
     number = number_of(order)
     if number is None:
         refuse_traced("vector_norm", "ord", order)
@@ -182,7 +182,7 @@ def _vector_norm(a: Expression, order: Any, axis: Axis, keepdims: bool) -> Expre
     if order == 2:
         (result,) = a.emit_all(ReduceNorm(axes))
         return _expanded(result, axes) if keepdims else result
-    sizes: Expression = apply(elementwise.abs, a)
+    sizes: AnyTensor = elementwise.abs(a)
     if order == inf:
         return _largest(sizes, axis, keepdims)
     if order == -inf:
@@ -194,7 +194,7 @@ def _vector_norm(a: Expression, order: Any, axis: Axis, keepdims: bool) -> Expre
     return (sizes ** float(order)).sum(axis=axis, keepdims=keepdims) ** (1.0 / float(order))
 
 
-def _matrix_norm(name: str, a: Expression, order: Any) -> Expression:
+def _matrix_norm(name: str, a: AnyTensor, order: Any) -> AnyTensor:
     order = order if isinstance(order, str) else number_of(order)
     if order not in MATRIX_NORMS:
         known = "'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
@@ -205,12 +205,12 @@ def _matrix_norm(name: str, a: Expression, order: Any) -> Expression:
         return _nuclear(a)
     if order in (2, -2):
         return _spectral(a, largest=order == 2)
-    sums = apply(elementwise.abs, a).sum(axis=-2 if order in (1, -1) else -1)
-    result: Expression = _largest(sums, -1, False) if order > 0 else sums.min(axis=-1)
+    sums = elementwise.abs(a).sum(axis=-2 if order in (1, -1) else -1)
+    result: AnyTensor = _largest(sums, -1, False) if order > 0 else sums.min(axis=-1)
     return result
 
 
-def _nuclear(a: Expression) -> Expression:
+def _nuclear(a: AnyTensor) -> AnyTensor:
     """The sum of singular values, by their block: equal values have derivatives of all orders.
 
     √x² at 0 has the value 0 and the derivative NaN; it is added where a singular value is zero.
@@ -219,16 +219,16 @@ def _nuclear(a: Expression) -> Expression:
     if s.shape[-1] == 0:
         return s.sum(axis=-1)
     _, block, _ = svd_block(a)
-    total = apply(products.trace, block, axis1=-2, axis2=-1).real
+    total = products.trace(block, axis1=-2, axis2=-1).real
     tiny = float(np.finfo(s.dtype).eps ** 0.75)
     regular = s[..., -1] > s[..., 0] * tiny
     nothing = total * 0.0
-    kink = apply(elementwise.where, regular, 1.0, nothing * nothing) ** 0.5
-    result: Expression = total + apply(elementwise.where, regular, 0.0, kink)
+    kink = elementwise.where(regular, 1.0, nothing * nothing) ** 0.5
+    result: AnyTensor = total + elementwise.where(regular, 0.0, kink)
     return result
 
 
-def _largest(x: Expression, axis: Axis, keepdims: bool) -> Expression:
+def _largest(x: AnyTensor, axis: Axis, keepdims: bool) -> AnyTensor:
     """The largest of numbers that are not negative; 0 if there are none."""
     axes = promotion.normal_axes("norm", axis, x.ndim)
     if any(x.shape[each] == 0 for each in axes):
@@ -236,12 +236,12 @@ def _largest(x: Expression, axis: Axis, keepdims: bool) -> Expression:
     return x.max(axis=axes, keepdims=keepdims)
 
 
-def _values(a: Expression) -> Expression:
+def _values(a: AnyTensor) -> AnyTensor:
     """The singular values."""
-    return a.emit_all(Extension(Svd()))[0]
+    return emit_all(Extension(Svd()), a)[0]
 
 
-def _spectral(a: Expression, largest: bool) -> Expression:
+def _spectral(a: AnyTensor, largest: bool) -> AnyTensor:
     """The largest or least singular value: the mean of those that are equal to it."""
     s = _values(a)
     if s.shape[-1] == 0:
@@ -250,14 +250,14 @@ def _spectral(a: Expression, largest: bool) -> Expression:
     return (s * same).sum(axis=-1) / same.sum(axis=-1)
 
 
-def _from_front(a: Expression, axis: int) -> int:
+def _from_front(a: AnyTensor, axis: int) -> int:
     """An axis counted from the front."""
     if not -a.ndim <= axis < a.ndim:
         raise AxisError(f"norm: axis {axis} is out of range for {a.meta}")
     return axis % a.ndim
 
 
-def _expanded(x: Expression, axes: tuple[int, ...]) -> Expression:
+def _expanded(x: AnyTensor, axes: tuple[int, ...]) -> AnyTensor:
     """The value with axes of size 1."""
-    result: Expression = apply(manipulation.expand_dims, x, axis=axes)
+    result: AnyTensor = manipulation.expand_dims(x, axis=axes)
     return result

@@ -6,23 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.families.linalg import REAL_OF, Pinv, Svd, check_matrix, rows, sym
 from tenferro.ir import AnyTensor, ArrayLike, DType, TensorMeta, canonical, is_complex
 from tenferro.linalg.arguments import floating, matrix, number, same_batch, square
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import (
-    Expression,
-    Operand,
-    apply,
-    common_batch,
-    convert,
-    expressions,
-    manipulation,
-    named,
-)
-from tenferro.transforms import dispatch
+from tenferro.ops.functions import apply, common_batch, convert, emit_all, manipulation, named
 
 __all__ = ["LstsqResult", "lstsq", "matrix_rank", "pinv"]
 
@@ -49,29 +38,26 @@ def pinv(x: ArrayLike, /, *, rtol: ArrayLike | None = None, hermitian: bool = Fa
             [0.  , 0.  , 0.25]])
     """
     if rtol is None or isinstance(rtol, int | float):
-        return dispatch.apply_function(_pinv, x, rtol=rtol, hermitian=hermitian)
-    return dispatch.apply_function(_pinv_up_to, x, rtol, hermitian=hermitian)
+        return apply(_pinv, x, rtol=rtol, hermitian=hermitian)
+    return apply(_pinv_up_to, x, rtol, hermitian=hermitian)
 
 
 @named("pinv")
-def _pinv(
-    at: Emitter[V], x: Operand[V], *, rtol: float | None = None, hermitian: bool = False
-) -> V:
+def _pinv(x: ArrayLike, *, rtol: float | None = None, hermitian: bool = False) -> AnyTensor:
     """The pseudoinverse; see `pinv`."""
-    a = _read(at, "pinv", x, hermitian)
+    a = _read("pinv", x, hermitian)
     op = Pinv(None if rtol is None else number("pinv", "rtol", rtol))
-    return a.emit_all(Extension(op))[0].value  # type: ignore[no-any-return]
+    return emit_all(Extension(op), a)[0]
 
 
 @named("pinv")
-def _pinv_up_to(at: Emitter[V], x: Operand[V], rtol: Operand[V], *, hermitian: bool) -> V:
+def _pinv_up_to(x: ArrayLike, rtol: ArrayLike, *, hermitian: bool) -> AnyTensor:
     """The pseudoinverse with a tolerance for each matrix; see `pinv`."""
-    a = _read(at, "pinv", x, hermitian)
-    limit = Expression(at, _threshold(at, "pinv", "rtol", rtol, a.dtype))
+    a = _read("pinv", x, hermitian)
+    limit = _threshold("pinv", "rtol", rtol, a.dtype)
     given = (a.meta, limit.meta)
-    each = same_batch(at, "pinv", a.value, rows(rows(limit)).value, given=given)
-    whole, limits = expressions(at, each)
-    return whole.emit_all(Extension(Pinv(given=True)), limits[..., 0, 0])[0].value  # type: ignore[no-any-return]
+    whole, limits = same_batch("pinv", a, rows(rows(limit)), given=given)
+    return emit_all(Extension(Pinv(given=True)), whole, limits[..., 0, 0])[0]
 
 
 class LstsqResult(NamedTuple):
@@ -105,18 +91,18 @@ def lstsq(a: ArrayLike, b: ArrayLike, /, rcond: float | None = None) -> LstsqRes
     >>> tn.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0]).x
     Tensor([1., 2.])
     """
-    return LstsqResult(*dispatch.apply_function(_lstsq, a, b, rcond=rcond))
+    return LstsqResult(*apply(_lstsq, a, b, rcond=rcond))
 
 
 @named("lstsq")
 def _lstsq(
-    at: Emitter[V], a: Operand[V], b: Operand[V], /, *, rcond: float | None = None
-) -> tuple[V, V, V, V]:
+    a: ArrayLike, b: ArrayLike, /, *, rcond: float | None = None
+) -> tuple[AnyTensor, AnyTensor, AnyTensor, AnyTensor]:
     """The solution, its residuals, the rank and the singular values; see `lstsq`."""
     rcond = None if rcond is None else number("lstsq", "rcond", rcond)
-    lhs, rhs = floating(at, "lstsq", a, b)
-    left: TensorMeta = at.ctx.meta(lhs)
-    right: TensorMeta = at.ctx.meta(rhs)
+    lhs, rhs = floating("lstsq", a, b)
+    left: TensorMeta = lhs.meta
+    right: TensorMeta = rhs.meta
     _, m, _ = check_matrix("lstsq", left.dtype, left.exact_shape("lstsq", "a"))
     if not right.rank:
         raise ShapeError(f"lstsq: the right side must have an axis, got {right}")
@@ -126,21 +112,21 @@ def _lstsq(
         raise ShapeError(
             f"lstsq: lhs {left} and rhs {right} differ in rows (axis {axis}: {m} and {size})"
         )
-    x0 = Expression(at, lhs)
-    (s,) = x0.emit_all(Extension(Svd(vectors=False)))
+    x0 = lhs
+    (s,) = emit_all(Extension(Svd(vectors=False)), x0)
     rank = _rank(x0, s, rcond)
-    y = Expression(at, rhs)
+    y = rhs
     vector = right.rank == 1
     wide = rows(y) if vector else y
-    lhs, rhs = same_batch(at, "lstsq", lhs, wide.value)
-    matrices, sides = Expression(at, lhs), Expression(at, rhs)
-    (inverse,) = matrices.emit_all(Extension(Pinv(rcond)))
+    lhs, rhs = same_batch("lstsq", lhs, wide)
+    matrices, sides = lhs, rhs
+    (inverse,) = emit_all(Extension(Pinv(rcond)), matrices)
     x = inverse @ sides
     rest = sides - matrices @ x
     residuals = (rest.conj() * rest).real.sum(axis=-2)
     if vector:
-        x = apply(manipulation.squeeze, x, axis=-1)
-    return x.value, residuals.value, rank.value, s.value
+        x = manipulation.squeeze(x, axis=-1)
+    return x, residuals, rank, s
 
 
 def matrix_rank(
@@ -169,42 +155,40 @@ def matrix_rank(
     Tensor(1)
     """
     if tol is None and rtol is None:
-        return dispatch.apply_function(_matrix_rank, x, hermitian=hermitian)
+        return apply(_matrix_rank, x, hermitian=hermitian)
     if tol is not None and rtol is not None:
         raise ConfigError("matrix_rank: takes tol or rtol, not both")
     relative = tol is None
     limit: Any = rtol if relative else tol
-    return dispatch.apply_function(
-        _matrix_rank_above, x, limit, relative=relative, hermitian=hermitian
-    )
+    return apply(_matrix_rank_above, x, limit, relative=relative, hermitian=hermitian)
 
 
 @named("matrix_rank")
-def _matrix_rank(at: Emitter[V], x: Operand[V], *, hermitian: bool = False) -> V:
+def _matrix_rank(x: ArrayLike, *, hermitian: bool = False) -> AnyTensor:
     """The rank by the rounding error of the dtype; see `matrix_rank`."""
-    a = _read(at, "matrix_rank", x, hermitian)
-    (s,) = a.emit_all(Extension(Svd(vectors=False)))
-    return _rank(a, s, None).value  # type: ignore[no-any-return]
+    a = _read("matrix_rank", x, hermitian)
+    (s,) = emit_all(Extension(Svd(vectors=False)), a)
+    return _rank(a, s, None)
 
 
 @named("matrix_rank")
 def _matrix_rank_above(
-    at: Emitter[V], x: Operand[V], limit: Operand[V], *, relative: bool, hermitian: bool
-) -> V:
+    x: ArrayLike, limit: ArrayLike, *, relative: bool, hermitian: bool
+) -> AnyTensor:
     """The rank by a threshold for each matrix; see `matrix_rank`."""
     name = "matrix_rank"
-    a = _read(at, name, x, hermitian)
-    (s,) = a.emit_all(Extension(Svd(vectors=False)))
+    a = _read(name, x, hermitian)
+    (s,) = emit_all(Extension(Svd(vectors=False)), a)
     what = "rtol" if relative else "tol"
-    limits = Expression(at, _threshold(at, name, what, limit, a.dtype))
+    limits = _threshold(name, what, limit, a.dtype)
     common_batch(name, [a.meta, rows(rows(limits)).meta], (a.meta, limits.meta))
     limits = rows(limits)
     if relative and s.shape[-1] != 0:
         limits = limits * s.max(axis=-1, keepdims=True)
-    return (s > limits).astype("int64").sum(axis=-1).value  # type: ignore[no-any-return]
+    return (s > limits).astype("int64").sum(axis=-1)
 
 
-def _rank(a: Expression, s: Expression, rtol: float | None) -> Expression:
+def _rank(a: AnyTensor, s: AnyTensor, rtol: float | None) -> AnyTensor:
     """How many singular values of a are above the threshold."""
     if s.shape[-1] == 0:
         return s.astype("int64").sum(axis=-1)
@@ -217,21 +201,21 @@ def _rank(a: Expression, s: Expression, rtol: float | None) -> Expression:
     return above.astype("int64").sum(axis=-1)
 
 
-def _read(at: Emitter[V], name: str, x: Operand[V], hermitian: bool) -> Expression:
+def _read(name: str, x: ArrayLike, hermitian: bool) -> AnyTensor:
     """The matrices, or their Hermitian parts."""
     if hermitian:
-        return sym(Expression(at, square(at, name, x)))
-    return Expression(at, matrix(at, name, x))
+        return sym(square(name, x))
+    return matrix(name, x)
 
 
-def _threshold(at: Emitter[V], name: str, what: str, value: Operand[V], dtype: DType) -> V:
+def _threshold(name: str, what: str, value: ArrayLike, dtype: DType) -> AnyTensor:
     """A tolerance as a value of the real dtype that belongs to a dtype.
 
     Raises:
         DTypeError: it is complex.
     """
-    (given,) = floating(at, name, value)
-    meta: TensorMeta = at.ctx.meta(given)
+    (given,) = floating(name, value)
+    meta: TensorMeta = given.meta
     if is_complex(meta.dtype):
         raise DTypeError(f"{name}: {what} must be real, got {meta}")
-    return convert(at, given, REAL_OF[dtype])
+    return convert(given, REAL_OF[dtype])

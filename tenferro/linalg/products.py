@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.families.einsum import EinsumOp
 from tenferro.families.linalg import columns, rows
 from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DTypeLike, TensorMeta, canonical
 from tenferro.linalg.arguments import integer, same_batch
-from tenferro.ops import Iota, full
+from tenferro.ops import Iota
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
-    Expression,
-    Operand,
     apply,
+    array,
+    array_function,
     elementwise,
-    expressions,
+    emit,
+    full,
     indexing,
     manipulation,
     named,
@@ -27,12 +27,11 @@ from tenferro.ops.functions import (
     reductions,
 )
 from tenferro.planning import ContractionOptimizerOptions, Subscripts
-from tenferro.transforms import apply_function, dispatch
 
 __all__ = ["block_diag", "multi_dot", "toeplitz"]
 
 
-# Products of linear algebra that differ from those of `tn`, over an emitter; and `multi_dot`.
+# Products of linear algebra that differ from those of `tn`; and `multi_dot`.
 
 _PLAN = ("auto", *ContractionOptimizerOptions().identity)
 
@@ -52,7 +51,7 @@ def multi_dot(arrays: Sequence[ArrayLike], /) -> AnyTensor:
     """
     if isinstance(arrays, str | Mapping) or not hasattr(arrays, "__iter__") or not _ndim(arrays):
         raise DTypeError(f"multi_dot: takes a sequence of arrays, got {type(arrays).__name__}")
-    return apply_function(_chain, *arrays)
+    return apply(_chain, *arrays)
 
 
 def _ndim(arrays: object) -> int:
@@ -61,30 +60,30 @@ def _ndim(arrays: object) -> int:
 
 
 @named("multi_dot")
-def _chain(at: Emitter[V], *arrays: Operand[V]) -> V:
+def _chain(*arrays: ArrayLike) -> AnyTensor:
     """The product of matrices, as one network that is planned when sizes are known."""
     if len(arrays) < 2:
         raise ShapeError(f"multi_dot: takes two or more arrays, got {len(arrays)}")
-    values = promote(at, arrays)
+    values = promote(arrays)
     last = len(values) - 1
     labels: list[tuple[int, ...]] = []
     for i, value in enumerate(values):
-        meta = at.ctx.meta(value)
+        meta = value.meta
         if meta.rank != 2 and not (meta.rank == 1 and i in (0, last)):
             raise ShapeError(f"multi_dot: takes matrices, got {meta} for operand {i}")
         if meta.rank == 2:
             labels.append((i, i + 1))
         else:
             labels.append((i + 1,) if i == 0 else (i,))
-    _check_chain(at, values)
+    _check_chain(values)
     output = tuple(label for i, label in ((0, 0), (last, last + 1)) if label in labels[i])
     network = Subscripts(tuple(labels), output).canonical()
-    return at.emit(Extension(EinsumOp(network.inputs, network.output, _PLAN)), *values)
+    return emit(Extension(EinsumOp(network.inputs, network.output, _PLAN)), *values)
 
 
-def _check_chain(at: Emitter[V], values: Sequence[V]) -> None:
+def _check_chain(values: Sequence[AnyTensor]) -> None:
     """Raise ShapeError if the columns of an operand are not as many as the rows of the next."""
-    metas = [at.ctx.meta(value) for value in values]
+    metas = [value.meta for value in values]
     shapes = [meta.exact_shape("multi_dot") for meta in metas]
     for i, (left, right) in enumerate(pairwise(shapes)):
         if canonical(left[-1], right[0]) is None:
@@ -94,7 +93,8 @@ def _check_chain(at: Emitter[V], values: Sequence[V]) -> None:
             )
 
 
-def outer(at: Emitter[V], x1: Operand[V], x2: Operand[V], /) -> V:
+@array_function(operands=2, module="tenferro.linalg")
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
     """The products of all elements of one vector with all of another.
 
     Args:
@@ -108,15 +108,16 @@ def outer(at: Emitter[V], x1: Operand[V], x2: Operand[V], /) -> V:
     Tensor([[3, 4],
             [6, 8]])
     """
-    values = promote(at, (x1, x2))
+    values = promote((x1, x2))
     for value in values:
-        meta = at.ctx.meta(value)
+        meta = value.meta
         if meta.rank != 1:
             raise ShapeError(f"outer: takes vectors, got {meta}")
-    return products.outer(at, *values)
+    return products.outer(*values)
 
 
-def trace(at: Emitter[V], x: V, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> V:
+@array_function(module="tenferro.linalg")
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> AnyTensor:
     """The sum of a diagonal of each matrix.
 
     Args:
@@ -130,11 +131,13 @@ def trace(at: Emitter[V], x: V, /, *, offset: int = 0, dtype: DTypeLike | None =
     >>> tn.linalg.trace([[1.0, 2.0], [3.0, 4.0]])
     Tensor(5.)
     """
-    parts = manipulation.diagonal(at, _matrices(at, "trace", x), _offset("trace", offset), -2, -1)
-    return reductions.sum(at, parts, -1, dtype=dtype)
+    x = array(x)
+    parts = manipulation.diagonal(_matrices("trace", x), _offset("trace", offset), -2, -1)
+    return reductions.sum(parts, -1, dtype=dtype)
 
 
-def diagonal(at: Emitter[V], x: V, /, *, offset: int = 0) -> V:
+@array_function(module="tenferro.linalg")
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> AnyTensor:
     """A diagonal of each matrix.
 
     Args:
@@ -147,9 +150,8 @@ def diagonal(at: Emitter[V], x: V, /, *, offset: int = 0) -> V:
     >>> tn.linalg.diagonal([[1.0, 2.0], [3.0, 4.0]])
     Tensor([1., 4.])
     """
-    return manipulation.diagonal(
-        at, _matrices(at, "diagonal", x), _offset("diagonal", offset), -2, -1
-    )
+    x = array(x)
+    return manipulation.diagonal(_matrices("diagonal", x), _offset("diagonal", offset), -2, -1)
 
 
 def _offset(name: str, offset: object) -> int:
@@ -160,9 +162,9 @@ def _offset(name: str, offset: object) -> int:
     return place
 
 
-def _matrices(at: Emitter[V], name: str, x: V) -> V:
+def _matrices(name: str, x: AnyTensor) -> AnyTensor:
     """x, which has two axes or more."""
-    meta = at.ctx.meta(x)
+    meta = x.meta
     if meta.rank < 2:
         raise ShapeError(f"{name}: takes matrices [..., m, n], got {meta}")
     return x
@@ -185,25 +187,25 @@ def block_diag(*arrays: ArrayLike) -> AnyTensor:
             [0, 0, 3],
             [0, 0, 4]])
     """
-    return dispatch.apply_function(_block_diag, *arrays)
+    return apply(_block_diag, *arrays)
 
 
 @named("block_diag")
-def _block_diag(at: Emitter[V], *arrays: Operand[V]) -> V:
+def _block_diag(*arrays: ArrayLike) -> AnyTensor:
     """The matrices with the blocks on their diagonals; see `block_diag`."""
     name = "block_diag"
     if not arrays:
         raise ShapeError(f"{name}: needs at least one array, got none")
-    blocks = [manipulation.at_least(at, value, 2) for value in promote(at, arrays)]
-    blocks = same_batch(at, name, *blocks)
-    widths: list[Dim] = [at.ctx.meta(block).exact_shape(name)[-1] for block in blocks]
+    blocks = [manipulation.at_least(value, 2) for value in promote(arrays)]
+    blocks = same_batch(name, *blocks)
+    widths: list[Dim] = [block.meta.exact_shape(name)[-1] for block in blocks]
     parts = []
     for number, block in enumerate(blocks):
         before, after = _total(widths[:number]), _total(widths[number + 1 :])
-        meta: TensorMeta = at.ctx.meta(block)
+        meta: TensorMeta = block.meta
         border = [*[(0, 0)] * (meta.rank - 1), (before, after)]
-        parts.append(manipulation.pad(at, block, pad_width=border))
-    return manipulation.concat(at, *parts, axis=-2)
+        parts.append(manipulation.pad(block, pad_width=border))
+    return manipulation.concat(*parts, axis=-2)
 
 
 def _total(sizes: list[Dim]) -> Dim:
@@ -229,38 +231,36 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> AnyTensor:
             [3, 2]])
     """
     if r is None:
-        return dispatch.apply_function(_hermitian_toeplitz, c)
-    return dispatch.apply_function(_toeplitz, c, r)
+        return apply(_hermitian_toeplitz, c)
+    return apply(_toeplitz, c, r)
 
 
 @named("toeplitz")
-def _toeplitz(at: Emitter[V], c: Operand[V], r: Operand[V]) -> V:
+def _toeplitz(c: ArrayLike, r: ArrayLike) -> AnyTensor:
     """The matrices with constant diagonals; see `toeplitz`."""
     name = "toeplitz"
-    column, row = promote(at, (c, r))
+    column, row = promote((c, r))
     for label, value in (("c", column), ("r", row)):
-        if not at.ctx.meta(value).rank:
-            raise ShapeError(f"{name}: {label} must have an axis, got {at.ctx.meta(value)}")
-    lines = [manipulation.expand_dims(at, value, -2) for value in (column, row)]
-    given = [at.ctx.meta(value) for value in (column, row)]
-    lines = same_batch(at, name, *lines, given=given)
-    lines = [manipulation.squeeze(at, line, -2) for line in lines]
-    first, top = expressions(at, lines)
+        if not value.meta.rank:
+            raise ShapeError(f"{name}: {label} must have an axis, got {value.meta}")
+    lines = [manipulation.expand_dims(value, -2) for value in (column, row)]
+    given = [value.meta for value in (column, row)]
+    lines = same_batch(name, *lines, given=given)
+    lines = [manipulation.squeeze(line, -2) for line in lines]
+    first, top = lines
     n, m = first.shape[-1], top.shape[-1]
     if 0 in (n, m):
-        return full(at, 0, TensorMeta.of(first.dtype, (*first.shape, m)))
-    along = apply(
-        manipulation.concat, apply(manipulation.flip, first, axis=-1), top[..., 1:], axis=-1
-    )
-    down, right = (Expression(at, at.emit(Iota(INT64, size))) for size in (n, m))
-    places = rows(apply(manipulation.flip, down)) + columns(right)
+        return full(0, TensorMeta.of(first.dtype, (*first.shape, m)))
+    along = manipulation.concat(manipulation.flip(first, axis=-1), top[..., 1:], axis=-1)
+    down, right = (emit(Iota(INT64, size)) for size in (n, m))
+    places = rows(manipulation.flip(down)) + columns(right)
     axis = along.ndim - 1
     at_places = indexing.Places((axis,), axis)
-    result: V = indexing.gather(at, along.value, at_places, [places.value], [True])
+    result: AnyTensor = indexing.gather(along, at_places, [places], [True])
     return result
 
 
 @named("toeplitz")
-def _hermitian_toeplitz(at: Emitter[V], c: Operand[V]) -> V:
+def _hermitian_toeplitz(c: ArrayLike) -> AnyTensor:
     """The Hermitian matrices with first columns c."""
-    return _toeplitz(at, c, elementwise.conj(at, c))
+    return _toeplitz(c, elementwise.conj(c))

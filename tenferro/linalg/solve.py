@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.families.linalg import (
     Cholesky,
@@ -15,14 +14,14 @@ from tenferro.families.linalg import (
     sym,
     triangular_solve,
 )
-from tenferro.ir import ShapeExtent, TensorMeta, canonical, product
+from tenferro.ir import AnyTensor, ArrayLike, ShapeExtent, TensorMeta, canonical, product
 from tenferro.linalg.arguments import floating, integer, same_batch, square, systems
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
-    Expression,
-    Operand,
-    apply,
+    array_function,
     common_batch,
+    emit,
+    emit_all,
     manipulation,
     normal_axis,
     repeated,
@@ -46,7 +45,7 @@ def transposition(name: str, trans: object) -> str:
 ASSUMPTIONS = ("gen", "sym", "her", "pos", "upper triangular", "lower triangular")
 
 
-def solve(at: Emitter[V], a: Operand[V], b: Operand[V], /, *, assume_a: str = "gen") -> V:
+def solve(a: ArrayLike, b: ArrayLike, /, *, assume_a: str = "gen") -> AnyTensor:
     """The solution x of a x = b; infinities or NaN where a is singular.
 
     One LU factorization is shared with the derivatives, and with `det`, `slogdet` and `inv` of the
@@ -72,30 +71,30 @@ def solve(at: Emitter[V], a: Operand[V], b: Operand[V], /, *, assume_a: str = "g
         names = ", ".join(map(repr, ASSUMPTIONS))
         raise ConfigError(f"solve: assume_a must be one of {names}, got {assume_a!r}")
     if assume_a.endswith("triangular"):
-        lhs, rhs, restore = systems(at, "solve", a, b)
+        lhs, rhs, restore = systems("solve", a, b)
         lower = assume_a.startswith("lower")
-        x = triangular_solve(Expression(at, lhs), Expression(at, rhs), lower=lower)
-        return restore(x.value)
-    lhs, rhs, restore = systems(at, "solve", a, b, repeat=False)
-    matrix, right = Expression(at, lhs), Expression(at, rhs)
+        x = triangular_solve(lhs, rhs, lower=lower)
+        return restore(x)
+    lhs, rhs, restore = systems("solve", a, b, repeat=False)
+    matrix, right = lhs, rhs
     if assume_a in ("sym", "her"):
         matrix = sym(matrix) if assume_a == "her" else (matrix + matrix.mT) * 0.5
-    return restore(_solved(matrix, right, positive=assume_a == "pos").value)
+    return restore(_solved(matrix, right, positive=assume_a == "pos"))
 
 
-def _solved(a: Expression, b: Expression, positive: bool) -> Expression:
+def _solved(a: AnyTensor, b: AnyTensor, positive: bool) -> AnyTensor:
     """The solution, by factors of A before it is repeated along batch axes of B.
 
     If A is one matrix, the batch of B becomes further columns.
     """
     if a.ndim == 2 and b.ndim > 2:
-        columns: Expression = apply(manipulation.moveaxis, b, source=-2, destination=0)
+        columns: AnyTensor = manipulation.moveaxis(b, source=-2, destination=0)
         flat = _solved(a, columns.reshape(columns.shape[0], -1), positive)
         unflat = flat.reshape(columns.shape)
-        result: Expression = apply(manipulation.moveaxis, unflat, source=0, destination=-2)
+        result: AnyTensor = manipulation.moveaxis(unflat, source=0, destination=-2)
         return result
     if positive:
-        factors = a.emit_all(Extension(Cholesky()))
+        factors = emit_all(Extension(Cholesky()), a)
     else:
         packed, _, permutation = lu(a)
         factors = (packed, permutation)
@@ -103,17 +102,17 @@ def _solved(a: Expression, b: Expression, positive: bool) -> Expression:
     whole = [_with_batch(x, batch, a.ndim - 2) for x in (a, *factors)]
     right = _with_batch(b, batch, b.ndim - 2)
     op = LuSolve(kind="pos" if positive else "gen")
-    (x,) = whole[0].emit_all(Extension(op), *whole[1:], right)
-    return x
+    return emit(Extension(op), *whole, right)
 
 
-def _with_batch(x: Expression, batch: Sequence[ShapeExtent], rank: int) -> Expression:
+def _with_batch(x: AnyTensor, batch: Sequence[ShapeExtent], rank: int) -> AnyTensor:
     """x with its first `rank` axes, which are its batch axes, repeated to a batch."""
     extents = (*batch, *x.meta.extents[rank:])
-    return Expression(x.emitter, repeated(x.emitter, "solve", x.value, extents))
+    return repeated("solve", x, extents)
 
 
-def inv(at: Emitter[V], x: Operand[V], /) -> V:
+@array_function(module="tenferro.linalg")
+def inv(x: ArrayLike, /) -> AnyTensor:
     """The inverse of square matrices; infinities or NaN where x is singular.
 
     Args:
@@ -127,19 +126,19 @@ def inv(at: Emitter[V], x: Operand[V], /) -> V:
     Tensor([[0.5 , 0.  ],
             [0.  , 0.25]])
     """
-    result: V = inverse(Expression(at, square(at, "inv", x))).value
+    result: AnyTensor = inverse(square("inv", x))
     return result
 
 
+@array_function(operands=2, module="tenferro.linalg")
 def solve_triangular(
-    at: Emitter[V],
-    a: Operand[V],
-    b: Operand[V],
+    a: ArrayLike,
+    b: ArrayLike,
     *,
     trans: int | str = 0,
     lower: bool = False,
     unit_diagonal: bool = False,
-) -> V:
+) -> AnyTensor:
     """The solution x of op(a) x = b for triangular a.
 
     Args:
@@ -157,20 +156,19 @@ def solve_triangular(
     >>> tn.linalg.solve_triangular([[2.0, 1.0], [0.0, 4.0]], [4.0, 8.0])
     Tensor([1., 2.])
     """
-    matrix, right, restore = systems(at, "solve_triangular", a, b)
+    matrix, right, restore = systems("solve_triangular", a, b)
     result = triangular_solve(
-        Expression(at, matrix),
-        Expression(at, right),
+        matrix,
+        right,
         lower=lower,
         trans=transposition("solve_triangular", trans),
         unit=unit_diagonal,
     )
-    return restore(result.value)
+    return restore(result)
 
 
-def tridiagonal_solve(
-    at: Emitter[V], dl: Operand[V], d: Operand[V], du: Operand[V], b: Operand[V]
-) -> V:
+@array_function(operands=4, module="tenferro.linalg")
+def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike) -> AnyTensor:
     """The solution x of t x = b for tridiagonal t; NaN where elimination meets a zero pivot.
 
     Row i of t has dl[i], d[i] and du[i]; dl[0] and du[n - 1] are not read.
@@ -189,8 +187,8 @@ def tridiagonal_solve(
     Tensor([1., 1.])
     """
     name = "tridiagonal_solve"
-    *diagonals, right = floating(at, name, dl, d, du, b)
-    metas: list[TensorMeta] = [at.ctx.meta(value) for value in (*diagonals, right)]
+    *diagonals, right = floating(name, dl, d, du, b)
+    metas: list[TensorMeta] = [value.meta for value in (*diagonals, right)]
     if not all(meta.rank for meta in metas):
         raise ShapeError(f"{name}: takes vectors [..., n] and right sides, got {_listed(metas)}")
     is_vector = metas[-1].rank == 1
@@ -199,21 +197,20 @@ def tridiagonal_solve(
     if any(canonical(sizes[0], size) is None for size in sizes):
         raise ShapeError(f"{name}: diagonals and right side {_listed(metas)} differ in rows")
     if is_vector:
-        right = manipulation.expand_dims(at, right, -1)
-    columns = [manipulation.expand_dims(at, diagonal, -1) for diagonal in diagonals]
-    *columns, right = same_batch(at, name, *columns, right, given=metas)
-    diagonals = [manipulation.squeeze(at, column, -1) for column in columns]
-    (x,) = at.emit_all(Extension(TridiagonalSolve()), *diagonals, right)
-    return manipulation.squeeze(at, x, -1) if is_vector else x
+        right = manipulation.expand_dims(right, -1)
+    columns = [manipulation.expand_dims(diagonal, -1) for diagonal in diagonals]
+    *columns, right = same_batch(name, *columns, right, given=metas)
+    diagonals = [manipulation.squeeze(column, -1) for column in columns]
+    (x,) = emit_all(Extension(TridiagonalSolve()), *diagonals, right)
+    return manipulation.squeeze(x, -1) if is_vector else x
 
 
 def _listed(metas: Sequence[TensorMeta]) -> str:
     return ", ".join(map(str, metas))
 
 
-def tensorsolve(
-    at: Emitter[V], a: Operand[V], b: Operand[V], axes: Sequence[int] | None = None
-) -> V:
+@array_function(operands=2, module="tenferro.linalg")
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> AnyTensor:
     """The x with `tensordot(a, x, x.ndim) == b`, as in NumPy.
 
     Args:
@@ -229,14 +226,14 @@ def tensorsolve(
     Tensor([[1., 2.],
             [3., 4.]])
     """
-    lhs, rhs = floating(at, "tensorsolve", a, b)
-    left: TensorMeta = at.ctx.meta(lhs)
+    lhs, rhs = floating("tensorsolve", a, b)
+    left: TensorMeta = lhs.meta
     if axes is not None:
         last = [normal_axis("tensorsolve", axis, left.rank) for axis in axes]
         order = [axis for axis in range(left.rank) if axis not in last] + last
-        lhs = manipulation.permute_dims(at, lhs, order)
-        left = at.ctx.meta(lhs)
-    right: TensorMeta = at.ctx.meta(rhs)
+        lhs = manipulation.permute_dims(lhs, order)
+        left = lhs.meta
+    right: TensorMeta = rhs.meta
     rows = right.exact_shape("tensorsolve", "b")
     shape = left.exact_shape("tensorsolve", "a")
     if any(canonical(m, n) is None for m, n in zip(rows, shape, strict=False)):
@@ -247,13 +244,12 @@ def tensorsolve(
             f"tensorsolve: lhs {left} has {product(unknowns)} unknowns for {size} equations; "
             "they must be equally many"
         )
-    flat = solve(
-        at, manipulation.reshape(at, lhs, (size, size)), manipulation.reshape(at, rhs, (size,))
-    )
-    return manipulation.reshape(at, flat, unknowns)
+    flat = solve(manipulation.reshape(lhs, (size, size)), manipulation.reshape(rhs, (size,)))
+    return manipulation.reshape(flat, unknowns)
 
 
-def tensorinv(at: Emitter[V], a: Operand[V], ind: int = 2) -> V:
+@array_function(module="tenferro.linalg")
+def tensorinv(a: ArrayLike, ind: int = 2) -> AnyTensor:
     """The inverse of the linear map `tensordot(a, x, a.ndim - ind)`, as in NumPy.
 
     Args:
@@ -272,8 +268,8 @@ def tensorinv(at: Emitter[V], a: Operand[V], ind: int = 2) -> V:
     if count is None or count < 1:
         raise ConfigError(f"tensorinv: ind must be a positive integer, got {ind!r}")
     ind = count
-    (value,) = floating(at, "tensorinv", a)
-    meta: TensorMeta = at.ctx.meta(value)
+    (value,) = floating("tensorinv", a)
+    meta: TensorMeta = value.meta
     shape = meta.exact_shape("tensorinv", "a")
     size, others = product(shape[:ind]), product(shape[ind:])
     if canonical(size, others) is None:
@@ -281,5 +277,5 @@ def tensorinv(at: Emitter[V], a: Operand[V], ind: int = 2) -> V:
             f"tensorinv: the first {ind} axes of {meta} have {size} elements, the others {others}; "
             "they must be equally many"
         )
-    result = inv(at, manipulation.reshape(at, value, (size, size)))
-    return manipulation.reshape(at, result, (*shape[ind:], *shape[:ind]))
+    result = inv(manipulation.reshape(value, (size, size)))
+    return manipulation.reshape(result, (*shape[ind:], *shape[:ind]))

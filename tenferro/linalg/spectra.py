@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, overload
 
-from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.families.linalg import (
     Degeneracy,
@@ -20,15 +19,13 @@ from tenferro.ir import AnyTensor, ArrayLike, canonical, is_complex
 from tenferro.linalg.arguments import degeneracy, floating, hermitian, matrix, square
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
-    Expression,
-    Operand,
     apply,
+    array_function,
     common_batch,
-    expressions,
+    emit_all,
     manipulation,
     named,
 )
-from tenferro.transforms import dispatch
 
 __all__ = [
     "EigResult",
@@ -84,7 +81,7 @@ def eigh(
     >>> tn.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues
     Tensor([1., 3.])
     """
-    values, vectors = dispatch.apply_function(
+    values, vectors = apply(
         _eigh,
         x,
         triangle=UPLO,
@@ -96,21 +93,20 @@ def eigh(
 
 @named("eigh")
 def _eigh(
-    at: Emitter[V],
-    x: Operand[V],
+    x: ArrayLike,
     /,
     *,
     triangle: object = None,
     symmetrize_input: bool = True,
     degeneracy: Degeneracy = Degeneracy(),  # noqa: B008  # immutable
-) -> tuple[V, V]:
+) -> tuple[AnyTensor, AnyTensor]:
     """Eigenvalues and eigenvectors; see `eigh`."""
-    a = _triangle(at, "eigh", x, triangle, symmetrize_input)
+    a = _triangle("eigh", x, triangle, symmetrize_input)
     op = Extension(Eigh(degeneracy.mode, degeneracy.width))
     values, vectors = a.emit_all(op)
     if degeneracy.mode == "project":
         vectors = vectors @ reflections(degeneracy.same(values), vectors.dtype)
-    return values.value, vectors.value
+    return values, vectors
 
 
 def eigvalsh(x: ArrayLike, /, UPLO: str | None = None) -> AnyTensor:  # noqa: N803
@@ -119,23 +115,21 @@ def eigvalsh(x: ArrayLike, /, UPLO: str | None = None) -> AnyTensor:  # noqa: N8
     >>> tn.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]])
     Tensor([1., 3.])
     """
-    return dispatch.apply_function(_eigvalsh, x, triangle=UPLO)
+    return apply(_eigvalsh, x, triangle=UPLO)
 
 
 @named("eigvalsh")
-def _eigvalsh(at: Emitter[V], x: Operand[V], /, *, triangle: object = None) -> V:
+def _eigvalsh(x: ArrayLike, /, *, triangle: object = None) -> AnyTensor:
     """Eigenvalues; see `eigvalsh`."""
-    a = _triangle(at, "eigvalsh", x, triangle, symmetrize_input=True)
-    return a.emit_all(Extension(Eigh()))[0].value  # type: ignore[no-any-return]
+    a = _triangle("eigvalsh", x, triangle, symmetrize_input=True)
+    return emit_all(Extension(Eigh()), a)[0]
 
 
-def _triangle(
-    at: Emitter[V], name: str, x: Operand[V], triangle: object, symmetrize_input: bool
-) -> Expression:
+def _triangle(name: str, x: ArrayLike, triangle: object, symmetrize_input: bool) -> AnyTensor:
     """The Hermitian matrix whose eigenvalues are asked for, or one that stands for it."""
     if triangle is not None and (not isinstance(triangle, str) or triangle not in ("L", "U")):
         raise ConfigError(f"{name}: UPLO must be 'L' or 'U', got {triangle!r}")
-    a = Expression(at, square(at, name, x))
+    a = square(name, x)
     if triangle is None and symmetrize_input:
         return a
     return hermitian(a.H if triangle == "U" else a)
@@ -165,15 +159,15 @@ def eigh_tridiagonal(
     >>> tn.linalg.eigh_tridiagonal([2.0, 2.0], [1.0], eigvals_only=True)
     Tensor([1., 3.])
     """
-    whole = EighTridiagonalResult(*dispatch.apply_function(_eigh_tridiagonal, d, e))
+    whole = EighTridiagonalResult(*apply(_eigh_tridiagonal, d, e))
     return whole.eigenvalues if eigvals_only else whole
 
 
 @named("eigh_tridiagonal")
-def _eigh_tridiagonal(at: Emitter[V], d: Operand[V], e: Operand[V]) -> tuple[V, V]:
+def _eigh_tridiagonal(d: ArrayLike, e: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     """Eigenvalues and eigenvectors; see `eigh_tridiagonal`."""
     name = "eigh_tridiagonal"
-    main, off = expressions(at, floating(at, name, d, e))
+    main, off = floating(name, d, e)
     metas = (main.meta, off.meta)
     if is_complex(main.dtype):
         raise DTypeError(f"{name}: takes real d and e, got {metas[0]} and {metas[1]}")
@@ -184,8 +178,8 @@ def _eigh_tridiagonal(at: Emitter[V], d: Operand[V], e: Operand[V]) -> tuple[V, 
     common_batch(name, [rows(x).meta for x in (main, off)], metas)
     beside = embedded(off)
     widths = [(0, 0)] * (off.ndim - 1)
-    below = apply(manipulation.pad, beside, pad_width=[*widths, (1, 0), (0, 1)])
-    return _eigh(at, (embedded(main) + below + below.mT).value)
+    below = manipulation.pad(beside, pad_width=[*widths, (1, 0), (0, 1)])
+    return _eigh(embedded(main) + below + below.mT)
 
 
 class EigResult(NamedTuple):
@@ -214,17 +208,18 @@ def eig(x: ArrayLike, /) -> EigResult:
     >>> tn.linalg.eig([[0.0, 1.0], [0.0, 2.0]]).eigenvalues
     Tensor([0.+0.j, 2.+0.j])
     """
-    return EigResult(*dispatch.apply_function(_eig, x))
+    return EigResult(*apply(_eig, x))
 
 
 @named("eig")
-def _eig(at: Emitter[V], x: Operand[V], /) -> tuple[V, V]:
+def _eig(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
     """Eigenvalues and eigenvectors; see `eig`."""
-    values, vectors, _ = at.emit_all(Extension(Eig()), square(at, "eig", x))
+    values, vectors, _ = emit_all(Extension(Eig()), square("eig", x))
     return values, vectors
 
 
-def eigvals(at: Emitter[V], x: Operand[V], /) -> V:
+@array_function(module="tenferro.linalg")
+def eigvals(x: ArrayLike, /) -> AnyTensor:
     """The eigenvalues of square matrices, complex always, in no particular order.
 
     The derivative is NaN for a matrix with equal eigenvalues, or nearly equal ones; see `eig`.
@@ -239,7 +234,7 @@ def eigvals(at: Emitter[V], x: Operand[V], /) -> V:
     >>> tn.linalg.eigvals([[0.0, 1.0], [-1.0, 0.0]])
     Tensor([0.+1.j, 0.-1.j])
     """
-    return at.emit_all(Extension(Eig()), square(at, "eigvals", x))[0]
+    return emit_all(Extension(Eig()), square("eigvals", x))[0]
 
 
 class SVDResult(NamedTuple):
@@ -311,8 +306,8 @@ def svd(
     """
     if not compute_uv:
         degeneracy("svd", degenerate, width)
-        return dispatch.apply_function(svdvals, x)
-    u, s, vh = dispatch.apply_function(
+        return apply(svdvals, x)
+    u, s, vh = apply(
         _svd, x, full_matrices=full_matrices, degeneracy=degeneracy("svd", degenerate, width)
     )
     return SVDResult(u, s, vh)
@@ -320,24 +315,24 @@ def svd(
 
 @named("svd")
 def _svd(
-    at: Emitter[V],
-    x: Operand[V],
+    x: ArrayLike,
     /,
     *,
     full_matrices: bool = True,
     degeneracy: Degeneracy = Degeneracy(),  # noqa: B008  # immutable
-) -> tuple[V, V, V]:
+) -> tuple[AnyTensor, AnyTensor, AnyTensor]:
     """U, the singular values, and Vᴴ; see `svd`."""
-    a = Expression(at, matrix(at, "svd", x))
+    a = matrix("svd", x)
     op = Extension(Svd(full_matrices, degeneracy.mode, degeneracy.width))
     s, u, vh = a.emit_all(op)
     if degeneracy.mode == "project" and s.shape[-1] != 0:
         u, v = generic_bases(degeneracy, s, u, vh.H)
         vh = v.H
-    return u.value, s.value, vh.value
+    return u, s, vh
 
 
-def svdvals(at: Emitter[V], x: Operand[V], /) -> V:
+@array_function(module="tenferro.linalg")
+def svdvals(x: ArrayLike, /) -> AnyTensor:
     """Singular values, descending.
 
     The gradient is NaN for a loss that depends on single ones of equal values, or on a value that
@@ -353,5 +348,5 @@ def svdvals(at: Emitter[V], x: Operand[V], /) -> V:
     >>> tn.linalg.svdvals([[0.0, 2.0], [1.0, 0.0]])
     Tensor([2., 1.])
     """
-    a = Expression(at, matrix(at, "svdvals", x))
-    return a.emit_all(Extension(Svd()))[0].value  # type: ignore[no-any-return]
+    a = matrix("svdvals", x)
+    return emit_all(Extension(Svd()), a)[0]

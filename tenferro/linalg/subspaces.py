@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError
 from tenferro.families import linalg as families
 from tenferro.ir import AnyTensor, ArrayLike, Dim, TensorMeta, minimum
 from tenferro.linalg.arguments import integer, matrix, square
-from tenferro.ops.functions import Expression, Operand, named, values_of
-from tenferro.transforms import dispatch
+from tenferro.ops.functions import apply, array_function, named, values_of
 
 __all__ = ["EighBlockResult", "PolarResult", "SVDBlockResult", "eigh_block", "polar", "svd_block"]
 
@@ -51,15 +49,13 @@ def eigh_block(x: ArrayLike, k: int, *, which: str = "smallest") -> EighBlockRes
     """
     if which not in ("smallest", "largest"):
         raise ConfigError(f"eigh_block: which must be 'smallest' or 'largest', got {which!r}")
-    return EighBlockResult(
-        *dispatch.apply_function(_eigh_block, x, k=k, largest=which == "largest")
-    )
+    return EighBlockResult(*apply(_eigh_block, x, k=k, largest=which == "largest"))
 
 
 @named("eigh_block")
-def _eigh_block(at: Emitter[V], x: Operand[V], k: int, *, largest: bool = False) -> tuple[V, V]:
+def _eigh_block(x: ArrayLike, k: int, *, largest: bool = False) -> tuple[AnyTensor, AnyTensor]:
     """V and B; see `eigh_block`."""
-    a = Expression(at, square(at, "eigh_block", x))
+    a = square("eigh_block", x)
     k = _count("eigh_block", k, a.meta.exact_shape("eigh_block", "x")[-1])
     return values_of(families.eigh_block(a, k, largest))
 
@@ -97,17 +93,18 @@ def svd_block(x: ArrayLike, k: int | None = None) -> SVDBlockResult:
             [0., 0.],
             [0., 0.]])
     """
-    return SVDBlockResult(*dispatch.apply_function(_svd_block, x, k=k))
+    return SVDBlockResult(*apply(_svd_block, x, k=k))
 
 
 @named("svd_block")
-def _svd_block(at: Emitter[V], x: Operand[V], k: int | None = None) -> tuple[V, V, V]:
+def _svd_block(x: ArrayLike, k: int | None = None) -> tuple[AnyTensor, AnyTensor, AnyTensor]:
     """U, B and Vᴴ; see `svd_block`."""
-    u, b, v = _blocks(at, "svd_block", x, k)
+    u, b, v = _blocks("svd_block", x, k)
     return values_of([u, b, v.H])
 
 
-def low_rank(at: Emitter[V], x: Operand[V], k: int) -> V:
+@array_function(module="tenferro.linalg")
+def low_rank(x: ArrayLike, k: int) -> AnyTensor:
     """The nearest matrices of rank k in the Frobenius norm.
 
     Derivatives of all orders are exact where kept singular values are equal. They do not exist, and
@@ -124,8 +121,8 @@ def low_rank(at: Emitter[V], x: Operand[V], k: int) -> V:
     Tensor([[3., 0.],
             [0., 0.]])
     """
-    u, b, v = _blocks(at, "low_rank", x, k)
-    return (u @ b @ v.H).value  # type: ignore[no-any-return]
+    u, b, v = _blocks("low_rank", x, k)
+    return u @ b @ v.H
 
 
 class PolarResult(NamedTuple):
@@ -153,22 +150,22 @@ def polar(x: ArrayLike, /, side: str = "right") -> PolarResult:
     Tensor([[2., 0.],
             [0., 3.]])
     """
-    return PolarResult(*dispatch.apply_function(_polar, x, side=side))
+    return PolarResult(*apply(_polar, x, side=side))
 
 
 @named("polar")
-def _polar(at: Emitter[V], x: Operand[V], /, *, side: str = "right") -> tuple[V, V]:
+def _polar(x: ArrayLike, /, *, side: str = "right") -> tuple[AnyTensor, AnyTensor]:
     """The unitary and the positive factor; see `polar`."""
     if side not in ("left", "right"):
         raise ConfigError(f"polar: side must be 'left' or 'right', got {side!r}")
-    u, b, v = _blocks(at, "polar", x, None)
+    u, b, v = _blocks("polar", x, None)
     isometry = u @ v.H
     positive = u @ b @ u.H if side == "left" else v @ b @ v.H
-    return isometry.value, positive.value
+    return isometry, positive
 
 
-def _blocks(at: Emitter[V], name: str, x: Operand[V], k: int | None) -> tuple[Expression, ...]:
-    a = Expression(at, matrix(at, name, x))
+def _blocks(name: str, x: ArrayLike, k: int | None) -> tuple[AnyTensor, ...]:
+    a = matrix(name, x)
     meta: TensorMeta = a.meta
     m, n = meta.exact_shape(name, "x")[-2:]
     if k is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.families.linalg import (
     hermitian_function,
@@ -18,16 +17,14 @@ from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.linalg.arguments import integer, matrix, number
 from tenferro.ops import Iota, scalar
 from tenferro.ops.functions import (
-    Expression,
-    Operand,
     analytic,
     apply,
     elementwise,
+    emit,
     manipulation,
     named,
     reductions,
 )
-from tenferro.transforms import dispatch
 
 __all__ = ["svd_truncate"]
 
@@ -96,7 +93,7 @@ def svd_truncate(
             [0., 2., 0.],
             [0., 0., 0.]])
     """
-    factors = dispatch.apply_function(
+    factors = apply(
         _svd_truncate,
         x,
         max_rank=max_rank,
@@ -112,8 +109,7 @@ def svd_truncate(
 
 @named("svd_truncate")
 def _svd_truncate(
-    at: Emitter[V],
-    x: Operand[V],
+    x: ArrayLike,
     /,
     *,
     max_rank: int | None = None,
@@ -123,11 +119,11 @@ def _svd_truncate(
     renorm: bool = False,
     multiplets: bool = True,
     pad: bool = False,
-) -> tuple[V, ...]:
+) -> tuple[AnyTensor, ...]:
     """The factors; see `svd_truncate`."""
     _check(cutoff_mode, absorb)
     max_rank, cutoff = _largest_rank(max_rank), number("svd_truncate", "cutoff", cutoff)
-    a = Expression(at, matrix(at, "svd_truncate", x))
+    a = matrix("svd_truncate", x)
     if 0 in a.shape[-2:]:
         raise ShapeError(f"svd_truncate: the rank is at least 1, but {a.meta} has no elements")
     factors = svd_factors(a)
@@ -167,8 +163,8 @@ def _check(cutoff_mode: str, absorb: str | None) -> None:
 
 
 def _rank(
-    s: Expression, cutoff: float, mode: str, max_rank: int | None, multiplets: bool
-) -> Expression:
+    s: AnyTensor, cutoff: float, mode: str, max_rank: int | None, multiplets: bool
+) -> AnyTensor:
     """The number of singular values that are kept, of shape [...]."""
     largest = s.max(axis=-1, keepdims=True)
     kept = s > largest * (float(np.finfo(s.dtype).eps) * 16)
@@ -177,66 +173,65 @@ def _rank(
     else:
         squares = s * s
         total = squares.sum(axis=-1, keepdims=True)
-        summed: Expression = apply(reductions.cumsum, squares, axis=-1)
+        summed: AnyTensor = reductions.cumsum(squares, axis=-1)
         discarded = total - summed + squares  # if this one is the first
         more = discarded > (total * cutoff if mode == "rsum2" else cutoff)
     count = (kept.astype(s.dtype) * more.astype(s.dtype)).sum(axis=-1, keepdims=True)
-    count = apply(elementwise.maximum, count, 1.0)
+    count = elementwise.maximum(count, 1.0)
     limit = float("inf") if max_rank is None else float(max_rank)
-    count = apply(elementwise.minimum, count, limit)
+    count = elementwise.minimum(count, limit)
     if multiplets:
         count = _between_multiplets(s, count, limit)
     return count.sum(axis=-1).astype("int64")
 
 
-def _between_multiplets(s: Expression, count: Expression, limit: float) -> Expression:
+def _between_multiplets(s: AnyTensor, count: AnyTensor, limit: float) -> AnyTensor:
     """The next smaller number that does not cut a multiplet, else the next larger one.
 
     If there is neither, as where values are NaN, the number itself.
     """
-    at = s.emitter
     before = [(0, 0)] * (s.ndim - 1)
-    following = apply(manipulation.pad, s[..., 1:], -1, pad_width=[*before, (0, 1)])
-    numbers = Expression(at, at.emit(Iota(s.dtype, s.shape[-1]))) + 1.0
+    following = manipulation.pad(s[..., 1:], -1, pad_width=[*before, (0, 1)])
+    numbers = emit(Iota(s.dtype, s.shape[-1])) + 1.0
     # the last one is allowed too, before −1
     allowed = s - following > s.max(axis=-1, keepdims=True) * _EQUAL
-    below = apply(elementwise.where, allowed, numbers, 0.0)
-    below = apply(elementwise.where, numbers <= count, below, 0.0).max(axis=-1, keepdims=True)
-    above = apply(elementwise.where, allowed, numbers, float("inf"))
-    above = apply(elementwise.where, numbers >= count, above, float("inf"))
+    below = elementwise.where(allowed, numbers, 0.0)
+    below = elementwise.where(numbers <= count, below, 0.0).max(axis=-1, keepdims=True)
+    above = elementwise.where(allowed, numbers, float("inf"))
+    above = elementwise.where(numbers >= count, above, float("inf"))
     above = above.min(axis=-1, keepdims=True)
-    above = apply(elementwise.where, above < limit + 1, above, count)
-    result: Expression = apply(elementwise.where, below > 0, below, above)
+    above = elementwise.where(above < limit + 1, above, count)
+    result: AnyTensor = elementwise.where(below > 0, below, above)
     return result
 
 
-def _largest(rank: Expression) -> Expression:
+def _largest(rank: AnyTensor) -> AnyTensor:
     """The largest rank in a batch; 1 if there are none."""
     if 0 in rank.shape:
-        return Expression(rank.emitter, rank.emitter.emit(scalar(1, rank.dtype)))
+        return emit(scalar(1, rank.dtype))
     return rank.max() if rank.ndim else rank
 
 
-def _norm(x: Expression) -> Expression:
+def _norm(x: AnyTensor) -> AnyTensor:
     """The Frobenius norm of each matrix."""
     squares = (x * x.conj()).real  # not abs, which has no second derivative at 0
-    result: Expression = apply(analytic.sqrt, squares.sum(axis=(-2, -1)))
+    result: AnyTensor = analytic.sqrt(squares.sum(axis=(-2, -1)))
     return result
 
 
 def _absorbed(
-    u: Expression,
-    b: Expression,
-    vh: Expression,
-    regular: Expression,
+    u: AnyTensor,
+    b: AnyTensor,
+    vh: AnyTensor,
+    regular: AnyTensor,
     absorb: str,
-    scale: Expression | None,
-) -> tuple[Expression, Expression]:
+    scale: AnyTensor | None,
+) -> tuple[AnyTensor, AnyTensor]:
     if absorb == "both":
         root = hermitian_function(regular, "sqrt")
         one, other = u @ root, root @ vh
         if scale is not None:
-            half = apply(analytic.sqrt, scale).astype(u.dtype)
+            half = analytic.sqrt(scale).astype(u.dtype)
             one, other = scaled(half, one), scaled(half, other)
         return one, other
     one, other = (u @ b, vh) if absorb == "left" else (u, b @ vh)
@@ -246,11 +241,11 @@ def _absorbed(
     return (scaled(factor, one), other) if absorb == "left" else (one, scaled(factor, other))
 
 
-def _truncated(size: Expression | None, *arrays: tuple[Expression, int]) -> tuple[V, ...]:
+def _truncated(size: AnyTensor | None, *arrays: tuple[AnyTensor, int]) -> tuple[AnyTensor, ...]:
     """The arrays with the first `size` elements along their axes, or whole."""
     if size is not None:
         arrays = tuple(
-            (apply(manipulation.dynamic_truncate, array, size, axis=array.ndim + axis), axis)
+            (manipulation.dynamic_truncate(array, size, axis=array.ndim + axis), axis)
             for array, axis in arrays
         )
-    return tuple(array.value for array, _ in arrays)
+    return tuple(array for array, _ in arrays)

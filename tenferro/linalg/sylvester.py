@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tenferro.core import Emitter, V
 from tenferro.errors import ShapeError
 from tenferro.families.linalg import Sylvester, check_matrix, check_square
-from tenferro.ir import TensorMeta, canonical
+from tenferro.ir import AnyTensor, ArrayLike, TensorMeta, canonical
 from tenferro.linalg.arguments import floating, same_batch
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import Expression, Operand
+from tenferro.ops.functions import array_function, emit
 
 
-def solve_sylvester(at: Emitter[V], a: Operand[V], b: Operand[V], q: Operand[V]) -> V:
+@array_function(operands=3, module="tenferro.linalg")
+def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> AnyTensor:
     """The solution x of a x + x b = q.
 
     It is NaN where an eigenvalue of a is the negative of one of b.
@@ -30,8 +30,8 @@ def solve_sylvester(at: Emitter[V], a: Operand[V], b: Operand[V], q: Operand[V])
             [2.]])
     """
     name = "solve_sylvester"
-    operands = floating(at, name, a, b, q)
-    left, right, whole = (at.ctx.meta(value) for value in operands)
+    operands = floating(name, a, b, q)
+    left, right, whole = (value.meta for value in operands)
     _, m = check_square(name, left.dtype, left.exact_shape(name, "a"))
     _, n = check_square(name, right.dtype, right.exact_shape(name, "b"))
     _, rows, columns = check_matrix(name, whole.dtype, whole.exact_shape(name, "q"))
@@ -41,10 +41,11 @@ def solve_sylvester(at: Emitter[V], a: Operand[V], b: Operand[V], q: Operand[V])
         raise ShapeError(
             f"{name}: b {right} and q {whole} differ in columns (axis -1: {n} and {columns})"
         )
-    return at.emit(Extension(Sylvester()), *same_batch(at, name, *operands))
+    return emit(Extension(Sylvester()), *same_batch(name, *operands))
 
 
-def solve_continuous_lyapunov(at: Emitter[V], a: Operand[V], q: Operand[V]) -> V:
+@array_function(operands=2, module="tenferro.linalg")
+def solve_continuous_lyapunov(a: ArrayLike, q: ArrayLike) -> AnyTensor:
     """The solution x of a x + x aᴴ = q.
 
     Args:
@@ -59,11 +60,12 @@ def solve_continuous_lyapunov(at: Emitter[V], a: Operand[V], q: Operand[V]) -> V
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    matrix, right = _lyapunov(at, "solve_continuous_lyapunov", a, q)
-    return at.emit(Extension(Sylvester()), matrix.value, matrix.H.value, right.value)
+    matrix, right = _lyapunov("solve_continuous_lyapunov", a, q)
+    return emit(Extension(Sylvester()), matrix, matrix.H, right)
 
 
-def solve_discrete_lyapunov(at: Emitter[V], a: Operand[V], q: Operand[V]) -> V:
+@array_function(operands=2, module="tenferro.linalg")
+def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike) -> AnyTensor:
     """The solution x of a x aᴴ − x + q = 0.
 
     Args:
@@ -78,22 +80,20 @@ def solve_discrete_lyapunov(at: Emitter[V], a: Operand[V], q: Operand[V]) -> V:
     Tensor([[4., 1.],
             [1., 2.]])
     """
-    matrix, right = _lyapunov(at, "solve_discrete_lyapunov", a, q)
-    operands = (matrix.value, matrix.H.value, right.value)
-    return at.emit(Extension(Sylvester(discrete=True)), *operands)
+    matrix, right = _lyapunov("solve_discrete_lyapunov", a, q)
+    operands = (matrix, matrix.H, right)
+    return emit(Extension(Sylvester(discrete=True)), *operands)
 
 
-def _lyapunov(
-    at: Emitter[V], name: str, a: Operand[V], q: Operand[V]
-) -> tuple[Expression, Expression]:
+def _lyapunov(name: str, a: ArrayLike, q: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     """The operands with common batch axes."""
-    matrix, right = floating(at, name, a, q)
-    metas: list[TensorMeta] = [at.ctx.meta(value) for value in (matrix, right)]
+    matrix, right = floating(name, a, q)
+    metas: list[TensorMeta] = [value.meta for value in (matrix, right)]
     _, n = check_square(name, metas[0].dtype, metas[0].exact_shape(name, "a"))
     _, m = check_square(name, metas[1].dtype, metas[1].exact_shape(name, "q"))
     if canonical(n, m) is None:
         raise ShapeError(
             f"{name}: a {metas[0]} and q {metas[1]} differ in rows (axis -2: {n} and {m})"
         )
-    matrix, right = same_batch(at, name, matrix, right)
-    return Expression(at, matrix), Expression(at, right)
+    matrix, right = same_batch(name, matrix, right)
+    return matrix, right

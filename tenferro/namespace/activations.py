@@ -6,11 +6,17 @@ import functools
 import math
 from typing import Any, Literal, overload
 
-from tenferro.core import Emitter, V
 from tenferro.ir import AnyTensor, ArrayLike, Axis, is_complex
 from tenferro.ops import REAL, STOP_GRADIENT, ReduceMax
-from tenferro.ops.functions import Operand, activations, analytic, elementwise, logical, reductions
-from tenferro.transforms import apply_function
+from tenferro.ops.functions import (
+    activations,
+    analytic,
+    apply,
+    elementwise,
+    emit,
+    logical,
+    reductions,
+)
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 
@@ -30,11 +36,9 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> An
     Tensor([0.5, 0.5])
     """
     if where is None:
-        return apply_function(activations.softmax, x, axis=axis)
-    result = apply_function(
-        activations.softmax, apply_function(elementwise.where, where, x, -math.inf), axis=axis
-    )
-    return apply_function(elementwise.where, where, result, 0)
+        return apply(activations.softmax, x, axis=axis)
+    result = apply(activations.softmax, apply(elementwise.where, where, x, -math.inf), axis=axis)
+    return apply(elementwise.where, where, result, 0)
 
 
 def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> AnyTensor:
@@ -49,12 +53,12 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
     Tensor([-1000.,     0.])
     """
     if where is None:
-        return apply_function(activations.log_softmax, x, axis=axis)
-    masked = apply_function(elementwise.where, where, x, -math.inf)
-    return apply_function(
+        return apply(activations.log_softmax, x, axis=axis)
+    masked = apply(elementwise.where, where, x, -math.inf)
+    return apply(
         elementwise.where,
         where,
-        apply_function(activations.log_softmax, masked, axis=axis),
+        apply(activations.log_softmax, masked, axis=axis),
         -math.inf,
     )
 
@@ -100,51 +104,48 @@ def logsumexp(
     Tensor(1000.)
     """
     if b is None and not return_sign:
-        masked = a if where is None else apply_function(elementwise.where, where, a, -math.inf)
-        return apply_function(activations.logsumexp, masked, axis=axis, keepdims=keepdims)
+        masked = a if where is None else apply(elementwise.where, where, a, -math.inf)
+        return apply(activations.logsumexp, masked, axis=axis, keepdims=keepdims)
     factors = 1.0 if b is None else b
     mask = () if where is None else (where,)
     weighted: Any = _weighted  # of one result or two
-    return apply_function(
-        weighted, a, factors, *mask, axis=axis, keepdims=keepdims, signed=return_sign
-    )
+    return apply(weighted, a, factors, *mask, axis=axis, keepdims=keepdims, signed=return_sign)
 
 
 def _weighted(
-    at: Emitter[V],
-    a: Operand[V],
-    b: Operand[V],
-    *where: Operand[V],
+    a: ArrayLike,
+    b: ArrayLike,
+    *where: ArrayLike,
     axis: Axis,
     keepdims: bool,
     signed: bool,
-) -> V | tuple[V, V]:
+) -> AnyTensor | tuple[AnyTensor, AnyTensor]:
     """The logarithm of the sum of b·exp(a); terms with b = 0 are 0 whatever a is."""
-    value, factor = analytic.inexact(at, "logsumexp", a, b)
+    value, factor = analytic.inexact("logsumexp", a, b)
     for mask in where:
-        factor = elementwise.where(at, mask, factor, 0)
-    used = elementwise.where(at, logical.not_equal(at, factor, 0), value, -math.inf)
-    shift = _largest(at, used, axis)
-    powers = analytic.exp(at, elementwise.subtract(at, used, shift))
-    products = elementwise.multiply(at, powers, factor)
-    total = reductions.sum(at, products, axis=axis, keepdims=True)
-    size = elementwise.abs(at, total) if signed else total
-    results = [elementwise.add(at, analytic.log(at, size), shift)]
+        factor = elementwise.where(mask, factor, 0)
+    used = elementwise.where(logical.not_equal(factor, 0), value, -math.inf)
+    shift = _largest(used, axis)
+    powers = analytic.exp(elementwise.subtract(used, shift))
+    products = elementwise.multiply(powers, factor)
+    total = reductions.sum(products, axis=axis, keepdims=True)
+    size = elementwise.abs(total) if signed else total
+    results = [elementwise.add(analytic.log(size), shift)]
     if signed:
-        results.append(elementwise.sign(at, total))
+        results.append(elementwise.sign(total))
     if not keepdims:
-        results = [_without(at, x, axis=axis) for x in results]
+        results = [_without(x, axis=axis) for x in results]
     return (results[0], results[1]) if signed else results[0]
 
 
-def _largest(at: Emitter[V], a: V, axis: Axis) -> V:
+def _largest(a: AnyTensor, axis: Axis) -> AnyTensor:
     """The largest real part over `axis`, where it is finite; it has no derivative."""
-    real = at.emit(REAL, a) if is_complex(at.ctx.meta(a).dtype) else a
+    real = emit(REAL, a) if is_complex(a.meta.dtype) else a
     op = functools.partial(ReduceMax, empty=True)
-    largest = at.emit(STOP_GRADIENT, reductions.reduce(at, "logsumexp", op, real, axis, True))
-    return elementwise.where(at, logical.isfinite(at, largest), largest, 0)
+    largest = emit(STOP_GRADIENT, reductions.reduce("logsumexp", op, real, axis, True))
+    return elementwise.where(logical.isfinite(largest), largest, 0)
 
 
-def _without(at: Emitter[V], x: V, axis: Axis) -> V:
+def _without(x: AnyTensor, axis: Axis) -> AnyTensor:
     """x without the axes, which have size 1."""
-    return reductions.sum(at, x, axis=axis)
+    return reductions.sum(x, axis=axis)

@@ -24,16 +24,9 @@ from tenferro.ir import (
 )
 from tenferro.namespace.joining import stack
 from tenferro.namespace.placement import put_divided
-from tenferro.ops.functions import creation, elementwise, is_number, manipulation
+from tenferro.ops.functions import apply, creation, elementwise, is_number, manipulation
 from tenferro.runtime import Tensor
-from tenferro.transforms import (
-    EagerTensor,
-    TracedTensor,
-    apply_function,
-    apply_to_array,
-    check_named,
-    create,
-)
+from tenferro.transforms import EagerTensor, TracedTensor, check_named, create
 
 __all__ = [
     "arange",
@@ -97,7 +90,7 @@ def asarray(
     if isinstance(value, DimExpr):
         value = full((), value)
     if isinstance(value, TracedTensor) and value.weak is not None:
-        value = apply_function(elementwise.positive, value)  # an array, whose dtype is its own
+        value = apply(elementwise.positive, value)  # an array, whose dtype is its own
     array = value if isinstance(value, Tensor | TracedTensor) else None
     if array is None:
         return on_device(Tensor(value, dtype), device)
@@ -260,7 +253,7 @@ def linspace(
             axis=axis,
         )
     else:
-        array = apply_function(
+        array = apply(
             creation.linspace, start, stop, shape=shape, endpoint=endpoint, dtype=element, axis=axis
         )
     return on_device(array, device)
@@ -280,7 +273,7 @@ def logspace(
     >>> tn.logspace(0, 2, 3)
     Tensor([  1.,  10., 100.])
     """
-    powers = apply_function(elementwise.pow, base, linspace(start, stop, num, endpoint=endpoint))
+    powers = apply(elementwise.pow, base, linspace(start, stop, num, endpoint=endpoint))
     return powers if dtype is None else powers.astype(dtype)
 
 
@@ -346,7 +339,7 @@ def full_like(
     >>> tn.full_like([1, 2], 9)
     Tensor([9, 9])
     """
-    return on_device(apply_function(creation.full_like, x, fill_value, dtype=dtype), device)
+    return on_device(apply(creation.full_like, x, fill_value, dtype=dtype), device)
 
 
 def zeros_like(x: ArrayLike, dtype: DTypeLike | None = None, *, device: Device = None) -> AnyTensor:
@@ -355,7 +348,7 @@ def zeros_like(x: ArrayLike, dtype: DTypeLike | None = None, *, device: Device =
     >>> tn.zeros_like([1, 2])
     Tensor([0, 0])
     """
-    return on_device(apply_function(creation.zeros_like, x, dtype=dtype), device)
+    return on_device(apply(creation.zeros_like, x, dtype=dtype), device)
 
 
 def ones_like(x: ArrayLike, dtype: DTypeLike | None = None, *, device: Device = None) -> AnyTensor:
@@ -364,7 +357,7 @@ def ones_like(x: ArrayLike, dtype: DTypeLike | None = None, *, device: Device = 
     >>> tn.ones_like([1, 2])
     Tensor([1, 1])
     """
-    return on_device(apply_function(creation.ones_like, x, dtype=dtype), device)
+    return on_device(apply(creation.ones_like, x, dtype=dtype), device)
 
 
 def empty_like(x: ArrayLike, dtype: DTypeLike | None = None, *, device: Device = None) -> AnyTensor:
@@ -373,7 +366,7 @@ def empty_like(x: ArrayLike, dtype: DTypeLike | None = None, *, device: Device =
     >>> tn.empty_like([1, 2])
     Tensor([0, 0])
     """
-    return on_device(apply_function(creation.empty_like, x, dtype=dtype), device)
+    return on_device(apply(creation.empty_like, x, dtype=dtype), device)
 
 
 def astype(
@@ -388,7 +381,7 @@ def astype(
     """
     element = as_dtype(dtype)
     same = not copy and getattr(x, "dtype", None) == element
-    array = asarray(x) if same else apply_to_array(elementwise.astype, x, dtype=element)
+    array = asarray(x) if same else apply(elementwise.astype, x, dtype=element)
     return on_device(array, device)
 
 
@@ -406,6 +399,6 @@ def meshgrid(*arrays: ArrayLike, indexing: Literal["xy", "ij"] = "xy") -> tuple[
     vectors = [asarray(array) for array in arrays]
     axes, shape = creation.grid([vector.meta for vector in vectors], indexing)
     return tuple(
-        apply_function(creation.on_grid, vector, axis=axis, shape=shape)
+        apply(creation.on_grid, vector, axis=axis, shape=shape)
         for vector, axis in zip(vectors, axes, strict=True)
     )

@@ -10,8 +10,8 @@ from tenferro.errors import AxisError, DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Dim, Integers
 from tenferro.namespace.creation import asarray
 from tenferro.namespace.joining import concat
-from tenferro.ops.functions import counts as counts_of
 from tenferro.ops.functions import (
+    apply,
     elementwise,
     indexing,
     manipulation,
@@ -19,8 +19,8 @@ from tenferro.ops.functions import (
     reductions,
     updates,
 )
+from tenferro.ops.functions import counts as counts_of
 from tenferro.runtime import Tensor
-from tenferro.transforms import apply_function, apply_to_array
 
 __all__ = ["repeat", "take", "take_along_axis", "top_k"]
 
@@ -72,9 +72,7 @@ def take(
     if known is None:
         return array[(*whole, places)]
     if known == "clip":
-        return array[
-            (*whole, apply_function(elementwise.clamp, asarray(places), 0, array.shape[axis] - 1))
-        ]
+        return array[(*whole, apply(elementwise.clamp, asarray(places), 0, array.shape[axis] - 1))]
     return array.at[(*whole, places)].get(mode=known, fill_value=fill_value)
 
 
@@ -104,9 +102,7 @@ def take_along_axis(
     if known is None:
         indexing.check_places("take_along_axis", places, along, array.meta)
     fill = updates.fill_number("take_along_axis", fill_value, array.dtype)
-    return apply_function(
-        reductions.take_along_axis, array, places, axis=axis, mode=known, fill_value=fill
-    )
+    return apply(reductions.take_along_axis, array, places, axis=axis, mode=known, fill_value=fill)
 
 
 def _mode(name: str, mode: Mode | None, indices: Any) -> Mode | None:
@@ -138,7 +134,7 @@ def repeat(x: ArrayLike, repeats: Integers | Dim, axis: int | None = None) -> An
     if any(isinstance(count, int) and count < 0 for count in counts):
         raise ShapeError(f"repeat: counts must not be negative, got {counts}")
     if len(counts) == 1:
-        return apply_to_array(manipulation.repeat, x, count=counts[0], axis=axis)
+        return apply(manipulation.repeat, x, count=counts[0], axis=axis)
     array = asarray(x)
     if axis is None:
         array, axis = array.ravel(), 0
@@ -166,7 +162,7 @@ def top_k(x: ArrayLike, k: int) -> tuple[AnyTensor, AnyTensor]:
     >>> tn.top_k([3.0, 1.0, 2.0], 2)
     (Tensor([3., 2.]), Tensor([0, 2]))
     """
-    places = apply_to_array(reductions.top_places, x, k=k)
+    places = apply(reductions.top_places, x, k=k)
     return take_along_axis(x, places, mode="clip"), places
 
 

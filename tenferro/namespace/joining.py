@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from tenferro.errors import DTypeError
 from tenferro.ir import AnyTensor, ArrayLike
-from tenferro.ops.functions import manipulation
-from tenferro.transforms import apply_function
+from tenferro.ops.functions import apply, manipulation
 
 __all__ = ["column_stack", "concat", "dstack", "hstack", "stack", "vstack"]
 
@@ -31,7 +30,7 @@ def concat(arrays: Iterable[ArrayLike], axis: int | None = 0) -> AnyTensor:
     >>> tn.concat([[1, 2], [3]])
     Tensor([1, 2, 3])
     """
-    return apply_function(manipulation.concat, *several("concat", arrays), axis=axis)
+    return apply(manipulation.concat, *several("concat", arrays), axis=axis)
 
 
 def stack(arrays: Iterable[ArrayLike], axis: int = 0) -> AnyTensor:
@@ -41,7 +40,7 @@ def stack(arrays: Iterable[ArrayLike], axis: int = 0) -> AnyTensor:
     Tensor([[1, 3],
             [2, 4]])
     """
-    return apply_function(manipulation.stack, *several("stack", arrays), axis=axis)
+    return apply(manipulation.stack, *several("stack", arrays), axis=axis)
 
 
 def hstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
@@ -50,7 +49,7 @@ def hstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
     >>> tn.hstack([[1, 2], [3]])
     Tensor([1, 2, 3])
     """
-    return apply_function(manipulation.hstack, *several("hstack", arrays))
+    return apply(manipulation.hstack, *several("hstack", arrays))
 
 
 def vstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
@@ -60,7 +59,7 @@ def vstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
     Tensor([[1, 2],
             [3, 4]])
     """
-    return apply_function(manipulation.vstack, *several("vstack", arrays))
+    return apply(manipulation.vstack, *several("vstack", arrays))
 
 
 def dstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
@@ -70,7 +69,7 @@ def dstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
     Tensor([[[1, 3],
              [2, 4]]])
     """
-    return apply_function(manipulation.dstack, *several("dstack", arrays))
+    return apply(manipulation.dstack, *several("dstack", arrays))
 
 
 def column_stack(arrays: Iterable[ArrayLike]) -> AnyTensor:
@@ -80,4 +79,4 @@ def column_stack(arrays: Iterable[ArrayLike]) -> AnyTensor:
     Tensor([[1, 3],
             [2, 4]])
     """
-    return apply_function(manipulation.column_stack, *several("column_stack", arrays))
+    return apply(manipulation.column_stack, *several("column_stack", arrays))

@@ -20,8 +20,8 @@ from tenferro.ir import (
 )
 from tenferro.namespace.creation import arange, asarray
 from tenferro.namespace.indexing import take
-from tenferro.ops.functions import manipulation
-from tenferro.transforms import TracedTensor, apply_function, array_function
+from tenferro.ops.functions import apply, array_function, manipulation
+from tenferro.transforms import TracedTensor
 
 __all__ = [
     "array_equal",
@@ -147,7 +147,7 @@ def broadcast_arrays(*arrays: ArrayLike) -> tuple[AnyTensor, ...]:
             [1, 2]])
     """
     return tuple(
-        apply_function(manipulation.like_the_others, array, *arrays[:i], *arrays[i + 1 :])
+        apply(manipulation.like_the_others, array, *arrays[:i], *arrays[i + 1 :])
         for i, array in enumerate(arrays)
     )
 
@@ -155,7 +155,7 @@ def broadcast_arrays(*arrays: ArrayLike) -> tuple[AnyTensor, ...]:
 def _map_arrays(
     function: Callable[[Emitter[ArrayLike], ArrayLike], ArrayLike], arrays: Sequence[ArrayLike]
 ) -> AnyTensor | list[AnyTensor]:
-    results = [apply_function(function, array) for array in arrays]
+    results = [apply(function, array) for array in arrays]
     return results[0] if len(results) == 1 else results
 
 
@@ -166,7 +166,7 @@ def _pieces(
     array = asarray(x)
     along, windows = manipulation.windows(name, array.meta, axis, cuts)
     return [
-        apply_function(manipulation.piece, array, axis=along, start=start, stop=stop, drop=drop)
+        apply(manipulation.piece, array, axis=along, start=start, stop=stop, drop=drop)
         for start, stop in windows
     ]
 

@@ -9,8 +9,7 @@ import numpy as np
 from tenferro.errors import ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Axis
 from tenferro.namespace.creation import asarray
-from tenferro.ops.functions import creation, elementwise, manipulation, reductions
-from tenferro.transforms import apply_function, apply_to_array
+from tenferro.ops.functions import apply, creation, elementwise, manipulation, reductions
 
 __all__ = ["average", "clip", "diff", "nan_to_num", "pad"]
 
@@ -24,14 +23,10 @@ def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = Non
     Tensor([2, 5, 8])
     """
     if min is None:
-        return (
-            apply_function(elementwise.positive, x)
-            if max is None
-            else apply_function(elementwise.minimum, x, max)
-        )
+        return apply(elementwise.positive, x) if max is None else apply(elementwise.minimum, x, max)
     if max is None:
-        return apply_function(elementwise.maximum, x, min)
-    return apply_function(elementwise.clamp, x, min, max)
+        return apply(elementwise.maximum, x, min)
+    return apply(elementwise.clamp, x, min, max)
 
 
 @overload
@@ -68,15 +63,15 @@ def average(
     (Tensor(1.25), Tensor(4.))
     """
     if weights is None:
-        mean = apply_function(reductions.average, x, axis=axis, keepdims=keepdims)
+        mean = apply(reductions.average, x, axis=axis, keepdims=keepdims)
     else:
-        mean = apply_function(reductions.average, x, weights, axis=axis, keepdims=keepdims)
+        mean = apply(reductions.average, x, weights, axis=axis, keepdims=keepdims)
     if not returned:
         return mean
-    each = apply_function(creation.ones_like, x) if weights is None else asarray(weights)
+    each = apply(creation.ones_like, x) if weights is None else asarray(weights)
     over = axis if each.ndim == asarray(x).ndim else None
     total = each.sum(axis=over, keepdims=keepdims and over == axis).astype(mean.dtype)
-    return mean, apply_function(manipulation.broadcast_to, total, shape=mean.shape)
+    return mean, apply(manipulation.broadcast_to, total, shape=mean.shape)
 
 
 def diff(
@@ -93,7 +88,7 @@ def diff(
     """
     before = () if prepend is None else (prepend,)
     after = () if append is None else (append,)
-    return apply_function(reductions.diff, x, *before, *after, before=len(before), n=n, axis=axis)
+    return apply(reductions.diff, x, *before, *after, before=len(before), n=n, axis=axis)
 
 
 def nan_to_num(
@@ -109,7 +104,7 @@ def nan_to_num(
     Tensor([1., 0.])
     """
     given = {sign: number for sign, number in (("+", posinf), ("-", neginf)) if number is not None}
-    return apply_function(elementwise.nan_to_num, x, nan, *given.values(), signs="".join(given))
+    return apply(elementwise.nan_to_num, x, nan, *given.values(), signs="".join(given))
 
 
 def pad(
@@ -131,7 +126,7 @@ def pad(
     numbers = [] if type(constant_values) is int and not constant_values else [constant_values]
     if isinstance(constant_values, list | tuple) or getattr(constant_values, "ndim", False):
         numbers = _numbers_at_ends(x, constant_values)
-    return apply_to_array(manipulation.pad, x, *numbers, pad_width=pad_width)
+    return apply(manipulation.pad, x, *numbers, pad_width=pad_width)
 
 
 def _numbers_at_ends(x: Any, values: Any) -> list[Any]:

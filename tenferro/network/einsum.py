@@ -28,6 +28,7 @@ from tenferro.ir import (
 from tenferro.network.display import with_progress_bar
 from tenferro.network.memory_limit import Slices, bytes_of, read_slices, within
 from tenferro.network.plan import EinsumPlan
+from tenferro.ops.functions import apply
 from tenferro.planning import (
     PLANNER,
     Auto,
@@ -39,7 +40,6 @@ from tenferro.planning import (
 )
 from tenferro.runtime import HOST_MODEL, Tensor, holder_of, planned_model
 from tenferro.transforms import apply as apply_extension
-from tenferro.transforms import apply_function
 
 __all__ = ["PLANS", "einsum", "einsum_plan"]
 
@@ -91,7 +91,7 @@ def einsum(
     call = read_call(expression, operands, optimize, slices, memory_limit)
     if any(not isinstance(size, int) for shape in call.shapes for size in shape):
         return _late(call)
-    return apply_function(_planned(call).contract, *call.operands)
+    return apply(_planned(call).contract, *call.operands)
 
 
 def einsum_plan(

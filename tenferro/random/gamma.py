@@ -13,10 +13,11 @@ from tenferro import namespace as tn
 from tenferro.errors import ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, DType, DTypeLike, Shape, product
 from tenferro.ops import GammaSample
+from tenferro.ops.functions import OpFunction, apply
 from tenferro.random import formulas, threefry
 from tenferro.random.continuous import AnyKey, normal
 from tenferro.random.prng import element, real_array, sizes, split, words_of
-from tenferro.transforms import OpFunction, apply_function, create, while_loop
+from tenferro.transforms import create, while_loop
 
 __all__ = ["beta", "dirichlet", "gamma", "loggamma", "t"]
 
@@ -64,7 +65,7 @@ def _gamma(
     shapes = tn.broadcast_to(real_array(name, "a", a, kind), result).reshape((product(result),))
     words = create(threefry.split, words, shape=(product(result),))
     samples = _accepted(words, lax.stop_gradient(shapes), kind, log)
-    return apply_function(OpFunction(GammaSample(log)), samples, shapes).reshape(result)
+    return apply(OpFunction(GammaSample(log)), samples, shapes).reshape(result)
 
 
 def _accepted(words: Any, a: Any, dtype: DType, log: bool) -> Any:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import optree
 
-from tenferro.core import Emitter, V
 from tenferro.errors import DTypeError, ExtentError, ShapeError, TracingError
 from tenferro.ir import (
     FLOAT64,
@@ -31,7 +30,6 @@ from tenferro.ir import (
 )
 from tenferro.namespace import asarray
 from tenferro.ops.functions import (
-    Expression,
     apply,
     is_number,
     logical,
@@ -41,15 +39,7 @@ from tenferro.ops.functions import (
 )
 from tenferro.random import threefry
 from tenferro.runtime import Tensor, is_array, meta_of_value
-from tenferro.transforms import (
-    NAMESPACE,
-    EagerTensor,
-    TracedTensor,
-    apply_function,
-    check_named,
-    create,
-)
-from tenferro.transforms import apply_function as run
+from tenferro.transforms import NAMESPACE, EagerTensor, TracedTensor, check_named, create
 
 __all__ = ["Key", "PRNGKey", "fold_in", "key", "key_data", "split", "wrap_key_data"]
 
@@ -119,7 +109,7 @@ class Key:
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, Key):
             return NotImplemented
-        return run(_equal, self.words, other.words)
+        return apply(_equal, self.words, other.words)
 
     __hash__ = None  # type: ignore[assignment]  # `==` is elementwise
 
@@ -184,9 +174,9 @@ def _kind(key: object) -> str:
     return type(key).__name__
 
 
-def _equal(at: Emitter[V], x: V, y: V) -> V:
-    same = apply(logical.equal, Expression(at, x), Expression(at, y))
-    return apply(reductions.all, same, axis=-1).value  # type: ignore[no-any-return]
+def _equal(x: AnyTensor, y: AnyTensor) -> AnyTensor:
+    same = logical.equal(x, y)
+    return reductions.all(same, axis=-1)
 
 
 # What functions of random numbers take: shapes, dtypes and parameters of distributions.
@@ -317,26 +307,26 @@ def real_array(name: str, field: str, value: Any, dtype: DType) -> Any:
     return array.astype(dtype)
 
 
-def real(at: Emitter[Any], name: str, field: str, operand: Any, dtype: DType) -> Expression:
+def real(name: str, field: str, operand: Any, dtype: DType) -> AnyTensor:
     """A real parameter as a value of `dtype`.
 
     Raises:
         DTypeError: it is complex.
     """
     complex_number = isinstance(operand, complex)
-    if complex_number or (not is_number(operand) and _dtype_of(at, operand).kind == "c"):
-        got = "complex" if complex_number else at.ctx.meta(operand)
+    if complex_number or (not is_number(operand) and _dtype_of(operand).kind == "c"):
+        got = "complex" if complex_number else operand.meta
         raise DTypeError(f"{name}: {field} must be real, got {got}")
-    return Expression(at, promotion.as_value(at, operand, dtype))
+    return promotion.as_value(operand, dtype)
 
 
-def _dtype_of(at: Emitter[Any], operand: Any) -> DType:
-    return FLOAT64 if isinstance(operand, DimExpr) else at.ctx.meta(operand).dtype
+def _dtype_of(operand: Any) -> DType:
+    return FLOAT64 if isinstance(operand, DimExpr) else operand.meta.dtype
 
 
-def number(at: Emitter[Any], value: float, dtype: DType) -> Expression:
+def number(value: float, dtype: DType) -> AnyTensor:
     """A constant."""
-    return Expression(at, promotion.as_value(at, np.asarray(value, dtype).item(), dtype))
+    return promotion.as_value(np.asarray(value, dtype).item(), dtype)
 
 
 # Making keys: from seeds, from other keys, and from words.
@@ -375,7 +365,7 @@ def _seeded(name: str, seed: Any) -> AnyTensor:
         assert meta is not None
         if meta.dtype.kind not in "iu" or meta.rank:
             raise DTypeError(f"{name}: the seed must be an integer, got {meta}")
-        return apply_function(threefry.seeded, seed)
+        return apply(threefry.seeded, seed)
     number = integer(name, "the seed", seed)
     if not -(1 << 63) <= number < 1 << 63:
         raise DTypeError(f"{name}: the seed must be an integer of 64 bits, got {number}")

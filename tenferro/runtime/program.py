@@ -15,7 +15,7 @@ from tenferro.core import BoundedCache, Capacity, Emitter, GlobalValKey, V
 from tenferro.errors import BindingError, DTypeError, TenferroError
 from tenferro.ir import Dim, ExecProgram, Guard, Leaf, TensorMeta, bring_guards, run
 from tenferro.ops.extension import Package
-from tenferro.ops.functions import ArrayOperators
+from tenferro.ops.functions import OnValues, apply
 from tenferro.runtime.executors import Buffer, Executable, Executor, executor_named, memory_of
 from tenferro.runtime.sizes import Solved, learn_sizes, solve_sizes
 from tenferro.runtime.tensor import RunEmitter, Tensor, fitted, meta_of_value, page_of
@@ -29,7 +29,6 @@ __all__ = [
     "bind_shapes",
     "bind_specs",
     "check_program",
-    "leading",
 ]
 
 
@@ -125,11 +124,7 @@ class GraphProgram:
             self._operand(declared, value)
             for declared, value in zip(self.inputs, self._arranged(args, named), strict=True)
         ]
-        result: Any = leading(operands)._apply(self.call, *operands)
-        if result is NotImplemented:
-            kinds = ", ".join(type(operand).__name__ for operand in operands)
-            raise DTypeError(f"call: takes arrays and numbers, got {kinds}")
-        return result
+        return apply(OnValues(self.call), *operands)
 
     def call(self, at: Emitter[V], *values: V) -> V | tuple[V, ...]:
         """The program as an array function: run as a whole on buffers, else emitted op by op."""
@@ -301,18 +296,6 @@ def check_program(name: str, program: object) -> None:
             f"{name}: takes a program, got an object of type {type(program).__name__}; make one "
             "with tn.make_program(function, *specs)"
         )
-
-
-def leading(operands: Sequence[Any]) -> ArrayOperators:
-    """The operand whose class applies an array function to all of them.
-
-    Traced values precede tensors of an eager runtime, and these precede plain tensors. If there is
-    none of these, the first operand is converted to a plain tensor.
-    """
-    kinds = [operand for operand in operands if isinstance(operand, ArrayOperators)]
-    if not kinds:
-        return Tensor(operands[0] if operands else 0)
-    return max(kinds, key=lambda operand: operand.precedence)
 
 
 # Binding values to the inputs of a program, with the sizes that follow.

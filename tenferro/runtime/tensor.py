@@ -5,16 +5,17 @@ from __future__ import annotations
 import html
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
 from tenferro.config import config
-from tenferro.core import PrimitiveOp, only_output
+from tenferro.core import PrimitiveOp, called_function, only_output
 from tenferro.errors import (
     ADError,
     DeviceError,
     DTypeError,
+    ExtentError,
     ForkedError,
     NoAxesError,
     ShapeError,
@@ -33,7 +34,16 @@ from tenferro.ir import (
     check_size,
 )
 from tenferro.ops import ADD
-from tenferro.ops.functions import ArrayOperators, convert, is_number
+from tenferro.ops.functions import (
+    KINDS,
+    ArrayOperators,
+    Kind,
+    apply,
+    convert,
+    is_number,
+    on_values,
+    outside,
+)
 from tenferro.runtime.devices import (
     absent,
     device_of,
@@ -107,9 +117,10 @@ class RunEmitter:
             if meta.symbols():
                 raise UnsupportedDynamicShapeError(exec_op.name, "result", f"symbolic: {meta}")
             check_size(meta, exec_op.name, config.max_bytes)
-        if self._host and exec_op.family is not None:
-            return exec_op.evaluate(operands)  # called directly, without a registered runtime
-        return self._executor.run_op(exec_op, *operands)
+        with outside():  # kernels of others may call array functions
+            if self._host and exec_op.family is not None:
+                return exec_op.evaluate(operands)  # called directly, without a registered runtime
+            return self._executor.run_op(exec_op, *operands)
 
     def producer(self, value: Buffer) -> None:
         """None: a buffer does not know the op that computed it."""
@@ -154,7 +165,7 @@ def run_at(
         ShapeError: a size of the result is a name.
     """
     try:
-        return function(RunEmitter(executor), *values, **options)
+        return on_values(RunEmitter(executor), function, values, options)
     except UnsupportedDynamicShapeError as error:
         refuse_names(function.__name__, options.get("shape", ()), error)
         raise
@@ -253,9 +264,6 @@ class Tensor(ArrayOperators):
     """
 
     __slots__ = ("__weakref__", "_buffer", "_executor")
-
-    record: ClassVar[Callable[..., Any] | None] = None
-    """Records an array function that names sizes of a trace; set with the array functions."""
 
     _buffer: Buffer
     _executor: Executor | None
@@ -532,15 +540,6 @@ class Tensor(ArrayOperators):
     def _repr_html_(self) -> str:
         return page_of(repr(self), f"{self.meta} on {self.placement}")
 
-    def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
-        try:
-            result: Self = run_eagerly(function, operands, options)
-        except (ShapeError, TracingError):
-            if Tensor.record is None or not mentions_symbols(list(options.values())):
-                raise
-            result = Tensor.record(function, operands, options)  # the sizes are of a trace
-        return result
-
 
 def mentions_symbols(option: object) -> bool:
     """Whether an option is a size without a number yet, or has one among its items."""
@@ -600,6 +599,27 @@ def run_eagerly(
     buffers = map(sealed, results) if executor is None else results
     tensors = [Tensor.wrap(buffer, executor) for buffer in buffers]
     return tuple(tensors) if isinstance(result, tuple) else tensors[0]
+
+
+def _compute(
+    function: Callable[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    operator: bool,
+) -> Any:
+    """As `run_eagerly`; recorded if options name sizes of a trace."""
+    try:
+        return run_eagerly(function, operands, options)
+    except ExtentError as error:
+        what = str(error).partition(": ")[2] or str(error)
+        raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
+    except (ShapeError, TracingError):
+        if not mentions_symbols(list(options.values())):
+            raise
+        return KINDS[DimExpr].apply(function, operands, options, operator)
+
+
+KINDS[Tensor] = KINDS[object] = Kind(0, _compute)
 
 
 def as_operand(value: Any) -> Any:
@@ -691,7 +711,7 @@ def fitted(value: Any, meta: TensorMeta) -> Any:
     if getattr(value, "weak", None) is not None:
         if value.dtype.kind != meta.dtype.kind:
             return value
-        return value._apply(convert, value, dtype=meta.dtype)
+        return apply(convert, value, dtype=meta.dtype)
     if not is_number(value) and not isinstance(value, list | tuple):
         return value
     plain = Tensor(value)

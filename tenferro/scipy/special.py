@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tenferro import namespace
-from tenferro.core import Emitter, V
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Axis, is_complex, read_integer
 from tenferro.missing_names import missing
@@ -49,8 +48,7 @@ from tenferro.namespace import (
 )
 from tenferro.namespace import gammaln as loggamma
 from tenferro.namespace import sigmoid as expit
-from tenferro.ops.functions import Operand, analytic
-from tenferro.transforms import apply_function
+from tenferro.ops.functions import analytic, apply
 
 __all__ = [
     "beta",
@@ -113,12 +111,12 @@ def real(name: str, *operands: ArrayLike) -> tuple[AnyTensor, ...]:
         DTypeError: an operand is complex, or not an array.
         ShapeError: the shapes do not broadcast.
     """
-    return apply_function(_Real(name), *operands)  # type: ignore[return-value]  # a tuple, as the function's
+    return apply(_Real(name), *operands)  # type: ignore[return-value]  # a tuple, as the function's
 
 
 def special_function(name: str, function: str, *operands: ArrayLike) -> AnyTensor:
     """A row of `tenferro.ops.SPECIAL_FUNCTIONS` on the operands."""
-    return apply_function(_Special(name, function), *operands)
+    return apply(_Special(name, function), *operands)
 
 
 @dataclass(frozen=True)
@@ -131,12 +129,12 @@ class _Real:
     def __name__(self) -> str:
         return self.name
 
-    def __call__(self, at: Emitter[V], *operands: Operand[V]) -> V:
-        values = analytic.inexact(at, self.name, *operands)
-        meta = at.ctx.meta(values[0])
+    def __call__(self, *operands: ArrayLike) -> Any:
+        values = analytic.inexact(self.name, *operands)
+        meta = values[0].meta
         if is_complex(meta.dtype):
             raise DTypeError(f"{self.name}: takes real operands, got {meta}; pass real parts")
-        return tuple(values)  # type: ignore[return-value]  # which `apply` returns as a tuple
+        return tuple(values)
 
 
 @dataclass(frozen=True)
@@ -150,8 +148,8 @@ class _Special:
     def __name__(self) -> str:
         return self.name
 
-    def __call__(self, at: Emitter[V], *operands: Operand[V]) -> V:
-        return analytic.special(at, self.name, self.function, *operands)
+    def __call__(self, *operands: ArrayLike) -> AnyTensor:
+        return analytic.special(self.name, self.function, *operands)
 
 
 # The gamma function and its relatives.

@@ -27,9 +27,15 @@ from tenferro.core import (
 from tenferro.errors import ADError, DTypeError, NonScalarGradError, ShapeError, TenferroError
 from tenferro.families import STANDARD, further
 from tenferro.ir import ShapeGuardContext, TensorMeta, is_complex, is_inexact
-from tenferro.ops import StdTensorOp, full_like, shape_context, zeros_like
+from tenferro.ops import StdTensorOp, shape_context
 from tenferro.ops.extension import ExtensionRuleSet, Package, rules_of
-from tenferro.ops.functions import elementwise, manipulation
+from tenferro.ops.functions import (
+    apply_method,
+    elementwise,
+    full_like,
+    manipulation,
+    zeros_like,
+)
 from tenferro.runtime import fitted, holder_of, meta_of_value, planning_for
 from tenferro.transforms.linear_part import LinearPart
 from tenferro.transforms.program import Results
@@ -92,7 +98,7 @@ class Derivatives(ABC, Generic[T]):
         if not is_complex(meta.dtype):
             return grads
         # A pullback applies the conjugate transpose.
-        return [None if each is None else each._apply(elementwise.conj, each) for each in grads]
+        return [None if each is None else apply_method(elementwise.conj, each) for each in grads]
 
     def vjp(self, ys: Sequence[T], wrt: Sequence[T], cts: Sequence[Any]) -> list[T]:
         """Cotangents of `wrt` from cotangents of `ys`, of which None is a zero.
@@ -208,7 +214,7 @@ class Derivatives(ABC, Generic[T]):
     def _stacked(self, column: Sequence[T | None], like: T) -> T:
         """The tangents of one value along a new first axis; zeros for None."""
         values: list[Any] = self._filled(column, [like] * len(column))
-        return values[0]._apply(manipulation.stack, *values)  # type: ignore[no-any-return]  # a T
+        return apply_method(manipulation.stack, *values)  # type: ignore[no-any-return]  # a T
 
     def _filled(self, values: Sequence[T | None], like: Sequence[T]) -> list[T]:
         return [

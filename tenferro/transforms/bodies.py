@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from tenferro.compiler import MemoryLimit, tighter
-from tenferro.core import PRIMAL, Derived, GlobalValKey, Input, op_key
+from tenferro.core import PRIMAL, Derived, GlobalValKey, Input, op_key, raising_site, user_site
 from tenferro.errors import ControlFlowError, PytreeError, UnsupportedDynamicShapeError
 from tenferro.ir import (
     BOOL,
@@ -35,7 +35,7 @@ from tenferro.ir import (
 from tenferro.ops import StdTensorOp
 from tenferro.ops.control_flow import program_of
 from tenferro.ops.extension import Package
-from tenferro.ops.functions import convert, is_number
+from tenferro.ops.functions import OpFunction, apply, convert, is_number
 from tenferro.runtime import (
     Tensor,
     bring_limit,
@@ -45,18 +45,10 @@ from tenferro.runtime import (
     meta_of_value,
     weak_number,
 )
-from tenferro.transforms.dispatch import OpFunction, apply_function
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.program import Results, compiled_within
 from tenferro.transforms.trace import leaf_meta
-from tenferro.transforms.trace_context import (
-    Scope,
-    innermost,
-    is_tracing,
-    raising_site,
-    tracing,
-    user_site,
-)
+from tenferro.transforms.trace_context import Scope, innermost, is_tracing, tracing
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
     TracedTensor,
@@ -442,7 +434,7 @@ def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
         scope = bodies.scope_of(operands)
         return [TracedTensor(key, None, scope) for key in made]
     if any(isinstance(operand, EagerTensor) for operand in operands):
-        result: Any = apply_function(OpFunction(op), *map(_array_of, operands))
+        result: Any = apply(OpFunction(op), *map(_array_of, operands))
         return list(result) if op.n_outputs > 1 else [result]
     inputs = [_input_of(operand) for operand in operands]
     passed = [number for number, key in enumerate(inputs) if key is not operands[number]]

@@ -10,9 +10,9 @@ from tenferro.errors import CheckpointError
 from tenferro.ir import ArrayLike, integer_of
 from tenferro.ops import CheckpointName
 from tenferro.ops.control_flow import Checkpointed
+from tenferro.ops.functions import OpFunction, apply
 from tenferro.transforms.bodies import leaves_of, operands_of, run, tracing_bodies
 from tenferro.transforms.checkpoint_policies import Policy, policy_of, saved_slots
-from tenferro.transforms.dispatch import OpFunction, apply_function
 from tenferro.transforms.program import wraps
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import unflatten
@@ -86,7 +86,7 @@ def checkpoint_name(x: ArrayLike, name: str) -> Any:
     """
     if not isinstance(name, str):
         raise CheckpointError(f"checkpoint_name: name must be a string, got {name!r}")
-    return apply_function(OpFunction(CheckpointName(name)), x)
+    return apply(OpFunction(CheckpointName(name)), x)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.core import GlobalValKey
+from tenferro.core import GlobalValKey, user_site
 from tenferro.errors import ControlFlowError, PytreeError
 from tenferro.ir import BOOL, INT32, ArrayLike, PyTree, TensorMeta
 from tenferro.ops.control_flow import Switch
@@ -26,7 +26,6 @@ from tenferro.transforms.bodies import (
 )
 from tenferro.transforms.data_size_names import also_for_data_sizes
 from tenferro.transforms.program import Results
-from tenferro.transforms.trace_context import user_site
 from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter
 from tenferro.transforms.trees import unflatten
 

@@ -24,9 +24,9 @@ from tenferro.ir import (
     is_inexact,
     type_of,
 )
-from tenferro.ops import STOP_GRADIENT, full
+from tenferro.ops import STOP_GRADIENT
 from tenferro.ops.control_flow import Custom, Rule, Ruled, emitted, program_of
-from tenferro.ops.functions import convert
+from tenferro.ops.functions import OpFunction, apply, convert, full
 from tenferro.runtime import Tensor, meta_of_value
 from tenferro.transforms.bodies import (
     leaves_of,
@@ -37,7 +37,6 @@ from tenferro.transforms.bodies import (
     tracing_bodies,
     weak_leaf,
 )
-from tenferro.transforms.dispatch import OpFunction, apply_function
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import leaf_meta
@@ -738,4 +737,4 @@ def stop_gradient(x: T) -> T:
 def _stopped(leaf: Any, place: int) -> Any:
     leaf_meta(leaf, f"stop_gradient: leaf {place}")
     is_number = isinstance(leaf, bool | int | float | complex)
-    return apply_function(OpFunction(STOP_GRADIENT), Tensor(leaf) if is_number else leaf)
+    return apply(OpFunction(STOP_GRADIENT), Tensor(leaf) if is_number else leaf)

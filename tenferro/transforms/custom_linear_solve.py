@@ -19,6 +19,7 @@ from tenferro.core import (
     pull_back,
     push_forward,
     resolve_keys,
+    user_site,
 )
 from tenferro.errors import ADError, ADRuleError
 from tenferro.families import STANDARD
@@ -32,7 +33,7 @@ from tenferro.ir import (
     restricted,
     type_of,
 )
-from tenferro.ops import NEG, SUB, full, shape_context, zeros_like
+from tenferro.ops import NEG, SUB, shape_context
 from tenferro.ops.control_flow import (
     Custom,
     Rule,
@@ -44,7 +45,7 @@ from tenferro.ops.control_flow import (
     program_of,
 )
 from tenferro.ops.extension import rules_of
-from tenferro.ops.functions import convert
+from tenferro.ops.functions import convert, full, zeros_like
 from tenferro.runtime import meta_of_value
 from tenferro.transforms.bodies import (
     Bodies,
@@ -59,7 +60,7 @@ from tenferro.transforms.bodies import (
     tracing_bodies,
     weak_leaf,
 )
-from tenferro.transforms.trace_context import innermost, open_scopes, user_site
+from tenferro.transforms.trace_context import innermost, open_scopes
 from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter, as_key
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 

@@ -6,11 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
-from tenferro.core import GlobalValKey
+from tenferro.core import GlobalValKey, user_site
 from tenferro.errors import UnsupportedDynamicShapeError
 from tenferro.ir import DimExpr
 from tenferro.transforms.data_sizes import for_named_sizes, named
-from tenferro.transforms.trace_context import user_site
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import flatten, unflatten
 

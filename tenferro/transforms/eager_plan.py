@@ -30,6 +30,7 @@ from tenferro.core import (
     materialize_merge,
     op_key,
     resolve_keys,
+    user_site,
 )
 from tenferro.errors import TenferroError
 from tenferro.ir import (
@@ -55,7 +56,7 @@ from tenferro.native import (
 from tenferro.ops import StdTensorOp
 from tenferro.ops.control_flow import ControlOp, Custom
 from tenferro.ops.extension import Package
-from tenferro.ops.functions import is_number
+from tenferro.ops.functions import is_number, on_values
 from tenferro.runtime import SHORTCUT, Buffer, Executor, Tensor, sealed, tensor_owner
 from tenferro.transforms.ad_context import AD
 from tenferro.transforms.eager_tensor import (
@@ -66,7 +67,6 @@ from tenferro.transforms.eager_tensor import (
     number_key,
     with_options,
 )
-from tenferro.transforms.trace_context import user_site
 from tenferro.transforms.traced_tensor import TraceEmitter
 
 __all__ = ["HOST_PLANS", "HostPlans"]
@@ -464,7 +464,7 @@ def program_of_function(
     ]
     keys = iter(inputs)
     values = [next(keys) if isinstance(operand, OperandKind) else operand for operand in operands]
-    result = function(TraceEmitter(user_site()), *values, **options)
+    result = on_values(TraceEmitter(user_site()), function, values, options)
     outputs: tuple[GlobalValKey, ...] = result if isinstance(result, tuple) else (result,)
     graph = materialize_merge(resolve_keys(), outputs, inputs)
     if len(graph.inputs) != len(inputs):

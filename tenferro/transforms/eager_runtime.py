@@ -18,7 +18,7 @@ from tenferro.families import further
 from tenferro.native import GraphExecutor
 from tenferro.ops import StdTensorOp
 from tenferro.ops.extension import ExtensionCaches, Package, Register
-from tenferro.ops.functions import is_number
+from tenferro.ops.functions import is_number, on_values
 from tenferro.runtime import Executor, Tensor, executor_named, host_array, owner_of, with_packages
 from tenferro.transforms.ad_context import AdContext, check_active
 from tenferro.transforms.eager_plan import (
@@ -317,7 +317,7 @@ class EagerRuntime(Differentiator):
         """Apply an array function op by op."""
         remaining = iter([t.detach() for t in tensors] if is_paused(self) else tensors)
         values = [operand if is_number(operand) else next(remaining) for operand in operands]
-        return function(EagerEmitter(self), *values, **options)
+        return on_values(EagerEmitter(self), function, values, options)
 
     def _kinds(self, operands: Sequence[EagerTensor]) -> list[OperandKind]:
         if is_paused(self):

@@ -16,6 +16,7 @@ from tenferro.config import config
 from tenferro.core import LeafOrigin, Origin
 from tenferro.errors import ADError, DeviceError, TenferroError
 from tenferro.ir import DType, TensorMeta, as_dtype, encode, make_meta
+from tenferro.ops.functions import KINDS, Kind
 from tenferro.runtime import Buffer, Executor, Tensor
 
 __all__ = ["EagerTensor"]
@@ -166,8 +167,6 @@ class EagerTensor(Tensor):
 
     __slots__ = ("_kind", "_origin", "_runtime")
 
-    precedence = 1
-
     _kind: OperandKind
     _origin: Origin | None
     _runtime: Recorder
@@ -283,10 +282,16 @@ class EagerTensor(Tensor):
             )
         return Tensor(self).to_device(device, stream=stream)
 
-    def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
-        result: Self = self._runtime.apply(function, operands, options)
-        return result
 
+def _apply(
+    function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any], operator: bool
+) -> Any:
+    """What the runtime of the first eager tensor computes; see `EagerRuntime.apply`."""
+    first = next(operand for operand in operands if type(operand) is EagerTensor)
+    return first._runtime.apply(function, operands, options)
+
+
+KINDS[EagerTensor] = Kind(1, _apply)
 
 _NONE: frozenset[int] = frozenset()
 _paused: ContextVar[frozenset[int]] = ContextVar("tenferro_paused", default=_NONE)

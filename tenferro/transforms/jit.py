@@ -14,7 +14,7 @@ import numpy as np
 
 from tenferro.compiler import MemoryLimit, MemoryReport, OptimizerOptions
 from tenferro.config import config, flag
-from tenferro.core import BoundedCache, CacheStats, Capacity
+from tenferro.core import BoundedCache, CacheStats, Capacity, filtered
 from tenferro.errors import ExecutorError, ShapeError, TracingError
 from tenferro.families import further
 from tenferro.ir import PyTree, collecting_guards
@@ -56,7 +56,7 @@ from tenferro.transforms.program import GraphCompiler, wraps
 from tenferro.transforms.shardings import JitShardings, given_by
 from tenferro.transforms.tiered_jit import TieredExecutable, compiled_version
 from tenferro.transforms.trace import trace_function
-from tenferro.transforms.trace_context import filtered, is_tracing
+from tenferro.transforms.trace_context import is_tracing
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, require_hashable, unflatten
 

@@ -33,6 +33,7 @@ from tenferro.errors import BindingError, TracingError
 from tenferro.ir import ExecProgram, Guard, TensorSpec, fresh_input, type_of
 from tenferro.ops import StdTensorOp, replay, shape_context
 from tenferro.ops.extension import ExtensionCaches, Package
+from tenferro.ops.functions import OnValues, apply
 from tenferro.runtime import (
     Executor,
     GraphProgram,
@@ -42,7 +43,6 @@ from tenferro.runtime import (
     bring_limit,
     bring_packages,
     executor_named,
-    leading,
     place,
     tensor_owner,
     where_to_run,
@@ -363,7 +363,7 @@ class Results:
 
         keys = [*self.inputs, *captured]
         values = [*actual, *captured.values()]
-        results: Any = leading(values)._apply(call, *values)
+        results: Any = apply(OnValues(call), *values)
         return list(results)
 
     def _run(self, outputs: Sequence[GlobalValKey]) -> list[Tensor]:

@@ -9,7 +9,7 @@ from typing import Any
 from tenferro.errors import AxisError, ControlFlowError
 from tenferro.ir import Dim, Exact, PyTree, TensorMeta, describe, integer_of
 from tenferro.ops.control_flow import Scan
-from tenferro.ops.functions import manipulation
+from tenferro.ops.functions import apply, manipulation
 from tenferro.transforms.bodies import (
     Body,
     Leaves,
@@ -23,7 +23,6 @@ from tenferro.transforms.bodies import (
     tracing_bodies,
 )
 from tenferro.transforms.data_size_names import also_for_data_sizes
-from tenferro.transforms.dispatch import apply_function
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 from tenferro.transforms.vmap import vmap
@@ -254,8 +253,7 @@ def _in_batches(f: Callable[[Any], Any], entries: Leaves, rounds: int, size: int
     if whole < rounds:
         last, _ = flatten(_at_once(f, rest))
         results = [
-            apply_function(manipulation.concat, y, z, axis=0)
-            for y, z in zip(results, last, strict=True)
+            apply(manipulation.concat, y, z, axis=0) for y, z in zip(results, last, strict=True)
         ]
     return unflatten(of_result, results)
 
@@ -271,7 +269,7 @@ def _at_once(f: Callable[[Any], Any], xs: Any) -> Any:
 
 
 def _with_shape(value: Any, shape: tuple[Any, ...]) -> Any:
-    return apply_function(manipulation.reshape, value, shape=shape)
+    return apply(manipulation.reshape, value, shape=shape)
 
 
 # associative_scan: partial combinations of entries in logarithmic depth.
@@ -346,7 +344,7 @@ class _Scan:
     def reversed(self, values: list[Leaf]) -> list[Leaf]:
         """The entries in the other order."""
         return [
-            apply_function(manipulation.flip, value, axis=axis)
+            apply(manipulation.flip, value, axis=axis)
             for value, axis in zip(values, self._axes, strict=True)
         ]
 
@@ -358,7 +356,7 @@ class _Scan:
 
     def _joined(self, first: list[Leaf], second: list[Leaf]) -> list[Leaf]:
         return [
-            apply_function(manipulation.concat, a, b, axis=axis)
+            apply(manipulation.concat, a, b, axis=axis)
             for a, b, axis in zip(first, second, self._axes, strict=True)
         ]
 
@@ -389,16 +387,14 @@ def _interleaved(even: Leaf, odd: Leaf, axis: int) -> Leaf:
     """even[0], odd[0], even[1], odd[1], …; there may be one more of the even ones."""
     count = odd.shape[axis]
     cut = (slice(None),) * axis
-    pairs = apply_function(manipulation.stack, even[(*cut, slice(0, count))], odd, axis=axis + 1)
+    pairs = apply(manipulation.stack, even[(*cut, slice(0, count))], odd, axis=axis + 1)
     shape = odd.shape
-    joined = apply_function(
+    joined = apply(
         manipulation.reshape, pairs, shape=(*shape[:axis], 2 * count, *shape[axis + 1 :])
     )
     if even.shape[axis] == count:
         return joined
-    return apply_function(
-        manipulation.concat, joined, even[(*cut, slice(count, count + 1))], axis=axis
-    )
+    return apply(manipulation.concat, joined, even[(*cut, slice(count, count + 1))], axis=axis)
 
 
 def _axes(leaves: Leaves, axis: Any) -> list[int]:

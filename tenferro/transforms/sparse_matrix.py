@@ -13,7 +13,8 @@ from tenferro.core import Emitter, V
 from tenferro.errors import ShapeError
 from tenferro.families import kernel_of
 from tenferro.ir import NumpyArray, TensorMeta
-from tenferro.ops import Constant, Reshape, Scatter, full, shape_of
+from tenferro.ops import Constant, Reshape, Scatter, shape_of
+from tenferro.ops.functions import OnValues, apply, full
 from tenferro.transforms.trees import NAMESPACE
 
 __all__ = ["SparseMatrix"]
@@ -112,7 +113,7 @@ class SparseMatrix:
                 [0., 4.]])
         """
         flat = self.rows * self.matrix_shape[1] + self.columns
-        return self.values._apply(_dense, self.values, places=flat, shape=self.shape)
+        return apply(OnValues(_dense), self.values, places=flat, shape=self.shape)
 
     def to_scipy(self) -> Any:
         """The matrix as a `scipy.sparse.csr_array` of shape `matrix_shape`.

@@ -25,6 +25,7 @@ from tenferro.core import (
     KeyEmitter,
     ResolvedView,
     SingleOutputNode,
+    filtered,
     op_key,
     resolve_keys,
 )
@@ -53,7 +54,7 @@ from tenferro.runtime import (
     meta_of_value,
     weak_number,
 )
-from tenferro.transforms.trace_context import Scope, argument_names, filtered, tracing
+from tenferro.transforms.trace_context import Scope, argument_names, tracing
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
     TracedTensor,

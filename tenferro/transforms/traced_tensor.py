@@ -26,6 +26,7 @@ from tenferro.core import (
     name_of,
     only_output,
     op_key,
+    user_site,
 )
 from tenferro.errors import ADError, NoAxesError, TracingError, UnsupportedDynamicShapeError
 from tenferro.ir import (
@@ -34,7 +35,6 @@ from tenferro.ir import (
     Number,
     NumpyArray,
     ShapeExtent,
-    ShapeGuardContext,
     TensorMeta,
     annotate,
     bring_guards,
@@ -42,7 +42,7 @@ from tenferro.ir import (
     type_of,
 )
 from tenferro.ops import AssumeSize, Constant, shape_context
-from tenferro.ops.functions import ArrayOperators, Weak, is_number, unwrapped
+from tenferro.ops.functions import KINDS, ArrayOperators, Kind, is_number, on_values
 from tenferro.runtime import Tensor, owner_of
 from tenferro.transforms.data_sizes import (
     check_assumed,
@@ -53,7 +53,7 @@ from tenferro.transforms.data_sizes import (
     sizes_of,
     stand_in,
 )
-from tenferro.transforms.trace_context import Scope, dependence, user_site
+from tenferro.transforms.trace_context import Scope, dependence
 
 __all__ = [
     "CapturedArray",
@@ -204,8 +204,6 @@ class TracedTensor(ArrayOperators):
     """
 
     __slots__ = ("key", "scope", "weak")
-
-    precedence = 2
 
     def __init__(
         self, key: GlobalValKey, weak: Number | None = None, scope: Scope | None = None
@@ -385,9 +383,6 @@ class TracedTensor(ArrayOperators):
             f"{self.dependence}"
         )
 
-    def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
-        return record(function, operands, options, True)  # type: ignore[no-any-return]
-
 
 class TraceEmitter:
     """Records each op; `site` is the line of the user's program that called it.
@@ -454,43 +449,6 @@ class TraceEmitter:
 _CONTEXT = shape_context()
 
 
-class WeakEmitter(TraceEmitter):
-    """Records ops, of operands of which some may be `Weak`."""
-
-    __slots__ = ()
-
-    def __init__(self, site: str | None, call: tuple[Callable[..., Any], Sequence[Any]]) -> None:
-        super().__init__(site, call)
-        self.ctx = _WEAK_CONTEXT
-
-    def emit(self, op: PrimitiveOp, *operands: Any) -> GlobalValKey:
-        """The output of a single-output op."""
-        return super().emit(op, *map(unwrapped, operands))
-
-    def emit_all(self, op: PrimitiveOp, *operands: Any) -> tuple[GlobalValKey, ...]:
-        """All outputs of the op."""
-        return super().emit_all(op, *map(unwrapped, operands))
-
-    def producer(self, value: Any) -> tuple[Any, tuple[GlobalValKey, ...]] | None:
-        """The op and operands of a single-output op."""
-        return super().producer(unwrapped(value))
-
-    def order(self, value: Any) -> int:
-        """The number of a value: older values have smaller ones."""
-        return super().order(unwrapped(value))
-
-
-class _WeakContext(ShapeGuardContext):
-    """Metadata of graph values, also of those that stand for numbers."""
-
-    def meta(self, value: Any) -> TensorMeta:
-        """Metadata of a value."""
-        return type_of(unwrapped(value))
-
-
-_WEAK_CONTEXT = _WeakContext(_CONTEXT.adder)
-
-
 def record(  # noqa: C901  # the usual case is written out, since every array function is called
     function: Callable[..., Any],
     operands: tuple[Any, ...],
@@ -509,7 +467,7 @@ def record(  # noqa: C901  # the usual case is written out, since every array fu
     if is_decided(operands) or is_decided(options):
         return _record_for_names(function, operands, options, weak_result)
     lifted: list[Any] = []
-    weak = False
+    weak: list[Number | None] = []
     scope: Scope | None = None
     for operand in operands:
         if type(operand) is TracedTensor:
@@ -523,13 +481,21 @@ def record(  # noqa: C901  # the usual case is written out, since every array fu
             if key is NotImplemented:
                 return NotImplemented
         lifted.append(key)
-        if getattr(operand, "weak", None) is not None:
-            weak = True
-    site = user_site(2)
+        weak.append(getattr(operand, "weak", None))
+    at = TraceEmitter(user_site(2), (function, lifted))
     try:
-        if weak:
-            return _record_weak(site, function, operands, lifted, options, scope, weak_result)
-        return _traced(function(TraceEmitter(site, (function, lifted)), *lifted, **options), scope)
+        result = on_values(at, function, lifted, options, weak)
+        if isinstance(result, tuple):
+            return tuple([TracedTensor(key, None, scope) for key in result])
+        number = None
+        if weak_result and any(each is not None for each in weak) and "dtype" not in options:
+            is_array = [
+                each is None and isinstance(key, GlobalValKey)
+                for key, each in zip(lifted, weak, strict=True)
+            ]
+            if not any(is_array):
+                number = np.zeros((), type_of(result).dtype).item()
+        return TracedTensor(result, number, scope)
     except UnsupportedDynamicShapeError as error:
         if all(_is_exact(key) for key in lifted):
             raise
@@ -572,44 +538,6 @@ def _record_for_names(
     return for_named_sizes(call, split, user_site(3), (operands, options))
 
 
-def _record_weak(
-    site: str | None,
-    function: Callable[..., Any],
-    operands: tuple[Any, ...],
-    lifted: Sequence[Any],
-    options: dict[str, Any],
-    scope: Scope | None,
-    weak_result: bool,
-) -> Any:
-    """Like `record`, if some operands stand for Python numbers.
-
-    `weak_result` says whether what the function makes of numbers alone stands for a number.
-    """
-    numbers = [getattr(operand, "weak", None) for operand in operands]
-    wrapped = [
-        key if number is None else Weak(key, number)
-        for key, number in zip(lifted, numbers, strict=True)
-    ]
-    result = function(WeakEmitter(site, (function, lifted)), *wrapped, **options)
-    if isinstance(result, tuple):
-        return _traced(tuple(map(unwrapped, result)), scope)
-    key = unwrapped(result)
-    if (
-        not weak_result
-        or "dtype" in options
-        or any(isinstance(each, GlobalValKey) for each in wrapped)
-    ):
-        return TracedTensor(key, None, scope)
-    return TracedTensor(key, np.zeros((), type_of(key).dtype).item(), scope)
-
-
-def _traced(result: GlobalValKey | tuple[GlobalValKey, ...], scope: Scope | None) -> Any:
-    """The result as one tensor, or as a tuple of tensors."""
-    if isinstance(result, tuple):
-        return tuple([TracedTensor(key, None, scope) for key in result])
-    return TracedTensor(result, None, scope)
-
-
 def as_key(value: object) -> GlobalValKey:
     """The graph value of a traced tensor, or of a concrete array or number.
 
@@ -632,3 +560,6 @@ def _lift(operand: Any) -> Any:
     if isinstance(operand, list | tuple):
         return capture(Tensor(operand))
     return NotImplemented
+
+
+KINDS[TracedTensor] = KINDS[DimExpr] = Kind(2, record)

@@ -24,7 +24,7 @@ from tenferro.ir import (
     short_name,
 )
 from tenferro.ops.control_flow import Scan, While
-from tenferro.ops.functions import elementwise
+from tenferro.ops.functions import apply, elementwise
 from tenferro.runtime import meta_of_value
 from tenferro.transforms.bodies import (
     Bodies,
@@ -39,7 +39,6 @@ from tenferro.transforms.bodies import (
     tracing_bodies,
 )
 from tenferro.transforms.data_size_names import also_for_data_sizes
-from tenferro.transforms.dispatch import apply_function
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, unflatten
 
@@ -428,7 +427,7 @@ def _common(lower: Any, upper: Any) -> tuple[Any, Any]:
 def _value(bound: Any) -> Any:
     """A bound as an array."""
     if isinstance(bound, DimExpr):
-        return apply_function(elementwise.add, np.asarray(0), bound)
+        return apply(elementwise.add, np.asarray(0), bound)
     return bound if isinstance(bound, TracedTensor) else np.asarray(bound, INT64)
 
 

@@ -23,7 +23,6 @@ from tenferro.ir import (
     floordiv,
     real_dtype,
 )
-from tenferro.ops import full
 from tenferro.ops.extension import (
     Extension,
     ExtensionAdRule,
@@ -33,7 +32,7 @@ from tenferro.ops.extension import (
     family_id,
     sizes_differ,
 )
-from tenferro.ops.functions import array_methods, creation, elementwise, logical
+from tenferro.ops.functions import array_methods, creation, elementwise, full, logical
 
 __all__ = ["Fft", "exact_size", "points", "spectrum_length"]
 

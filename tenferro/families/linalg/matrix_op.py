@@ -34,7 +34,6 @@ from tenferro.ops import (
     GatherDynamicSliceSizes,
     Pad,
     emit_graph,
-    full,
     scalar,
     shape_context,
 )
@@ -45,6 +44,7 @@ from tenferro.ops.functions import (
     creation,
     elementwise,
     expressions,
+    full,
     manipulation,
     products,
     repeated,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Concatenate, NoReturn, ParamSpec, Self, cast
+from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 
@@ -17,14 +18,17 @@ from tenferro.ir import (
     ArrayLike,
     Axis,
     Dim,
+    DimExpr,
     DType,
     DTypeLike,
     Index,
+    Number,
     Order,
     Shape,
     TensorMeta,
     as_dtype,
 )
+from tenferro.ops import StdTensorOp
 from tenferro.ops.functions import (
     elementwise,
     indexing,
@@ -33,9 +37,27 @@ from tenferro.ops.functions import (
     products,
     reductions,
 )
-from tenferro.ops.functions.updates import At, apply_where
+from tenferro.ops.functions.dispatch import (
+    KINDS,
+    Kind,
+    apply_method,
+    apply_operator,
+    emit_all,
+    emitter_of_body,
+    run_body,
+)
+from tenferro.ops.functions.promotion import is_number
+from tenferro.ops.functions.updates import At
 
-__all__ = ["ArrayOperators", "Expression", "apply", "expressions", "values_of"]
+__all__ = [
+    "ArrayOperators",
+    "Expression",
+    "OnValues",
+    "OpFunction",
+    "expressions",
+    "on_values",
+    "values_of",
+]
 
 
 # What the array API standard and Python ask of arrays, beside operators and methods.
@@ -116,31 +138,17 @@ class ArrayProtocols:
 
 # Python's operators and the methods of arrays, for every kind of tensor.
 
-P = ParamSpec("P")
-
 
 class ArrayOperators(ArrayProtocols):
-    """Operators and methods of arrays, each an array function applied by the subclass."""
+    """Operators and methods of arrays, each an array function."""
 
     __slots__ = ()
     __array_priority__ = 1000  # operators with NumPy arrays call our methods
-
-    precedence: int = 0
-    """If operands have several kinds, the one of highest precedence applies the array function."""
 
     @property
     @abstractmethod
     def meta(self) -> TensorMeta:
         """Dtype and extents."""
-
-    @abstractmethod
-    def _apply(
-        self,
-        function: Callable[Concatenate[Emitter[Any], P], Any],
-        *operands: P.args,
-        **options: P.kwargs,
-    ) -> Self:
-        """Apply an array function; NotImplemented if an operand has higher precedence."""
 
     @property
     def dtype(self) -> DType:
@@ -155,26 +163,26 @@ class ArrayOperators(ArrayProtocols):
     @property
     def T(self) -> Self:  # noqa: N802  # NumPy's name
         """The axes in reverse order."""
-        return self._apply(manipulation.permute_dims, self)
+        return apply_method(manipulation.permute_dims, self)
 
     @property
     def mT(self) -> Self:  # noqa: N802
         """The last two axes exchanged."""
-        return self._apply(manipulation.matrix_transpose, self)
+        return apply_method(manipulation.matrix_transpose, self)
 
     @property
     def real(self) -> Self:
         """Real part."""
-        return self._apply(elementwise.real, self)
+        return apply_method(elementwise.real, self)
 
     @property
     def imag(self) -> Self:
         """Imaginary part."""
-        return self._apply(elementwise.imag, self)
+        return apply_method(elementwise.imag, self)
 
     def conj(self) -> Self:
         """Complex conjugate."""
-        return self._apply(elementwise.conj, self)
+        return apply_method(elementwise.conj, self)
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Self:
         """The values in another dtype; the conversion may lose information.
@@ -183,23 +191,23 @@ class ArrayOperators(ArrayProtocols):
         """
         if not copy and self.dtype == as_dtype(dtype):
             return self
-        return self._apply(elementwise.astype, self, dtype=as_dtype(dtype))
+        return apply_method(elementwise.astype, self, dtype=as_dtype(dtype))
 
     def reshape(self, *shape: Shape, order: Order = "C") -> Self:
         """The elements in another shape; a size of -1 is inferred."""
         target = cast(Shape, shape[0] if len(shape) == 1 else shape)
-        return self._apply(manipulation.reshape, self, shape=target, order=order)
+        return apply_method(manipulation.reshape, self, shape=target, order=order)
 
     def transpose(self, *axes: int | Sequence[int] | None) -> Self:
         """The axes in the order `axes`; reversed if there are none."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return self._apply(
+        return apply_method(
             manipulation.permute_dims, self, axes=cast("Sequence[int]", order) or None
         )
 
     def ravel(self, order: Order = "C") -> Self:
         """All elements along one axis."""
-        return self._apply(manipulation.ravel, self, order=order)
+        return apply_method(manipulation.ravel, self, order=order)
 
     def sum(
         self,
@@ -213,7 +221,7 @@ class ArrayOperators(ArrayProtocols):
         """Sum over `axis`, computed in `dtype` if given; `initial` and `where` as of NumPy."""
         x = self if dtype is None else self.astype(dtype)
         if out is initial is where is None:
-            return x._apply(reductions.sum, x, axis=axis, keepdims=keepdims)
+            return apply_method(reductions.sum, x, axis=axis, keepdims=keepdims)
         return x._reduced(reductions.sum, out, initial, where, axis=axis, keepdims=keepdims)
 
     def prod(
@@ -228,7 +236,7 @@ class ArrayOperators(ArrayProtocols):
         """Product over `axis`, computed in `dtype` if given; options as of `sum`."""
         x = self if dtype is None else self.astype(dtype)
         if out is initial is where is None:
-            return x._apply(reductions.prod, x, axis=axis, keepdims=keepdims)
+            return apply_method(reductions.prod, x, axis=axis, keepdims=keepdims)
         return x._reduced(reductions.prod, out, initial, where, axis=axis, keepdims=keepdims)
 
     def mean(
@@ -254,7 +262,7 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Largest element over `axis`, and of `initial`; of those where a mask holds."""
         if out is initial is where is None:
-            return self._apply(reductions.max, self, axis=axis, keepdims=keepdims)
+            return apply_method(reductions.max, self, axis=axis, keepdims=keepdims)
         return self._reduced(reductions.max, out, initial, where, axis=axis, keepdims=keepdims)
 
     def min(
@@ -267,7 +275,7 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Smallest element over `axis`, and of `initial`; of those where a mask holds."""
         if out is initial is where is None:
-            return self._apply(reductions.min, self, axis=axis, keepdims=keepdims)
+            return apply_method(reductions.min, self, axis=axis, keepdims=keepdims)
         return self._reduced(reductions.min, out, initial, where, axis=axis, keepdims=keepdims)
 
     def any(
@@ -280,7 +288,7 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Whether any element over `axis` is nonzero; of those where a mask holds."""
         if out is where is None:
-            return self._apply(reductions.any, self, axis=axis, keepdims=keepdims)
+            return apply_method(reductions.any, self, axis=axis, keepdims=keepdims)
         return self._reduced(reductions.any, out, None, where, axis=axis, keepdims=keepdims)
 
     def all(
@@ -293,7 +301,7 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Whether all elements over `axis` are nonzero; of those where a mask holds."""
         if out is where is None:
-            return self._apply(reductions.all, self, axis=axis, keepdims=keepdims)
+            return apply_method(reductions.all, self, axis=axis, keepdims=keepdims)
         return self._reduced(reductions.all, out, None, where, axis=axis, keepdims=keepdims)
 
     def var(
@@ -342,43 +350,43 @@ class ArrayOperators(ArrayProtocols):
         The most used reductions without either do not come here: a call less on the quick path.
         """
         if out is None and initial is None and where is None:
-            return self._apply(function, self, **options)
+            return apply_method(function, self, **options)
         name = function.__name__
         _check_new(name, out)
         others = [each for each in (where, initial) if each is not None]
         reduction = reductions.Masked(name, where is not None, initial is not None)
-        return cast(Self, apply_where(reduction, self, *others, **options))
+        return cast(Self, apply_method(reduction, self, *others, **options))
 
     def cumsum(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
     ) -> Self:
         """Cumulative sums along `axis`; of the flattened array if None."""
         _check_new("cumsum", out)
-        return self._apply(reductions.cumsum, self, axis=axis, dtype=dtype)
+        return apply_method(reductions.cumsum, self, axis=axis, dtype=dtype)
 
     def cumprod(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
     ) -> Self:
         """Cumulative products along `axis`; of the flattened array if None."""
         _check_new("cumprod", out)
-        return self._apply(reductions.cumprod, self, axis=axis, dtype=dtype)
+        return apply_method(reductions.cumprod, self, axis=axis, dtype=dtype)
 
     def round(self, decimals: int = 0, out: None = None) -> Self:
         """The elements rounded to `decimals` decimals."""
         _check_new("round", out)
-        return self._apply(elementwise.round, self, decimals=decimals)
+        return apply_method(elementwise.round, self, decimals=decimals)
 
     def swapaxes(self, axis1: int, axis2: int) -> Self:
         """Two axes exchanged."""
-        return self._apply(manipulation.swapaxes, self, axis1=axis1, axis2=axis2)
+        return apply_method(manipulation.swapaxes, self, axis1=axis1, axis2=axis2)
 
     def squeeze(self, axis: Axis = None) -> Self:
         """The array without `axis`, of size 1; without all axes of size 1 if None."""
-        return self._apply(manipulation.squeeze, self, axis=axis)
+        return apply_method(manipulation.squeeze, self, axis=axis)
 
     def dot(self, other: ArrayLike) -> AnyTensor:
         """The product `numpy.dot` of the two arrays."""
-        return apply_where(products.dot, self, other)
+        return apply_method(products.dot, self, other)
 
     def clip(
         self, min: ArrayLike | None = None, max: ArrayLike | None = None, out: None = None
@@ -386,10 +394,12 @@ class ArrayOperators(ArrayProtocols):
         """The elements clamped between `min` and `max`, either of which may be absent."""
         _check_new("clip", out)
         if min is not None and max is not None:
-            return apply_where(elementwise.clamp, self, min, max)
+            return apply_method(elementwise.clamp, self, min, max)
         if max is not None:
-            return apply_where(elementwise.minimum, self, max)
-        return cast(AnyTensor, self) if min is None else apply_where(elementwise.maximum, self, min)
+            return apply_method(elementwise.minimum, self, max)
+        return (
+            cast(AnyTensor, self) if min is None else apply_method(elementwise.maximum, self, min)
+        )
 
     def flatten(self, order: Order = "C") -> Self:
         """All elements along one axis; as `ravel`."""
@@ -397,11 +407,11 @@ class ArrayOperators(ArrayProtocols):
 
     def sort(self, axis: int = -1) -> Self:
         """The elements along `axis` in ascending order, as a new array."""
-        return self._apply(reductions.sort, self, axis=axis)
+        return apply_method(reductions.sort, self, axis=axis)
 
     def trace(self, offset: int = 0) -> Self:
         """The sum along a diagonal of the first two axes."""
-        return self._apply(products.trace, self, offset=offset)
+        return apply_method(products.trace, self, offset=offset)
 
     @property
     def at(self) -> At:
@@ -411,22 +421,22 @@ class ArrayOperators(ArrayProtocols):
     def argmax(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Self:
         """The index of the largest element along `axis`; of the flattened array if None."""
         _check_new("argmax", out)
-        return self._apply(reductions.argmax, self, axis=axis, keepdims=keepdims)
+        return apply_method(reductions.argmax, self, axis=axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Self:
         """The index of the smallest element along `axis`; of the flattened array if None."""
         _check_new("argmin", out)
-        return self._apply(reductions.argmin, self, axis=axis, keepdims=keepdims)
+        return apply_method(reductions.argmin, self, axis=axis, keepdims=keepdims)
 
     def argsort(self, axis: int = -1) -> Self:
         """The indices that sort the elements along `axis`."""
-        return self._apply(reductions.argsort, self, axis=axis)
+        return apply_method(reductions.argsort, self, axis=axis)
 
     def __getitem__(self, indices: Index) -> Self:
         expression = indexing.parse(indices, self.meta)
         if not expression.arrays:
-            return self._apply(indexing.index, self, items=expression.items)
-        picked = apply_where(
+            return apply_method(indexing.index, self, items=expression.items)
+        picked = apply_method(
             indexing.index,
             self,
             *expression.arrays,
@@ -442,113 +452,113 @@ class ArrayOperators(ArrayProtocols):
         )
 
     def __add__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.add, self, other)
+        return apply_operator(elementwise.add, self, other)
 
     def __radd__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.add, other, self)
+        return apply_operator(elementwise.add, other, self)
 
     def __sub__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.subtract, self, other)
+        return apply_operator(elementwise.subtract, self, other)
 
     def __rsub__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.subtract, other, self)
+        return apply_operator(elementwise.subtract, other, self)
 
     def __mul__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.multiply, self, other)
+        return apply_operator(elementwise.multiply, self, other)
 
     def __rmul__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.multiply, other, self)
+        return apply_operator(elementwise.multiply, other, self)
 
     def __truediv__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.divide, self, other)
+        return apply_operator(elementwise.divide, self, other)
 
     def __rtruediv__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.divide, other, self)
+        return apply_operator(elementwise.divide, other, self)
 
     def __floordiv__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.floor_divide, self, other)
+        return apply_operator(elementwise.floor_divide, self, other)
 
     def __rfloordiv__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.floor_divide, other, self)
+        return apply_operator(elementwise.floor_divide, other, self)
 
     def __mod__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.remainder, self, other)
+        return apply_operator(elementwise.remainder, self, other)
 
     def __rmod__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.remainder, other, self)
+        return apply_operator(elementwise.remainder, other, self)
 
     def __pow__(self, other: ArrayLike) -> Self:
         other = int(other) if isinstance(other, np.integer) else other
-        return self._apply(elementwise.pow, self, other)
+        return apply_operator(elementwise.pow, self, other)
 
     def __rpow__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.pow, other, self)
+        return apply_operator(elementwise.pow, other, self)
 
     def __matmul__(self, other: ArrayLike) -> Self:
-        return self._apply(products.matmul, self, other)
+        return apply_operator(products.matmul, self, other)
 
     def __rmatmul__(self, other: ArrayLike) -> Self:
-        return self._apply(products.matmul, other, self)
+        return apply_operator(products.matmul, other, self)
 
     def __neg__(self) -> Self:
-        return self._apply(elementwise.negative, self)
+        return apply_operator(elementwise.negative, self)
 
     def __pos__(self) -> Self:
         return self
 
     def __abs__(self) -> Self:
-        return self._apply(elementwise.abs, self)
+        return apply_operator(elementwise.abs, self)
 
     def __invert__(self) -> Self:
-        return self._apply(logical.bitwise_invert, self)
+        return apply_operator(logical.bitwise_invert, self)
 
     def __and__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_and, self, other)
+        return apply_operator(logical.bitwise_and, self, other)
 
     def __rand__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_and, other, self)
+        return apply_operator(logical.bitwise_and, other, self)
 
     def __or__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_or, self, other)
+        return apply_operator(logical.bitwise_or, self, other)
 
     def __ror__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_or, other, self)
+        return apply_operator(logical.bitwise_or, other, self)
 
     def __xor__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_xor, self, other)
+        return apply_operator(logical.bitwise_xor, self, other)
 
     def __rxor__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_xor, other, self)
+        return apply_operator(logical.bitwise_xor, other, self)
 
     def __lshift__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_left_shift, self, other)
+        return apply_operator(logical.bitwise_left_shift, self, other)
 
     def __rlshift__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_left_shift, other, self)
+        return apply_operator(logical.bitwise_left_shift, other, self)
 
     def __rshift__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_right_shift, self, other)
+        return apply_operator(logical.bitwise_right_shift, self, other)
 
     def __rrshift__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_right_shift, other, self)
+        return apply_operator(logical.bitwise_right_shift, other, self)
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]  # arrays compare elementwise
-        return self._apply(logical.equal, self, other)
+        return apply_operator(logical.equal, self, other)
 
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return self._apply(logical.not_equal, self, other)
+        return apply_operator(logical.not_equal, self, other)
 
     def __lt__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.less, self, other)
+        return apply_operator(logical.less, self, other)
 
     def __le__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.less_equal, self, other)
+        return apply_operator(logical.less_equal, self, other)
 
     def __gt__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.greater, self, other)
+        return apply_operator(logical.greater, self, other)
 
     def __ge__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.greater_equal, self, other)
+        return apply_operator(logical.greater_equal, self, other)
 
     __hash__ = None  # type: ignore[assignment]  # `==` is elementwise
 
@@ -575,11 +585,15 @@ def _refuse_mean(name: str, mean: object) -> None:
         raise DTypeError(f"{name}: mean= is not taken: the mean is that of the array")
 
 
-# Values of an emitter with the operators of arrays, for formulas of derivative rules.
+# Expressions: values of an emitter with the operators of arrays.
 
 
 class Expression(ArrayOperators):
-    """A value of an emitter. Operators and methods emit ops.
+    """A value of an emitter. Operators, methods and array functions emit ops.
+
+    Bodies of array functions and formulas of derivative rules compute on expressions. `weak` is a
+    Python number of the value's kind if the value stands for a number, whose dtype yields to that
+    of arrays; else None. `value` is None for an expression that only says where to compute.
 
     >>> from tenferro.core import KeyEmitter
     >>> from tenferro.ops import shape_context
@@ -590,13 +604,12 @@ class Expression(ArrayOperators):
     Expression(f64[3,3])
     """
 
-    __slots__ = ("emitter", "value")
+    __slots__ = ("emitter", "value", "weak")
 
-    precedence = 3
-
-    def __init__(self, emitter: Emitter[Any], value: Any) -> None:
+    def __init__(self, emitter: Emitter[Any], value: Any, weak: Number | None = None) -> None:
         self.emitter = emitter
         self.value = value
+        self.weak = weak
 
     @property
     def meta(self) -> TensorMeta:
@@ -623,11 +636,85 @@ class Expression(ArrayOperators):
         """Always raises: an expression has no elements."""
         raise TypeError(f"{self} has no elements; write the formula with functions of tenferro")
 
-    def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
-        return apply(function, *operands, emitter=self.emitter, **options)  # type: ignore[no-any-return]
-
     def __repr__(self) -> str:
         return f"Expression({self.meta})"
+
+
+def _on_expressions(
+    function: Callable[..., Any], operands: Sequence[Any], options: dict[str, Any], operator: bool
+) -> Any:
+    """What a function of expressions computes: its body, where the first expression is computed."""
+    first = next(each for each in operands if type(each) is Expression)
+    return run_body(first, function, operands, options)
+
+
+KINDS[Expression] = Kind(3, _on_expressions)
+
+
+def on_values(
+    at: Emitter[Any],
+    function: Callable[..., Any],
+    operands: Sequence[Any],
+    options: Mapping[str, Any],
+    weak: Sequence[Number | None] | None = None,
+) -> Any:
+    """The values that a function of expressions makes of values of an emitter, and of numbers.
+
+    One value, or a tuple. `weak` has the number that each operand stands for, or None.
+    """
+    numbers = weak or (None,) * len(operands)
+    expressions = [
+        operand
+        if is_number(operand) or isinstance(operand, DimExpr)
+        else Expression(at, operand, number)
+        for operand, number in zip(operands, numbers, strict=True)
+    ]
+    result = run_body(Expression(at, None), function, expressions, options)
+    if isinstance(result, tuple):
+        return tuple([each.value for each in result])
+    return result.value
+
+
+@dataclass(frozen=True)
+class OnValues:
+    """A function of an emitter and its values as a function of expressions.
+
+    Caches treat equal instances as one function.
+    """
+
+    function: Callable[..., Any]
+
+    @property
+    def __name__(self) -> str:
+        return self.function.__name__
+
+    def __call__(self, *operands: Any, **options: Any) -> Any:
+        """The results as expressions."""
+        at = emitter_of_body() if not operands else operands[0].emitter
+        result = self.function(at, *[operand.value for operand in operands], **options)
+        if isinstance(result, tuple):
+            return tuple([Expression(at, value) for value in result])
+        return Expression(at, result)
+
+
+@dataclass(frozen=True)
+class OpFunction:
+    """An op as an array function: it returns the output, or a tuple of several outputs.
+
+    Caches treat equal instances as one function.
+    """
+
+    op: StdTensorOp
+
+    @property
+    def __name__(self) -> str:
+        """The name of the op in errors."""
+        return self.op.family or self.op.name
+
+    def __call__(self, *operands: AnyTensor) -> AnyTensor | tuple[AnyTensor, ...]:
+        """Emit the op."""
+        outputs = emit_all(self.op, *operands)
+        return outputs[0] if len(outputs) == 1 else outputs
 
 
 def expressions(at: Emitter[Any], values: Sequence[Any]) -> list[Any]:
@@ -638,21 +725,3 @@ def expressions(at: Emitter[Any], values: Sequence[Any]) -> list[Any]:
 def values_of(results: Sequence[Expression | None]) -> tuple[Any, ...]:
     """The values of expressions; None stays None."""
     return tuple(None if result is None else result.value for result in results)
-
-
-def apply(
-    function: Callable[..., Any],
-    *operands: Any,
-    emitter: Emitter[Any] | None = None,
-    **options: Any,
-) -> Any:
-    """The result of an array function of expressions and numbers.
-
-    At least one operand is an expression, unless the emitter is given.
-    """
-    at = emitter or next(each.emitter for each in operands if isinstance(each, Expression))
-    values = [operand.value if isinstance(operand, Expression) else operand for operand in operands]
-    result = function(at, *values, **options)
-    if isinstance(result, tuple):
-        return tuple(Expression(at, value) for value in result)
-    return Expression(at, result)

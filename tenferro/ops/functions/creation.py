@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import (
     FLOAT64,
     INT64,
+    AnyTensor,
+    ArrayLike,
     Dim,
     DimExpr,
     DType,
@@ -43,14 +44,14 @@ from tenferro.ops import (
     EmbedDiag,
     Iota,
     Pad,
-    full,
     scalar,
 )
-from tenferro.ops import full_like as ops_full_like
-from tenferro.ops import zeros_like as ops_zeros_like
+from tenferro.ops.functions.dispatch import array_function, emit, full
+from tenferro.ops.functions.dispatch import full_like as ops_full_like
+from tenferro.ops.functions.dispatch import zeros_like as ops_zeros_like
 from tenferro.ops.functions.manipulation import diagonal, moveaxis, ravel, sizes_of
 from tenferro.ops.functions.promotion import (
-    Operand,
+    array,
     broadcast,
     broadcast_to,
     convert,
@@ -64,18 +65,18 @@ from tenferro.ops.functions.promotion import (
 # New arrays: counters, grids and matrices of ones.
 
 
-def arange(at: Emitter[V], start: Any, *, shape: tuple[Dim], step: Any, dtype: DType) -> V:
+def arange(start: Any, *, shape: tuple[Dim], step: Any, dtype: DType) -> AnyTensor:
     """start, start + step, …: `shape[0]` numbers."""
-    count = at.emit(Iota(dtype, shape[0]))
+    count = emit(Iota(dtype, shape[0]))
     if isinstance(start, DimExpr) or isinstance(step, DimExpr):
-        begin, by = (broadcast_to(at, value, shape) for value in promote(at, (start, step), dtype))
-        return at.emit(ADD, at.emit(MUL, count, by), begin)
+        begin, by = (broadcast_to(value, shape) for value in promote((start, step), dtype))
+        return emit(ADD, emit(MUL, count, by), begin)
     first = np.asarray(start).astype(dtype)
     # As in NumPy, the step is the difference of the first two elements after rounding.
     between = np.asarray(start + step).astype(dtype) - first
     if between != 1:
-        count = at.emit(MUL, count, ops_full_like(at, between, count))
-    return at.emit(ADD, count, ops_full_like(at, first, count)) if first != 0 else count
+        count = emit(MUL, count, ops_full_like(between, count))
+    return emit(ADD, count, ops_full_like(first, count)) if first != 0 else count
 
 
 def bound(value: Any) -> Any:
@@ -141,63 +142,63 @@ def grid(metas: Sequence[TensorMeta], indexing: str) -> tuple[list[int], list[Di
 
 
 def linspace(
-    at: Emitter[V],
-    start: Operand[V],
-    stop: Operand[V],
+    start: ArrayLike,
+    stop: ArrayLike,
     *,
     shape: tuple[Dim],
     endpoint: bool = True,
     dtype: DType | None = None,
     axis: int = 0,
-) -> V:
+) -> AnyTensor:
     """`shape[0]` evenly spaced numbers from `start` to `stop`, along a new axis."""
-    kind = inexact_dtype(at, (start, stop))
-    first, last = broadcast(at, "linspace", promote(at, (start, stop), kind))
-    meta: TensorMeta = at.ctx.meta(first)
+    kind = inexact_dtype((start, stop))
+    first, last = broadcast("linspace", promote((start, stop), kind))
+    meta: TensorMeta = first.meta
     sizes = (*shape, *meta.exact_shape("linspace", "start"))
-    count = at.emit(Iota(kind, shape[0]))
-    spread = at.emit(BroadcastInDim(sizes, (0,)), count)
-    begin, end = (broadcast_to(at, value, sizes) for value in (first, last))
+    count = emit(Iota(kind, shape[0]))
+    spread = emit(BroadcastInDim(sizes, (0,)), count)
+    begin, end = (broadcast_to(value, sizes) for value in (first, last))
     intervals = maximum(shape[0] - 1 if endpoint else shape[0], 1)
-    (divisor,) = promote(at, (intervals,), kind)
-    step = at.emit(DIV, at.emit(SUB, end, begin), broadcast_to(at, divisor, sizes))
-    result = at.emit(ADD, at.emit(MUL, spread, step), begin)
+    (divisor,) = promote((intervals,), kind)
+    step = emit(DIV, emit(SUB, end, begin), broadcast_to(divisor, sizes))
+    result = emit(ADD, emit(MUL, spread, step), begin)
     if endpoint and shape[0] != 1:  # rounding may keep the last element from being `stop`
-        (position,) = promote(at, (intervals,), kind)
-        is_last = at.emit(Compare("EQ"), spread, broadcast_to(at, position, sizes))
-        result = at.emit(SELECT, is_last, end, result)
+        (position,) = promote((intervals,), kind)
+        is_last = emit(Compare("EQ"), spread, broadcast_to(position, sizes))
+        result = emit(SELECT, is_last, end, result)
     if dtype is not None:
-        result = convert(at, at.emit(FLOOR, result) if is_integer(dtype) else result, dtype)
-    return moveaxis(at, result, 0, axis) if axis else result
+        result = convert(emit(FLOOR, result) if is_integer(dtype) else result, dtype)
+    return moveaxis(result, 0, axis) if axis else result
 
 
-def eye(at: Emitter[V], value: Number, *, shape: tuple[Dim, Dim], k: int = 0, dtype: DType) -> V:
+def eye(value: Number, *, shape: tuple[Dim, Dim], k: int = 0, dtype: DType) -> AnyTensor:
     """A matrix with `value` on diagonal `k`, zero elsewhere."""
-    return _by_diagonal(at, "EQ", value, shape, read_integer("eye", "k", k), dtype)
+    return _by_diagonal("EQ", value, shape, read_integer("eye", "k", k), dtype)
 
 
-def tri(at: Emitter[V], value: Number, *, shape: tuple[Dim, Dim], k: int = 0, dtype: DType) -> V:
+def tri(value: Number, *, shape: tuple[Dim, Dim], k: int = 0, dtype: DType) -> AnyTensor:
     """A matrix with `value` on and below diagonal `k`, zero above."""
-    return _by_diagonal(at, "LE", value, shape, read_integer("tri", "k", k), dtype)
+    return _by_diagonal("LE", value, shape, read_integer("tri", "k", k), dtype)
 
 
 def _by_diagonal(
-    at: Emitter[V], direction: str, value: Number, shape: tuple[Dim, Dim], k: int, dtype: DType
-) -> V:
+    direction: str, value: Number, shape: tuple[Dim, Dim], k: int, dtype: DType
+) -> AnyTensor:
     """`value` where column - k compares to the row as `direction` says, else zero."""
     row, column = (
-        at.emit(BroadcastInDim(shape, (axis,)), at.emit(Iota(INT64, size)))
+        emit(BroadcastInDim(shape, (axis,)), emit(Iota(INT64, size)))
         for axis, size in enumerate(shape)
     )
     if k:
         far = 2**62  # beyond all columns, and without overflow
-        row = at.emit(ADD, row, ops_full_like(at, min(max(k, -far), far), row))
-    chosen = at.emit(Compare(direction), column, row)
-    filled = full(at, value, TensorMeta.of(dtype, shape))
-    return at.emit(SELECT, chosen, filled, ops_zeros_like(at, filled))
+        row = emit(ADD, row, ops_full_like(min(max(k, -far), far), row))
+    chosen = emit(Compare(direction), column, row)
+    filled = full(value, TensorMeta.of(dtype, shape))
+    return emit(SELECT, chosen, filled, ops_zeros_like(filled))
 
 
-def diag(at: Emitter[V], x: V, k: int = 0) -> V:
+@array_function
+def diag(x: ArrayLike, k: int = 0) -> AnyTensor:
     """The matrix with the vector x on diagonal `k`; of a matrix, that diagonal.
 
     >>> tn.diag([1, 2])
@@ -206,84 +207,85 @@ def diag(at: Emitter[V], x: V, k: int = 0) -> V:
     >>> tn.diag([[1, 2], [3, 4]])
     Tensor([1, 4])
     """
+    x = array(x)
     k = read_integer("diag", "k", k)
-    meta: TensorMeta = at.ctx.meta(x)
+    meta: TensorMeta = x.meta
     if meta.rank == 2:
-        return diagonal(at, x, k)
+        return diagonal(x, k)
     if meta.rank != 1:
         raise ShapeError(f"diag: takes a vector or a matrix, got {meta}")
-    square = at.emit(EmbedDiag(0, 1), x)
+    square = emit(EmbedDiag(0, 1), x)
     if not k:
         return square
     # Diagonal k starts k columns to the right or -k rows down; the matrix grows by as many.
     before, after = (max(-k, 0), max(k, 0)), (max(k, 0), max(-k, 0))
-    return at.emit(Pad(before, after, (0, 0)), square, at.emit(scalar(0, meta.dtype)))
+    return emit(Pad(before, after, (0, 0)), square, emit(scalar(0, meta.dtype)))
 
 
-def diagflat(at: Emitter[V], x: V, k: int = 0) -> V:
+@array_function
+def diagflat(x: ArrayLike, k: int = 0) -> AnyTensor:
     """The matrix with the elements of x, flattened, on diagonal `k`.
 
     >>> tn.diagflat([[1], [2]])
     Tensor([[1, 0],
             [0, 2]])
     """
-    return diag(at, ravel(at, x), k)
+    x = array(x)
+    return diag(ravel(x), k)
 
 
-def on_grid(at: Emitter[V], x: V, axis: int, shape: Sequence[Dim]) -> V:
+def on_grid(x: AnyTensor, axis: int, shape: Sequence[Dim]) -> AnyTensor:
     """A vector along one axis of a grid, repeated along the other axes."""
-    dims = (axis,) if at.ctx.meta(x).rank else ()
-    return at.emit(BroadcastInDim(tuple(shape), dims), x)
+    dims = (axis,) if x.meta.rank else ()
+    return emit(BroadcastInDim(tuple(shape), dims), x)
 
 
 # Arrays whose elements are all one number.
 
 
 @named("full")
-def filled(at: Emitter[V], value: Operand[V], shape: Shape, dtype: DType | None = None) -> V:
+def filled(value: ArrayLike, shape: Shape, dtype: DType | None = None) -> AnyTensor:
     """A new array whose every element is `value`."""
     sizes = sizes_of(shape)
-    dtype = result_dtype(at, (value,)) if dtype is None else dtype
-    (number,) = promote(at, (value,), dtype)
-    return broadcast_to(at, number, TensorMeta.of(dtype, sizes).exact_shape())
+    dtype = result_dtype((value,)) if dtype is None else dtype
+    (number,) = promote((value,), dtype)
+    return broadcast_to(number, TensorMeta.of(dtype, sizes).exact_shape())
 
 
-def full_like(
-    at: Emitter[V], x: Operand[V], fill_value: Operand[V], dtype: DTypeLike | None = None
-) -> V:
+def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
     """An array of the shape of x whose every element is `fill_value`.
 
     >>> tn.full_like([1, 2], 9)
     Tensor([9, 9])
     """
-    (like,) = promote(at, (x,))
-    meta: TensorMeta = at.ctx.meta(like)
-    (element,) = promote(at, (fill_value,), meta.dtype if dtype is None else as_dtype(dtype))
-    return repeated(at, "full_like", element, meta.extents)
+    (like,) = promote((x,))
+    meta: TensorMeta = like.meta
+    (element,) = promote((fill_value,), meta.dtype if dtype is None else as_dtype(dtype))
+    return repeated("full_like", element, meta.extents)
 
 
-def zeros_like(at: Emitter[V], x: Operand[V], dtype: DTypeLike | None = None) -> V:
+def zeros_like(x: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
     """Zeros of the shape of x.
 
     >>> tn.zeros_like([1, 2])
     Tensor([0, 0])
     """
-    return full_like(at, x, 0, dtype)
+    return full_like(x, 0, dtype)
 
 
-def ones_like(at: Emitter[V], x: Operand[V], dtype: DTypeLike | None = None) -> V:
+def ones_like(x: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
     """Ones of the shape of x.
 
     >>> tn.ones_like([1, 2])
     Tensor([1, 1])
     """
-    return full_like(at, x, 1, dtype)
+    return full_like(x, 1, dtype)
 
 
-def empty_like(at: Emitter[V], x: Operand[V], dtype: DTypeLike | None = None) -> V:
+def empty_like(x: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
     """An array of the shape of x; its elements are zeros, never uninitialized.
 
     >>> tn.empty_like([1, 2])
     Tensor([0, 0])
     """
-    return zeros_like(at, x, dtype)
+    return zeros_like(x, dtype)

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.errors import AxisError, ShapeError, TenferroError, TracingError
 from tenferro.ir import (
     INT64,
     UINT64,
+    AnyTensor,
     Dim,
     DimExpr,
     DType,
@@ -52,9 +52,8 @@ from tenferro.ops import (
     Reverse,
     ShapeOf,
     Slice,
-    broadcast_like,
-    full_like,
 )
+from tenferro.ops.functions.dispatch import broadcast_like, emit, full_like
 from tenferro.ops.functions.elementwise import clamp, remainder, subtract, where
 from tenferro.ops.functions.elementwise import minimum as elementwise_minimum
 from tenferro.ops.functions.logical import bitwise_and, greater_equal, less
@@ -129,21 +128,21 @@ def window_of(items: Items, meta: TensorMeta) -> Window:
     return Window(starts, limits, strides, tuple(backwards), tuple(result_axes))
 
 
-def take_window(at: Emitter[V], x: V, items: Items) -> V:
+def take_window(x: AnyTensor, items: Items) -> AnyTensor:
     """The window of x that the items select."""
     if all(_is_whole(item) for item in items):
         return x
-    meta: TensorMeta = at.ctx.meta(x)
+    meta: TensorMeta = x.meta
     window = window_of(items, meta)
     _assume_inside(window, meta)
-    picked = at.emit(Slice(window.starts, window.limits, window.strides), x)
+    picked = emit(Slice(window.starts, window.limits, window.strides), x)
     if window.reversed_axes:
-        picked = at.emit(Reverse(window.reversed_axes), picked)
+        picked = emit(Reverse(window.reversed_axes), picked)
     if window.result_axes == tuple(range(len(window.starts))):
         return picked
     dropped = [axis for axis in range(len(window.starts)) if axis not in window.result_axes]
     new = [place for place, axis in enumerate(window.result_axes) if axis is None]
-    return insert_axes(at, drop_axes(at, picked, dropped), new)
+    return insert_axes(drop_axes(picked, dropped), new)
 
 
 def _assume_inside(window: Window, meta: TensorMeta) -> None:
@@ -316,10 +315,12 @@ def parse(indices: Any, meta: TensorMeta, anywhere: bool = False) -> Expression:
     return _expanded(parts, meta, anywhere)
 
 
-def index(at: Emitter[V], x: V, *arrays: V, items: Items, counted: tuple[bool, ...] = ()) -> V:
+def index(
+    x: AnyTensor, *arrays: AnyTensor, items: Items, counted: tuple[bool, ...] = ()
+) -> AnyTensor:
     """The elements of x that items and arrays select."""
-    picked = take_window(at, x, items)
-    return gather(at, picked, placed(items), arrays, counted) if arrays else picked
+    picked = take_window(x, items)
+    return gather(picked, placed(items), arrays, counted) if arrays else picked
 
 
 # ------------------------------------------------------------------------------- the expression
@@ -500,10 +501,12 @@ def _is_array(item: Item) -> bool:
     return item is Ellipsis or item is Mark.NEW_AXIS
 
 
-def gather(at: Emitter[V], x: V, places: Places, arrays: Sequence[V], counted: Sequence[bool]) -> V:
+def gather(
+    x: AnyTensor, places: Places, arrays: Sequence[AnyTensor], counted: Sequence[bool]
+) -> AnyTensor:
     """The elements of x at arrays of indices along some axes."""
-    vectors, rank = index_vectors(at, x, places.axes, arrays, counted)
-    meta: TensorMeta = at.ctx.meta(x)
+    vectors, rank = index_vectors(x, places.axes, arrays, counted)
+    meta: TensorMeta = x.meta
     sizes: list[Dim] = []
     for axis, extent in enumerate(meta.extents):
         fixed = isinstance(extent, Exact) and isinstance(extent.dim, int)
@@ -513,7 +516,7 @@ def gather(at: Emitter[V], x: V, places: Places, arrays: Sequence[V], counted: S
     op = (Gather if known else GatherDynamicSliceSizes)(
         window_dims(meta.rank, places, rank), places.axes, places.axes, rank, tuple(sizes)
     )
-    return at.emit(op, x, vectors)
+    return emit(op, x, vectors)
 
 
 def window_dims(rank: int, places: Places, batch: int) -> tuple[int, ...]:
@@ -524,43 +527,43 @@ def window_dims(rank: int, places: Places, batch: int) -> tuple[int, ...]:
 
 
 def index_vectors(
-    at: Emitter[V], x: V, axes: Sequence[int], arrays: Sequence[V], counted: Sequence[bool]
-) -> tuple[V, int]:
+    x: AnyTensor, axes: Sequence[int], arrays: Sequence[AnyTensor], counted: Sequence[bool]
+) -> tuple[AnyTensor, int]:
     """The arrays of indices for `axes` as one array of index vectors; and their common rank.
 
     The components of a vector are along the last axis, which a single array does not have.
     """
     parts = [
-        i if done else from_the_front(at, x, i, axis)
+        i if done else from_the_front(x, i, axis)
         for axis, i, done in zip(axes, arrays, counted, strict=True)
     ]
     if len(parts) == 1:
-        return parts[0], at.ctx.meta(parts[0]).rank
-    if len({at.ctx.meta(i).dtype for i in parts}) > 1:
-        parts = [convert(at, i, INT64) for i in parts]
-    parts = broadcast(at, "index", parts)
-    meta: TensorMeta = at.ctx.meta(parts[0])
+        return parts[0], parts[0].meta.rank
+    if len({i.meta.dtype for i in parts}) > 1:
+        parts = [convert(i, INT64) for i in parts]
+    parts = broadcast("index", parts)
+    meta: TensorMeta = parts[0].meta
     column = (*meta.exact_shape("index", "indices"), 1)
-    columns = [at.emit(BroadcastInDim(column, tuple(range(meta.rank))), i) for i in parts]
-    return at.emit(Concatenate(meta.rank), *columns), meta.rank
+    columns = [emit(BroadcastInDim(column, tuple(range(meta.rank))), i) for i in parts]
+    return emit(Concatenate(meta.rank), *columns), meta.rank
 
 
-def from_the_front(at: Emitter[V], x: V, indices: V, axis: int) -> V:
+def from_the_front(x: AnyTensor, indices: AnyTensor, axis: int) -> AnyTensor:
     """Indices along an axis, with the size of the axis added to negative ones."""
-    if at.ctx.meta(indices).dtype.kind == "u":
+    if indices.meta.dtype.kind == "u":
         return indices
-    indices = convert(at, indices, INT64)
-    size = broadcast_like(at, size_value(at, x, axis), at.ctx.meta(indices), (), "index")
-    is_negative = at.emit(Compare("LT"), indices, full_like(at, 0, indices))
-    return at.emit(SELECT, is_negative, at.emit(ADD, indices, size), indices)
+    indices = convert(indices, INT64)
+    size = broadcast_like(size_value(x, axis), indices.meta, (), "index")
+    is_negative = emit(Compare("LT"), indices, full_like(0, indices))
+    return emit(SELECT, is_negative, emit(ADD, indices, size), indices)
 
 
-def size_value(at: Emitter[V], x: V, axis: int) -> V:
+def size_value(x: AnyTensor, axis: int) -> AnyTensor:
     """The size of an axis as an int64 scalar."""
-    extent = at.ctx.meta(x).extents[axis]
+    extent = x.meta.extents[axis]
     if isinstance(extent, Exact):
-        return as_value(at, extent.dim, INT64)
-    return at.emit(ShapeOf(axis), x)
+        return as_value(extent.dim, INT64)
+    return emit(ShapeOf(axis), x)
 
 
 # What indices that are out of bounds mean, for those who ask for it: `x.at[i].get(mode=...)`.
@@ -594,68 +597,71 @@ def fill_of(dtype: DType) -> bool | int | float:
             return int(np.iinfo(dtype).min if kind == "i" else np.iinfo(dtype).max)
 
 
-def moved(at: Emitter[V], x: V, axes: Sequence[int], arrays: Sequence[V], mode: str) -> list[V]:
+def moved(
+    x: AnyTensor, axes: Sequence[int], arrays: Sequence[AnyTensor], mode: str
+) -> list[AnyTensor]:
     """Indices along some axes, moved into bounds; negative ones count from the end."""
     found = []
     for axis, each in zip(axes, arrays, strict=True):
-        size = size_value(at, x, axis)
+        size = size_value(x, axis)
         if mode == "wrap":
-            dtype = UINT64 if at.ctx.meta(each).dtype == UINT64 else INT64
-            inside = remainder(at, *(convert(at, value, dtype) for value in (each, size)))
-            found.append(convert(at, inside, INT64))
+            dtype = UINT64 if each.meta.dtype == UINT64 else INT64
+            inside = remainder(*(convert(value, dtype) for value in (each, size)))
+            found.append(convert(inside, INT64))
         else:
-            place = _counted_bounds(at, x, each, axis)
-            found.append(clamp(at, place, 0, subtract(at, size, 1)))
+            place = _counted_bounds(x, each, axis)
+            found.append(clamp(place, 0, subtract(size, 1)))
     return found
 
 
 def selected(
-    at: Emitter[V],
-    x: V,
+    x: AnyTensor,
     *operands: Any,
     items: Items,
     counted: tuple[bool, ...],
     mode: str,
     filled: bool,
-) -> V:
+) -> AnyTensor:
     """The elements of x that items and arrays select; those out of bounds by the mode.
 
     If `filled`, what is read there comes before the arrays.
     """
-    part, places = take_window(at, x, items), placed(items)
-    arrays, value = operands[filled:], operands[0] if filled else fill_of(at.ctx.meta(x).dtype)
-    if filled and (meta := at.ctx.meta(promote(at, (value,))[0])).rank:
+    part, places = take_window(x, items), placed(items)
+    arrays, value = operands[filled:], operands[0] if filled else fill_of(x.meta.dtype)
+    if filled and (meta := promote((value,))[0].meta).rank:
         raise ShapeError(f"get: fill_value must be a number, got {meta}")
     if not arrays:  # nothing can be out of bounds
         return part
-    inside = moved(at, part, places.axes, arrays, mode)
-    taken: V = gather(at, part, places, inside, (True,) * len(arrays))
+    inside = moved(part, places.axes, arrays, mode)
+    taken = gather(part, places, inside, (True,) * len(arrays))
     if mode != "fill":
         return taken
-    fill = fitting(at, "get", value, at.ctx.meta(taken).dtype)
-    read: V = where(at, _inside(at, part, places, arrays, taken), taken, fill)
+    fill = fitting("get", value, taken.meta.dtype)
+    read: AnyTensor = where(_inside(part, places, arrays, taken), taken, fill)
     return read
 
 
-def _inside(at: Emitter[V], x: V, places: Places, arrays: Sequence[V], taken: V) -> V:
+def _inside(
+    x: AnyTensor, places: Places, arrays: Sequence[AnyTensor], taken: AnyTensor
+) -> AnyTensor:
     """For each element that is taken, whether its indices are in bounds."""
-    found: list[V] = []
+    found: list[AnyTensor] = []
     for axis, each in zip(places.axes, arrays, strict=True):
-        place = _counted_bounds(at, x, each, axis)
-        found.append(within(at, place, size_value(at, x, axis)))
-    mask = functools.reduce(functools.partial(bitwise_and, at), found)
-    rank = at.ctx.meta(mask).rank
-    shape = at.ctx.meta(taken).exact_shape("index", "result")
-    return at.emit(BroadcastInDim(shape, tuple(range(places.result, places.result + rank))), mask)
+        place = _counted_bounds(x, each, axis)
+        found.append(within(place, size_value(x, axis)))
+    mask = functools.reduce(bitwise_and, found)
+    rank = mask.meta.rank
+    shape = taken.meta.exact_shape("index", "result")
+    return emit(BroadcastInDim(shape, tuple(range(places.result, places.result + rank))), mask)
 
 
-def _counted_bounds(at: Emitter[V], x: V, indices: V, axis: int) -> V:
+def _counted_bounds(x: AnyTensor, indices: AnyTensor, axis: int) -> AnyTensor:
     """Indices along an axis, counted from the front, as int64; beyond its range, its end."""
-    if at.ctx.meta(indices).dtype == UINT64:
-        indices = elementwise_minimum(at, indices, np.iinfo(INT64).max)
-    return convert(at, from_the_front(at, x, indices, axis), INT64)
+    if indices.meta.dtype == UINT64:
+        indices = elementwise_minimum(indices, np.iinfo(INT64).max)
+    return convert(from_the_front(x, indices, axis), INT64)
 
 
-def within(at: Emitter[V], places: V, size: V) -> V:
+def within(places: AnyTensor, size: AnyTensor) -> AnyTensor:
     """Whether places that are counted from the front are those of an axis."""
-    return bitwise_and(at, greater_equal(at, places, 0), less(at, places, size))
+    return bitwise_and(greater_equal(places, 0), less(places, size))

@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.ir import (
     BOOL,
     INT64,
     UINT64,
+    AnyTensor,
+    ArrayLike,
     TensorMeta,
     is_complex,
     is_floating,
@@ -36,12 +37,9 @@ from tenferro.ops import (
     Compare,
     ReduceAnd,
     StdTensorOp,
-    full,
-    full_like,
-    zeros_like,
 )
+from tenferro.ops.functions.dispatch import array_function, emit, full, full_like, zeros_like
 from tenferro.ops.functions.promotion import (
-    Operand,
     broadcast,
     called,
     convert,
@@ -60,313 +58,333 @@ _HOLD_BELOW = {True: ("NE", "LT", "LE"), False: ("NE", "GT", "GE")}
 """The comparisons that hold for x if x is below y, and if it is not."""
 
 
-def _compared(at: Emitter[V], name: str, direction: str, x: Operand[V], y: Operand[V]) -> V:
+def _compared(name: str, direction: str, x: ArrayLike, y: ArrayLike) -> AnyTensor:
     """A comparison. Integers are compared exactly, whatever their types are."""
-    if not is_integral(at, x) or not is_integral(at, y) or (is_number(x) and is_number(y)):
-        return called(at, name, Compare(direction), *broadcast(at, name, promote(at, (x, y))))
+    if not is_integral(x) or not is_integral(y) or (is_number(x) and is_number(y)):
+        return called(name, Compare(direction), *broadcast(name, promote((x, y))))
     if is_number(x):
         direction, x, y = _SWAPPED[direction], y, x
-    value = integers_of(at, x)
+    value = integers_of(x)
     if not isinstance(y, int):
-        return _of_integers(at, name, direction, value, integers_of(at, y))
-    meta: TensorMeta = at.ctx.meta(value)
+        return _of_integers(name, direction, value, integers_of(y))
+    meta: TensorMeta = value.meta
     info = np.iinfo(meta.dtype)
     if info.min <= y <= info.max:
-        return at.emit(Compare(direction), value, full_like(at, y, value))
-    return full(at, direction in _HOLD_BELOW[y > info.max], meta.with_dtype(BOOL))
+        return emit(Compare(direction), value, full_like(y, value))
+    return full(direction in _HOLD_BELOW[y > info.max], meta.with_dtype(BOOL))
 
 
-def _of_integers(at: Emitter[V], name: str, direction: str, x: V, y: V) -> V:
+def _of_integers(name: str, direction: str, x: AnyTensor, y: AnyTensor) -> AnyTensor:
     """A comparison of integers of two types; uint64 and signed ones have no common one."""
-    if result_dtype(at, (x, y)).kind in "iu":
-        return called(at, name, Compare(direction), *broadcast(at, name, promote(at, (x, y))))
-    x, y = broadcast(at, name, [x, y])
-    if at.ctx.meta(x).dtype != UINT64:
+    if result_dtype((x, y)).kind in "iu":
+        return called(name, Compare(direction), *broadcast(name, promote((x, y))))
+    x, y = broadcast(name, [x, y])
+    if x.meta.dtype != UINT64:
         direction, x, y = _SWAPPED[direction], y, x
-    same_bits = convert(at, convert(at, y, INT64), UINT64)
-    holds = at.emit(Compare(direction), x, same_bits)
-    negative = at.emit(Compare("LT"), y, zeros_like(at, y))
+    same_bits = convert(convert(y, INT64), UINT64)
+    holds = emit(Compare(direction), x, same_bits)
+    negative = emit(Compare("LT"), y, zeros_like(y))
     if direction in _HOLD_BELOW[False]:
-        return at.emit(OR, negative, holds)
-    return at.emit(AND, at.emit(NOT, negative), holds)
+        return emit(OR, negative, holds)
+    return emit(AND, emit(NOT, negative), holds)
 
 
-def equal(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def equal(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Elementwise x1 == x2.
 
     >>> tn.equal([1, 2], [1, 3])
     Tensor([ True, False])
     """
-    return _compared(at, "equal", "EQ", x1, x2)
+    return _compared("equal", "EQ", x1, x2)
 
 
-def not_equal(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def not_equal(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Elementwise x1 != x2.
 
     >>> tn.not_equal([1, 2], [1, 3])
     Tensor([False,  True])
     """
-    return _compared(at, "not_equal", "NE", x1, x2)
+    return _compared("not_equal", "NE", x1, x2)
 
 
-def less(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def less(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Elementwise x1 < x2. Complex numbers are refused: they have no order.
 
     >>> tn.less([1, 2], [1, 3])
     Tensor([False,  True])
     """
-    return _compared(at, "less", "LT", x1, x2)
+    return _compared("less", "LT", x1, x2)
 
 
-def less_equal(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def less_equal(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Elementwise x1 <= x2. Complex numbers are refused: they have no order.
 
     >>> tn.less_equal([1, 2], [1, 3])
     Tensor([ True,  True])
     """
-    return _compared(at, "less_equal", "LE", x1, x2)
+    return _compared("less_equal", "LE", x1, x2)
 
 
-def greater(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def greater(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Elementwise x1 > x2. Complex numbers are refused: they have no order.
 
     >>> tn.greater([1, 2], [1, 3])
     Tensor([False, False])
     """
-    return _compared(at, "greater", "GT", x1, x2)
+    return _compared("greater", "GT", x1, x2)
 
 
-def greater_equal(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def greater_equal(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Elementwise x1 >= x2. Complex numbers are refused: they have no order.
 
     >>> tn.greater_equal([1, 2], [1, 3])
     Tensor([ True, False])
     """
-    return _compared(at, "greater_equal", "GE", x1, x2)
+    return _compared("greater_equal", "GE", x1, x2)
 
 
-def _logical(at: Emitter[V], name: str, op: StdTensorOp, *operands: Operand[V]) -> V:
-    return at.emit(op, *broadcast(at, name, promote(at, operands, BOOL)))
+def _logical(name: str, op: StdTensorOp, *operands: ArrayLike) -> AnyTensor:
+    return emit(op, *broadcast(name, promote(operands, BOOL)))
 
 
-def logical_and(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def logical_and(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Whether x1 and x2 are both nonzero.
 
     >>> tn.logical_and([1, 0], True)
     Tensor([ True, False])
     """
-    return _logical(at, "logical_and", AND, x1, x2)
+    return _logical("logical_and", AND, x1, x2)
 
 
-def logical_or(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def logical_or(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Whether x1 or x2 is nonzero.
 
     >>> tn.logical_or([1, 0], False)
     Tensor([ True, False])
     """
-    return _logical(at, "logical_or", OR, x1, x2)
+    return _logical("logical_or", OR, x1, x2)
 
 
-def logical_xor(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def logical_xor(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Whether exactly one of x1 and x2 is nonzero.
 
     >>> tn.logical_xor([1, 0], True)
     Tensor([False,  True])
     """
-    return _logical(at, "logical_xor", XOR, x1, x2)
+    return _logical("logical_xor", XOR, x1, x2)
 
 
-def logical_not(at: Emitter[V], x: Operand[V]) -> V:
+@array_function
+def logical_not(x: ArrayLike) -> AnyTensor:
     """Whether x is zero.
 
     >>> tn.logical_not([1, 0])
     Tensor([False,  True])
     """
-    return _logical(at, "logical_not", NOT, x)
+    return _logical("logical_not", NOT, x)
 
 
-def _bits(at: Emitter[V], name: str, op: StdTensorOp, *operands: Operand[V]) -> V:
-    return called(at, name, op, *broadcast(at, name, promote(at, operands)))
+def _bits(name: str, op: StdTensorOp, *operands: ArrayLike) -> AnyTensor:
+    return called(name, op, *broadcast(name, promote(operands)))
 
 
-def bitwise_and(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def bitwise_and(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Bitwise and of integers; for bools, logical and.
 
     >>> tn.bitwise_and([6, 5], 3)
     Tensor([2, 1])
     """
-    return _bits(at, "bitwise_and", AND, x1, x2)
+    return _bits("bitwise_and", AND, x1, x2)
 
 
-def bitwise_or(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def bitwise_or(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Bitwise or of integers; for bools, logical or.
 
     >>> tn.bitwise_or([6, 5], 3)
     Tensor([7, 7])
     """
-    return _bits(at, "bitwise_or", OR, x1, x2)
+    return _bits("bitwise_or", OR, x1, x2)
 
 
-def bitwise_xor(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def bitwise_xor(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Bitwise exclusive or of integers; for bools, logical exclusive or.
 
     >>> tn.bitwise_xor([6, 5], 3)
     Tensor([5, 6])
     """
-    return _bits(at, "bitwise_xor", XOR, x1, x2)
+    return _bits("bitwise_xor", XOR, x1, x2)
 
 
-def bitwise_invert(at: Emitter[V], x: Operand[V]) -> V:
+@array_function
+def bitwise_invert(x: ArrayLike) -> AnyTensor:
     """Every bit inverted, -1 - x for signed integers; for bools, logical not.
 
     >>> tn.bitwise_invert([0, 5])
     Tensor([-1, -6])
     """
-    return _bits(at, "bitwise_invert", NOT, x)
+    return _bits("bitwise_invert", NOT, x)
 
 
-def bitwise_left_shift(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def bitwise_left_shift(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """The bits of x1 shifted left by x2 places: x1·2**x2.
 
     >>> tn.bitwise_left_shift([1, 2], 3)
     Tensor([ 8, 16])
     """
-    return _shifted(at, "bitwise_left_shift", SHIFT_LEFT, x1, x2)
+    return _shifted("bitwise_left_shift", SHIFT_LEFT, x1, x2)
 
 
-def bitwise_right_shift(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def bitwise_right_shift(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """The bits of x1 shifted right by x2 places: x1/2**x2, rounded down.
 
     >>> tn.bitwise_right_shift([8, -8], 2)
     Tensor([ 2, -2])
     """
-    return _shifted(at, "bitwise_right_shift", SHIFT_RIGHT, x1, x2)
+    return _shifted("bitwise_right_shift", SHIFT_RIGHT, x1, x2)
 
 
-def _shifted(at: Emitter[V], name: str, op: StdTensorOp, x: Operand[V], by: Operand[V]) -> V:
-    return in_integers(at, x, by, lambda value, places: _bits(at, name, op, value, places))
+def _shifted(name: str, op: StdTensorOp, x: ArrayLike, by: ArrayLike) -> AnyTensor:
+    return in_integers(x, by, lambda value, places: _bits(name, op, value, places))
 
 
-def isfinite(at: Emitter[V], x: Operand[V]) -> V:
+@array_function
+def isfinite(x: ArrayLike) -> AnyTensor:
     """Whether x is neither infinite nor NaN.
 
     >>> tn.isfinite([1.0, float('inf'), float('nan')])
     Tensor([ True, False, False])
     """
-    (value,) = promote(at, (x,))
-    meta: TensorMeta = at.ctx.meta(value)
+    (value,) = promote((x,))
+    meta: TensorMeta = value.meta
     if is_complex(meta.dtype):
-        return at.emit(AND, *(isfinite(at, at.emit(part, value)) for part in (REAL, IMAG)))
+        return emit(AND, *(isfinite(emit(part, value)) for part in (REAL, IMAG)))
     if not is_floating(meta.dtype):
-        return full(at, True, meta.with_dtype(BOOL))
-    return at.emit(Compare("LT"), at.emit(ABS, value), full_like(at, math.inf, value))
+        return full(True, meta.with_dtype(BOOL))
+    return emit(Compare("LT"), emit(ABS, value), full_like(math.inf, value))
 
 
-def isinf(at: Emitter[V], x: Operand[V]) -> V:
+@array_function
+def isinf(x: ArrayLike) -> AnyTensor:
     """Whether x is infinite.
 
     >>> tn.isinf([1.0, float('inf'), float('nan')])
     Tensor([False,  True, False])
     """
-    (value,) = promote(at, (x,))
-    meta: TensorMeta = at.ctx.meta(value)
+    (value,) = promote((x,))
+    meta: TensorMeta = value.meta
     if is_complex(meta.dtype):
-        return at.emit(OR, *(isinf(at, at.emit(part, value)) for part in (REAL, IMAG)))
+        return emit(OR, *(isinf(emit(part, value)) for part in (REAL, IMAG)))
     if not is_floating(meta.dtype):
-        return full(at, False, meta.with_dtype(BOOL))
-    return at.emit(Compare("EQ"), at.emit(ABS, value), full_like(at, math.inf, value))
+        return full(False, meta.with_dtype(BOOL))
+    return emit(Compare("EQ"), emit(ABS, value), full_like(math.inf, value))
 
 
-def isnan(at: Emitter[V], x: Operand[V]) -> V:
+@array_function
+def isnan(x: ArrayLike) -> AnyTensor:
     """Whether x is not a number.
 
     >>> tn.isnan([1.0, float('inf'), float('nan')])
     Tensor([False, False,  True])
     """
-    (value,) = promote(at, (x,))
-    meta: TensorMeta = at.ctx.meta(value)
+    (value,) = promote((x,))
+    meta: TensorMeta = value.meta
     if not is_inexact(meta.dtype):
-        return full(at, False, meta.with_dtype(BOOL))
-    return at.emit(Compare("NE"), value, value)
+        return full(False, meta.with_dtype(BOOL))
+    return emit(Compare("NE"), value, value)
 
 
-def signbit(at: Emitter[V], x: Operand[V]) -> V:
+@array_function
+def signbit(x: ArrayLike) -> AnyTensor:
     """Whether the sign of x is negative; true for -0.0. Complex numbers are refused.
 
     >>> tn.signbit([-1.0, -0.0, 0.0])
     Tensor([ True,  True, False])
     """
-    (value,) = promote(at, (x,))
-    meta: TensorMeta = at.ctx.meta(value)
+    (value,) = promote((x,))
+    meta: TensorMeta = value.meta
     if is_inexact(meta.dtype):
-        return called(at, "signbit", SIGN_BIT, value)
+        return called("signbit", SIGN_BIT, value)
     if meta.dtype.kind != "i":
-        return full(at, False, meta.with_dtype(BOOL))
-    return at.emit(Compare("LT"), value, zeros_like(at, value))
+        return full(False, meta.with_dtype(BOOL))
+    return emit(Compare("LT"), value, zeros_like(value))
 
 
-def copysign(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def copysign(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """|x1| with the sign of x2. Complex numbers are refused.
 
     >>> tn.copysign([1.0, 2.0], [-0.0, 3.0])
     Tensor([-1.,  2.])
     """
-    operands = promote(at, (x1, x2), inexact_dtype(at, (x1, x2)))
-    value, sign = broadcast(at, "copysign", operands)
-    negative = called(at, "copysign", SIGN_BIT, sign)
-    size = at.emit(ABS, value)
-    return at.emit(SELECT, negative, at.emit(NEG, size), size)
+    operands = promote((x1, x2), inexact_dtype((x1, x2)))
+    value, sign = broadcast("copysign", operands)
+    negative = called("copysign", SIGN_BIT, sign)
+    size = emit(ABS, value)
+    return emit(SELECT, negative, emit(NEG, size), size)
 
 
+@array_function(operands=4)
 def isclose(
-    at: Emitter[V],
-    x1: Operand[V],
-    x2: Operand[V],
-    rtol: Operand[V] = 1e-5,
-    atol: Operand[V] = 1e-8,
+    x1: ArrayLike,
+    x2: ArrayLike,
+    rtol: ArrayLike = 1e-5,
+    atol: ArrayLike = 1e-8,
     equal_nan: bool = False,
-) -> V:
+) -> AnyTensor:
     """Whether |x1 - x2| is at most atol + rtol·|x2|; equal infinities are close.
 
     >>> tn.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
     Tensor([ True, False])
     """
-    return _close(at, "isclose", (x1, x2), (rtol, atol), equal_nan)
+    return _close("isclose", (x1, x2), (rtol, atol), equal_nan)
 
 
+@array_function(operands=4)
 def allclose(
-    at: Emitter[V],
-    x1: Operand[V],
-    x2: Operand[V],
-    rtol: Operand[V] = 1e-5,
-    atol: Operand[V] = 1e-8,
+    x1: ArrayLike,
+    x2: ArrayLike,
+    rtol: ArrayLike = 1e-5,
+    atol: ArrayLike = 1e-8,
     equal_nan: bool = False,
-) -> V:
+) -> AnyTensor:
     """Whether all elements are close in the sense of `isclose`.
 
     >>> tn.allclose([1.0, 2.0], [1.0 + 1e-9, 2.0])
     Tensor(True)
     """
-    close = _close(at, "allclose", (x1, x2), (rtol, atol), equal_nan)
-    return at.emit(ReduceAnd(tuple(range(at.ctx.meta(close).rank))), close)
+    close = _close("allclose", (x1, x2), (rtol, atol), equal_nan)
+    return emit(ReduceAnd(tuple(range(close.meta.rank))), close)
 
 
 def _close(
-    at: Emitter[V],
     name: str,
-    operands: tuple[Operand[V], Operand[V]],
-    tolerances: tuple[Operand[V], Operand[V]],
+    operands: tuple[ArrayLike, ArrayLike],
+    tolerances: tuple[ArrayLike, ArrayLike],
     equal_nan: bool,
-) -> V:
+) -> AnyTensor:
     """Whether the operands differ by the tolerances at most."""
-    dtype = inexact_dtype(at, (*operands, *tolerances))
-    margins = [fitting(at, name, margin, real_dtype(dtype)) for margin in tolerances]
-    values = [*promote(at, operands, dtype), *margins]
-    left, right, relative, absolute = broadcast(at, name, values)
-    margin = at.emit(ADD, absolute, at.emit(MUL, relative, at.emit(ABS, right)))
-    near = at.emit(Compare("LE"), at.emit(ABS, at.emit(SUB, left, right)), margin)
-    same = at.emit(Compare("EQ"), left, right)
-    close = at.emit(OR, at.emit(AND, near, isfinite(at, right)), same)
+    dtype = inexact_dtype((*operands, *tolerances))
+    margins = [fitting(name, margin, real_dtype(dtype)) for margin in tolerances]
+    values = [*promote(operands, dtype), *margins]
+    left, right, relative, absolute = broadcast(name, values)
+    margin = emit(ADD, absolute, emit(MUL, relative, emit(ABS, right)))
+    near = emit(Compare("LE"), emit(ABS, emit(SUB, left, right)), margin)
+    same = emit(Compare("EQ"), left, right)
+    close = emit(OR, emit(AND, near, isfinite(right)), same)
     if not equal_nan:
         return close
-    return at.emit(OR, close, at.emit(AND, isnan(at, left), isnan(at, right)))
+    return emit(OR, close, emit(AND, isnan(left), isnan(right)))

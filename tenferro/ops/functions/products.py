@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tenferro.core import Emitter, V
 from tenferro.errors import AxisError, ShapeError
-from tenferro.ir import Dim, Exact, TensorMeta, canonical, integer_of
+from tenferro.ir import AnyTensor, ArrayLike, Dim, Exact, TensorMeta, canonical, integer_of
 from tenferro.ops import DotGeneral, Reshape
+from tenferro.ops.functions.dispatch import array_function, emit
 from tenferro.ops.functions.elementwise import conj, multiply, subtract
 from tenferro.ops.functions.manipulation import diagonal, expand_dims, moveaxis, ravel, roll
 from tenferro.ops.functions.promotion import (
-    Operand,
+    array,
     broadcast,
     called,
     common_batch,
@@ -25,30 +25,32 @@ from tenferro.ops.functions.reductions import sum
 Axes = int | Sequence[int | Sequence[int]]
 
 
-def matmul(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def matmul(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Matrix product over the last two axes; leading axes are broadcast, vectors are as in NumPy.
 
     >>> tn.matmul([[1, 2], [3, 4]], [1, 1])
     Tensor([3, 7])
     """
-    left, right = promote(at, (x1, x2))
-    lhs, rhs = at.ctx.meta(left), at.ctx.meta(right)
+    left, right = promote((x1, x2))
+    lhs, rhs = left.meta, right.meta
     if lhs.rank == 0 or rhs.rank == 0:
         raise ShapeError(f"matmul: operands {lhs} and {rhs} must have at least one axis")
     if (lhs.rank <= 2 and rhs.rank <= 2) or rhs.rank == 1:
         op = _checked(DotGeneral((lhs.rank - 1,), (max(rhs.rank - 2, 0),)), lhs, rhs)
-        return at.emit(op, *matched(at, op, left, right))
+        return emit(op, *matched(op, left, right))
     if lhs.rank == 1:
-        return _vector_matrices(at, left, right)
+        return _vector_matrices(left, right)
     batch = common_batch("matmul", [lhs, rhs])
-    left = repeated(at, "matmul", left, (*batch, *lhs.extents[-2:]))
-    right = repeated(at, "matmul", right, (*batch, *rhs.extents[-2:]))
+    left = repeated("matmul", left, (*batch, *lhs.extents[-2:]))
+    right = repeated("matmul", right, (*batch, *rhs.extents[-2:]))
     n = len(batch)
     op = DotGeneral((n + 1,), (n,), tuple(range(n)), tuple(range(n)))
-    return called(at, "matmul", op, left, right)
+    return called("matmul", op, left, right)
 
 
-def tensordot(at: Emitter[V], x1: Operand[V], x2: Operand[V], axes: Axes = 2) -> V:
+@array_function(operands=2)
+def tensordot(x1: ArrayLike, x2: ArrayLike, axes: Axes = 2) -> AnyTensor:
     """Contraction of the last `axes` axes of x1 with the first `axes` axes of x2.
 
     `axes` may also be a pair of lists: the axes of x1 and the axes of x2 to contract.
@@ -56,8 +58,8 @@ def tensordot(at: Emitter[V], x1: Operand[V], x2: Operand[V], axes: Axes = 2) ->
     >>> tn.tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]])
     Tensor(5)
     """
-    left, right = promote(at, (x1, x2))
-    ranks = at.ctx.meta(left).rank, at.ctx.meta(right).rank
+    left, right = promote((x1, x2))
+    ranks = left.meta.rank, right.meta.rank
     count = integer_of(axes)
     if count is not None:
         if not 0 <= count <= min(ranks):
@@ -80,129 +82,137 @@ def tensordot(at: Emitter[V], x1: Operand[V], x2: Operand[V], axes: Axes = 2) ->
         tuple(normal_axis("tensordot", axis, ranks[0]) for axis in lhs),
         tuple(normal_axis("tensordot", axis, ranks[1]) for axis in rhs),
     )
-    return called(at, "tensordot", dot, left, right)
+    return called("tensordot", dot, left, right)
 
 
-def outer(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def outer(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """The products of all elements of x1 with all elements of x2, both flattened.
 
     >>> tn.outer([1, 2], [3, 4])
     Tensor([[3, 4],
             [6, 8]])
     """
-    left, right = (ravel(at, value) for value in promote(at, (x1, x2)))
-    return multiply(at, expand_dims(at, left, 1), right)
+    left, right = (ravel(value) for value in promote((x1, x2)))
+    return multiply(expand_dims(left, 1), right)
 
 
-def inner(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def inner(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """The sums of x1·x2 over the last axis of each; the product if either is a scalar.
 
     >>> tn.inner([[1, 2], [3, 4]], [1, 1])
     Tensor([3, 7])
     """
-    left, right = promote(at, (x1, x2))
-    ranks = at.ctx.meta(left).rank, at.ctx.meta(right).rank
+    left, right = promote((x1, x2))
+    ranks = left.meta.rank, right.meta.rank
     if 0 in ranks:
-        return multiply(at, left, right)
-    return called(at, "inner", DotGeneral((ranks[0] - 1,), (ranks[1] - 1,)), left, right)
+        return multiply(left, right)
+    return called("inner", DotGeneral((ranks[0] - 1,), (ranks[1] - 1,)), left, right)
 
 
-def vdot(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def vdot(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """The sum of conj(x1)·x2 over all elements.
 
     >>> tn.vdot([[1, 2], [3, 4]], [[1, 1], [1, 1]])
     Tensor(10)
     """
-    left, right = (ravel(at, value) for value in promote(at, (x1, x2)))
-    return called(at, "vdot", DotGeneral((0,), (0,)), conj(at, left), right)
+    left, right = (ravel(value) for value in promote((x1, x2)))
+    return called("vdot", DotGeneral((0,), (0,)), conj(left), right)
 
 
-def vecdot(at: Emitter[V], x1: Operand[V], x2: Operand[V], axis: int = -1) -> V:
+@array_function(operands=2)
+def vecdot(x1: ArrayLike, x2: ArrayLike, axis: int = -1) -> AnyTensor:
     """The sums of conj(x1)·x2 along `axis`; the other axes are broadcast.
 
     >>> tn.vecdot([[1, 2], [3, 4]], [1, 1])
     Tensor([3, 7])
     """
-    left, right = promote(at, (x1, x2))
-    for meta in (at.ctx.meta(left), at.ctx.meta(right)):
+    left, right = promote((x1, x2))
+    for meta in (left.meta, right.meta):
         if meta.rank == 0:
             raise ShapeError(f"vecdot: operands must have at least one axis, got {meta}")
-    left, right = (moveaxis(at, value, axis, -1) for value in (conj(at, left), right))
-    left, right = broadcast(at, "vecdot", [left, right])
-    last = at.ctx.meta(left).rank - 1
+    left, right = (moveaxis(value, axis, -1) for value in (conj(left), right))
+    left, right = broadcast("vecdot", [left, right])
+    last = left.meta.rank - 1
     batch = tuple(range(last))
-    return called(at, "vecdot", DotGeneral((last,), (last,), batch, batch), left, right)
+    return called("vecdot", DotGeneral((last,), (last,), batch, batch), left, right)
 
 
-def kron(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def kron(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Kronecker product: each element of x1 is replaced by its product with x2.
 
     >>> tn.kron([1, 2], [1, 10])
     Tensor([ 1, 10,  2, 20])
     """
-    left, right = promote(at, (x1, x2))
-    rank = max(at.ctx.meta(left).rank, at.ctx.meta(right).rank)
-    left, right = (_of_rank(at, value, rank) for value in (left, right))
+    left, right = promote((x1, x2))
+    rank = max(left.meta.rank, right.meta.rank)
+    left, right = (_of_rank(value, rank) for value in (left, right))
     shape = zip(
-        *(at.ctx.meta(value).exact_shape("kron", "operand") for value in (left, right)),
+        *(value.meta.exact_shape("kron", "operand") for value in (left, right)),
         strict=True,
     )
-    left = expand_dims(at, left, tuple(range(1, 2 * rank, 2)))
-    right = expand_dims(at, right, tuple(range(0, 2 * rank, 2)))
-    return at.emit(Reshape(tuple(m * n for m, n in shape)), multiply(at, left, right))
+    left = expand_dims(left, tuple(range(1, 2 * rank, 2)))
+    right = expand_dims(right, tuple(range(0, 2 * rank, 2)))
+    return emit(Reshape(tuple(m * n for m, n in shape)), multiply(left, right))
 
 
-def _of_rank(at: Emitter[V], value: V, rank: int) -> V:
-    value_rank = at.ctx.meta(value).rank
-    return expand_dims(at, value, tuple(range(rank - value_rank))) if value_rank < rank else value
+def _of_rank(value: AnyTensor, rank: int) -> AnyTensor:
+    value_rank = value.meta.rank
+    return expand_dims(value, tuple(range(rank - value_rank))) if value_rank < rank else value
 
 
-def trace(at: Emitter[V], x: V, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V:
+@array_function
+def trace(x: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> AnyTensor:
     """The sum along a diagonal of two axes.
 
     >>> tn.trace([[1, 2], [3, 4]])
     Tensor(5)
     """
-    if at.ctx.meta(x).rank < 2:
-        raise ShapeError(f"trace: needs at least two axes, got {at.ctx.meta(x)}")
-    return sum(at, diagonal(at, x, offset, axis1, axis2), -1)
+    x = array(x)
+    if x.meta.rank < 2:
+        raise ShapeError(f"trace: needs at least two axes, got {x.meta}")
+    return sum(diagonal(x, offset, axis1, axis2), -1)
 
 
-def cross(at: Emitter[V], x1: Operand[V], x2: Operand[V], axis: int = -1) -> V:
+@array_function(operands=2)
+def cross(x1: ArrayLike, x2: ArrayLike, axis: int = -1) -> AnyTensor:
     """Vector product along an axis of size 3; the other axes are broadcast.
 
     >>> tn.cross([1, 0, 0], [0, 1, 0])
     Tensor([0, 0, 1])
     """
-    left, right = (moveaxis(at, value, axis, -1) for value in promote(at, (x1, x2)))
-    for meta in (at.ctx.meta(left), at.ctx.meta(right)):
+    left, right = (moveaxis(value, axis, -1) for value in promote((x1, x2)))
+    for meta in (left.meta, right.meta):
         if meta.exact_shape("cross", "operand")[-1] != 3:
             raise ShapeError(f"cross: the vectors must have 3 components, got {meta}")
-    left, right = broadcast(at, "cross", [left, right])
+    left, right = broadcast("cross", [left, right])
 
-    def turned(value: V, by: int) -> V:
-        return roll(at, value, by, -1)
+    def turned(value: AnyTensor, by: int) -> AnyTensor:
+        return roll(value, by, -1)
 
     product = subtract(
-        at,
-        multiply(at, turned(left, -1), turned(right, 1)),
-        multiply(at, turned(left, 1), turned(right, -1)),
+        multiply(turned(left, -1), turned(right, 1)),
+        multiply(turned(left, 1), turned(right, -1)),
     )
-    return moveaxis(at, product, -1, axis)
+    return moveaxis(product, -1, axis)
 
 
-def dot(at: Emitter[V], x1: Operand[V], x2: Operand[V]) -> V:
+@array_function(operands=2)
+def dot(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """Contraction of the last axis of x1 with the second last of x2; a product for scalars.
 
     >>> tn.dot([1, 2], [3, 4])
     Tensor(11)
     """
-    left, right = promote(at, (x1, x2))
-    ranks = at.ctx.meta(left).rank, at.ctx.meta(right).rank
+    left, right = promote((x1, x2))
+    ranks = left.meta.rank, right.meta.rank
     if 0 in ranks:
-        return multiply(at, left, right)
+        return multiply(left, right)
     op = DotGeneral((ranks[0] - 1,), (max(ranks[1] - 2, 0),))
-    return called(at, "dot", op, left, right)
+    return called("dot", op, left, right)
 
 
 def _checked(op: DotGeneral, lhs: TensorMeta, rhs: TensorMeta) -> DotGeneral:
@@ -216,9 +226,9 @@ def _checked(op: DotGeneral, lhs: TensorMeta, rhs: TensorMeta) -> DotGeneral:
     return op
 
 
-def _vector_matrices(at: Emitter[V], vector: V, matrices: V) -> V:
-    sizes: tuple[Dim, ...] = at.ctx.meta(vector).exact_shape("matmul", "lhs")
-    row = at.emit(Reshape((1, *sizes)), vector)
-    product = matmul(at, row, matrices)
-    shape = at.ctx.meta(product).exact_shape("matmul", "result")
-    return at.emit(Reshape((*shape[:-2], shape[-1])), product)
+def _vector_matrices(vector: AnyTensor, matrices: AnyTensor) -> AnyTensor:
+    sizes: tuple[Dim, ...] = vector.meta.exact_shape("matmul", "lhs")
+    row = emit(Reshape((1, *sizes)), vector)
+    product = matmul(row, matrices)
+    shape = product.meta.exact_shape("matmul", "result")
+    return emit(Reshape((*shape[:-2], shape[-1])), product)

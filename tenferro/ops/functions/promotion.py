@@ -12,11 +12,10 @@ a symbolic size.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, Union
+from typing import Any, TypeVar
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.errors import (
     AxisError,
     DTypeError,
@@ -29,13 +28,14 @@ from tenferro.ir import (
     FLOAT64,
     INT32,
     INT64,
+    AnyTensor,
+    ArrayLike,
     Axis,
     Dim,
     DimExpr,
     DType,
     Exact,
     Integers,
-    Number,
     ShapeExtent,
     TensorMeta,
     as_dtype,
@@ -61,14 +61,12 @@ from tenferro.ops import (
     ReduceSum,
     Reshape,
     StdTensorOp,
-    broadcast_like,
-    full,
     scalar,
 )
+from tenferro.ops.functions.dispatch import broadcast_like, emit, full
 
 __all__ = [
-    "Operand",
-    "Weak",
+    "array",
     "assume_size",
     "called",
     "common_batch",
@@ -81,26 +79,25 @@ __all__ = [
     "promote",
     "repeated",
     "result_dtype",
-    "unwrapped",
 ]
 
 
 # Broadcasting of shapes by NumPy's rule: axes align at the end, size 1 is repeated.
 
 
-def broadcast(at: Emitter[V], name: str, values: Sequence[V]) -> list[V]:
+def broadcast(name: str, values: Sequence[AnyTensor]) -> list[AnyTensor]:
     """The values repeated to their common shape.
 
     Raises:
         ShapeError: two sizes differ and neither is 1; names the axis.
         UnsupportedDynamicShapeError: a size is data-dependent and may differ between the values.
     """
-    metas: list[TensorMeta] = [at.ctx.meta(value) for value in values]
+    metas: list[TensorMeta] = [value.meta for value in values]
     dims = metas[0].dims
     if dims is not None and all(meta is metas[0] or meta.dims == dims for meta in metas):
         return list(values)
     extents = broadcast_extents(name, metas)
-    return [repeated(at, name, value, extents) for value in values]
+    return [repeated(name, value, extents) for value in values]
 
 
 def broadcast_extents(name: str, metas: Sequence[TensorMeta]) -> tuple[ShapeExtent, ...]:
@@ -140,13 +137,13 @@ def broadcast_shape(name: str, metas: Sequence[TensorMeta]) -> tuple[Dim, ...]:
     return TensorMeta(metas[0].dtype, broadcast_extents(name, metas)).exact_shape(name, "operand")
 
 
-def broadcast_to(at: Emitter[V], value: V, shape: Sequence[Dim], name: str = "broadcast_to") -> V:
+def broadcast_to(value: AnyTensor, shape: Sequence[Dim], name: str = "broadcast_to") -> AnyTensor:
     """The value repeated to `shape`, axes aligned at the end.
 
     Raises:
         ShapeError: a size is neither 1 nor that of the result; `name` is the calling function.
     """
-    meta: TensorMeta = at.ctx.meta(value)
+    meta: TensorMeta = value.meta
     if meta.dims == tuple(shape):
         return value
     offset = len(shape) - meta.rank
@@ -155,47 +152,47 @@ def broadcast_to(at: Emitter[V], value: V, shape: Sequence[Dim], name: str = "br
         raise ShapeError(f"{name}: {meta} has more axes than the result {result_meta}")
     for axis, extent in enumerate(meta.extents):
         size = shape[axis + offset]
-        value = _with_assumed_size(at, value, axis, extent, Exact(size))
-        current = at.ctx.meta(value).extents[axis]
+        value = _with_assumed_size(value, axis, extent, Exact(size))
+        current = value.meta.extents[axis]
         if isinstance(current, Exact) and current.dim not in (1, size):
             raise ShapeError(
                 f"{name}: axis {axis} of {meta} has size {current}, but axis {axis + offset} of "
                 f"the result {TensorMeta.of(meta.dtype, shape)} has size {size}"
             )
-    if at.ctx.meta(value).dims == tuple(shape):
+    if value.meta.dims == tuple(shape):
         return value
-    return at.emit(BroadcastInDim(tuple(shape), tuple(range(offset, len(shape)))), value)
+    return emit(BroadcastInDim(tuple(shape), tuple(range(offset, len(shape)))), value)
 
 
-def repeated(at: Emitter[V], name: str, value: V, extents: Sequence[ShapeExtent]) -> V:
+def repeated(name: str, value: AnyTensor, extents: Sequence[ShapeExtent]) -> AnyTensor:
     """The value repeated to `extents`, a result of `broadcast_extents` or `common_batch`."""
-    meta: TensorMeta = at.ctx.meta(value)
+    meta: TensorMeta = value.meta
     offset = len(extents) - meta.rank
     for axis, extent in enumerate(meta.extents):
-        value = _with_assumed_size(at, value, axis, extent, extents[axis + offset])
-    meta = at.ctx.meta(value)
+        value = _with_assumed_size(value, axis, extent, extents[axis + offset])
+    meta = value.meta
     if offset == 0 and all(map(same_size, meta.extents, extents)):
         return value
     wide = meta.with_extents(extents)
-    return broadcast_like(at, value, wide, range(offset, len(extents)), name)
+    return broadcast_like(value, wide, range(offset, len(extents)), name)
 
 
-def drop_axes(at: Emitter[V], x: V, axes: Sequence[int]) -> V:
+def drop_axes(x: AnyTensor, axes: Sequence[int]) -> AnyTensor:
     """The value without `axes`, whose size is 1."""
-    meta: TensorMeta = at.ctx.meta(x)
+    meta: TensorMeta = x.meta
     if not axes:
         return x
     if meta.dims is not None:
         remaining = tuple(size for axis, size in enumerate(meta.dims) if axis not in axes)
-        return at.emit(Reshape(remaining), x)
+        return emit(Reshape(remaining), x)
     if meta.dtype == BOOL:  # sum over the axes of size 1; that needs no exact sizes
-        return at.emit(Convert(BOOL), drop_axes(at, at.emit(Convert(INT32), x), axes))
-    return at.emit(ReduceSum(tuple(axes)), x)
+        return emit(Convert(BOOL), drop_axes(emit(Convert(INT32), x), axes))
+    return emit(ReduceSum(tuple(axes)), x)
 
 
-def insert_axes(at: Emitter[V], x: V, axes: Sequence[int]) -> V:
+def insert_axes(x: AnyTensor, axes: Sequence[int]) -> AnyTensor:
     """The value with new axes of size 1 at the positions `axes` of the result."""
-    meta: TensorMeta = at.ctx.meta(x)
+    meta: TensorMeta = x.meta
     if not axes:
         return x
     rank = meta.rank + len(axes)
@@ -204,55 +201,55 @@ def insert_axes(at: Emitter[V], x: V, axes: Sequence[int]) -> V:
         shape: list[Dim] = [1] * rank
         for size, axis in zip(meta.dims, old_axes, strict=True):
             shape[axis] = size
-        return at.emit(Reshape(tuple(shape)), x)
+        return emit(Reshape(tuple(shape)), x)
     extents: list[ShapeExtent] = [Exact(1)] * rank
     for extent, axis in zip(meta.extents, old_axes, strict=True):
         extents[axis] = extent
-    return broadcast_like(at, x, meta.with_extents(extents), old_axes, "expand_dims")
+    return broadcast_like(x, meta.with_extents(extents), old_axes, "expand_dims")
 
 
-def assume_size(at: Emitter[V], value: V, axis: int, size: Dim) -> V:
+def assume_size(value: AnyTensor, axis: int, size: Dim) -> AnyTensor:
     """The value with the size of an axis assumed to be `size`; unchanged if it is that already."""
-    extent = at.ctx.meta(value).extents[axis]
-    return value if extent == Exact(size) else at.emit(AssumeSize(axis, size), value)
+    extent = value.meta.extents[axis]
+    return value if extent == Exact(size) else emit(AssumeSize(axis, size), value)
 
 
 def _with_assumed_size(
-    at: Emitter[V], value: V, axis: int, extent: ShapeExtent, target: ShapeExtent
-) -> V:
+    value: AnyTensor, axis: int, extent: ShapeExtent, target: ShapeExtent
+) -> AnyTensor:
     """The value with the size of an axis assumed to be `target`, if the two can be equal."""
     if extent == Exact(1) or not isinstance(extent, Exact) or not isinstance(target, Exact):
         return value
     may_be = canonical(extent.dim, target.dim) is not None
-    return assume_size(at, value, axis, target.dim) if may_be else value
+    return assume_size(value, axis, target.dim) if may_be else value
 
 
-def agree(at: Emitter[V], x: V, x_axis: int, y: V, y_axis: int) -> tuple[V, V]:
+def agree(x: AnyTensor, x_axis: int, y: AnyTensor, y_axis: int) -> tuple[AnyTensor, AnyTensor]:
     """Two values with the sizes of axis `x_axis` of x and `y_axis` of y assumed to be equal.
 
     If the sizes certainly differ, the values are unchanged: the op that matches the axes raises.
     """
-    x_extent, y_extent = at.ctx.meta(x).extents[x_axis], at.ctx.meta(y).extents[y_axis]
+    x_extent, y_extent = x.meta.extents[x_axis], y.meta.extents[y_axis]
     if not isinstance(x_extent, Exact) or not isinstance(y_extent, Exact):
         return x, y
     size = canonical(x_extent.dim, y_extent.dim)
     if size is None:
         return x, y
-    return assume_size(at, x, x_axis, size), assume_size(at, y, y_axis, size)
+    return assume_size(x, x_axis, size), assume_size(y, y_axis, size)
 
 
-def agree_off(at: Emitter[V], values: Sequence[V], axis: int) -> list[V]:
+def agree_off(values: Sequence[AnyTensor], axis: int) -> list[AnyTensor]:
     """Values of equal rank whose sizes are assumed equal on every axis except `axis`."""
     result = list(values)
-    shapes = {_without(at.ctx.meta(value).extents, axis) for value in result}
+    shapes = {_without(value.meta.extents, axis) for value in result}
     if len(shapes) == 1:
         return result
-    for i in range(at.ctx.meta(result[0]).rank):
+    for i in range(result[0].meta.rank):
         for _ in range(2):  # after one round, the first value has the common size
             for position in range(1, len(result)):
-                same_rank = at.ctx.meta(result[position]).rank == at.ctx.meta(result[0]).rank
+                same_rank = result[position].meta.rank == result[0].meta.rank
                 if i != axis and same_rank:
-                    result[0], result[position] = agree(at, result[0], i, result[position], i)
+                    result[0], result[position] = agree(result[0], i, result[position], i)
     return result
 
 
@@ -260,14 +257,14 @@ def _without(extents: Sequence[ShapeExtent], axis: int) -> tuple[ShapeExtent, ..
     return (*extents[:axis], *extents[axis + 1 :])
 
 
-def matched(at: Emitter[V], dot: DotGeneral, lhs: V, rhs: V) -> tuple[V, V]:
+def matched(dot: DotGeneral, lhs: AnyTensor, rhs: AnyTensor) -> tuple[AnyTensor, AnyTensor]:
     """The operands of a contraction with the sizes of matched axes assumed to be equal."""
     pairs = (
         *zip(dot.lhs_contract, dot.rhs_contract, strict=True),
         *zip(dot.lhs_batch, dot.rhs_batch, strict=True),
     )
     for i, j in pairs:
-        lhs, rhs = agree(at, lhs, i, rhs, j)
+        lhs, rhs = agree(lhs, i, rhs, j)
     return lhs, rhs
 
 
@@ -298,30 +295,21 @@ KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 _NUMBERS = (bool, int, float, complex)
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
-Operand = Union[T, Number, DimExpr]  # noqa: UP007  # mypy needs Union for a generic alias
 
 
-class Weak:
-    """A value of a graph that stands for a Python number: its dtype yields to that of arrays.
+def strong(operand: Any) -> Any:
+    """An expression whose dtype does not yield to others: of one that stands for a number.
 
-    It takes part in the promotion of an array function as a number of its kind does. To an emitter
-    it is the value.
-
-    Attributes:
-        value: the value, of the dtype that an array of the number has.
-        number: a number of the same kind.
+    An expression that stands for a Python number takes part in promotion as the number does.
     """
-
-    __slots__ = ("number", "value")
-
-    def __init__(self, value: Any, number: Number) -> None:
-        self.value = value
-        self.number = number
+    return operand if operand.weak is None else type(operand)(operand.emitter, operand.value)
 
 
-def unwrapped(operand: Any) -> Any:
-    """The value of an operand that stands for a number; other operands unchanged."""
-    return operand.value if type(operand) is Weak else operand
+def array(operand: ArrayLike) -> AnyTensor:
+    """An operand as an expression; a number becomes a rank-0 constant."""
+    if isinstance(operand, DimExpr) or is_number(operand):
+        return as_value(operand, result_dtype((operand,)))
+    return strong(operand)  # type: ignore[no-any-return]
 
 
 def is_number(operand: object) -> bool:
@@ -329,37 +317,37 @@ def is_number(operand: object) -> bool:
     return isinstance(operand, _NUMBERS) and not isinstance(operand, np.generic)
 
 
-def result_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType:
+def result_dtype(operands: Sequence[ArrayLike]) -> DType:
     """The dtype that `numpy.result_type` gives the operands; Python numbers are weak.
 
     Raises:
         DTypeError: the result is not a dtype of tenferro, or a number does not fit.
     """
-    common = _one_dtype(at, operands)
+    common = _one_dtype(operands)
     if common is not None:
         return common
     parts: list[object] = []
-    weak: list[Weak] = []
-    strong = False
+    numbers: list[Any] = []
+    has_array = False
     for operand in operands:
         if isinstance(operand, DimExpr):
             parts.append(0)
         elif is_number(operand):
             parts.append(operand)
-        elif type(operand) is Weak:
-            weak.append(operand)
+        elif operand.weak is not None:
+            numbers.append(operand)
         else:
-            strong = True
-            parts.append(at.ctx.meta(operand).dtype)
+            has_array = True
+            parts.append(operand.meta.dtype)
     # Among numbers alone a counter of unsigned integers stays one.
-    parts += [each.number if strong else at.ctx.meta(each.value).dtype for each in weak]
+    parts += [each.weak if has_array else each.meta.dtype for each in numbers]
     try:
         return as_dtype(np.result_type(*parts))  # type: ignore[arg-type]  # dtypes and numbers
     except TypeError as error:
         raise DTypeError(f"promotion: {error}") from None
 
 
-def _one_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType | None:
+def _one_dtype(operands: Sequence[ArrayLike]) -> DType | None:
     """The common inexact dtype of all arrays, if all other operands are Python floats; else None.
 
     This is the usual case, and faster than NumPy's promotion.
@@ -370,50 +358,51 @@ def _one_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType | None:
             continue
         if isinstance(operand, DimExpr) or is_number(operand):
             return None
-        dtype = at.ctx.meta(operand).dtype
+        if operand.weak is not None:
+            return None
+        dtype = operand.meta.dtype
         if dtype.kind not in "fc" or (common is not None and dtype is not common):
             return None
         common = dtype
     return common
 
 
-def as_value(at: Emitter[V], operand: Operand[V], dtype: DType) -> V:
+def as_value(operand: ArrayLike, dtype: DType) -> AnyTensor:
     """The operand as a value of `dtype`; a number becomes a rank-0 constant.
 
     Raises:
         DTypeError: a Python integer does not fit `dtype`.
     """
     if isinstance(operand, DimExpr):
-        return _size_as_value(at, operand, dtype)
+        return _size_as_value(operand, dtype)
     if is_number(operand):
         try:
-            return at.emit(scalar(np.asarray(operand, dtype=dtype), dtype))
+            return emit(scalar(np.asarray(operand, dtype=dtype), dtype))
         except (OverflowError, TypeError, ValueError):
             raise DTypeError(f"promotion: {operand} does not fit {short_name(dtype)}") from None
-    value: Any = unwrapped(operand)  # neither a number nor a size
-    return convert(at, value, dtype)  # type: ignore[no-any-return]
+    return convert(strong(operand), dtype)
 
 
-def is_traced_integer(at: Emitter[V], operand: Operand[V]) -> bool:
+def is_traced_integer(operand: ArrayLike) -> bool:
     """Whether an operand is an integer whose value is not known, and whose dtype is weak."""
     if isinstance(operand, DimExpr):
         return True
-    return type(operand) is Weak and at.ctx.meta(operand.value).dtype.kind in "iu"
+    return not is_number(operand) and operand.weak is not None and operand.dtype.kind in "iu"
 
 
-def is_integral(at: Emitter[V], operand: Operand[V]) -> bool:
+def is_integral(operand: ArrayLike) -> bool:
     """Whether an operand is an integer, a size or an array of integers; bools are not."""
     if is_number(operand):
         return isinstance(operand, int) and not isinstance(operand, bool)
-    return isinstance(operand, DimExpr) or at.ctx.meta(operand).dtype.kind in "iu"
+    return isinstance(operand, DimExpr) or operand.meta.dtype.kind in "iu"
 
 
-def integers_of(at: Emitter[V], operand: Operand[V]) -> V:
+def integers_of(operand: ArrayLike) -> AnyTensor:
     """An integral operand as a value of its own dtype; int64 for a size."""
-    return as_value(at, operand, INT64) if isinstance(operand, DimExpr) else unwrapped(operand)
+    return as_value(operand, INT64) if isinstance(operand, DimExpr) else strong(operand)
 
 
-def fitting(at: Emitter[V], name: str, operand: Operand[V], dtype: DType) -> V:
+def fitting(name: str, operand: ArrayLike, dtype: DType) -> AnyTensor:
     """What is put into an array of `dtype`, as a value of it, if the dtype can hold its kind.
 
     Raises:
@@ -424,52 +413,52 @@ def fitting(at: Emitter[V], name: str, operand: Operand[V], dtype: DType) -> V:
     elif is_number(operand):
         own = np.result_type(operand)  # type: ignore[arg-type]
     else:
-        own = at.ctx.meta(operand).dtype
+        own = operand.meta.dtype
     if KINDS[own.kind] > KINDS[dtype.kind]:
         raise DTypeError(
             f"{name}: values of {short_name(as_dtype(own))} do not fit an array of "
             f"{short_name(dtype)}; convert one of them first"
         )
-    return as_value(at, operand, dtype)
+    return as_value(operand, dtype)
 
 
 def in_integers(
-    at: Emitter[V], x: Operand[V], y: Operand[V], function: Callable[[Operand[V], Operand[V]], V]
-) -> V:
+    x: ArrayLike, y: ArrayLike, function: Callable[[ArrayLike, ArrayLike], AnyTensor]
+) -> AnyTensor:
     """`function(x, y)`, which takes an integer that is not known yet with all its digits.
 
     The number may not fit the dtype of the result, to which the result is then reduced.
     """
-    if is_traced_integer(at, x) or is_traced_integer(at, y):
-        dtype = result_dtype(at, (x, y))
+    if is_traced_integer(x) or is_traced_integer(y):
+        dtype = result_dtype((x, y))
         if is_integer(dtype) and dtype.itemsize < INT64.itemsize:
-            return convert(at, function(*promote(at, (x, y), INT64)), dtype)
+            return convert(function(*promote((x, y), INT64)), dtype)
     return function(x, y)
 
 
-def convert(at: Emitter[V], value: V, dtype: DType) -> V:
+def convert(value: AnyTensor, dtype: DType) -> AnyTensor:
     """The value in `dtype`; unchanged if it has that dtype."""
-    return value if at.ctx.meta(value).dtype == dtype else at.emit(Convert(dtype), value)
+    return value if value.meta.dtype == dtype else emit(Convert(dtype), value)
 
 
-def promote(at: Emitter[V], operands: Sequence[Operand[V]], dtype: DType | None = None) -> list[V]:
+def promote(operands: Sequence[ArrayLike], dtype: DType | None = None) -> list[AnyTensor]:
     """The operands as values of their common dtype, or of `dtype`."""
-    dtype = result_dtype(at, operands) if dtype is None else dtype
-    return [as_value(at, operand, dtype) for operand in operands]
+    dtype = result_dtype(operands) if dtype is None else dtype
+    return [as_value(operand, dtype) for operand in operands]
 
 
-def inexact_dtype(at: Emitter[V], operands: Sequence[Operand[V]]) -> DType:
+def inexact_dtype(operands: Sequence[ArrayLike]) -> DType:
     """The operands' common dtype if it is floating-point or complex, else float64."""
-    dtype = result_dtype(at, operands)
+    dtype = result_dtype(operands)
     return dtype if is_inexact(dtype) else FLOAT64
 
 
-def called(at: Emitter[V], name: str, op: StdTensorOp, *values: V) -> V:
+def called(name: str, op: StdTensorOp, *values: AnyTensor) -> AnyTensor:
     """Emit an op; its errors name the array function `name` instead of the op."""
     if isinstance(op, DotGeneral):
-        values = matched(at, op, *values)
+        values = matched(op, *values)
     try:
-        return at.emit(op, *values)
+        return emit(op, *values)
     except TenferroError as error:
         text = str(error)
         if not text.startswith(f"{op.name}: "):
@@ -549,21 +538,21 @@ def normal_axes(name: str, axis: Axis, rank: int) -> tuple[int, ...]:
     return tuple(axes)
 
 
-def _size_as_value(at: Emitter[V], size: DimExpr, dtype: DType) -> V:
+def _size_as_value(size: DimExpr, dtype: DType) -> AnyTensor:
     """A symbolic size as a value: its polynomial, with each atom as a sum of that many ones."""
 
-    def ones(count: Dim) -> V:
-        return at.emit(ReduceSum((0,)), full(at, 1, TensorMeta.of(dtype, (count,))))
+    def ones(count: Dim) -> AnyTensor:
+        return emit(ReduceSum((0,)), full(1, TensorMeta.of(dtype, (count,))))
 
-    total: V | None = None
+    total: AnyTensor | None = None
     for atoms, coefficient in size.terms:
-        term = at.emit(scalar(coefficient, dtype))
+        term = emit(scalar(coefficient, dtype))
         for atom in atoms:
             count = DimExpr((((atom,), 1),))
             value = ones(maximum(count, 0))
             if not at_most(0, count):  # such as floordiv(n - 5, 2)
-                value = at.emit(SUB, value, ones(maximum(-count, 0)))
-            term = at.emit(MUL, term, value)
-        total = term if total is None else at.emit(ADD, total, term)
+                value = emit(SUB, value, ones(maximum(-count, 0)))
+            term = emit(MUL, term, value)
+        total = term if total is None else emit(ADD, total, term)
     assert total is not None, "a size without terms is an integer"
     return total

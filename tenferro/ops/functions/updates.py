@@ -7,7 +7,6 @@ from typing import Any, TypedDict, Unpack, cast
 
 import numpy as np
 
-from tenferro.core import Emitter, V
 from tenferro.errors import DTypeError
 from tenferro.ir import (
     BOOL,
@@ -35,11 +34,10 @@ from tenferro.ops import (
     Scatter,
     ScatterReduce,
     StdTensorOp,
-    full,
-    full_like,
     scalar,
 )
 from tenferro.ops.functions import elementwise
+from tenferro.ops.functions.dispatch import apply_method, emit, full, full_like
 from tenferro.ops.functions.indexing import (
     Items,
     Places,
@@ -57,7 +55,6 @@ from tenferro.ops.functions.indexing import (
 )
 from tenferro.ops.functions.promotion import (
     KINDS,
-    Operand,
     as_value,
     broadcast_to,
     fitting,
@@ -202,7 +199,7 @@ class Selection:
         kept: Mapping[str, object] | None = None,
     ) -> AnyTensor:
         expression = parse(self._indices, self._array.meta, anywhere=mode is not None)
-        return apply_where(
+        return apply_method(
             function,
             self._array,
             *values,
@@ -211,21 +208,6 @@ class Selection:
             counted=expression.counted,
             **(kept or {}),
         )
-
-
-def apply_where(function: Callable[..., Any], *operands: Any, **options: Any) -> AnyTensor:
-    """Apply an array function by the first operand that accepts the others.
-
-    Raises:
-        DTypeError: no operand accepts the others.
-    """
-    for operand in operands:
-        apply = getattr(operand, "_apply", None)
-        result = NotImplemented if apply is None else apply(function, *operands, **options)
-        if result is not NotImplemented:
-            return cast(AnyTensor, result)
-    kinds = ", ".join(type(operand).__name__ for operand in operands)
-    raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
 
 
 def fill_number(name: str, fill_value: Any, dtype: DType) -> bool | complex | None:
@@ -246,75 +228,71 @@ def fill_number(name: str, fill_value: Any, dtype: DType) -> bool | complex | No
 
 
 def update(
-    at: Emitter[V],
-    x: V,
-    values: Operand[V],
-    *arrays: V,
+    x: AnyTensor,
+    values: ArrayLike,
+    *arrays: AnyTensor,
     items: Items,
     counted: tuple[bool, ...],
     combiner: str,
     mode: str | None = None,
-) -> V:
+) -> AnyTensor:
     """x with values combined into the elements that items and arrays select."""
-    meta: TensorMeta = at.ctx.meta(x)
+    meta: TensorMeta = x.meta
     if combiner in _POINTWISE:
-        ones, held = full_like(at, 1, x), {"items": items, "counted": counted, "mode": mode}
-        whole = update(at, ones, values, *arrays, combiner="mul", **held)  # type: ignore[arg-type]
-        return cast(V, _POINTWISE[combiner](at, x, whole))
-    new = fitting(at, "update", values, meta.dtype)
+        ones, held = full_like(1, x), {"items": items, "counted": counted, "mode": mode}
+        whole = update(ones, values, *arrays, combiner="mul", **held)  # type: ignore[arg-type]
+        return _POINTWISE[combiner](x, whole)
+    new = fitting("update", values, meta.dtype)
     if combiner == "sub":
-        new, combiner = at.emit(NEG, new), "add"
-    part = take_window(at, x, items)
+        new, combiner = emit(NEG, new), "add"
+    part = take_window(x, items)
     if mode in ("clip", "wrap"):
-        arrays = tuple(moved(at, part, placed(items).axes, arrays, mode))
+        arrays = tuple(moved(part, placed(items).axes, arrays, mode))
     if arrays:
-        changed = _scatter(at, part, new, placed(items), arrays, counted, combiner)
+        changed = _scatter(part, new, placed(items), arrays, counted, combiner)
     else:
-        changed = broadcast_to(
-            at, new, at.ctx.meta(part).exact_shape("update", "operand"), "update"
-        )
+        changed = broadcast_to(new, part.meta.exact_shape("update", "operand"), "update")
         if combiner != "set":
-            changed = at.emit(_ELEMENTWISE[combiner], part, changed)
-    return changed if part is x else _put_window(at, x, changed, window_of(items, meta))
+            changed = emit(_ELEMENTWISE[combiner], part, changed)
+    return changed if part is x else _put_window(x, changed, window_of(items, meta))
 
 
 def _scatter(
-    at: Emitter[V],
-    x: V,
-    values: V,
+    x: AnyTensor,
+    values: AnyTensor,
     places: Places,
-    arrays: tuple[V, ...],
+    arrays: tuple[AnyTensor, ...],
     counted: tuple[bool, ...],
     combiner: str,
-) -> V:
-    vectors, rank = index_vectors(at, x, places.axes, arrays, counted)
-    meta: TensorMeta = at.ctx.meta(x)
-    batch = at.ctx.meta(vectors).exact_shape("update", "indices")[:rank]
+) -> AnyTensor:
+    vectors, rank = index_vectors(x, places.axes, arrays, counted)
+    meta: TensorMeta = x.meta
+    batch = vectors.meta.exact_shape("update", "indices")[:rank]
     sizes = meta.exact_shape("update", "operand")
     shape: list[Dim] = [size for axis, size in enumerate(sizes) if axis not in places.axes]
     shape[places.result : places.result] = batch
     numbers = (window_dims(meta.rank, places, rank), places.axes, places.axes, rank)
     kind = Scatter if combiner in ("add", "set") else ScatterReduce
     op = kind(*numbers, combiner=combiner)
-    return at.emit(op, x, vectors, broadcast_to(at, values, shape, "update"))
+    return emit(op, x, vectors, broadcast_to(values, shape, "update"))
 
 
-def _put_window(at: Emitter[V], x: V, values: V, window: Window) -> V:
+def _put_window(x: AnyTensor, values: AnyTensor, window: Window) -> AnyTensor:
     """x with the elements of a window replaced."""
-    meta: TensorMeta = at.ctx.meta(x)
+    meta: TensorMeta = x.meta
     sizes = meta.exact_shape("update", "operand")
-    result = at.ctx.meta(values).exact_shape("update", "values")
+    result = values.meta.exact_shape("update", "values")
     shape: list[Dim] = [1] * meta.rank
     for size, axis in zip(result, window.result_axes, strict=True):
         if axis is not None:
             shape[axis] = size
     if tuple(shape) != result:
-        values = at.emit(Reshape(tuple(shape)), values)
+        values = emit(Reshape(tuple(shape)), values)
     if window.reversed_axes:
-        values = at.emit(Reverse(window.reversed_axes), values)
+        values = emit(Reverse(window.reversed_axes), values)
     if all(stride == 1 for stride in window.strides):
-        starts = [as_value(at, start, INT64) for start in window.starts]
-        return at.emit(DynamicUpdateSlice(), x, values, *starts)
+        starts = [as_value(start, INT64) for start in window.starts]
+        return emit(DynamicUpdateSlice(), x, values, *starts)
     ends = [
         start + size + (stride - 1) * maximum(size - 1, 0)
         for start, size, stride in zip(window.starts, shape, window.strides, strict=True)
@@ -324,7 +302,7 @@ def _put_window(at: Emitter[V], x: V, values: V, window: Window) -> V:
         tuple(size - end for size, end in zip(sizes, ends, strict=True)),
         tuple(stride - 1 for stride in window.strides),
     )
-    spread = at.emit(pad, values, at.emit(scalar(0, meta.dtype)))
-    inside = full(at, True, TensorMeta.of(BOOL, shape))
-    mask = at.emit(pad, inside, at.emit(scalar(False, BOOL)))
-    return at.emit(SELECT, mask, spread, x)
+    spread = emit(pad, values, emit(scalar(0, meta.dtype)))
+    inside = full(True, TensorMeta.of(BOOL, shape))
+    mask = emit(pad, inside, emit(scalar(False, BOOL)))
+    return emit(SELECT, mask, spread, x)

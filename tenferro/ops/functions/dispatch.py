@@ -1,0 +1,310 @@
+"""The dispatcher: array functions applied to operands of any kind, and the ops in their bodies.
+
+An array function is declared once, as users call it. Its body computes on expressions: values of an
+emitter. So one declaration serves values of a graph, values at run time and formulas of derivatives.
+Called with arrays, the function is applied by the operand of highest precedence, which makes
+expressions of the operands and calls the body. Called with expressions, it is its body.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import update_wrapper
+from inspect import signature
+from types import FunctionType, NoneType, UnionType
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    ParamSpec,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
+
+from tenferro import ops
+from tenferro.core import PrimitiveOp, called_function
+from tenferro.errors import ConfigError, DTypeError
+from tenferro.ir import AnyTensor, TensorMeta
+from tenferro.ops import scalar
+
+__all__ = [
+    "KINDS",
+    "Kind",
+    "apply",
+    "apply_method",
+    "apply_operator",
+    "array_function",
+    "broadcast_like",
+    "emit",
+    "emit_all",
+    "full",
+    "full_like",
+    "gather_along",
+    "producer",
+    "zeros_like",
+    "outside",
+    "run_body",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Function = Callable[..., Any]
+
+# Kinds of operands, and the choice among them.
+
+
+class Kind(NamedTuple):
+    """How operands of one class are computed with.
+
+    Attributes:
+        precedence: if operands have several kinds, that of the highest precedence applies the
+            function: 0 on the host or a device, 1 eager, 2 traced, 3 expressions.
+        apply: the results of a function on operands and options; NotImplemented if an operand is
+            of no kind that it knows. The last argument says whether an operator is applied: what
+            operators make of Python numbers is a number, what functions make of them is an array.
+    """
+
+    precedence: int
+    apply: Callable[[Function, tuple[Any, ...], dict[str, Any], bool], Any]
+
+
+KINDS: dict[type, Kind] = {}
+"""The kinds of operands by class. Each kind enters itself when its module is loaded; `object` is
+the kind of Python numbers, NumPy arrays and whatever else stands beside no tensor."""
+
+_NO_KIND = Kind(-1, lambda function, operands, options, operator: NotImplemented)
+
+
+def apply(function: Function, *operands: Any, **options: Any) -> Any:
+    """The results of a function of expressions on operands of any kind.
+
+    Raises:
+        ConfigError: an option is an array, where a word, or True or False is meant.
+        DTypeError: an operand is not an array or number.
+    """
+    return _apply(function, operands, options)
+
+
+def _apply(function: Function, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    for option, value in options.items():
+        if getattr(value, "ndim", 0):
+            _refuse_array(function, option, value)
+    leader = _leading(operands)
+    if leader is _NO_KIND:
+        if _origin.get() is not None:
+            return function(*operands, **options)
+        leader = KINDS[object]
+    result = leader.apply(function, operands, options, False)
+    return _refuse(function, operands) if result is NotImplemented else result
+
+
+def apply_method(function: Function, *operands: Any, **options: Any) -> Any:
+    """As `apply`, for methods of tensors: what they make of Python numbers is a number."""
+    function = getattr(function, "body", function)
+    result = _leading(operands).apply(function, operands, options, True)
+    return _refuse(function, operands) if result is NotImplemented else result
+
+
+def apply_operator(function: Function, *operands: Any) -> Any:
+    """As `apply_method`, for operators: NotImplemented if an operand has one of its own."""
+    function = getattr(function, "body", function)
+    return _leading(operands).apply(function, operands, {}, True)
+
+
+def _leading(operands: tuple[Any, ...]) -> Kind:
+    """The kind of the operand that applies the function: that of the highest precedence."""
+    leader = _NO_KIND
+    for operand in operands:
+        kind = KINDS.get(type(operand), _NO_KIND)
+        if kind.precedence > leader.precedence:
+            leader = kind
+    return leader
+
+
+def _refuse(function: Function, operands: tuple[Any, ...]) -> NoReturn:
+    kinds = ", ".join(type(operand).__name__ for operand in operands)
+    raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
+
+
+@overload
+def array_function(function: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def array_function(
+    *, operands: int = 1, module: str = "tenferro"
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def array_function(function: Any = None, /, *, operands: int = 1, module: str = "tenferro") -> Any:
+    """Declare an array function, whose first parameters are its `operands`.
+
+    The declared function is the body. `module` is where users and pickle find the function.
+
+    >>> import tenferro as tn
+    >>> @array_function(operands=2)
+    ... def gap(x: AnyTensor, y: AnyTensor) -> AnyTensor:
+    ...     return abs(x - y)
+    >>> gap(tn.array([1.0, 2.0]), 4)
+    Tensor([3., 2.])
+    """
+    if function is None:
+        return lambda function: _declared(function, operands, module)
+    return _declared(function, operands, module)
+
+
+def _declared(body: Any, operands: int, module: str) -> Any:
+    names = tuple(body.__code__.co_varnames[: body.__code__.co_argcount])
+
+    def public(*args: Any, **options: Any) -> Any:
+        if len(args) != operands:
+            if len(args) > len(names) or len(args) < operands:
+                args, options = _bound(body, operands, args, options)
+            else:  # options by position
+                for name, value in zip(names[operands:], args[operands:], strict=False):
+                    if name in options:
+                        body(*args, **options)  # raises: the argument is there twice
+                    options[name] = value
+                args = args[:operands]
+        return _apply(body, args, options)
+
+    update_wrapper(public, body)
+    public.body = body  # type: ignore[attr-defined]
+    public.__module__ = module
+    # Tracebacks and errors show the name that was called.
+    public.__code__ = public.__code__.replace(co_name=body.__name__, co_qualname=body.__qualname__)
+    body.__globals__.setdefault("__test__", {})[body.__name__] = body  # its examples are run
+    return public
+
+
+def _bound(
+    body: Function, operands: int, args: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Operands and options of a call that names operands.
+
+    Raises:
+        TypeError: `body` does not have these parameters.
+    """
+    try:
+        bound = signature(body).bind(*args, **options)
+    except TypeError:
+        body(*args, **options)  # Python's own error names the function
+        raise
+    bound.apply_defaults()
+    every = list(bound.arguments.values())
+    named = list(bound.arguments)
+    return tuple(every[:operands]), dict(zip(named[operands:], every[operands:], strict=True))
+
+
+def _refuse_array(function: Any, option: str, array: Any) -> None:
+    """Raise ConfigError if an option that is an array is declared as a word, or True or False."""
+    declared = function if isinstance(function, FunctionType) else type(function).__call__
+    if _is_word(get_type_hints(declared).get(option)):
+        raise ConfigError(
+            f"{called_function(function.__name__)}: {option} is an array of shape "
+            f"{tuple(array.shape)}, where a word, or True or False is meant; arrays come first"
+        )
+
+
+def _is_word(annotation: object) -> bool:
+    """Whether a type has words, True and False only, and None."""
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
+        return all(map(_is_word, get_args(annotation)))
+    return annotation in (bool, str, NoneType) or get_origin(annotation) is Literal
+
+
+# Ops in bodies of array functions.
+
+_origin: ContextVar[Any] = ContextVar("tenferro_body", default=None)
+
+
+def run_body(
+    origin: Any, function: Function, operands: Sequence[Any], options: Mapping[str, Any]
+) -> Any:
+    """The results of a function of expressions; `origin` is an expression that has an emitter only.
+
+    What the body makes of numbers alone is computed there.
+    """
+    token = _origin.set(origin)
+    try:
+        return function(*operands, **options)
+    finally:
+        _origin.reset(token)
+
+
+def emitter_of_body() -> Any:
+    """The emitter of the array function that runs."""
+    return _origin.get().emitter
+
+
+@contextmanager
+def outside() -> Iterator[None]:
+    """A context for code that is not the body of an array function, called while one runs."""
+    token = _origin.set(None)
+    try:
+        yield
+    finally:
+        _origin.reset(token)
+
+
+def emit(op: PrimitiveOp, *operands: AnyTensor) -> AnyTensor:
+    """The output of a single-output op on expressions."""
+    first: Any = operands[0] if operands else _origin.get()
+    at = first.emitter
+    return type(first)(at, at.emit(op, *[cast(Any, each).value for each in operands]))  # type: ignore[no-any-return]
+
+
+def emit_all(op: PrimitiveOp, *operands: AnyTensor) -> tuple[AnyTensor, ...]:
+    """All outputs of an op on expressions."""
+    first: Any = operands[0] if operands else _origin.get()
+    at = first.emitter
+    outputs = at.emit_all(op, *[cast(Any, each).value for each in operands])
+    return tuple([type(first)(at, output) for output in outputs])
+
+
+def producer(value: AnyTensor) -> tuple[PrimitiveOp, tuple[AnyTensor, ...]] | None:
+    """The op and the operands of an expression, if its emitter records them."""
+    expression: Any = value
+    made = expression.emitter.producer(expression.value)
+    if made is None:
+        return None
+    wrap = functools.partial(type(expression), expression.emitter)
+    return made[0], tuple(map(wrap, made[1]))
+
+
+def full(value: object, meta: TensorMeta) -> AnyTensor:
+    """An expression of type `meta` whose every element is `value`."""
+    return broadcast_like(emit(scalar(value, meta.dtype)), meta, (), "full")
+
+
+def full_like(value: object, like: AnyTensor) -> AnyTensor:
+    """An expression of the type of `like` whose every element is `value`."""
+    return full(value, like.meta)
+
+
+def zeros_like(like: AnyTensor) -> AnyTensor:
+    """Zeros of the type of `like`."""
+    return full(0, like.meta)
+
+
+def broadcast_like(
+    x: AnyTensor, meta: TensorMeta, dims: Sequence[int], primitive: str
+) -> AnyTensor:
+    """`x` repeated to the shape of `meta`; see `tenferro.ops.broadcast_like`."""
+    value: Any = x
+    wide = ops.broadcast_like(value.emitter, value.value, meta, dims, primitive)
+    return type(value)(value.emitter, wide)  # type: ignore[no-any-return]
+
+
+def gather_along(x: AnyTensor, places: AnyTensor, axis: int, *, unique: bool = True) -> AnyTensor:
+    """The elements of x at `places` along `axis`; see `tenferro.ops.gather_along`."""
+    value: Any = x
+    at, where = value.emitter, cast(Any, places).value
+    return type(value)(at, ops.gather_along(at, value.value, where, axis, unique=unique))  # type: ignore[no-any-return]
