@@ -92,6 +92,7 @@ from tenferro.ops.functions.elementwise import (
     subtract,
     trunc,
 )
+from tenferro.ops.functions.elementwise import where as where
 from tenferro.ops.functions.logical import (
     allclose,
     bitwise_and,

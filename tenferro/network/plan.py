@@ -36,7 +36,7 @@ from tenferro.ir import BOOL, INT64, DType, TensorMeta, as_dtype, fresh_input, i
 from tenferro.network.display import draw
 from tenferro.network.on_devices import SharedPlan, shared_plan
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import convert, result_dtype
+from tenferro.ops.functions import convert, emit_function, expressions, result_dtype
 from tenferro.planning import (
     ContractionTree,
     Labels,
@@ -73,13 +73,14 @@ def emit_contraction(
     sliced: Labels = (),
 ) -> V:
     """The result of a network in the common dtype of its operands."""
-    dtype = result_dtype(at, list(operands))
-    numbers = [convert(at, value, INT64 if dtype == BOOL else dtype) for value in operands]
+    dtype = result_dtype(expressions(at, operands))
+    wide = INT64 if dtype == BOOL else dtype
+    numbers = [emit_function(at, convert, value, dtype=wide) for value in operands]
     if sliced:
         result = emit_sliced(at, subscripts, sizes, pairs, numbers, sliced)
     else:
         result = emit_network(at, subscripts, sizes, pairs, numbers)
-    return convert(at, result, dtype)
+    return emit_function(at, convert, result, dtype=dtype)
 
 
 def emit_sliced(
@@ -205,7 +206,9 @@ class EinsumPlan:
         Concrete operands run the compiled program; traced ones record the contractions.
         """
         if isinstance(at, RunEmitter):
-            numbers = [convert(at, operand, self.dtype) for operand in operands]
+            numbers = [
+                emit_function(at, convert, operand, dtype=self.dtype) for operand in operands
+            ]
             result: V = self.program.run_on(at.executor, numbers, {})[0]
             return result
         tree = self.tree

@@ -35,7 +35,7 @@ from tenferro.ir import (
 from tenferro.ops import StdTensorOp
 from tenferro.ops.control_flow import program_of
 from tenferro.ops.extension import Package
-from tenferro.ops.functions import OpFunction, apply, convert, is_number
+from tenferro.ops.functions import OpFunction, apply, convert, emit_function, is_number
 from tenferro.runtime import (
     Tensor,
     bring_limit,
@@ -152,7 +152,7 @@ def _converted(value: Any, meta: TensorMeta) -> Any:
     if is_number(value):
         return np.asarray(value, meta.dtype)
     if isinstance(value, TracedTensor) and value.dtype != meta.dtype:
-        key = convert(TraceEmitter(user_site()), value.key, meta.dtype)
+        key = emit_function(TraceEmitter(user_site()), convert, value.key, dtype=meta.dtype)
         return TracedTensor(key, None, value.scope)
     return value
 
@@ -208,7 +208,9 @@ class Body:
 
     def convert(self, position: int, dtype: DType) -> None:
         """Convert an output."""
-        self.outputs[position] = convert(TraceEmitter(), self.outputs[position], dtype)
+        self.outputs[position] = emitted(
+            TraceEmitter(), convert, self.outputs[position], dtype=dtype
+        )
 
     def __str__(self) -> str:
         """The types of what it returns."""

@@ -11,7 +11,7 @@ from tenferro.core import GlobalValKey, user_site
 from tenferro.errors import ControlFlowError, PytreeError
 from tenferro.ir import BOOL, INT32, ArrayLike, PyTree, TensorMeta
 from tenferro.ops.control_flow import Switch
-from tenferro.ops.functions import convert
+from tenferro.ops.functions import convert, emit_function
 from tenferro.runtime import meta_of_value
 from tenferro.transforms.bodies import (
     Bodies,
@@ -201,7 +201,7 @@ def _predicate(pred: Any) -> Any:
         )
     if isinstance(pred, TracedTensor):
         pred = pred if meta.dtype == BOOL else pred != 0
-        key = convert(TraceEmitter(user_site()), pred.in_use("cond"), INT32)
+        key = emit_function(TraceEmitter(user_site()), convert, pred.in_use("cond"), dtype=INT32)
         return TracedTensor(key, None, pred.scope)
     return int(bool(pred))
 

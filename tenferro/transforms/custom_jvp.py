@@ -24,9 +24,9 @@ from tenferro.ir import (
     is_inexact,
     type_of,
 )
-from tenferro.ops import STOP_GRADIENT
+from tenferro.ops import STOP_GRADIENT, full
 from tenferro.ops.control_flow import Custom, Rule, Ruled, emitted, program_of
-from tenferro.ops.functions import OpFunction, apply, convert, full
+from tenferro.ops.functions import OpFunction, apply, convert, emit_function
 from tenferro.runtime import Tensor, meta_of_value
 from tenferro.transforms.bodies import (
     leaves_of,
@@ -343,7 +343,7 @@ class Form:
         meta = TensorMeta(meta.dtype, meta.extents)
         alike = meta.extents == goal.extents and is_complex(meta.dtype) <= is_complex(goal.dtype)
         if promoted(meta, leaf.weak, goal) or (converted and alike and is_inexact(goal.dtype)):
-            return convert(TraceEmitter(), key, goal.dtype)
+            return emit_function(TraceEmitter(), convert, key, dtype=goal.dtype)
         if meta != goal:
             raise ADRuleError(
                 f"{self.name}: {what} is {meta} in the place of {goal}; return that type"

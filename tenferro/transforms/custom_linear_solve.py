@@ -33,7 +33,7 @@ from tenferro.ir import (
     restricted,
     type_of,
 )
-from tenferro.ops import NEG, SUB, shape_context
+from tenferro.ops import NEG, SUB, full, shape_context, zeros_like
 from tenferro.ops.control_flow import (
     Custom,
     Rule,
@@ -45,7 +45,7 @@ from tenferro.ops.control_flow import (
     program_of,
 )
 from tenferro.ops.extension import rules_of
-from tenferro.ops.functions import convert, full, zeros_like
+from tenferro.ops.functions import convert, emit_function
 from tenferro.runtime import meta_of_value
 from tenferro.transforms.bodies import (
     Bodies,
@@ -121,7 +121,7 @@ class Held:
         meta = meta_of_value(leaf)
         meta = meta and TensorMeta(meta.dtype, meta.extents)
         if meta is not None and promoted(meta, weak_leaf(leaf), goal):
-            return convert(TraceEmitter(), as_key(leaf), goal.dtype)
+            return emit_function(TraceEmitter(), convert, as_key(leaf), dtype=goal.dtype)
         if meta != goal:
             got = f"a {type(leaf).__name__}" if meta is None else str(meta)
             raise ADError(f"{self.name}: takes {goal}, got {got}")

@@ -10,7 +10,7 @@ from tenferro.errors import InvalidConfigError, TracingError
 from tenferro.ir import TensorMeta, fresh_input, runtime_dims
 from tenferro.ops import replay
 from tenferro.ops.extension import Extension, ExtensionOp
-from tenferro.ops.functions import OpFunction
+from tenferro.ops.functions import OpFunction, dispatch
 from tenferro.runtime import Tensor
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.trace_context import tracing
@@ -43,7 +43,7 @@ def apply(op: ExtensionOp, *inputs: Any) -> Any:
             f"family_id={op.family_id}: expected {op.input_count} inputs, got {len(inputs)}",
         )
 
-    return apply(function, *[_array(value) for value in inputs])
+    return dispatch.apply(function, *[_array(value) for value in inputs])
 
 
 def apply_eager(op: ExtensionOp, *inputs: Any) -> Any:

@@ -58,7 +58,6 @@ from tenferro.transforms.trace_context import Scope, argument_names, tracing
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
     TracedTensor,
-    TraceEmitter,
     capture,
     record,
 )
@@ -369,8 +368,8 @@ def _output_key(leaf: Any, position: int) -> GlobalValKey:
     return capture(leaf if isinstance(leaf, Tensor | np.ndarray) else Tensor(leaf))
 
 
-def _as_value(at: TraceEmitter, size: DimExpr) -> GlobalValKey:
-    return promote(at, (size,), INT64)[0]
+def _as_value(size: DimExpr) -> AnyTensor:
+    return promote((size,), INT64)[0]
 
 
 def _split_aux(result: Any) -> tuple[Any, Any]:

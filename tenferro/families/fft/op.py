@@ -23,6 +23,7 @@ from tenferro.ir import (
     floordiv,
     real_dtype,
 )
+from tenferro.ops import Iota, full
 from tenferro.ops.extension import (
     Extension,
     ExtensionAdRule,
@@ -32,7 +33,7 @@ from tenferro.ops.extension import (
     family_id,
     sizes_differ,
 )
-from tenferro.ops.functions import array_methods, creation, elementwise, full, logical
+from tenferro.ops.functions import Expression, apply, array_methods, elementwise, logical
 
 __all__ = ["Fft", "exact_size", "points", "spectrum_length"]
 
@@ -169,7 +170,7 @@ class FftRule(ExtensionAdRule):
             meta: TensorMeta = at.ctx.meta(at.inputs[0])
             weighted = ct * pair_weights(ct, exact_size("fft", meta, -1), 0.5)
             return (at.emit(back, weighted.value, points(at.emitter, meta.extents[-1])),)
-        result = array_methods.Expression(at.emitter, at.emit(back, ct.value))
+        result = Expression(at.emitter, at.emit(back, ct.value))
         if op.kind == "c2r":
             result = result * pair_weights(result, exact_size("fft", ct.meta, -1), 2.0)
             return (result.value, None)
@@ -186,12 +187,10 @@ class FftBatchRule(ExtensionBatchRule):
         return ((at.emit(Extension(op), *at.inputs), at.batched[0]),)
 
 
-def pair_weights(like: array_methods.Expression, n: Dim, weight: float) -> array_methods.Expression:
+def pair_weights(like: Expression, n: Dim, weight: float) -> Expression:
     """1 at the frequencies 0 and n/2 of n points, `weight` at others, as precise as `like`."""
     count = spectrum_length(n)
-    k = array_methods.apply(
-        creation.arange, 0, emitter=like.emitter, shape=(count,), step=1, dtype=INT64
-    )
-    paired = array_methods.apply(logical.logical_and, k > 0, 2 * k < n)
-    weights: array_methods.Expression = array_methods.apply(elementwise.where, paired, weight, 1.0)
+    k = Expression(like.emitter, like.emitter.emit(Iota(INT64, count)))
+    paired = apply(logical.logical_and, k > 0, 2 * k < n)
+    weights: Expression = apply(elementwise.where, paired, weight, 1.0)
     return weights.astype(real_dtype(like.dtype))

@@ -24,7 +24,7 @@ from tenferro.families.linalg.matrix_op import (
 from tenferro.families.linalg.solve import Inverse, inverse
 from tenferro.families.linalg.svd import Svd
 from tenferro.ir import Dim, DType, TensorMeta
-from tenferro.ops import STOP_GRADIENT, Constant
+from tenferro.ops import STOP_GRADIENT, Constant, full
 from tenferro.ops.extension import (
     Extension,
     ExtensionAdRule,
@@ -40,7 +40,6 @@ from tenferro.ops.functions import (
     creation,
     elementwise,
     expressions,
-    full,
     values_of,
 )
 

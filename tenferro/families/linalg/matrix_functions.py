@@ -33,8 +33,9 @@ from tenferro.families.linalg.eigh import Eigh
 from tenferro.families.linalg.matrix_op import ExpandedOp, check_dtype, check_square, columns, sym
 from tenferro.families.linalg.sylvester import sylvester
 from tenferro.ir import Dim, DType, TensorMeta
+from tenferro.ops import full
 from tenferro.ops.extension import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
-from tenferro.ops.functions import Expression, apply, elementwise, expressions, full, manipulation
+from tenferro.ops.functions import Expression, apply, elementwise, expressions, manipulation
 
 __all__ = [
     "Frechet",

@@ -34,6 +34,7 @@ from tenferro.ops import (
     GatherDynamicSliceSizes,
     Pad,
     emit_graph,
+    full,
     scalar,
     shape_context,
 )
@@ -44,7 +45,6 @@ from tenferro.ops.functions import (
     creation,
     elementwise,
     expressions,
-    full,
     manipulation,
     products,
     repeated,

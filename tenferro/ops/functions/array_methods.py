@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 
-from tenferro.core import Emitter, PrimitiveOp
+from tenferro.core import Emitter, PrimitiveOp, V
 from tenferro.errors import ConfigError, DTypeError
 from tenferro.ir import (
     AnyTensor,
@@ -54,6 +54,7 @@ __all__ = [
     "Expression",
     "OnValues",
     "OpFunction",
+    "emit_function",
     "expressions",
     "on_values",
     "values_of",
@@ -673,6 +674,11 @@ def on_values(
     if isinstance(result, tuple):
         return tuple([each.value for each in result])
     return result.value
+
+
+def emit_function(at: Emitter[V], function: Callable[..., Any], *operands: V, **options: Any) -> V:
+    """The value that a function of expressions makes of values of an emitter."""
+    return on_values(at, function, operands, options)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from tenferro.ops import (
     replay,
 )
 from tenferro.ops.control_flow import Checkpointed, Scan, Switch, While, program_of
-from tenferro.ops.functions import elementwise
+from tenferro.ops.functions import elementwise, emit_function
 from tenferro.transforms import TracedTensor, as_key, custom_jvp, custom_vjp
 from tenferro_xla.interop.jaxprs.reader import Body, Keys, Reader, Translation, meta_of
 
@@ -188,7 +188,7 @@ def _cond(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
         return []
     index, *rest = operands
     if at.ctx.meta(index).dtype.kind == "b":
-        index = elementwise.astype(at, index, INT32)
+        index = emit_function(at, elementwise.astype, index, dtype=INT32)
     produced = at.producer(index)
     if produced is not None and isinstance(produced[0], Constant):
         number = min(max(int(produced[0].value), 0), len(equation.params["branches"]) - 1)

@@ -67,7 +67,7 @@ from tenferro.ops import (
     StdTensorOp,
     full_like,
 )
-from tenferro.ops.functions import analytic, elementwise, logical
+from tenferro.ops.functions import analytic, elementwise, emit_function, logical
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, shape_of
 
 _OPS: dict[str, StdTensorOp] = {
@@ -147,7 +147,9 @@ def _itself(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 
 
 def _convert(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return elementwise.astype(at, operands[0], as_dtype(equation.params["new_dtype"]))
+    return emitted(
+        at, elementwise.astype, operands[0], dtype=as_dtype(equation.params["new_dtype"])
+    )
 
 
 def _before(direction: str) -> Translation:
@@ -162,7 +164,11 @@ def _before(direction: str) -> Translation:
         one = full_like(at, 1, x)
         signed = at.emit(Compare("LT"), at.emit(DIV, one, x), at.emit(DIV, one, y))
         zeros = at.emit(AND, at.emit(Compare("EQ"), x, y), signed)
-        y_last = at.emit(AND, logical.isnan(at, y), at.emit(NOT, logical.isnan(at, x)))
+        y_last = at.emit(
+            AND,
+            emit_function(at, logical.isnan, y),
+            at.emit(NOT, emit_function(at, logical.isnan, x)),
+        )
         less = at.emit(OR, at.emit(Compare("LT"), x, y), at.emit(OR, y_last, zeros))
         return less if direction == "LT" else at.emit(NOT, less)
 
@@ -184,7 +190,7 @@ def _select_n(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Global
 
 
 def _integer_pow(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return elementwise.pow(at, x[0], int(equation.params["y"]))
+    return emit_function(at, elementwise.pow, x[0], int(equation.params["y"]))
 
 
 def _square(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
@@ -195,7 +201,7 @@ def _pow(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKe
     """A power; JAX allows an integer exponent with a float base, so that it is converted."""
     base, exponent = operands
     shape = shape_of(equation)
-    converted = elementwise.astype(at, exponent, at.ctx.meta(base).dtype)
+    converted = emit_function(at, elementwise.astype, exponent, dtype=at.ctx.meta(base).dtype)
     return at.emit(POW, at.spread(base, shape), at.spread(converted, shape))
 
 
@@ -209,21 +215,21 @@ def _polynomial(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Glob
 
 
 def _is_finite(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return logical.isfinite(at, x[0])
+    return emit_function(at, logical.isfinite, x[0])
 
 
 def _exp2(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return analytic.exp2(at, x[0])
+    return emit_function(at, analytic.exp2, x[0])
 
 
 def _round(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     if equation.params["rounding_method"] == lax.RoundingMethod.TO_NEAREST_EVEN:
         return at.emit(ROUND, *x)
-    whole = elementwise.trunc(at, x[0])
-    rest = elementwise.abs(at, elementwise.subtract(at, x[0], whole))
-    further = elementwise.add(at, whole, elementwise.sign(at, x[0]))
+    whole = emit_function(at, elementwise.trunc, x[0])
+    rest = emit_function(at, elementwise.abs, emit_function(at, elementwise.subtract, x[0], whole))
+    further = emit_function(at, elementwise.add, whole, emit_function(at, elementwise.sign, x[0]))
     is_half = at.emit(Compare("GE"), rest, full_like(at, 0.5, rest))
-    return elementwise.where(at, is_half, further, whole)
+    return emit_function(at, elementwise.where, is_half, further, whole)
 
 
 def _shift_right_arithmetic(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
@@ -238,7 +244,10 @@ def _shift_right_logical(at: Reader, equation: Any, x: list[GlobalValKey]) -> Gl
     """A shift that fills with zeros, as that of unsigned integers does."""
     dtype, shape = at.ctx.meta(x[0]).dtype, shape_of(equation)
     unsigned = np.dtype(f"u{dtype.itemsize}")
-    operands = [at.spread(elementwise.astype(at, operand, unsigned), shape) for operand in x]
+    operands = [
+        at.spread(emit_function(at, elementwise.astype, operand, dtype=unsigned), shape)
+        for operand in x
+    ]
     shifted = at.emit(SHIFT_RIGHT, *operands)
     return shifted if dtype == unsigned else at.emit(Convert(dtype), shifted)
 
@@ -250,8 +259,8 @@ def _reduce_precision(at: Reader, equation: Any, x: list[GlobalValKey]) -> Globa
     narrow = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}.get(bits)
     if narrow is None:
         raise at.refuse(equation, f"to {bits[0]} and {bits[1]} bits has no counterpart")
-    rounded = elementwise.astype(at, x[0], as_dtype(narrow))
-    return elementwise.astype(at, rounded, dtype)
+    rounded = emit_function(at, elementwise.astype, x[0], dtype=as_dtype(narrow))
+    return emit_function(at, elementwise.astype, rounded, dtype=dtype)
 
 
 TABLE: dict[str, Translation] = {

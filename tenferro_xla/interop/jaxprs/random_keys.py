@@ -26,7 +26,7 @@ from tenferro.ops import (
     Threefry2x32,
     full_like,
 )
-from tenferro.ops.functions import elementwise
+from tenferro.ops.functions import elementwise, emit_function
 from tenferro.random import threefry
 from tenferro.transforms import TracedTensor
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, is_key, shape_of
@@ -144,7 +144,7 @@ def _bitcast(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalV
     fraction = _bits_below(at, bits, one, digits)
     if fraction is None:
         raise at.refuse(equation, reason)
-    number = elementwise.astype(at, fraction, dtype)
+    number = emit_function(at, elementwise.astype, fraction, dtype=dtype)
     scaled = at.emit(MUL, number, full_like(at, 2.0**-digits, number))
     return at.emit(ADD, scaled, full_like(at, 1.0, number))
 

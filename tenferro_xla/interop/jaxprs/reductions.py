@@ -34,7 +34,7 @@ from tenferro.ops import (
     Transpose,
     gather_along,
 )
-from tenferro.ops.functions import analytic, elementwise, manipulation, reductions
+from tenferro.ops.functions import analytic, elementwise, emit_function, manipulation, reductions
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, shape_of
 
 # Primitives that combine elements along axes: reductions, contractions, running combinations.
@@ -111,7 +111,7 @@ def _running_by(combine: Combine) -> Translation:
         count = 1
         while count < size:
             first, earlier, later = (
-                manipulation.window(at, result, axis, start, stop)
+                emit_function(at, manipulation.window, result, axis, start, stop)
                 for start, stop in ((0, count), (0, size - count), (count, size))
             )
             result = at.emit(Concatenate(axis), first, combine(at, earlier, later))
@@ -122,7 +122,7 @@ def _running_by(combine: Combine) -> Translation:
 
 
 def _logsumexp(at: Reader, x: GlobalValKey, y: GlobalValKey) -> GlobalValKey:
-    return analytic.logaddexp(at, x, y)
+    return emit_function(at, analytic.logaddexp, x, y)
 
 
 def _dot_general(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -132,7 +132,7 @@ def _dot_general(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Glo
         integers(lhs_contract), integers(rhs_contract), integers(lhs_batch), integers(rhs_batch)
     )
     dtype = as_dtype(equation.outvars[0].aval.dtype)
-    return at.emit(op, *(elementwise.astype(at, x, dtype) for x in operands))
+    return at.emit(op, *(emit_function(at, elementwise.astype, x, dtype=dtype) for x in operands))
 
 
 TABLE: dict[str, Translation] = {
@@ -184,13 +184,13 @@ def _top_k(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     back = Transpose(tuple(order.index(place) for place in range(rank)))
     if axis != rank - 1:
         x = at.emit(Transpose(tuple(order)), x)
-    places = reductions.top_places(at, x, count)
+    places = emit_function(at, reductions.top_places, x, count)
     results = [gather_along(at, x, places, rank - 1), places]
     if axis != rank - 1:
         results = [at.emit(back, result) for result in results]
     dtype = as_dtype(equation.outvars[1].aval.dtype)
     assert at.ctx.meta(results[0]).static_shape == shape_of(equation)
-    return [results[0], elementwise.astype(at, results[1], dtype)]
+    return [results[0], emit_function(at, elementwise.astype, results[1], dtype=dtype)]
 
 
 SORTING: dict[str, Translation] = {"sort": _sort, "top_k": _top_k}

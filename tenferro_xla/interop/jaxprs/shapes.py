@@ -34,7 +34,7 @@ from tenferro.ops import (
     Transpose,
     full_like,
 )
-from tenferro.ops.functions import elementwise, manipulation
+from tenferro.ops.functions import elementwise, emit_function, manipulation
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, shape_of
 from tenferro_xla.sharding import spec_entries
 
@@ -124,7 +124,7 @@ def _dynamic_update_slice(at: Reader, equation: Any, operands: list[GlobalValKey
 
 
 def _tile(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return manipulation.tile(at, x[0], integers(equation.params["reps"]))
+    return emit_function(at, manipulation.tile, x[0], reps=integers(equation.params["reps"]))
 
 
 TABLE: dict[str, Translation] = {
@@ -199,7 +199,7 @@ def _inside(
 ) -> GlobalValKey:
     """Whether the window at each index is within the operand."""
     shape = at.ctx.meta(x).static_shape
-    wide = elementwise.astype(at, indices, INT64)
+    wide = emit_function(at, elementwise.astype, indices, dtype=INT64)
     meta: TensorMeta = at.ctx.meta(wide)
     assert shape is not None, "JAX traces constant shapes"
     assert meta.static_shape is not None, "JAX traces constant shapes"
