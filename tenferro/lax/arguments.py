@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from typing import Any, ParamSpec, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,22 +20,21 @@ from tenferro.ir import (
     is_inexact,
 )
 from tenferro.ops import StdTensorOp
-from tenferro.ops.functions import array_function, called, is_number, normal_axis, promote, repeated
+from tenferro.ops.functions import called, is_number, normal_axis, promote, repeated
 
-P = ParamSpec("P")
 Config = Sequence[Sequence[Dim]]
 
 
-lax_function = functools.partial(array_function, module="tenferro.lax")
-"""Declare a function of `tn.lax`, as `array_function` does."""
+LAX = "tenferro.lax"
+"""Where users find the functions."""
 
 
-def emit(name: str, op: StdTensorOp, *operands: ArrayLike) -> AnyTensor:
+def lax_op(name: str, op: StdTensorOp, *operands: ArrayLike) -> AnyTensor:
     """The op on operands as `jax.lax` takes them; errors name the function `name`."""
     return called(name, op, *matched(name, operands))
 
 
-def matched(name: str, operands: Sequence[ArrayLike]) -> list[AnyTensor]:
+def matched(name: str, operands: Sequence[Any]) -> list[AnyTensor]:
     """The operands, in which numbers have the dtype of the arrays, and scalars their shape.
 
     Raises:
@@ -51,7 +49,7 @@ def matched(name: str, operands: Sequence[ArrayLike]) -> list[AnyTensor]:
     ]
 
 
-def same_dtype(name: str, operands: Sequence[ArrayLike]) -> list[AnyTensor]:
+def same_dtype(name: str, operands: Sequence[Any]) -> list[AnyTensor]:
     """The operands, in which numbers have the dtype of the arrays.
 
     Raises:

@@ -10,22 +10,22 @@ import numpy as np
 from tenferro.errors import AxisError
 from tenferro.ir import AnyTensor, ArrayLike, DTypeLike
 from tenferro.lax.arguments import (
+    LAX,
     PRECISION,
     axes_of,
-    lax_function,
     require_default,
     result_type,
     same_dtype,
 )
 from tenferro.ops import DotGeneral
-from tenferro.ops.functions import called, elementwise
+from tenferro.ops.functions import array_function, called, elementwise
 
 __all__ = ["batch_matmul", "dot", "dot_general"]
 
 Numbers = Sequence[Sequence[Sequence[int]]]
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
@@ -59,7 +59,7 @@ def dot_general(
     )
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def dot(
     lhs: ArrayLike,
     rhs: ArrayLike,
@@ -82,7 +82,7 @@ def dot(
     return _contracted("dot", lhs, rhs, dimension_numbers, precision, preferred_element_type)
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: None = None) -> AnyTensor:
     """Matrix products for each entry of leading axes, which are common to both operands.
 

@@ -24,7 +24,7 @@ from tenferro.ir import (
     read_integer,
     refuse_traced,
 )
-from tenferro.lax.arguments import emit, lax_function, matched, same_dtype
+from tenferro.lax.arguments import LAX, lax_op, matched, same_dtype
 from tenferro.ops import (
     ABS,
     ACOS,
@@ -88,6 +88,7 @@ from tenferro.ops.functions import (
     apply,
     array_function,
     elementwise,
+    emit,
     full_like,
     is_number,
     logical,
@@ -216,18 +217,18 @@ class RoundingMethod(enum.Enum):
 
 def _unary(name: str, op: StdTensorOp) -> Callable[[ArrayLike], AnyTensor]:
     def function(x: ArrayLike) -> AnyTensor:
-        return emit(name, op, x)
+        return lax_op(name, op, x)
 
     function.__name__, function.__doc__ = name, type(op).__doc__
-    return lax_function(function)
+    return array_function(module=LAX)(function)
 
 
 def _binary(name: str, op: StdTensorOp) -> Callable[[ArrayLike, ArrayLike], AnyTensor]:
     def function(x: ArrayLike, y: ArrayLike) -> AnyTensor:
-        return emit(name, op, x, y)
+        return lax_op(name, op, x, y)
 
     function.__name__, function.__doc__ = name, type(op).__doc__
-    return lax_function(operands=2)(function)
+    return array_function(operands=2, module=LAX)(function)
 
 
 abs = _unary("abs", ABS)
@@ -284,7 +285,7 @@ gt = _binary("gt", Compare("GT"))
 ge = _binary("ge", Compare("GE"))
 
 
-@lax_function
+@array_function(module=LAX)
 @array_function
 def square(x: ArrayLike) -> AnyTensor:
     """x times x.
@@ -293,10 +294,10 @@ def square(x: ArrayLike) -> AnyTensor:
     Tensor([4., 9.])
     """
     (value,) = matched("square", [x])
-    return emit("square", MUL, value, value)
+    return lax_op("square", MUL, value, value)
 
 
-@lax_function
+@array_function(module=LAX)
 @array_function
 def reciprocal(x: ArrayLike) -> AnyTensor:
     """1 / x.
@@ -304,10 +305,10 @@ def reciprocal(x: ArrayLike) -> AnyTensor:
     >>> tn.lax.reciprocal(np.array([2.0, 4.0]))
     Tensor([0.5 , 0.25])
     """
-    return emit("reciprocal", DIV, 1, x)
+    return lax_op("reciprocal", DIV, 1, x)
 
 
-@lax_function
+@array_function(module=LAX)
 def exp2(x: ArrayLike) -> AnyTensor:
     """2 to the power of x.
 
@@ -317,7 +318,7 @@ def exp2(x: ArrayLike) -> AnyTensor:
     return analytic.exp2(x)
 
 
-@lax_function
+@array_function(module=LAX)
 def is_finite(x: ArrayLike) -> AnyTensor:
     """Whether each element is neither infinite nor NaN.
 
@@ -327,7 +328,7 @@ def is_finite(x: ArrayLike) -> AnyTensor:
     return logical.isfinite(x)
 
 
-@lax_function
+@array_function(module=LAX)
 @array_function
 def round(
     x: ArrayLike,
@@ -340,7 +341,7 @@ def round(
     """
     (value,) = matched("round", [x])
     if RoundingMethod(rounding_method) is RoundingMethod.TO_NEAREST_EVEN:
-        return emit("round", ROUND, value)
+        return lax_op("round", ROUND, value)
     whole = elementwise.trunc(value)
     rest = elementwise.abs(elementwise.subtract(value, whole))
     further = elementwise.add(whole, elementwise.sign(value))
@@ -348,7 +349,7 @@ def round(
     return elementwise.where(is_half, further, whole)
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 @array_function(operands=2)
 def pow(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     """x to the power of y, which may be an integer where x is not.
@@ -360,10 +361,10 @@ def pow(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     dtype = first.meta.dtype
     if dtype.kind in "fc" and second.meta.dtype.kind in "iu":
         second = elementwise.astype(second, dtype)
-    return emit("pow", POW, first, second)
+    return lax_op("pow", POW, first, second)
 
 
-@lax_function
+@array_function(module=LAX)
 def integer_pow(x: ArrayLike, y: int) -> AnyTensor:
     """x to the power of a number.
 
@@ -376,17 +377,17 @@ def integer_pow(x: ArrayLike, y: int) -> AnyTensor:
         raise DTypeError(f"integer_pow: y must be an integer, got {y!r}; use pow") from None
 
 
-@lax_function(operands=3)
+@array_function(operands=3, module=LAX)
 def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> AnyTensor:
     """x between two bounds, either of which may be a scalar.
 
     >>> tn.lax.clamp(0.0, np.array([-1.0, 0.5, 2.0]), 1.0)
     Tensor([0. , 0.5, 1. ])
     """
-    return emit("clamp", CLAMP, min, x, max)
+    return lax_op("clamp", CLAMP, min, x, max)
 
 
-@lax_function(operands=3)
+@array_function(operands=3, module=LAX)
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> AnyTensor:
     """The elements of one array where `pred` is true and of the other where it is false.
 
@@ -443,7 +444,7 @@ def _select_n(which: ArrayLike, *cases: ArrayLike) -> AnyTensor:
 _select_n.__name__ = "select_n"
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     """x shifted to the right, filled with its sign.
 
@@ -454,10 +455,10 @@ def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     meta: TensorMeta = first.meta
     if meta.dtype.kind == "u":
         raise DTypeError(f"shift_right_arithmetic: {meta} has no sign; use shift_right_logical")
-    return emit("shift_right_arithmetic", SHIFT_RIGHT, first, second)
+    return lax_op("shift_right_arithmetic", SHIFT_RIGHT, first, second)
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def shift_right_logical(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     """x shifted to the right, filled with zeros.
 
@@ -470,11 +471,11 @@ def shift_right_logical(x: ArrayLike, y: ArrayLike) -> AnyTensor:
         raise DTypeError(f"shift_right_logical: takes integers, got {meta}")
     unsigned = np.dtype(f"u{meta.dtype.itemsize}")
     operands = [elementwise.astype(value, unsigned) for value in values]
-    shifted = emit("shift_right_logical", SHIFT_RIGHT, *operands)
+    shifted = lax_op("shift_right_logical", SHIFT_RIGHT, *operands)
     return shifted if meta.dtype == unsigned else emit(Convert(meta.dtype), shifted)
 
 
-@lax_function
+@array_function(module=LAX)
 def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> AnyTensor:
     """The numbers in another dtype; numbers that do not fit are truncated or saturated.
 
@@ -488,7 +489,7 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> AnyTensor:
 _FORMATS = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}
 
 
-@lax_function
+@array_function(module=LAX)
 def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> AnyTensor:
     """The nearest numbers of a floating-point format of NumPy's, in the dtype of the operand.
 
@@ -511,76 +512,76 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
 # `jax.lax`'s special functions of real numbers.
 
 
-@lax_function
+@array_function(module=LAX)
 def lgamma(x: ArrayLike) -> AnyTensor:
     """The logarithm of |Γ(x)|."""
-    return emit("lgamma", Special("lgamma"), x)
+    return lax_op("lgamma", Special("lgamma"), x)
 
 
-@lax_function
+@array_function(module=LAX)
 def digamma(x: ArrayLike) -> AnyTensor:
     """The derivative of log Γ."""
-    return emit("digamma", Special("digamma"), x)
+    return lax_op("digamma", Special("digamma"), x)
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def polygamma(m: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The derivative of order m of `digamma`."""
-    return emit("polygamma", Special("polygamma"), m, x)
+    return lax_op("polygamma", Special("polygamma"), m, x)
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def zeta(x: ArrayLike, q: ArrayLike) -> AnyTensor:
     """The zeta function of Hurwitz."""
-    return emit("zeta", Special("zeta"), x, q)
+    return lax_op("zeta", Special("zeta"), x, q)
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def igamma(a: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The lower incomplete gamma function, over Γ(a)."""
-    return emit("igamma", Special("gammainc"), a, x)
+    return lax_op("igamma", Special("gammainc"), a, x)
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def igammac(a: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The upper incomplete gamma function, over Γ(a)."""
-    return emit("igammac", Special("gammaincc"), a, x)
+    return lax_op("igammac", Special("gammaincc"), a, x)
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The derivative of `igamma` by a."""
-    return emit("igamma_grad_a", Special("gammainc_grad_a"), a, x)
+    return lax_op("igamma_grad_a", Special("gammainc_grad_a"), a, x)
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The derivative by a of x, a number drawn from the gamma distribution of shape a."""
-    return emit("random_gamma_grad", GammaGrad(), a, x)
+    return lax_op("random_gamma_grad", GammaGrad(), a, x)
 
 
-@lax_function(operands=3)
+@array_function(operands=3, module=LAX)
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The regularized incomplete beta function."""
-    return emit("betainc", Special("betainc"), a, b, x)
+    return lax_op("betainc", Special("betainc"), a, b, x)
 
 
-@lax_function
+@array_function(module=LAX)
 def bessel_i0e(x: ArrayLike) -> AnyTensor:
     """exp(−|x|) I₀(x)."""
-    return emit("bessel_i0e", Special("i0e"), x)
+    return lax_op("bessel_i0e", Special("i0e"), x)
 
 
-@lax_function
+@array_function(module=LAX)
 def bessel_i1e(x: ArrayLike) -> AnyTensor:
     """exp(−|x|) I₁(x)."""
-    return emit("bessel_i1e", Special("i1e"), x)
+    return lax_op("bessel_i1e", Special("i1e"), x)
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def nextafter(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """The next number of the dtype after x1 in the direction of x2."""
-    return emit("nextafter", Special("nextafter"), x1, x2)
+    return lax_op("nextafter", Special("nextafter"), x1, x2)
 
 
 # Ops of the IR that `jax.lax` does not have, one to one: operands first, then the payload.

@@ -18,7 +18,7 @@ from tenferro.ir import (
     maximum,
 )
 from tenferro.lax import elementwise as lax_elementwise
-from tenferro.lax.arguments import along, axes_of, lax_function, matched, tuple_of
+from tenferro.lax.arguments import LAX, along, axes_of, matched, tuple_of
 from tenferro.lax.shapes import collapse, concatenate, full, transpose
 from tenferro.lax.shapes import pad as padded
 from tenferro.lax.shapes import slice as window_of
@@ -47,6 +47,7 @@ from tenferro.ops import (
 from tenferro.ops.functions import (
     analytic,
     apply,
+    array_function,
     called,
     elementwise,
     emit,
@@ -97,7 +98,7 @@ def _reduction(name: str, op: Callable[[tuple[int, ...]], StdTensorOp]) -> _Redu
         return called(name, op(axes_of(name, axes, value.meta.rank)), value)
 
     function.__name__, function.__doc__ = name, op.__doc__
-    return lax_function(function)
+    return array_function(module=LAX)(function)
 
 
 reduce_sum = _reduction("reduce_sum", ReduceSum)
@@ -118,7 +119,7 @@ def _place(name: str, op: Callable[[int], StdTensorOp]) -> Callable[..., AnyTens
         return elementwise.astype(place, dtype)
 
     function.__name__, function.__doc__ = name, op.__doc__
-    return lax_function(function)
+    return array_function(module=LAX)(function)
 
 
 argmax = _place("argmax", ArgMax)
@@ -134,7 +135,7 @@ def _running(name: str, run: Running, doc: str | None) -> Callable[..., AnyTenso
         return run(value, place, reverse)  # type: ignore[no-any-return]  # a value of `at`
 
     function.__name__, function.__doc__ = name, doc
-    return lax_function(function)
+    return array_function(module=LAX)(function)
 
 
 def _op(name: str, op: Callable[[int, bool], StdTensorOp]) -> Running:
@@ -430,7 +431,7 @@ def sort(
     arrays = list(operand) if several else [operand]  # type: ignore[arg-type]
     if not 1 <= num_keys <= len(arrays):
         raise AxisError(f"sort: num_keys must be from 1 to {len(arrays)}, got {num_keys}")
-    results = apply(_sorted, *arrays, axis=dimension, count=num_keys)
+    results: Any = apply(_sorted, *arrays, axis=dimension, count=num_keys)
     return tuple(results) if several else results[0]
 
 
@@ -476,7 +477,8 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[AnyTensor, Any
     >>> tn.lax.top_k(np.array([3.0, 1.0, 2.0]), 2)
     (Tensor([3., 2.]), Tensor([0, 2]))
     """
-    elements, places = apply(_top, operand, k=k, axis=axis)
+    results: tuple[Any, ...] = apply(_top, operand, k=k, axis=axis)
+    elements, places = results
     return elements, places
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from tenferro.errors import AxisError, DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Dim, DTypeLike, Shape, Size, TensorMeta, as_dtype, dim
 from tenferro.lax.arguments import (
+    LAX,
     Config,
     along,
     axes_of,
-    lax_function,
     matched,
     same_dtype,
     sizes_of,
@@ -24,7 +24,7 @@ from tenferro.lax.arguments import (
 from tenferro.namespace import creation
 from tenferro.namespace.joining import several
 from tenferro.ops import BroadcastInDim, Concatenate, Iota, Pad, Reshape, Reverse, Slice, Transpose
-from tenferro.ops.functions import apply, called, emit, manipulation, repeated
+from tenferro.ops.functions import apply, array_function, called, emit, manipulation, repeated
 from tenferro.transforms import create
 
 __all__ = [
@@ -59,7 +59,7 @@ __all__ = [
 # Functions that move, repeat, join and cut.
 
 
-@lax_function
+@array_function(module=LAX)
 def transpose(operand: ArrayLike, permutation: Sequence[int]) -> AnyTensor:
     """The operand with its axes in another order.
 
@@ -76,7 +76,7 @@ def transpose(operand: ArrayLike, permutation: Sequence[int]) -> AnyTensor:
     return called("transpose", Transpose(axes), value)
 
 
-@lax_function
+@array_function(module=LAX)
 def reshape(
     operand: ArrayLike, new_sizes: Shape, dimensions: Sequence[int] | None = None
 ) -> AnyTensor:
@@ -93,7 +93,7 @@ def reshape(
     return called("reshape", Reshape(sizes), value)
 
 
-@lax_function
+@array_function(module=LAX)
 def rev(operand: ArrayLike, dimensions: Sequence[int]) -> AnyTensor:
     """The elements in the opposite order along some axes.
 
@@ -105,7 +105,7 @@ def rev(operand: ArrayLike, dimensions: Sequence[int]) -> AnyTensor:
     return called("rev", Reverse(axes), value)
 
 
-@lax_function
+@array_function(module=LAX)
 def broadcast_in_dim(
     operand: ArrayLike, shape: Shape, broadcast_dimensions: Sequence[int]
 ) -> AnyTensor:
@@ -121,7 +121,7 @@ def broadcast_in_dim(
     return called("broadcast_in_dim", BroadcastInDim(sizes, axes), value)
 
 
-@lax_function
+@array_function(module=LAX)
 def broadcast(operand: ArrayLike, sizes: Shape) -> AnyTensor:
     """The operand repeated along new axes in front.
 
@@ -135,7 +135,7 @@ def broadcast(operand: ArrayLike, sizes: Shape) -> AnyTensor:
     return manipulation.broadcast_to(value, (*front, *own))
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> AnyTensor:
     """The operand repeated to the shape of another.
 
@@ -146,7 +146,7 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> AnyTensor:
     return repeated("broadcast_like", value, like.meta.extents)
 
 
-@lax_function
+@array_function(module=LAX)
 def broadcast_to_rank(x: ArrayLike, rank: int) -> AnyTensor:
     """The operand with axes of size 1 in front.
 
@@ -175,7 +175,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
         raise ShapeError(f"broadcast_shapes: {shapes}: {error}") from None
 
 
-@lax_function
+@array_function(module=LAX)
 def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> AnyTensor:
     """The operand with new axes of size 1.
 
@@ -186,7 +186,7 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> AnyTensor:
     return manipulation.expand_dims(value, tuple(dimensions))
 
 
-@lax_function
+@array_function(module=LAX)
 def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> AnyTensor:
     """The operand without some axes of size 1.
 
@@ -197,7 +197,7 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> AnyTensor:
     return manipulation.squeeze(value, tuple(dimensions))
 
 
-@lax_function
+@array_function(module=LAX)
 def collapse(
     operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None
 ) -> AnyTensor:
@@ -217,7 +217,7 @@ def collapse(
     )  # fmt: skip
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Config) -> AnyTensor:
     """The operand with copies of a number around and between its elements.
 
@@ -317,7 +317,7 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[AnyTe
     ]
 
 
-@lax_function
+@array_function(module=LAX)
 def tile(operand: ArrayLike, reps: Sequence[int]) -> AnyTensor:
     """The operand repeated as a whole along each axis.
 
@@ -328,7 +328,7 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> AnyTensor:
     return manipulation.tile(value, tuple(reps))
 
 
-@lax_function
+@array_function(module=LAX)
 def slice(
     operand: ArrayLike,
     start_indices: Sequence[Size],

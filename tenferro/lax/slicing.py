@@ -10,7 +10,7 @@ import numpy as np
 
 from tenferro.errors import AxisError, GraphError
 from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DType, Number, Shape, TensorMeta, dim
-from tenferro.lax.arguments import along, lax_function, matched, same_dtype, tuple_of
+from tenferro.lax.arguments import LAX, along, matched, same_dtype, tuple_of
 from tenferro.namespace import asarray
 from tenferro.ops import (
     AND,
@@ -29,6 +29,7 @@ from tenferro.ops import (
 )
 from tenferro.ops.functions import (
     apply,
+    array_function,
     called,
     elementwise,
     emit,
@@ -340,7 +341,7 @@ class ScatterNumbers(Protocol):
         """The axis of the operand of each component of an index."""
 
 
-@lax_function(operands=2)
+@array_function(operands=2, module=LAX)
 def gather(
     operand: ArrayLike,
     start_indices: ArrayLike,
@@ -508,7 +509,7 @@ def _scatter(
     >>> tn.lax.scatter_add(np.zeros(3), np.array([[2], [0]]), np.array([1.0, 2.0]), numbers)
     Tensor([2., 0., 1.])
     """
-    return lax_function(operands=3)(function)
+    return array_function(operands=3, module=LAX)(function)
 
 
 _WORDS = {

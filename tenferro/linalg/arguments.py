@@ -11,8 +11,6 @@ from tenferro.families.linalg import Degeneracy, check_matrix, check_square, tri
 from tenferro.ir import (
     FLOAT16,
     FLOAT64,
-    AnyTensor,
-    ArrayLike,
     TensorMeta,
     canonical,
     integer_of,
@@ -31,7 +29,7 @@ from tenferro.runtime import Tensor
 from tenferro.transforms import TracedTensor
 
 
-def floating(name: str, *operands: ArrayLike) -> list[AnyTensor]:
+def floating(name: str, *operands: Any) -> list[Any]:
     """The operands in one floating-point or complex dtype; integers and bool become float64.
 
     Raises:
@@ -98,7 +96,7 @@ def degeneracy(name: str, degenerate: str, width: float) -> Degeneracy:
     return Degeneracy(degenerate, number(name, "width", width)).checked(name)
 
 
-def matrix(name: str, x: ArrayLike) -> AnyTensor:
+def matrix(name: str, x: Any) -> Any:
     """A matrix operand in a dtype of linear algebra.
 
     Raises:
@@ -110,7 +108,7 @@ def matrix(name: str, x: ArrayLike) -> AnyTensor:
     return value
 
 
-def square(name: str, x: ArrayLike) -> AnyTensor:
+def square(name: str, x: Any) -> Any:
     """A square matrix operand in a dtype of linear algebra.
 
     Raises:
@@ -122,7 +120,7 @@ def square(name: str, x: ArrayLike) -> AnyTensor:
     return value
 
 
-def hermitian(a: AnyTensor) -> AnyTensor:
+def hermitian(a: Any) -> Any:
     """The Hermitian matrix with the lower triangle of a."""
     return tril(a) + tril(a, -1).H
 
@@ -132,9 +130,7 @@ def type_of(value: Any) -> TensorMeta:
     return value.meta if isinstance(value, Tensor | TracedTensor) else Tensor(value).meta
 
 
-def same_batch(
-    name: str, *operands: AnyTensor, given: Sequence[TensorMeta] | None = None
-) -> list[AnyTensor]:
+def same_batch(name: str, *operands: Any, given: Sequence[TensorMeta] | None = None) -> list[Any]:
     """Matrix operands repeated to common batch axes; see `common_batch`."""
     metas: list[TensorMeta] = [operand.meta for operand in operands]
     batch = common_batch(name, metas, given)
@@ -145,8 +141,8 @@ def same_batch(
 
 
 def systems(
-    name: str, a: ArrayLike, b: ArrayLike, repeat: bool = True
-) -> tuple[AnyTensor, AnyTensor, Callable[[AnyTensor], AnyTensor]]:
+    name: str, a: Any, b: Any, repeat: bool = True
+) -> tuple[Any, Any, Callable[[Any], Any]]:
     """Square matrices and right sides in one dtype, repeated to common batch axes if `repeat`.
 
     b of rank 1 is one vector, as in NumPy 2. The third result turns a solution into the shape that

@@ -136,7 +136,7 @@ def lu(a: ArrayLike, permute_l: bool = False) -> LUResult | PermutedLUResult:
 
 
 @named("lu")
-def _lu(a: ArrayLike, permute_l: bool) -> tuple[AnyTensor, AnyTensor, AnyTensor]:
+def _lu(a: Any, permute_l: bool) -> tuple[Any, Any, Any]:
     packed, _, permutation = families.lu(matrix("lu", a))
     m, n = packed.shape[-2:]
     k = minimum(m, n)
@@ -144,7 +144,7 @@ def _lu(a: ArrayLike, permute_l: bool) -> tuple[AnyTensor, AnyTensor, AnyTensor]
     ones = creation.eye(1, shape=(m, k), dtype=packed.dtype)
     lower = tril(left, -1) + ones
     upper = triu(packed if k == m else packed[..., :k, :])
-    places: AnyTensor = reductions.argsort(permutation)
+    places: Any = reductions.argsort(permutation)
     if permute_l:
         return places, picked_rows(lower, places), upper
     swapped = picked_rows(identity(real_part(packed)), places)
@@ -194,14 +194,13 @@ def qr(x: ArrayLike, /, *, mode: str = "reduced", positive: bool = False) -> QRR
     """
     if isinstance(mode, str) and mode == "r":
         return apply(_qr_r, x, positive=positive)
-    q, r = apply(_qr, x, mode=mode, positive=positive)
+    results: tuple[Any, ...] = apply(_qr, x, mode=mode, positive=positive)
+    q, r = results
     return QRResult(q, r)
 
 
 @named("qr")
-def _qr(
-    x: ArrayLike, /, *, mode: str = "reduced", positive: bool = False
-) -> tuple[AnyTensor, AnyTensor]:
+def _qr(x: Any, /, *, mode: str = "reduced", positive: bool = False) -> tuple[Any, Any]:
     """Q and R; see `qr`."""
     if mode not in _MODES:
         raise ConfigError(f"qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
@@ -214,7 +213,7 @@ def _qr(
 
 
 @named("qr")
-def _qr_r(x: ArrayLike, /, *, positive: bool = False) -> AnyTensor:
+def _qr_r(x: Any, /, *, positive: bool = False) -> Any:
     """R alone; see `qr`."""
     return _qr(x, mode="r", positive=positive)[1]
 
@@ -249,7 +248,7 @@ def schur(a: ArrayLike, output: str = "real") -> SchurResult:
 
 
 @named("schur")
-def _schur(a: ArrayLike, *, output: str = "real") -> tuple[AnyTensor, AnyTensor]:
+def _schur(a: Any, *, output: str = "real") -> tuple[Any, Any]:
     """The Schur form and vectors; see `schur`."""
     if output not in ("real", "complex"):
         raise ConfigError(f"schur: output must be 'real' or 'complex', got {output!r}")
@@ -289,7 +288,7 @@ def hessenberg(a: ArrayLike, calc_q: bool = False) -> HessenbergResult | AnyTens
 
 
 @named("hessenberg")
-def _hessenberg(a: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
+def _hessenberg(a: Any) -> tuple[Any, Any]:
     """The Hessenberg form and vectors; see `hessenberg`."""
     form, vectors = emit_all(Extension(Hessenberg()), square("hessenberg", a))
     return form, vectors
@@ -324,7 +323,7 @@ def lu_factor(a: ArrayLike) -> LUFactorResult:
 
 
 @named("lu_factor")
-def _lu_factor(a: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
+def _lu_factor(a: Any) -> tuple[Any, Any]:
     packed, pivots, _ = families.lu(matrix("lu_factor", a))
     return packed, pivots
 
@@ -359,7 +358,7 @@ def lu_solve(
     return apply(_lu_solve, packed, pivots, b, trans=op, in_range=known)
 
 
-def _check_pivots(packed: ArrayLike, pivots: ArrayLike) -> None:
+def _check_pivots(packed: Any, pivots: Any) -> None:
     """Raise ConfigError if a pivot is no row. Other mistakes are found when the op is emitted."""
     places = pivots.numpy() if isinstance(pivots, Tensor) else np.asarray(pivots)
     if places.dtype.kind not in "iu" or not places.size or not places.ndim:
@@ -385,12 +384,12 @@ def _pair(name: str, what: str, value: Any) -> Any:
 
 @named("lu_solve")
 def _lu_solve(
-    packed: ArrayLike,
-    pivots: ArrayLike,
-    b: ArrayLike,
+    packed: Any,
+    pivots: Any,
+    b: Any,
     trans: str,
     in_range: bool,
-) -> AnyTensor:
+) -> Any:
     left, right, restore = systems("lu_solve", packed, b, repeat=False)
     (exchanges,) = promote((pivots,))
     (permutation,) = emit_all(Extension(PivotsToPermutation()), exchanges)
@@ -412,7 +411,7 @@ def _lu_solve(
     return restore(result)
 
 
-def _check_count(packed: AnyTensor, pivots: AnyTensor) -> None:
+def _check_count(packed: Any, pivots: Any) -> None:
     """Raise ShapeError if there are certainly not as many pivots as rows."""
     left: TensorMeta = packed.meta
     right: TensorMeta = pivots.meta
@@ -422,10 +421,10 @@ def _check_count(packed: AnyTensor, pivots: AnyTensor) -> None:
     assume_equal(n, count, f"lu_solve: lu {left} and piv {right}")
 
 
-def _nan_outside(pivots: AnyTensor) -> AnyTensor:
+def _nan_outside(pivots: Any) -> Any:
     """1 for each matrix whose pivots are all in range, else NaN: [..., 1, 1]."""
     inside = (pivots >= 0) & (pivots < pivots.shape[-1])
-    ones: AnyTensor = elementwise.where(inside.all(axis=-1), 1.0, nan)
+    ones: Any = elementwise.where(inside.all(axis=-1), 1.0, nan)
     return rows(rows(ones))
 
 
@@ -454,7 +453,7 @@ def cho_factor(a: ArrayLike, lower: bool = False) -> CholeskyFactorResult:
 
 
 @named("cho_factor")
-def _cho_factor(a: ArrayLike, upper: bool) -> AnyTensor:
+def _cho_factor(a: Any, upper: bool) -> Any:
     return cholesky(square("cho_factor", a), upper=upper)
 
 
@@ -484,7 +483,7 @@ def _is_lower(name: str, lower: object) -> bool:
 
 
 @named("cho_solve")
-def _cho_solve(factor: ArrayLike, b: ArrayLike, lower: bool) -> AnyTensor:
+def _cho_solve(factor: Any, b: Any, lower: bool) -> Any:
     left, right, restore = systems("cho_solve", factor, b)
     a, x = left, right
     half = triangular_solve(a, x, lower=lower, trans="n" if lower else "c")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.families.linalg import (
@@ -74,11 +74,11 @@ def _check_assumption(name: str, assume_a: str) -> None:
         raise ConfigError(f"{name}: assume_a must be 'gen' or 'her', got {assume_a!r}")
 
 
-def _function(name: str, function: str, a: ArrayLike, assume_a: str) -> AnyTensor:
+def _function(name: str, function: str, a: Any, assume_a: str) -> Any:
     _check_assumption(name, assume_a)
     value = square(name, a)
     if assume_a == "her":
-        result: AnyTensor = hermitian_function(value, function)
+        result: Any = hermitian_function(value, function)
         return result
     return emit(Extension(MatrixFunction(function)), value)
 
@@ -114,9 +114,7 @@ def expm_frechet(
 
 
 @named("expm_frechet")
-def _expm_frechet(
-    a: ArrayLike, e: ArrayLike, *, assume_a: str = "gen"
-) -> tuple[AnyTensor, AnyTensor]:
+def _expm_frechet(a: Any, e: Any, *, assume_a: str = "gen") -> tuple[Any, Any]:
     """The exponential and its derivative; see `expm_frechet`."""
     _check_assumption("expm_frechet", assume_a)
     lhs, rhs = floating("expm_frechet", a, e)

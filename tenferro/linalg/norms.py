@@ -172,7 +172,7 @@ def _order(name: str, order: Any) -> Any:
     raise ConfigError(f"{name}: ord must be one real number or a name, got {order!r}")
 
 
-def _vector_norm(a: AnyTensor, order: Any, axis: Axis, keepdims: bool) -> AnyTensor:
+def _vector_norm(a: Any, order: Any, axis: Axis, keepdims: bool) -> Any:
     number = number_of(order)
     if number is None:
         refuse_traced("vector_norm", "ord", order)
@@ -182,7 +182,7 @@ def _vector_norm(a: AnyTensor, order: Any, axis: Axis, keepdims: bool) -> AnyTen
     if order == 2:
         (result,) = a.emit_all(ReduceNorm(axes))
         return _expanded(result, axes) if keepdims else result
-    sizes: AnyTensor = elementwise.abs(a)
+    sizes: Any = elementwise.abs(a)
     if order == inf:
         return _largest(sizes, axis, keepdims)
     if order == -inf:
@@ -194,7 +194,7 @@ def _vector_norm(a: AnyTensor, order: Any, axis: Axis, keepdims: bool) -> AnyTen
     return (sizes ** float(order)).sum(axis=axis, keepdims=keepdims) ** (1.0 / float(order))
 
 
-def _matrix_norm(name: str, a: AnyTensor, order: Any) -> AnyTensor:
+def _matrix_norm(name: str, a: Any, order: Any) -> Any:
     order = order if isinstance(order, str) else number_of(order)
     if order not in MATRIX_NORMS:
         known = "'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
@@ -206,11 +206,11 @@ def _matrix_norm(name: str, a: AnyTensor, order: Any) -> AnyTensor:
     if order in (2, -2):
         return _spectral(a, largest=order == 2)
     sums = elementwise.abs(a).sum(axis=-2 if order in (1, -1) else -1)
-    result: AnyTensor = _largest(sums, -1, False) if order > 0 else sums.min(axis=-1)
+    result: Any = _largest(sums, -1, False) if order > 0 else sums.min(axis=-1)
     return result
 
 
-def _nuclear(a: AnyTensor) -> AnyTensor:
+def _nuclear(a: Any) -> Any:
     """The sum of singular values, by their block: equal values have derivatives of all orders.
 
     √x² at 0 has the value 0 and the derivative NaN; it is added where a singular value is zero.
@@ -224,11 +224,11 @@ def _nuclear(a: AnyTensor) -> AnyTensor:
     regular = s[..., -1] > s[..., 0] * tiny
     nothing = total * 0.0
     kink = elementwise.where(regular, 1.0, nothing * nothing) ** 0.5
-    result: AnyTensor = total + elementwise.where(regular, 0.0, kink)
+    result: Any = total + elementwise.where(regular, 0.0, kink)
     return result
 
 
-def _largest(x: AnyTensor, axis: Axis, keepdims: bool) -> AnyTensor:
+def _largest(x: Any, axis: Axis, keepdims: bool) -> Any:
     """The largest of numbers that are not negative; 0 if there are none."""
     axes = promotion.normal_axes("norm", axis, x.ndim)
     if any(x.shape[each] == 0 for each in axes):
@@ -236,12 +236,12 @@ def _largest(x: AnyTensor, axis: Axis, keepdims: bool) -> AnyTensor:
     return x.max(axis=axes, keepdims=keepdims)
 
 
-def _values(a: AnyTensor) -> AnyTensor:
+def _values(a: Any) -> Any:
     """The singular values."""
     return emit_all(Extension(Svd()), a)[0]
 
 
-def _spectral(a: AnyTensor, largest: bool) -> AnyTensor:
+def _spectral(a: Any, largest: bool) -> Any:
     """The largest or least singular value: the mean of those that are equal to it."""
     s = _values(a)
     if s.shape[-1] == 0:
@@ -250,14 +250,14 @@ def _spectral(a: AnyTensor, largest: bool) -> AnyTensor:
     return (s * same).sum(axis=-1) / same.sum(axis=-1)
 
 
-def _from_front(a: AnyTensor, axis: int) -> int:
+def _from_front(a: Any, axis: int) -> int:
     """An axis counted from the front."""
     if not -a.ndim <= axis < a.ndim:
         raise AxisError(f"norm: axis {axis} is out of range for {a.meta}")
     return axis % a.ndim
 
 
-def _expanded(x: AnyTensor, axes: tuple[int, ...]) -> AnyTensor:
+def _expanded(x: Any, axes: tuple[int, ...]) -> Any:
     """The value with axes of size 1."""
-    result: AnyTensor = manipulation.expand_dims(x, axis=axes)
+    result: Any = manipulation.expand_dims(x, axis=axes)
     return result

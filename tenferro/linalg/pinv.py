@@ -43,7 +43,7 @@ def pinv(x: ArrayLike, /, *, rtol: ArrayLike | None = None, hermitian: bool = Fa
 
 
 @named("pinv")
-def _pinv(x: ArrayLike, *, rtol: float | None = None, hermitian: bool = False) -> AnyTensor:
+def _pinv(x: Any, *, rtol: float | None = None, hermitian: bool = False) -> Any:
     """The pseudoinverse; see `pinv`."""
     a = _read("pinv", x, hermitian)
     op = Pinv(None if rtol is None else number("pinv", "rtol", rtol))
@@ -51,7 +51,7 @@ def _pinv(x: ArrayLike, *, rtol: float | None = None, hermitian: bool = False) -
 
 
 @named("pinv")
-def _pinv_up_to(x: ArrayLike, rtol: ArrayLike, *, hermitian: bool) -> AnyTensor:
+def _pinv_up_to(x: Any, rtol: Any, *, hermitian: bool) -> Any:
     """The pseudoinverse with a tolerance for each matrix; see `pinv`."""
     a = _read("pinv", x, hermitian)
     limit = _threshold("pinv", "rtol", rtol, a.dtype)
@@ -95,9 +95,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, /, rcond: float | None = None) -> LstsqRes
 
 
 @named("lstsq")
-def _lstsq(
-    a: ArrayLike, b: ArrayLike, /, *, rcond: float | None = None
-) -> tuple[AnyTensor, AnyTensor, AnyTensor, AnyTensor]:
+def _lstsq(a: Any, b: Any, /, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
     """The solution, its residuals, the rank and the singular values; see `lstsq`."""
     rcond = None if rcond is None else number("lstsq", "rcond", rcond)
     lhs, rhs = floating("lstsq", a, b)
@@ -164,7 +162,7 @@ def matrix_rank(
 
 
 @named("matrix_rank")
-def _matrix_rank(x: ArrayLike, *, hermitian: bool = False) -> AnyTensor:
+def _matrix_rank(x: Any, *, hermitian: bool = False) -> Any:
     """The rank by the rounding error of the dtype; see `matrix_rank`."""
     a = _read("matrix_rank", x, hermitian)
     (s,) = emit_all(Extension(Svd(vectors=False)), a)
@@ -172,9 +170,7 @@ def _matrix_rank(x: ArrayLike, *, hermitian: bool = False) -> AnyTensor:
 
 
 @named("matrix_rank")
-def _matrix_rank_above(
-    x: ArrayLike, limit: ArrayLike, *, relative: bool, hermitian: bool
-) -> AnyTensor:
+def _matrix_rank_above(x: Any, limit: Any, *, relative: bool, hermitian: bool) -> Any:
     """The rank by a threshold for each matrix; see `matrix_rank`."""
     name = "matrix_rank"
     a = _read(name, x, hermitian)
@@ -188,7 +184,7 @@ def _matrix_rank_above(
     return (s > limits).astype("int64").sum(axis=-1)
 
 
-def _rank(a: AnyTensor, s: AnyTensor, rtol: float | None) -> AnyTensor:
+def _rank(a: Any, s: Any, rtol: float | None) -> Any:
     """How many singular values of a are above the threshold."""
     if s.shape[-1] == 0:
         return s.astype("int64").sum(axis=-1)
@@ -201,14 +197,14 @@ def _rank(a: AnyTensor, s: AnyTensor, rtol: float | None) -> AnyTensor:
     return above.astype("int64").sum(axis=-1)
 
 
-def _read(name: str, x: ArrayLike, hermitian: bool) -> AnyTensor:
+def _read(name: str, x: Any, hermitian: bool) -> Any:
     """The matrices, or their Hermitian parts."""
     if hermitian:
         return sym(square(name, x))
     return matrix(name, x)
 
 
-def _threshold(name: str, what: str, value: ArrayLike, dtype: DType) -> AnyTensor:
+def _threshold(name: str, what: str, value: Any, dtype: DType) -> Any:
     """A tolerance as a value of the real dtype that belongs to a dtype.
 
     Raises:

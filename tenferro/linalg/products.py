@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.families.einsum import EinsumOp
@@ -60,7 +61,7 @@ def _ndim(arrays: object) -> int:
 
 
 @named("multi_dot")
-def _chain(*arrays: ArrayLike) -> AnyTensor:
+def _chain(*arrays: Any) -> Any:
     """The product of matrices, as one network that is planned when sizes are known."""
     if len(arrays) < 2:
         raise ShapeError(f"multi_dot: takes two or more arrays, got {len(arrays)}")
@@ -81,7 +82,7 @@ def _chain(*arrays: ArrayLike) -> AnyTensor:
     return emit(Extension(EinsumOp(network.inputs, network.output, _PLAN)), *values)
 
 
-def _check_chain(values: Sequence[AnyTensor]) -> None:
+def _check_chain(values: Sequence[Any]) -> None:
     """Raise ShapeError if the columns of an operand are not as many as the rows of the next."""
     metas = [value.meta for value in values]
     shapes = [meta.exact_shape("multi_dot") for meta in metas]
@@ -162,7 +163,7 @@ def _offset(name: str, offset: object) -> int:
     return place
 
 
-def _matrices(name: str, x: AnyTensor) -> AnyTensor:
+def _matrices(name: str, x: Any) -> Any:
     """x, which has two axes or more."""
     meta = x.meta
     if meta.rank < 2:
@@ -191,7 +192,7 @@ def block_diag(*arrays: ArrayLike) -> AnyTensor:
 
 
 @named("block_diag")
-def _block_diag(*arrays: ArrayLike) -> AnyTensor:
+def _block_diag(*arrays: Any) -> Any:
     """The matrices with the blocks on their diagonals; see `block_diag`."""
     name = "block_diag"
     if not arrays:
@@ -236,7 +237,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> AnyTensor:
 
 
 @named("toeplitz")
-def _toeplitz(c: ArrayLike, r: ArrayLike) -> AnyTensor:
+def _toeplitz(c: Any, r: Any) -> Any:
     """The matrices with constant diagonals; see `toeplitz`."""
     name = "toeplitz"
     column, row = promote((c, r))
@@ -256,11 +257,11 @@ def _toeplitz(c: ArrayLike, r: ArrayLike) -> AnyTensor:
     places = rows(manipulation.flip(down)) + columns(right)
     axis = along.ndim - 1
     at_places = indexing.Places((axis,), axis)
-    result: AnyTensor = indexing.gather(along, at_places, [places], [True])
+    result: Any = indexing.gather(along, at_places, [places], [True])
     return result
 
 
 @named("toeplitz")
-def _hermitian_toeplitz(c: ArrayLike) -> AnyTensor:
+def _hermitian_toeplitz(c: Any) -> Any:
     """The Hermitian matrices with first columns c."""
     return _toeplitz(c, elementwise.conj(c))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.families.linalg import (
@@ -45,7 +46,7 @@ def transposition(name: str, trans: object) -> str:
 ASSUMPTIONS = ("gen", "sym", "her", "pos", "upper triangular", "lower triangular")
 
 
-def solve(a: ArrayLike, b: ArrayLike, /, *, assume_a: str = "gen") -> AnyTensor:
+def solve(a: Any, b: Any, /, *, assume_a: str = "gen") -> Any:
     """The solution x of a x = b; infinities or NaN where a is singular.
 
     One LU factorization is shared with the derivatives, and with `det`, `slogdet` and `inv` of the
@@ -82,16 +83,16 @@ def solve(a: ArrayLike, b: ArrayLike, /, *, assume_a: str = "gen") -> AnyTensor:
     return restore(_solved(matrix, right, positive=assume_a == "pos"))
 
 
-def _solved(a: AnyTensor, b: AnyTensor, positive: bool) -> AnyTensor:
+def _solved(a: Any, b: Any, positive: bool) -> Any:
     """The solution, by factors of A before it is repeated along batch axes of B.
 
     If A is one matrix, the batch of B becomes further columns.
     """
     if a.ndim == 2 and b.ndim > 2:
-        columns: AnyTensor = manipulation.moveaxis(b, source=-2, destination=0)
+        columns: Any = manipulation.moveaxis(b, source=-2, destination=0)
         flat = _solved(a, columns.reshape(columns.shape[0], -1), positive)
         unflat = flat.reshape(columns.shape)
-        result: AnyTensor = manipulation.moveaxis(unflat, source=0, destination=-2)
+        result: Any = manipulation.moveaxis(unflat, source=0, destination=-2)
         return result
     if positive:
         factors = emit_all(Extension(Cholesky()), a)
@@ -105,7 +106,7 @@ def _solved(a: AnyTensor, b: AnyTensor, positive: bool) -> AnyTensor:
     return emit(Extension(op), *whole, right)
 
 
-def _with_batch(x: AnyTensor, batch: Sequence[ShapeExtent], rank: int) -> AnyTensor:
+def _with_batch(x: Any, batch: Sequence[ShapeExtent], rank: int) -> Any:
     """x with its first `rank` axes, which are its batch axes, repeated to a batch."""
     extents = (*batch, *x.meta.extents[rank:])
     return repeated("solve", x, extents)
@@ -126,7 +127,7 @@ def inv(x: ArrayLike, /) -> AnyTensor:
     Tensor([[0.5 , 0.  ],
             [0.  , 0.25]])
     """
-    result: AnyTensor = inverse(square("inv", x))
+    result: Any = inverse(square("inv", x))
     return result
 
 

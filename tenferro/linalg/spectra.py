@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.families.linalg import (
@@ -81,25 +81,26 @@ def eigh(
     >>> tn.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues
     Tensor([1., 3.])
     """
-    values, vectors = apply(
+    results: tuple[Any, ...] = apply(
         _eigh,
         x,
         triangle=UPLO,
         symmetrize_input=symmetrize_input,
         degeneracy=degeneracy("eigh", degenerate, width),
     )
+    values, vectors = results
     return EighResult(values, vectors)
 
 
 @named("eigh")
 def _eigh(
-    x: ArrayLike,
+    x: Any,
     /,
     *,
     triangle: object = None,
     symmetrize_input: bool = True,
     degeneracy: Degeneracy = Degeneracy(),  # noqa: B008  # immutable
-) -> tuple[AnyTensor, AnyTensor]:
+) -> tuple[Any, Any]:
     """Eigenvalues and eigenvectors; see `eigh`."""
     a = _triangle("eigh", x, triangle, symmetrize_input)
     op = Extension(Eigh(degeneracy.mode, degeneracy.width))
@@ -119,13 +120,13 @@ def eigvalsh(x: ArrayLike, /, UPLO: str | None = None) -> AnyTensor:  # noqa: N8
 
 
 @named("eigvalsh")
-def _eigvalsh(x: ArrayLike, /, *, triangle: object = None) -> AnyTensor:
+def _eigvalsh(x: Any, /, *, triangle: object = None) -> Any:
     """Eigenvalues; see `eigvalsh`."""
     a = _triangle("eigvalsh", x, triangle, symmetrize_input=True)
     return emit_all(Extension(Eigh()), a)[0]
 
 
-def _triangle(name: str, x: ArrayLike, triangle: object, symmetrize_input: bool) -> AnyTensor:
+def _triangle(name: str, x: Any, triangle: object, symmetrize_input: bool) -> Any:
     """The Hermitian matrix whose eigenvalues are asked for, or one that stands for it."""
     if triangle is not None and (not isinstance(triangle, str) or triangle not in ("L", "U")):
         raise ConfigError(f"{name}: UPLO must be 'L' or 'U', got {triangle!r}")
@@ -164,7 +165,7 @@ def eigh_tridiagonal(
 
 
 @named("eigh_tridiagonal")
-def _eigh_tridiagonal(d: ArrayLike, e: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
+def _eigh_tridiagonal(d: Any, e: Any) -> tuple[Any, Any]:
     """Eigenvalues and eigenvectors; see `eigh_tridiagonal`."""
     name = "eigh_tridiagonal"
     main, off = floating(name, d, e)
@@ -212,7 +213,7 @@ def eig(x: ArrayLike, /) -> EigResult:
 
 
 @named("eig")
-def _eig(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
+def _eig(x: Any, /) -> tuple[Any, Any]:
     """Eigenvalues and eigenvectors; see `eig`."""
     values, vectors, _ = emit_all(Extension(Eig()), square("eig", x))
     return values, vectors
@@ -307,20 +308,21 @@ def svd(
     if not compute_uv:
         degeneracy("svd", degenerate, width)
         return apply(svdvals, x)
-    u, s, vh = apply(
+    results: tuple[Any, ...] = apply(
         _svd, x, full_matrices=full_matrices, degeneracy=degeneracy("svd", degenerate, width)
     )
+    u, s, vh = results
     return SVDResult(u, s, vh)
 
 
 @named("svd")
 def _svd(
-    x: ArrayLike,
+    x: Any,
     /,
     *,
     full_matrices: bool = True,
     degeneracy: Degeneracy = Degeneracy(),  # noqa: B008  # immutable
-) -> tuple[AnyTensor, AnyTensor, AnyTensor]:
+) -> tuple[Any, Any, Any]:
     """U, the singular values, and Vᴴ; see `svd`."""
     a = matrix("svd", x)
     op = Extension(Svd(full_matrices, degeneracy.mode, degeneracy.width))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tenferro.errors import ConfigError
 from tenferro.families import linalg as families
@@ -53,7 +53,7 @@ def eigh_block(x: ArrayLike, k: int, *, which: str = "smallest") -> EighBlockRes
 
 
 @named("eigh_block")
-def _eigh_block(x: ArrayLike, k: int, *, largest: bool = False) -> tuple[AnyTensor, AnyTensor]:
+def _eigh_block(x: Any, k: int, *, largest: bool = False) -> tuple[Any, Any]:
     """V and B; see `eigh_block`."""
     a = square("eigh_block", x)
     k = _count("eigh_block", k, a.meta.exact_shape("eigh_block", "x")[-1])
@@ -97,7 +97,7 @@ def svd_block(x: ArrayLike, k: int | None = None) -> SVDBlockResult:
 
 
 @named("svd_block")
-def _svd_block(x: ArrayLike, k: int | None = None) -> tuple[AnyTensor, AnyTensor, AnyTensor]:
+def _svd_block(x: Any, k: int | None = None) -> tuple[Any, Any, Any]:
     """U, B and Vᴴ; see `svd_block`."""
     u, b, v = _blocks("svd_block", x, k)
     return values_of([u, b, v.H])
@@ -154,7 +154,7 @@ def polar(x: ArrayLike, /, side: str = "right") -> PolarResult:
 
 
 @named("polar")
-def _polar(x: ArrayLike, /, *, side: str = "right") -> tuple[AnyTensor, AnyTensor]:
+def _polar(x: Any, /, *, side: str = "right") -> tuple[Any, Any]:
     """The unitary and the positive factor; see `polar`."""
     if side not in ("left", "right"):
         raise ConfigError(f"polar: side must be 'left' or 'right', got {side!r}")
@@ -164,7 +164,7 @@ def _polar(x: ArrayLike, /, *, side: str = "right") -> tuple[AnyTensor, AnyTenso
     return isometry, positive
 
 
-def _blocks(name: str, x: ArrayLike, k: int | None) -> tuple[AnyTensor, ...]:
+def _blocks(name: str, x: Any, k: int | None) -> tuple[Any, ...]:
     a = matrix(name, x)
     meta: TensorMeta = a.meta
     m, n = meta.exact_shape(name, "x")[-2:]

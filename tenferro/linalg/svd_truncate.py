@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tenferro.errors import ConfigError, ShapeError
@@ -93,7 +95,7 @@ def svd_truncate(
             [0., 2., 0.],
             [0., 0., 0.]])
     """
-    factors = apply(
+    factors: Any = apply(
         _svd_truncate,
         x,
         max_rank=max_rank,
@@ -109,7 +111,7 @@ def svd_truncate(
 
 @named("svd_truncate")
 def _svd_truncate(
-    x: ArrayLike,
+    x: Any,
     /,
     *,
     max_rank: int | None = None,
@@ -119,7 +121,7 @@ def _svd_truncate(
     renorm: bool = False,
     multiplets: bool = True,
     pad: bool = False,
-) -> tuple[AnyTensor, ...]:
+) -> tuple[Any, ...]:
     """The factors; see `svd_truncate`."""
     _check(cutoff_mode, absorb)
     max_rank, cutoff = _largest_rank(max_rank), number("svd_truncate", "cutoff", cutoff)
@@ -162,9 +164,7 @@ def _check(cutoff_mode: str, absorb: str | None) -> None:
         )
 
 
-def _rank(
-    s: AnyTensor, cutoff: float, mode: str, max_rank: int | None, multiplets: bool
-) -> AnyTensor:
+def _rank(s: Any, cutoff: float, mode: str, max_rank: int | None, multiplets: bool) -> Any:
     """The number of singular values that are kept, of shape [...]."""
     largest = s.max(axis=-1, keepdims=True)
     kept = s > largest * (float(np.finfo(s.dtype).eps) * 16)
@@ -173,7 +173,7 @@ def _rank(
     else:
         squares = s * s
         total = squares.sum(axis=-1, keepdims=True)
-        summed: AnyTensor = reductions.cumsum(squares, axis=-1)
+        summed: Any = reductions.cumsum(squares, axis=-1)
         discarded = total - summed + squares  # if this one is the first
         more = discarded > (total * cutoff if mode == "rsum2" else cutoff)
     count = (kept.astype(s.dtype) * more.astype(s.dtype)).sum(axis=-1, keepdims=True)
@@ -185,7 +185,7 @@ def _rank(
     return count.sum(axis=-1).astype("int64")
 
 
-def _between_multiplets(s: AnyTensor, count: AnyTensor, limit: float) -> AnyTensor:
+def _between_multiplets(s: Any, count: Any, limit: float) -> Any:
     """The next smaller number that does not cut a multiplet, else the next larger one.
 
     If there is neither, as where values are NaN, the number itself.
@@ -201,32 +201,32 @@ def _between_multiplets(s: AnyTensor, count: AnyTensor, limit: float) -> AnyTens
     above = elementwise.where(numbers >= count, above, float("inf"))
     above = above.min(axis=-1, keepdims=True)
     above = elementwise.where(above < limit + 1, above, count)
-    result: AnyTensor = elementwise.where(below > 0, below, above)
+    result: Any = elementwise.where(below > 0, below, above)
     return result
 
 
-def _largest(rank: AnyTensor) -> AnyTensor:
+def _largest(rank: Any) -> Any:
     """The largest rank in a batch; 1 if there are none."""
     if 0 in rank.shape:
         return emit(scalar(1, rank.dtype))
     return rank.max() if rank.ndim else rank
 
 
-def _norm(x: AnyTensor) -> AnyTensor:
+def _norm(x: Any) -> Any:
     """The Frobenius norm of each matrix."""
     squares = (x * x.conj()).real  # not abs, which has no second derivative at 0
-    result: AnyTensor = analytic.sqrt(squares.sum(axis=(-2, -1)))
+    result: Any = analytic.sqrt(squares.sum(axis=(-2, -1)))
     return result
 
 
 def _absorbed(
-    u: AnyTensor,
-    b: AnyTensor,
-    vh: AnyTensor,
-    regular: AnyTensor,
+    u: Any,
+    b: Any,
+    vh: Any,
+    regular: Any,
     absorb: str,
-    scale: AnyTensor | None,
-) -> tuple[AnyTensor, AnyTensor]:
+    scale: Any | None,
+) -> tuple[Any, Any]:
     if absorb == "both":
         root = hermitian_function(regular, "sqrt")
         one, other = u @ root, root @ vh
@@ -241,7 +241,7 @@ def _absorbed(
     return (scaled(factor, one), other) if absorb == "left" else (one, scaled(factor, other))
 
 
-def _truncated(size: AnyTensor | None, *arrays: tuple[AnyTensor, int]) -> tuple[AnyTensor, ...]:
+def _truncated(size: Any | None, *arrays: tuple[Any, int]) -> tuple[Any, ...]:
     """The arrays with the first `size` elements along their axes, or whole."""
     if size is not None:
         arrays = tuple(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tenferro.errors import ShapeError
 from tenferro.families.linalg import Sylvester, check_matrix, check_square
 from tenferro.ir import AnyTensor, ArrayLike, TensorMeta, canonical
@@ -85,7 +87,7 @@ def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike) -> AnyTensor:
     return emit(Extension(Sylvester(discrete=True)), *operands)
 
 
-def _lyapunov(name: str, a: ArrayLike, q: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
+def _lyapunov(name: str, a: Any, q: Any) -> tuple[Any, Any]:
     """The operands with common batch axes."""
     matrix, right = floating(name, a, q)
     metas: list[TensorMeta] = [value.meta for value in (matrix, right)]

@@ -37,7 +37,9 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> An
     """
     if where is None:
         return apply(activations.softmax, x, axis=axis)
-    result = apply(activations.softmax, apply(elementwise.where, where, x, -math.inf), axis=axis)
+    result: AnyTensor = apply(
+        activations.softmax, apply(elementwise.where, where, x, -math.inf), axis=axis
+    )
     return apply(elementwise.where, where, result, 0)
 
 
@@ -54,7 +56,7 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
     """
     if where is None:
         return apply(activations.log_softmax, x, axis=axis)
-    masked = apply(elementwise.where, where, x, -math.inf)
+    masked: AnyTensor = apply(elementwise.where, where, x, -math.inf)
     return apply(
         elementwise.where,
         where,

@@ -273,7 +273,7 @@ def logspace(
     >>> tn.logspace(0, 2, 3)
     Tensor([  1.,  10., 100.])
     """
-    powers = apply(elementwise.pow, base, linspace(start, stop, num, endpoint=endpoint))
+    powers: AnyTensor = apply(elementwise.pow, base, linspace(start, stop, num, endpoint=endpoint))
     return powers if dtype is None else powers.astype(dtype)
 
 

@@ -162,7 +162,7 @@ def top_k(x: ArrayLike, k: int) -> tuple[AnyTensor, AnyTensor]:
     >>> tn.top_k([3.0, 1.0, 2.0], 2)
     (Tensor([3., 2.]), Tensor([0, 2]))
     """
-    places = apply(reductions.top_places, x, k=k)
+    places: AnyTensor = apply(reductions.top_places, x, k=k)
     return take_along_axis(x, places, mode="clip"), places
 
 

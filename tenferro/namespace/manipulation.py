@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-from tenferro.core import Emitter
 from tenferro.errors import AxisError, DTypeError
 from tenferro.ir import (
     INT64,
@@ -153,9 +152,9 @@ def broadcast_arrays(*arrays: ArrayLike) -> tuple[AnyTensor, ...]:
 
 
 def _map_arrays(
-    function: Callable[[Emitter[ArrayLike], ArrayLike], ArrayLike], arrays: Sequence[ArrayLike]
+    function: Callable[[ArrayLike], AnyTensor], arrays: Sequence[ArrayLike]
 ) -> AnyTensor | list[AnyTensor]:
-    results = [apply(function, array) for array in arrays]
+    results: list[AnyTensor] = [apply(function, array) for array in arrays]
     return results[0] if len(results) == 1 else results
 
 

@@ -63,7 +63,7 @@ def average(
     (Tensor(1.25), Tensor(4.))
     """
     if weights is None:
-        mean = apply(reductions.average, x, axis=axis, keepdims=keepdims)
+        mean: AnyTensor = apply(reductions.average, x, axis=axis, keepdims=keepdims)
     else:
         mean = apply(reductions.average, x, weights, axis=axis, keepdims=keepdims)
     if not returned:

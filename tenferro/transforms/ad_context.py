@@ -27,15 +27,9 @@ from tenferro.core import (
 from tenferro.errors import ADError, DTypeError, NonScalarGradError, ShapeError, TenferroError
 from tenferro.families import STANDARD, further
 from tenferro.ir import ShapeGuardContext, TensorMeta, is_complex, is_inexact
-from tenferro.ops import StdTensorOp, shape_context
+from tenferro.ops import StdTensorOp, full_like, shape_context, zeros_like
 from tenferro.ops.extension import ExtensionRuleSet, Package, rules_of
-from tenferro.ops.functions import (
-    apply_method,
-    elementwise,
-    full_like,
-    manipulation,
-    zeros_like,
-)
+from tenferro.ops.functions import apply_method, elementwise, manipulation
 from tenferro.runtime import fitted, holder_of, meta_of_value, planning_for
 from tenferro.transforms.linear_part import LinearPart
 from tenferro.transforms.program import Results

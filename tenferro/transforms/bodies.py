@@ -208,7 +208,7 @@ class Body:
 
     def convert(self, position: int, dtype: DType) -> None:
         """Convert an output."""
-        self.outputs[position] = emitted(
+        self.outputs[position] = emit_function(
             TraceEmitter(), convert, self.outputs[position], dtype=dtype
         )
 

@@ -58,7 +58,7 @@ def constrained(caller: str, leaf: ArrayLike, sharding: object) -> AnyTensor:
 
 def _of_size(name: str, left: Any, right: Any) -> Any:
     """What an array function makes of a size and a number: of a weak dtype if that of both is."""
-    result = apply(getattr(elementwise, name).body, left, right)
+    result: AnyTensor = apply(getattr(elementwise, name).body, left, right)
     if isinstance(result, TracedTensor) and all(
         isinstance(operand, DimExpr) or is_number(operand) for operand in (left, right)
     ):

@@ -387,9 +387,9 @@ def _interleaved(even: Leaf, odd: Leaf, axis: int) -> Leaf:
     """even[0], odd[0], even[1], odd[1], …; there may be one more of the even ones."""
     count = odd.shape[axis]
     cut = (slice(None),) * axis
-    pairs = apply(manipulation.stack, even[(*cut, slice(0, count))], odd, axis=axis + 1)
+    pairs: Any = apply(manipulation.stack, even[(*cut, slice(0, count))], odd, axis=axis + 1)
     shape = odd.shape
-    joined = apply(
+    joined: Any = apply(
         manipulation.reshape, pairs, shape=(*shape[:axis], 2 * count, *shape[axis + 1 :])
     )
     if even.shape[axis] == count:

@@ -32,6 +32,7 @@ from tenferro.core import (
 from tenferro.errors import DTypeError, PytreeError
 from tenferro.ir import (
     INT64,
+    AnyTensor,
     DimExpr,
     Guard,
     ShapeGuardContext,

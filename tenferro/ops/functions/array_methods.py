@@ -437,7 +437,7 @@ class ArrayOperators(ArrayProtocols):
         expression = indexing.parse(indices, self.meta)
         if not expression.arrays:
             return apply_method(indexing.index, self, items=expression.items)
-        picked = apply_method(
+        picked: AnyTensor = apply_method(
             indexing.index,
             self,
             *expression.arrays,
@@ -676,7 +676,9 @@ def on_values(
     return result.value
 
 
-def emit_function(at: Emitter[V], function: Callable[..., Any], *operands: V, **options: Any) -> V:
+def emit_function(
+    at: Emitter[V], function: Callable[..., Any], *operands: V | Number, **options: Any
+) -> V:
     """The value that a function of expressions makes of values of an emitter."""
     return on_values(at, function, operands, options)  # type: ignore[no-any-return]
 

@@ -8,7 +8,6 @@ expressions of the operands and calls the body. Called with expressions, it is i
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -84,14 +83,15 @@ the kind of Python numbers, NumPy arrays and whatever else stands beside no tens
 _NO_KIND = Kind(-1, lambda function, operands, options, operator: NotImplemented)
 
 
-def apply(function: Function, *operands: Any, **options: Any) -> Any:
+def apply(function: Function, *operands: Any, **options: Any) -> R:  # type: ignore[type-var]
     """The results of a function of expressions on operands of any kind.
 
     Raises:
         ConfigError: an option is an array, where a word, or True or False is meant.
         DTypeError: an operand is not an array or number.
     """
-    return _apply(function, operands, options)
+    result: R = _apply(function, operands, options)
+    return result
 
 
 def _apply(function: Function, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -107,17 +107,18 @@ def _apply(function: Function, operands: tuple[Any, ...], options: dict[str, Any
     return _refuse(function, operands) if result is NotImplemented else result
 
 
-def apply_method(function: Function, *operands: Any, **options: Any) -> Any:
+def apply_method(function: Function, *operands: Any, **options: Any) -> R:  # type: ignore[type-var]
     """As `apply`, for methods of tensors: what they make of Python numbers is a number."""
     function = getattr(function, "body", function)
-    result = _leading(operands).apply(function, operands, options, True)
+    result: R = _leading(operands).apply(function, operands, options, True)
     return _refuse(function, operands) if result is NotImplemented else result
 
 
-def apply_operator(function: Function, *operands: Any) -> Any:
+def apply_operator(function: Function, *operands: Any) -> R:  # type: ignore[type-var]
     """As `apply_method`, for operators: NotImplemented if an operand has one of its own."""
     function = getattr(function, "body", function)
-    return _leading(operands).apply(function, operands, {}, True)
+    result: R = _leading(operands).apply(function, operands, {}, True)
+    return result
 
 
 def _leading(operands: tuple[Any, ...]) -> Kind:
@@ -275,8 +276,8 @@ def producer(value: AnyTensor) -> tuple[PrimitiveOp, tuple[AnyTensor, ...]] | No
     made = expression.emitter.producer(expression.value)
     if made is None:
         return None
-    wrap = functools.partial(type(expression), expression.emitter)
-    return made[0], tuple(map(wrap, made[1]))
+    kind: Any = type(expression)
+    return made[0], tuple([kind(expression.emitter, each) for each in made[1]])
 
 
 def full(value: object, meta: TensorMeta) -> AnyTensor:

@@ -297,7 +297,7 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def strong(operand: Any) -> Any:
+def strong(operand: Any) -> AnyTensor:
     """An expression whose dtype does not yield to others: of one that stands for a number.
 
     An expression that stands for a Python number takes part in promotion as the number does.
@@ -309,7 +309,7 @@ def array(operand: ArrayLike) -> AnyTensor:
     """An operand as an expression; a number becomes a rank-0 constant."""
     if isinstance(operand, DimExpr) or is_number(operand):
         return as_value(operand, result_dtype((operand,)))
-    return strong(operand)  # type: ignore[no-any-return]
+    return strong(operand)
 
 
 def is_number(operand: object) -> bool:
@@ -317,7 +317,7 @@ def is_number(operand: object) -> bool:
     return isinstance(operand, _NUMBERS) and not isinstance(operand, np.generic)
 
 
-def result_dtype(operands: Sequence[ArrayLike]) -> DType:
+def result_dtype(operands: Sequence[Any]) -> DType:
     """The dtype that `numpy.result_type` gives the operands; Python numbers are weak.
 
     Raises:
@@ -347,7 +347,7 @@ def result_dtype(operands: Sequence[ArrayLike]) -> DType:
         raise DTypeError(f"promotion: {error}") from None
 
 
-def _one_dtype(operands: Sequence[ArrayLike]) -> DType | None:
+def _one_dtype(operands: Sequence[Any]) -> DType | None:
     """The common inexact dtype of all arrays, if all other operands are Python floats; else None.
 
     This is the usual case, and faster than NumPy's promotion.
@@ -367,7 +367,7 @@ def _one_dtype(operands: Sequence[ArrayLike]) -> DType | None:
     return common
 
 
-def as_value(operand: ArrayLike, dtype: DType) -> AnyTensor:
+def as_value(operand: Any, dtype: DType) -> AnyTensor:
     """The operand as a value of `dtype`; a number becomes a rank-0 constant.
 
     Raises:
@@ -383,14 +383,14 @@ def as_value(operand: ArrayLike, dtype: DType) -> AnyTensor:
     return convert(strong(operand), dtype)
 
 
-def is_traced_integer(operand: ArrayLike) -> bool:
+def is_traced_integer(operand: Any) -> bool:
     """Whether an operand is an integer whose value is not known, and whose dtype is weak."""
     if isinstance(operand, DimExpr):
         return True
     return not is_number(operand) and operand.weak is not None and operand.dtype.kind in "iu"
 
 
-def is_integral(operand: ArrayLike) -> bool:
+def is_integral(operand: Any) -> bool:
     """Whether an operand is an integer, a size or an array of integers; bools are not."""
     if is_number(operand):
         return isinstance(operand, int) and not isinstance(operand, bool)
@@ -402,7 +402,7 @@ def integers_of(operand: ArrayLike) -> AnyTensor:
     return as_value(operand, INT64) if isinstance(operand, DimExpr) else strong(operand)
 
 
-def fitting(name: str, operand: ArrayLike, dtype: DType) -> AnyTensor:
+def fitting(name: str, operand: Any, dtype: DType) -> AnyTensor:
     """What is put into an array of `dtype`, as a value of it, if the dtype can hold its kind.
 
     Raises:

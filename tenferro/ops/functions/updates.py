@@ -241,7 +241,8 @@ def update(
     if combiner in _POINTWISE:
         ones, held = full_like(1, x), {"items": items, "counted": counted, "mode": mode}
         whole = update(ones, values, *arrays, combiner="mul", **held)  # type: ignore[arg-type]
-        return _POINTWISE[combiner](x, whole)
+        result: AnyTensor = _POINTWISE[combiner](x, whole)
+        return result
     new = fitting("update", values, meta.dtype)
     if combiner == "sub":
         new, combiner = emit(NEG, new), "add"

@@ -147,7 +147,7 @@ def _itself(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 
 
 def _convert(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return emitted(
+    return emit_function(
         at, elementwise.astype, operands[0], dtype=as_dtype(equation.params["new_dtype"])
     )
 

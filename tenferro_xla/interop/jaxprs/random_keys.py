@@ -79,7 +79,7 @@ def _itself(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 
 def _split(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     _require_layout(at, equation)
-    return threefry.split(at, operands[0], shape=integers(equation.params["shape"]))
+    return emit_function(at, threefry.split, operands[0], shape=integers(equation.params["shape"]))
 
 
 def _fold_in(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -87,20 +87,19 @@ def _fold_in(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalV
     shape = shape_of(equation)
     if at.ctx.meta(words).rank == 1:  # one key, maybe for many numbers
         words = at.emit(BroadcastInDim((*shape, 2), (len(shape),)), words)
-    return threefry.fold_in(at, words, at.spread(data, shape))
+    return emit_function(at, threefry.fold_in, words, at.spread(data, shape))
 
 
 def _seed(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return threefry.seeded(at, *operands)
+    return emit_function(at, threefry.seeded, *operands)
 
 
 def _bits(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     _require_layout(at, equation)
     params = equation.params
     dtype = as_dtype(f"uint{int(params['bit_width'])}")
-    shape = integers(params["shape"])
-    drawn = threefry.drawn_bits(at, operands[0], shape, dtype, "random.bits")
-    return drawn.value  # type: ignore[no-any-return]  # of this emitter
+    options = {"shape": integers(params["shape"]), "dtype": dtype, "purpose": "random.bits"}
+    return emit_function(at, threefry.drawn_bits, operands[0], **options)
 
 
 def _require_layout(at: Reader, equation: Any) -> None:

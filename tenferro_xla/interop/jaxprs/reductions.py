@@ -86,9 +86,8 @@ def _place(op: Callable[[int], StdTensorOp]) -> Translation:
 
     def translation(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
         (axis,) = integers(equation.params["axes"])
-        return elementwise.astype(
-            at, at.emit(op(axis), *x), as_dtype(equation.params["index_dtype"])
-        )
+        dtype = as_dtype(equation.params["index_dtype"])
+        return emit_function(at, elementwise.astype, at.emit(op(axis), *x), dtype=dtype)
 
     return translation
 
