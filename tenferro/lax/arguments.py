@@ -66,7 +66,7 @@ def same_dtype(name: str, operands: Sequence[Any]) -> list[AnyTensor]:
             shown = operand.meta if hasattr(operand, "weak") else operand
             raise DTypeError(f"{name}: the number {shown} is not one for {meta}; convert one")
     return [
-        promote((operand,), meta.dtype)[0] if is_weak else operand  # type: ignore[misc]
+        promote((operand,), meta.dtype)[0] if is_weak else operand
         for operand, is_weak in zip(operands, numbers, strict=True)
     ]
 

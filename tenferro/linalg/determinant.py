@@ -94,11 +94,11 @@ def matrix_power(x: ArrayLike, n: int) -> AnyTensor:
     base = square("matrix_power", x)
     if n < 0:
         base, n = inverse(base), -n
-    result = None
+    result: Any = None
     while n:
         if n % 2:
             result = base if result is None else result @ base
         n //= 2
         base = base @ base if n else base
-    power = identity(base) if result is None else result
+    power: Any = identity(base) if result is None else result
     return power

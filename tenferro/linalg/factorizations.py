@@ -40,6 +40,7 @@ from tenferro.ops.functions import (
     convert,
     creation,
     elementwise,
+    emit,
     emit_all,
     manipulation,
     named,
@@ -95,7 +96,7 @@ def cholesky(x: ArrayLike, /, *, upper: bool = False, symmetrize_input: bool = T
     if not symmetrize_input:
         read = a.H if upper else a
         a = hermitian(read)
-    (lower,) = emit_all(Extension(Cholesky()), a)
+    lower: Any = emit(Extension(Cholesky()), a)
     return lower.H if upper else lower
 
 
@@ -205,7 +206,8 @@ def _qr(x: Any, /, *, mode: str = "reduced", positive: bool = False) -> tuple[An
     if mode not in _MODES:
         raise ConfigError(f"qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
     a = matrix("qr", x)
-    r, q = emit_all(Extension(Qr("reduced" if mode == "r" else mode)), a)
+    factors: Any = emit_all(Extension(Qr("reduced" if mode == "r" else mode)), a)
+    r, q = factors
     if positive:
         sign = signs(r)
         q, r = q * columns(sign), r * rows(sign)
@@ -398,14 +400,15 @@ def _lu_solve(
     given = [value.meta for value in (left, right, exchanges)]
     left, right, column = same_batch("lu_solve", left, right, column, given=given)
     a, x = left, right
-    places = manipulation.squeeze(column, -1)
+    places: Any = manipulation.squeeze(column, -1)
     if trans == "n":
         half = triangular_solve(a, picked_rows(x, places), unit=True)
         result = triangular_solve(a, half, lower=False)
     else:
+        order: Any = reductions.argsort(places)
         half = triangular_solve(a, x, lower=False, trans=trans)
         half = triangular_solve(a, half, unit=True, trans=trans)
-        result = picked_rows(half, reductions.argsort(places))
+        result = picked_rows(half, order)
     if not in_range:
         result = result * _nan_outside(exchanges).astype(result.dtype)
     return restore(result)

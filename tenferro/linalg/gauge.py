@@ -45,7 +45,8 @@ def fix_phases(v: ArrayLike, /) -> AnyTensor:
     if 0 in x.shape:
         return x
     place = reductions.argmax(elementwise.abs(x), axis=-2, keepdims=True)
-    index = rows(emit(Iota(INT64, x.shape[-2])))
+    places: Any = emit(Iota(INT64, x.shape[-2]))
+    index = rows(places)
     entry = elementwise.where(index == place, x, 0.0).sum(axis=-2, keepdims=True)
     phase = elementwise.sign(elementwise.where(entry == 0, 1.0, entry))
     return x * phase.conj()

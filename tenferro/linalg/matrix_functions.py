@@ -165,4 +165,5 @@ def funm_hermitian(x: ArrayLike, /, name: str, parameter: float | None = None) -
         count = integer("funm_hermitian", "parameter", parameter)
         parameter = parameter if count is None else count
     a = square("funm_hermitian", x)
-    return hermitian_function(a, name, parameter)
+    result: Any = hermitian_function(a, name, parameter)
+    return result

@@ -149,7 +149,8 @@ def cond(x: ArrayLike, /, p: Any = None) -> AnyTensor:
         large, small = _spectral(a, largest=True), _spectral(a, largest=False)
         return small / large if p == -2 else large / small
     a = square("cond", x)
-    r, q = emit_all(Extension(Qr()), a)
+    factors: Any = emit_all(Extension(Qr()), a)
+    r, q = factors
     result = _matrix_norm("cond", a, p) * _matrix_norm(
         "cond", triangular_solve(r, q.H, lower=False), p
     )

@@ -253,8 +253,10 @@ def _toeplitz(c: Any, r: Any) -> Any:
     if 0 in (n, m):
         return full(0, TensorMeta.of(first.dtype, (*first.shape, m)))
     along = manipulation.concat(manipulation.flip(first, axis=-1), top[..., 1:], axis=-1)
+    down: Any
+    right: Any
     down, right = (emit(Iota(INT64, size)) for size in (n, m))
-    places = rows(manipulation.flip(down)) + columns(right)
+    places: Any = rows(manipulation.flip(down)) + columns(right)
     axis = along.ndim - 1
     at_places = indexing.Places((axis,), axis)
     result: Any = indexing.gather(along, at_places, [places], [True])

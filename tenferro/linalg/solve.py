@@ -95,7 +95,7 @@ def _solved(a: Any, b: Any, positive: bool) -> Any:
         result: Any = manipulation.moveaxis(unflat, source=0, destination=-2)
         return result
     if positive:
-        factors = emit_all(Extension(Cholesky()), a)
+        factors: Any = emit_all(Extension(Cholesky()), a)
     else:
         packed, _, permutation = lu(a)
         factors = (packed, permutation)

@@ -177,7 +177,7 @@ def _eigh_tridiagonal(d: Any, e: Any) -> tuple[Any, Any]:
     if canonical(off.shape[-1] + 1, main.shape[-1]) is None:
         raise ShapeError(f"{name}: e must be shorter by one than d, got d {metas[0]}, e {metas[1]}")
     common_batch(name, [rows(x).meta for x in (main, off)], metas)
-    beside = embedded(off)
+    beside: Any = embedded(off)
     widths = [(0, 0)] * (off.ndim - 1)
     below = manipulation.pad(beside, pad_width=[*widths, (1, 0), (0, 1)])
     return _eigh(embedded(main) + below + below.mT)

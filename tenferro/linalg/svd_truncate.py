@@ -231,7 +231,7 @@ def _absorbed(
         root = hermitian_function(regular, "sqrt")
         one, other = u @ root, root @ vh
         if scale is not None:
-            half = analytic.sqrt(scale).astype(u.dtype)
+            half: Any = analytic.sqrt(scale).astype(u.dtype)
             one, other = scaled(half, one), scaled(half, other)
         return one, other
     one, other = (u @ b, vh) if absorb == "left" else (u, b @ vh)

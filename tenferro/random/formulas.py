@@ -401,7 +401,7 @@ def _number_below(sums: AnyTensor, part: AnyTensor, count: int) -> AnyTensor:
 def _at(x: AnyTensor, places: AnyTensor) -> AnyTensor:
     """The elements of a vector at places."""
     if places.meta.rank:
-        return x[(places,)]  # type: ignore[index]  # expressions have what indexing needs
+        return x[(places,)]
     return x[(manipulation.expand_dims(places, axis=0),)][0]
 
 

@@ -111,7 +111,7 @@ def real(name: str, *operands: ArrayLike) -> tuple[AnyTensor, ...]:
         DTypeError: an operand is complex, or not an array.
         ShapeError: the shapes do not broadcast.
     """
-    return apply(_Real(name), *operands)  # type: ignore[return-value]  # a tuple, as the function's
+    return apply(_Real(name), *operands)
 
 
 def special_function(name: str, function: str, *operands: ArrayLike) -> AnyTensor:

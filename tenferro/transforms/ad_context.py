@@ -208,7 +208,7 @@ class Derivatives(ABC, Generic[T]):
     def _stacked(self, column: Sequence[T | None], like: T) -> T:
         """The tangents of one value along a new first axis; zeros for None."""
         values: list[Any] = self._filled(column, [like] * len(column))
-        return apply_method(manipulation.stack, *values)  # type: ignore[no-any-return]  # a T
+        return apply_method(manipulation.stack, *values)
 
     def _filled(self, values: Sequence[T | None], like: Sequence[T]) -> list[T]:
         return [

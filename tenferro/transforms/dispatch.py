@@ -27,7 +27,7 @@ def create(function: Callable[..., Any], *operands: Any, **options: Any) -> AnyT
     if is_tracing() or any(isinstance(size, str | DimExpr) for size in sizes):
         return KINDS[DimExpr].apply(function, operands, options, False)  # type: ignore[no-any-return]
     _check_new(function.__name__, options)
-    return apply(function, *operands, **options)  # type: ignore[no-any-return]
+    return apply(function, *operands, **options)
 
 
 def _check_new(name: str, options: dict[str, Any]) -> None:
@@ -53,7 +53,7 @@ def constrained(caller: str, leaf: ArrayLike, sharding: object) -> AnyTensor:
     meta = leaf_meta(leaf, f"{caller}: argument")
     spec = executor_module("xla").sharding.spec_entries(caller, sharding, meta.rank)
     op = ShardingConstraint((None,) * meta.rank if spec is None else spec)
-    return apply(OpFunction(op), leaf)  # type: ignore[no-any-return]
+    return apply(OpFunction(op), leaf)
 
 
 def _of_size(name: str, left: Any, right: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tenferro.core import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import DTypeError, InvalidConfigError, ShapeError
@@ -191,6 +192,6 @@ def pair_weights(like: Expression, n: Dim, weight: float) -> Expression:
     """1 at the frequencies 0 and n/2 of n points, `weight` at others, as precise as `like`."""
     count = spectrum_length(n)
     k = Expression(like.emitter, like.emitter.emit(Iota(INT64, count)))
-    paired: AnyTensor = apply(logical.logical_and, k > 0, 2 * k < n)
+    paired: Any = apply(logical.logical_and, k > 0, 2 * k < n)
     weights: Expression = apply(elementwise.where, paired, weight, 1.0)
     return weights.astype(real_dtype(like.dtype))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import cos, sin
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -87,7 +87,9 @@ class Degeneracy:
     def same(self, values: Expression) -> Expression:
         """Whether values i and j, sorted along the last axis, are in one cluster: [..., n, n]."""
         splits = negated(self.tied(values)).astype("int64")
-        first = apply(manipulation.pad, splits, pad_width=[*[(0, 0)] * (values.ndim - 1), (1, 0)])
+        first: Any = apply(
+            manipulation.pad, splits, pad_width=[*[(0, 0)] * (values.ndim - 1), (1, 0)]
+        )
         number: Expression = apply(reductions.cumsum, first, axis=-1)
         return rows(number) == columns(number)
 
@@ -236,10 +238,11 @@ def reflections(same: Expression, dtype: DType) -> Expression:
     """
     at = same.emitter
     index = Expression(at, at.emit(Iota(FLOAT64, same.shape[-1])))
-    size = apply(analytic.cos, index * 2.39996) + 2**0.5
+    size: Any = apply(analytic.cos, index * 2.39996) + 2**0.5
     angle = index * 1.1
     if is_complex(dtype):
-        real, imag = apply(analytic.cos, angle), apply(analytic.sin, angle)
+        real: Any = apply(analytic.cos, angle)
+        imag: Any = apply(analytic.sin, angle)
         u = size * apply(elementwise.complex, real, imag)
     else:
         u = size
@@ -379,10 +382,11 @@ def _complement_reflected(x: Expression, zero: Expression, phase: float) -> Expr
     first = x[..., :k]
     kept = chosen(columns(zero), 0.0, first)
     index = Expression(x.emitter, x.emitter.emit(Iota(FLOAT64, x.shape[-2])))
-    generic = apply(analytic.cos, index * 2.39996 + phase) + 2**0.5
+    generic: Any = apply(analytic.cos, index * 2.39996 + phase) + 2**0.5
     if is_complex(x.dtype):
         angle = index * (1.1 + phase)
-        real, imag = apply(analytic.cos, angle), apply(analytic.sin, angle)
+        real: Any = apply(analytic.cos, angle)
+        imag: Any = apply(analytic.sin, angle)
         generic = generic * apply(elementwise.complex, real, imag)
     g = rows(generic.astype(x.dtype))
     w = g - kept @ (kept.H @ g)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from itertools import combinations
 from math import factorial
+from typing import Any
 
 import numpy as np
 
@@ -449,7 +450,7 @@ class XLogX(Smooth):
         low, high, gap = smaller(a, b), larger(a, b), a - b
         h = self.value(w)
         wide = (spread(h, 0, 2) - spread(h, 1, 2)) / chosen(gap == 0, 1.0, gap)
-        logs = apply(analytic.log, low)
+        logs: Any = apply(analytic.log, low)
         narrow = chosen(gap == 0, 1.0, high * Logarithm().first(w)) + logs
         return chosen(high > low * 2, wide, narrow)
 
@@ -539,7 +540,7 @@ class Step(Sided):
         if self.count >= 0:
             kept = index < self.count
         else:
-            size = apply(indexing.size_value, w, axis=-1)
+            size: Any = apply(indexing.size_value, w, axis=-1)
             kept = index >= size.astype(w.dtype) + self.count
         return kept.astype(w.dtype) + w * 0
 

@@ -171,7 +171,7 @@ def _kept(v: Expression, u: Expression) -> Expression:
     """c: the multiples of the columns of v by which u keeps their norms and phases."""
     size = absolute(v)
     near = (size >= size.max(axis=-2, keepdims=True) * (1 - closeness(v.dtype))).astype("int64")
-    counted = apply(reductions.cumsum, near, axis=-2)
+    counted: Any = apply(reductions.cumsum, near, axis=-2)
     first = both(near == 1, counted == 1)
     ratio = chosen(first, u, 0.0).sum(axis=-2) / chosen(first, v, 0.0).sum(axis=-2)
     norms = real((v.conj() * u).sum(axis=-2))

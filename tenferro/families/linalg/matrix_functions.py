@@ -111,9 +111,9 @@ class Frechet(MatrixFormula):
         if self.adjoint_first:
             a = a.H
         zero = Expression(a.emitter, full(a.emitter, 0, a.meta))
-        above = apply(manipulation.concat, a, da, axis=-1)
-        below = apply(manipulation.concat, zero, a, axis=-1)
-        block = apply(manipulation.concat, above, below, axis=-2)
+        above: Any = apply(manipulation.concat, a, da, axis=-1)
+        below: Any = apply(manipulation.concat, zero, a, axis=-1)
+        block: Any = apply(manipulation.concat, above, below, axis=-2)
         (whole,) = block.emit_all(Extension(MatrixFunction(self.name)))
         n = a.shape[-1]
         return (whole[..., :n, n:],)
@@ -264,7 +264,8 @@ def _by_products(w: Expression, terms: Sequence[Term], e: Expression, f: Express
         times(r, times(p, e) @ times(q, f) + times(p, f) @ times(q, e)) for p, q, r in terms
     ]
     x, y = pairs(w)
-    weight = apply(elementwise.sign, y - x) * 0.5 + 0.5
+    sign: Any = apply(elementwise.sign, y - x)
+    weight = sign * 0.5 + 0.5
     half = chosen(weight == 0, 0.0, weight * reduce(lambda x, y: x + y, products))
     return half + half.H
 

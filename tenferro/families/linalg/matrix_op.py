@@ -48,6 +48,7 @@ from tenferro.ops.functions import (
     manipulation,
     products,
     repeated,
+    run_body,
     values_of,
 )
 
@@ -226,9 +227,9 @@ def identity(like: Expression) -> Expression:
     """Identity matrices with the batch axes, rows and dtype of `like`."""
     extents = like.meta.extents
     n = like.shape[-2]
-    one = creation.eye(like.emitter, 1, shape=(n, n), dtype=like.dtype)
-    whole = repeated(like.emitter, "eye", one, (*extents[:-2], extents[-2], extents[-2]))
-    return Expression(like.emitter, whole)
+    one = run_body(like, creation.eye, (1,), {"shape": (n, n), "dtype": like.dtype})
+    whole: Any = repeated("eye", one, (*extents[:-2], extents[-2], extents[-2]))
+    return whole  # type: ignore[no-any-return]
 
 
 def padded(x: Expression, axis: int, before: Dim, after: Dim) -> Expression:

@@ -246,7 +246,8 @@ def signs(r: Expression) -> Expression:
     at = r.emitter
     places = [Expression(at, at.emit(Iota(INT64, size))) for size in r.shape[-2:]]
     on_diagonal = rows(places[0]) == columns(places[1])
-    negative = apply(elementwise.real, r) < 0
+    real: Any = apply(elementwise.real, r)
+    negative = real < 0
     result: Expression = apply(elementwise.where, both(negative, on_diagonal), -2.0, 0.0)
     return (result.sum(axis=-1) + 1.0).astype(r.dtype)
 

@@ -302,7 +302,8 @@ def strong(operand: Any) -> AnyTensor:
 
     An expression that stands for a Python number takes part in promotion as the number does.
     """
-    return operand if operand.weak is None else type(operand)(operand.emitter, operand.value)
+    plain: AnyTensor = operand
+    return plain if operand.weak is None else type(operand)(operand.emitter, operand.value)
 
 
 def array(operand: ArrayLike) -> AnyTensor:
@@ -411,7 +412,7 @@ def fitting(name: str, operand: Any, dtype: DType) -> AnyTensor:
     if isinstance(operand, DimExpr):
         own = INT64
     elif is_number(operand):
-        own = np.result_type(operand)  # type: ignore[arg-type]
+        own = np.result_type(operand)
     else:
         own = operand.meta.dtype
     if KINDS[own.kind] > KINDS[dtype.kind]:
