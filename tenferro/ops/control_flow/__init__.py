@@ -56,6 +56,8 @@ __all__ = [
     "linear_in",
     "noted",
     "program_of",
+    "program_of_ops",
+    "require_family",
 ]
 
 CONTROL_OPS: tuple[type[StdTensorOp], ...] = (
