@@ -122,8 +122,8 @@ def test_values_of_a_trace_that_has_ended_are_refused() -> None:
     tn.grad(escaping)(np.ones(3))
     x, y = kept
     text = (
-        r"add: f64\[3\] \(sine\(x\), recorded at test_trace_tensor.py:\d+\) is a value of the trace "
-        "of escaping, which has ended; return it from escaping"
+        r"add: f64\[3\] \(sine\(x\), recorded at test_trace_tensor.py:\d+\) is a value of the "
+        "trace of escaping, which has ended; return it from escaping"
     )
     with pytest.raises(TracingError, match=text):
         y + 1
