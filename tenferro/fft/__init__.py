@@ -9,7 +9,7 @@ Tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
 Tensor([1., 2., 4.])
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tenferro.families.fft import FFT
 from tenferro.fft.transforms import *
@@ -31,7 +31,7 @@ from tenferro.fft.transforms import (
     rfft2,
     rfftn,
 )
-from tenferro.missing_names import missing
+from tenferro.missing_names import refusal
 from tenferro.ops.extension import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 
 __all__ = [
@@ -72,6 +72,4 @@ def register_runtime(registry: ExtensionRegistry) -> None:
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-
-    def __getattr__(name: str) -> Any:
-        raise missing("tenferro.fft", name, lambda: __all__)
+    __getattr__ = refusal("tenferro.fft", __all__)

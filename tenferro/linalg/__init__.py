@@ -27,7 +27,7 @@ Each file is one topic, with its functions and their results. In reading order:
 What a function with named results does stands below it, under its name with an underscore.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tenferro.families.linalg import LINALG
 from tenferro.linalg.determinant import *
@@ -60,7 +60,7 @@ from tenferro.linalg.sylvester import (
     solve_discrete_lyapunov,
     solve_sylvester,
 )
-from tenferro.missing_names import missing
+from tenferro.missing_names import refusal
 from tenferro.ops.extension import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 from tenferro.ops.functions.manipulation import matrix_transpose
 from tenferro.ops.functions.products import cross, matmul, tensordot, vecdot
@@ -161,6 +161,4 @@ def register_runtime(registry: ExtensionRegistry) -> None:
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-
-    def __getattr__(name: str) -> Any:
-        raise missing("tenferro.linalg", name, lambda: __all__)
+    __getattr__ = refusal("tenferro.linalg", __all__)

@@ -256,7 +256,8 @@ def _toeplitz(c: Any, r: Any) -> Any:
     down: Any
     right: Any
     down, right = (emit(Iota(INT64, size)) for size in (n, m))
-    places: Any = rows(manipulation.flip(down)) + columns(right)
+    last: Any = manipulation.flip(down)
+    places = rows(last) + columns(right)
     axis = along.ndim - 1
     at_places = indexing.Places((axis,), axis)
     result: Any = indexing.gather(along, at_places, [places], [True])
