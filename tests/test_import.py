@@ -47,7 +47,7 @@ import tenferro as tn
 x = tn.Tensor([1.0, 2.0])
 for _ in range(20):
     x = x * 1.0
-from tenferro.transforms import HOST_PLANS
+from tenferro.runtime import HOST_PLANS
 assert len(HOST_PLANS) == 1
 """
     )

@@ -46,7 +46,8 @@ def transposition(name: str, trans: object) -> str:
 ASSUMPTIONS = ("gen", "sym", "her", "pos", "upper triangular", "lower triangular")
 
 
-def solve(a: Any, b: Any, /, *, assume_a: str = "gen") -> Any:
+@array_function(operands=2, module="tenferro.linalg")
+def solve(a: ArrayLike, b: ArrayLike, /, *, assume_a: str = "gen") -> AnyTensor:
     """The solution x of a x = b; infinities or NaN where a is singular.
 
     One LU factorization is shared with the derivatives, and with `det`, `slogdet` and `inv` of the

@@ -1,7 +1,7 @@
 """The array functions that users call, under the names of the Python array API standard.
 
-What methods of tensors, operators and derivative rules call is declared in `tenferro.ops.functions`;
-the modules of this package hold the other functions. NumPy's names are aliases.
+What methods, operators and derivative rules call is declared in `tenferro.ops.functions`; the
+modules of this package hold the other functions. NumPy's names are aliases.
 """
 
 from tenferro.namespace.activations import *

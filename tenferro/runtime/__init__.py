@@ -3,6 +3,7 @@
 from tenferro.runtime.devices import *
 from tenferro.runtime.executors import *
 from tenferro.runtime.host_arrays import *
+from tenferro.runtime.host_plans import *
 from tenferro.runtime.program import *
 from tenferro.runtime.sizes import *
 from tenferro.runtime.tensor import *

@@ -37,9 +37,9 @@ from tenferro.ops import ADD
 from tenferro.ops.functions import (
     KINDS,
     ArrayOperators,
-    Kind,
     apply,
     convert,
+    enter_kind,
     is_number,
     on_values,
     outside,
@@ -64,10 +64,10 @@ from tenferro.runtime.host_arrays import (
     sealed,
     shared_array,
 )
+from tenferro.runtime.host_plans import HOST_PLANS, Notes, lasts, number_key, with_options
 from tenferro.runtime.sizes import refuse_names
 
 __all__ = [
-    "SHORTCUT",
     "RunEmitter",
     "ShownType",
     "Tensor",
@@ -77,7 +77,6 @@ __all__ = [
     "mentions_symbols",
     "meta_of_value",
     "page_of",
-    "run_eagerly",
     "weak_number",
     "wrap_all",
 ]
@@ -92,9 +91,10 @@ class RunEmitter:
     On NumPy arrays an extension op is run by its own `eager_execute`.
     """
 
-    def __init__(self, executor: Executor | None) -> None:
+    def __init__(self, executor: Executor | None, notes: Notes | None = None) -> None:
         self._host = executor is None
         self._executor = executor_named("numpy") if executor is None else executor
+        self._notes = notes
 
     @property
     def executor(self) -> Executor | None:
@@ -113,14 +113,20 @@ class RunEmitter:
     def emit_all(self, op: PrimitiveOp, *operands: Buffer) -> tuple[Buffer, ...]:
         """All outputs of the op, after its shape rule has accepted the operands."""
         exec_op = cast(ExecOp, op)
-        for meta in exec_op.infer_all([buffer_meta(operand) for operand in operands]):
+        metas = exec_op.infer_all([buffer_meta(operand) for operand in operands])
+        for meta in metas:
             if meta.symbols():
                 raise UnsupportedDynamicShapeError(exec_op.name, "result", f"symbolic: {meta}")
             check_size(meta, exec_op.name, config.max_bytes)
         with outside():  # kernels of others may call array functions
             if self._host and exec_op.family is not None:
-                return exec_op.evaluate(operands)  # called directly, without a registered runtime
-            return self._executor.run_op(exec_op, *operands)
+                outputs = exec_op.evaluate(operands)  # directly, without a registered runtime
+            else:
+                outputs = self._executor.run_op(exec_op, *operands)
+        if self._notes is not None:
+            fixed = all(meta.static_shape is not None for meta in metas)
+            self._notes.add(exec_op, operands, outputs, fixed)
+        return outputs
 
     def producer(self, value: Buffer) -> None:
         """None: a buffer does not know the op that computed it."""
@@ -158,6 +164,7 @@ def run_at(
     function: Callable[..., Any],
     values: Sequence[Buffer],
     options: Mapping[str, Any],
+    notes: Notes | None = None,
 ) -> Any:
     """The results of an array function on buffers of an executor.
 
@@ -165,7 +172,7 @@ def run_at(
         ShapeError: a size of the result is a name.
     """
     try:
-        return on_values(RunEmitter(executor), function, values, options)
+        return on_values(RunEmitter(executor, notes), function, values, options)
     except UnsupportedDynamicShapeError as error:
         refuse_names(function.__name__, options.get("shape", ()), error)
         raise
@@ -222,27 +229,6 @@ def page_of(text: str, title: str = "") -> str:
     """
     head = f"<code>{html.escape(title)}</code>" if title else ""
     return f"<div>{head}<pre>{html.escape(text)}</pre></div>"
-
-
-# A place for a faster way to apply array functions to tensors on the host.
-
-Apply = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
-"""The result of an array function on operands and options; None if it has to be run op by op."""
-
-
-def _op_by_op(
-    function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
-) -> None:
-    return None
-
-
-class Shortcut:
-    """The way that is installed, by a layer that can plan programs."""
-
-    apply: Apply = staticmethod(_op_by_op)
-
-
-SHORTCUT = Shortcut()
 
 
 # Tensor: a value at run time.
@@ -570,35 +556,7 @@ def restored(array: NumpyArray, placement: str) -> Tensor:
         ) from None
 
 
-def run_eagerly(
-    function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
-) -> Any:
-    """Run an array function on runtime values, on the device where they are.
-
-    Values on the host are moved to the others. Returns NotImplemented if an operand is not a
-    runtime value, so that Python tries the operand's own operator.
-
-    Raises:
-        DeviceError: tensors are on different devices.
-        ShapeError: a size of the result is a name.
-    """
-    planned = SHORTCUT.apply(function, operands, options)
-    if planned is not None:
-        return planned
-    lifted = [as_operand(operand) for operand in operands]
-    if any(operand is NotImplemented for operand in lifted):
-        return NotImplemented
-    tensors = [value for value in lifted if isinstance(value, Tensor)]
-    executor = where_to_run(function.__name__, tensors)
-    values = [
-        value if not isinstance(value, Tensor) else place(function.__name__, value, executor)
-        for value in lifted
-    ]
-    result = run_at(executor, function, values, options)
-    results = result if isinstance(result, tuple) else (result,)
-    buffers = map(sealed, results) if executor is None else results
-    tensors = [Tensor.wrap(buffer, executor) for buffer in buffers]
-    return tuple(tensors) if isinstance(result, tuple) else tensors[0]
+# Array functions of runtime values.
 
 
 def _compute(
@@ -607,9 +565,41 @@ def _compute(
     options: dict[str, Any],
     operator: bool,
 ) -> Any:
-    """As `run_eagerly`; recorded if options name sizes of a trace."""
+    """Run an array function on runtime values, on the device where they are.
+
+    On the host the second call for equal types, numbers and options runs the ops that the first one
+    noted. Values on the host are moved to the others. A function whose options name sizes of a
+    trace is recorded.
+
+    Returns NotImplemented if an operand is not a runtime value, so that Python tries the operand's
+    own operator.
+
+    Raises:
+        DeviceError: tensors are on different devices.
+        ShapeError: a size of the result is a name.
+    """
+    parts: list[Any] = [function]
+    buffers: list[Any] = []
+    for operand in operands:
+        if type(operand) is Tensor and operand._executor is None:
+            buffer = operand._buffer
+            buffers.append(buffer)
+            parts += (buffer.dtype, buffer.shape)
+        elif is_number(operand):
+            parts.append(number_key(operand))
+        else:
+            key = None
+            break
+    else:
+        key = with_options(parts, options) if options else tuple(parts)
+        plan = None if key is None else HOST_PLANS.get(key)
+        if plan:
+            made = [Tensor.wrap(buffer, None) for buffer in plan(buffers)]
+            return tuple(made) if plan.several else made[0]
+        if plan is not None or not lasts(function):
+            key = None
     try:
-        return run_eagerly(function, operands, options)
+        return _run(function, operands, options, key, buffers)
     except ExtentError as error:
         what = str(error).partition(": ")[2] or str(error)
         raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
@@ -619,7 +609,35 @@ def _compute(
         return KINDS[DimExpr].apply(function, operands, options, operator)
 
 
-KINDS[Tensor] = KINDS[object] = Kind(0, _compute)
+def _run(
+    function: Callable[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    key: tuple[Any, ...] | None,
+    buffers: list[Any],
+) -> Any:
+    """Run a function op by op; with a key, note the ops on the host's `buffers`."""
+    lifted = [as_operand(operand) for operand in operands]
+    if any(operand is NotImplemented for operand in lifted):
+        return NotImplemented
+    tensors = [value for value in lifted if isinstance(value, Tensor)]
+    executor = where_to_run(function.__name__, tensors)
+    values = [
+        value if not isinstance(value, Tensor) else place(function.__name__, value, executor)
+        for value in lifted
+    ]
+    notes = None if key is None else Notes(buffers)
+    result = run_at(executor, function, values, options, notes)
+    several = isinstance(result, tuple)
+    results = result if several else (result,)
+    if notes is not None:
+        HOST_PLANS.put(key, notes.plan(results, several) or False)
+    made = [Tensor.wrap(sealed(b) if executor is None else b, executor) for b in results]
+    return tuple(made) if several else made[0]
+
+
+enter_kind(Tensor, 0, _compute)
+KINDS[object] = KINDS[Tensor]
 
 
 def as_operand(value: Any) -> Any:

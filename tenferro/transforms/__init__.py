@@ -9,7 +9,6 @@ from tenferro.transforms.custom_linear_solve import *
 from tenferro.transforms.custom_vjp import *
 from tenferro.transforms.data_size_names import *
 from tenferro.transforms.dispatch import *
-from tenferro.transforms.eager_plan import *
 from tenferro.transforms.eager_runtime import *
 from tenferro.transforms.eager_tensor import *
 from tenferro.transforms.extension import *

@@ -1,8 +1,4 @@
-"""Compiled plans of array functions by operand types.
-
-A function is planned once it has been applied often to operands of the same types, since a plan
-costs as much as several applications op by op.
-"""
+"""Compiled plans of array functions on eager tensors, by operand types."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import functools
 from collections.abc import Callable, Sequence
 from contextvars import Context
 from dataclasses import dataclass, replace
-from types import FunctionType
 from typing import Any, cast
 
 import numpy as np
@@ -19,7 +14,6 @@ from tenferro.compiler import compile_std_to_exec, without_rules
 from tenferro.config import config
 from tenferro.core import (
     BoundedCache,
-    Capacity,
     CompiledProgram,
     Derivative,
     GlobalValKey,
@@ -32,7 +26,6 @@ from tenferro.core import (
     resolve_keys,
     user_site,
 )
-from tenferro.errors import TenferroError
 from tenferro.ir import (
     ExecInstruction,
     ExecOp,
@@ -46,7 +39,6 @@ from tenferro.ir import (
     with_last_use,
 )
 from tenferro.native import (
-    NUMPY_EXECUTOR,
     Boundary,
     BoundaryDispatch,
     GraphExecutor,
@@ -56,21 +48,15 @@ from tenferro.native import (
 from tenferro.ops import StdTensorOp
 from tenferro.ops.control_flow import ControlOp, Custom
 from tenferro.ops.extension import Package
-from tenferro.ops.functions import is_number, on_values
-from tenferro.runtime import SHORTCUT, Buffer, Executor, Tensor, sealed, tensor_owner
-from tenferro.transforms.ad_context import AD
+from tenferro.ops.functions import on_values
+from tenferro.runtime import Buffer, Executor, sealed, tensor_owner
 from tenferro.transforms.eager_tensor import (
     EagerTensor,
     OperandKind,
     Recorder,
     kind_of,
-    number_key,
-    with_options,
 )
 from tenferro.transforms.traced_tensor import TraceEmitter
-
-__all__ = ["HOST_PLANS", "HostPlans"]
-
 
 # Kernels: programs compiled for the executor of an eager runtime.
 
@@ -88,16 +74,12 @@ class Kernels:
     run such ops in their own way, and for values that belong to none: they have no runtimes.
     """
 
-    def __init__(
-        self, executor: Executor, packages: Sequence[Package], has_runtimes: bool = True
-    ) -> None:
+    def __init__(self, executor: Executor, packages: Sequence[Package]) -> None:
         self._executor = executor
         backend = executor.backend if isinstance(executor, GraphExecutor) else None
         self._on_host = type(backend) is NumpyBackend
         self.boundary = (
-            BoundaryDispatch(backend, packages, "runtime")
-            if backend is not None and has_runtimes
-            else None
+            BoundaryDispatch(backend, packages, "runtime") if backend is not None else None
         )
 
     def make(self, program: ExecProgram, slots: Sequence[int], results: Sequence[int]) -> Kernel:
@@ -489,86 +471,3 @@ def _kind(meta: TensorMeta) -> OperandKind | None:
 def _kind_of_buffer(buffer: Buffer, origin: int) -> OperandKind:
     kind = kind_of(buffer.dtype, tuple(buffer.shape))
     return kind.active if origin else kind
-
-
-def lasts(function: Callable[..., Any]) -> bool:
-    """Whether all calls pass the same object: a function of a module, or a callable value."""
-    return not isinstance(function, FunctionType) or "<" not in function.__qualname__
-
-
-# Plans for tensors on the host that no runtime tracks.
-
-OFTEN = 8
-"""Applications op by op that cost about as much as a plan."""
-
-
-class HostPlans:
-    """Plans of array functions on tensors on the host and numbers, by function and types."""
-
-    def __init__(self) -> None:
-        kernels = Kernels(NUMPY_EXECUTOR, (), has_runtimes=False)
-        self.capacity = Capacity(config.cache_entries)
-        self._planner = EagerPlanner(
-            kernels, NUMPY_EXECUTOR, AD.shapes, BoundedCache(self.capacity)
-        )
-        self._found: dict[Any, int | EagerPlan | None] = {}
-
-    def __call__(
-        self, function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
-    ) -> Any:
-        """The result; None if it has to be computed op by op."""
-        parts: list[Any] = [function]
-        buffers: list[Any] = []
-        for operand in operands:
-            if type(operand) is Tensor and operand.executor is None:
-                buffer = operand._buffer
-                buffers.append(buffer)
-                parts += (buffer.dtype, buffer.shape)
-            elif is_number(operand):
-                parts.append(number_key(operand))
-            else:
-                return None
-        key = with_options(parts, options) if options else tuple(parts)
-        if key is None:
-            return None
-        found = self._found.get(key, 0)
-        if type(found) is EagerPlan:
-            values = buffers + found.kernel(buffers)
-            if found.single:
-                return Tensor.wrap(values[found.results[0].value], None)
-            return tuple([Tensor.wrap(values[result.value], None) for result in found.results])
-        if type(found) is int:
-            if len(self._found) >= self.capacity.entries:
-                self.clear()
-            often = found == OFTEN
-            self._found[key] = self._planned(function, operands, options) if often else found + 1
-        return None
-
-    def __len__(self) -> int:
-        """The number of functions and types that were met."""
-        return len(self._found)
-
-    def clear(self) -> None:
-        """Forget the plans, and how often functions were applied."""
-        self._found.clear()
-
-    def _planned(
-        self, function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]
-    ) -> EagerPlan | None:
-        """The plan; None if there is none."""
-        if not lasts(function):
-            return None
-        arguments = [
-            kind_of(operand._buffer.dtype, operand.shape) if type(operand) is Tensor else operand
-            for operand in operands
-        ]
-        kinds = [argument for argument in arguments if type(argument) is OperandKind]
-        try:
-            traced = program_of_function(function, arguments, options)
-            return None if traced is None else self._planner.plan(traced[0], kinds, traced[1])
-        except TenferroError:
-            return None  # the function raises it again, in its own words
-
-
-HOST_PLANS = HostPlans()
-SHORTCUT.apply = HOST_PLANS

@@ -19,13 +19,22 @@ from tenferro.native import GraphExecutor
 from tenferro.ops import StdTensorOp
 from tenferro.ops.extension import ExtensionCaches, Package, Register
 from tenferro.ops.functions import is_number, on_values
-from tenferro.runtime import Executor, Tensor, executor_named, host_array, owner_of, with_packages
+from tenferro.runtime import (
+    Executor,
+    Tensor,
+    executor_named,
+    host_array,
+    lasts,
+    number_key,
+    owner_of,
+    with_options,
+    with_packages,
+)
 from tenferro.transforms.ad_context import AdContext, check_active
 from tenferro.transforms.eager_plan import (
     EagerPlan,
     EagerPlanner,
     Kernels,
-    lasts,
     program_of_function,
     program_of_op,
 )
@@ -34,9 +43,7 @@ from tenferro.transforms.eager_tensor import (
     OperandKind,
     is_paused,
     kind_of,
-    number_key,
     pausing,
-    with_options,
 )
 from tenferro.transforms.tape import (
     Differentiator,

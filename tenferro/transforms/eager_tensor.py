@@ -7,16 +7,12 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import EllipsisType
 from typing import Any, NoReturn, Protocol, Self
 
-import numpy as np
-
-from tenferro.config import config
 from tenferro.core import LeafOrigin, Origin
 from tenferro.errors import ADError, DeviceError, TenferroError
-from tenferro.ir import DType, TensorMeta, as_dtype, encode, make_meta
-from tenferro.ops.functions import KINDS, Kind
+from tenferro.ir import DType, TensorMeta, make_meta
+from tenferro.ops.functions import enter_kind
 from tenferro.runtime import Buffer, Executor, Tensor
 
 __all__ = ["EagerTensor"]
@@ -76,63 +72,6 @@ def _pair(meta: TensorMeta) -> OperandKind:
     fixed.fixed = active.fixed = fixed
     fixed.active = active.active = active
     return fixed
-
-
-def number_key(number: bool | int | float | complex) -> object:
-    """A key that distinguishes Python numbers by kind and by bits.
-
-    >>> number_key(1) == number_key(1.0), number_key(0.0) == number_key(-0.0)
-    (False, False)
-    """
-    if type(number) is int or (type(number) is float and number * number > 0):
-        return type(number), number  # the fast path, where `==` suffices
-    return encode(number)
-
-
-_INTS = frozenset([int])
-
-
-def option_key(value: object) -> object:
-    """A key that distinguishes the options of an array function.
-
-    Raises:
-        TypeError: there is no cheap key: the value is a large array, or of unknown type.
-
-    >>> option_key(True) == option_key(1)
-    False
-    """
-    kind = type(value)
-    if kind is int or kind is str:
-        return kind, value
-    if value is None or value is True or value is False:
-        return value  # other numbers are replaced by their bytes
-    if isinstance(value, tuple) and _INTS.issuperset(map(type, value)):
-        return kind, value  # sizes and axes
-    if isinstance(value, np.dtype | type):
-        return as_dtype(value)
-    match value:
-        case slice():
-            return slice, option_key((value.start, value.stop, value.step))
-        case EllipsisType():
-            return value
-        case tuple() | list():
-            return type(value), tuple([option_key(item) for item in value])
-        case np.generic():
-            return np.generic, encode(np.asarray(value))
-        case np.ndarray() if value.nbytes > config.literal_bytes:
-            raise TypeError("a large array")
-        case _:
-            return encode(value)
-
-
-def with_options(parts: list[Any], options: dict[str, Any]) -> tuple[Any, ...] | None:
-    """The key, with the options of an array function added; None if an option has no key."""
-    try:
-        for name, value in options.items():
-            parts += (name, option_key(value))
-    except TypeError:
-        return None
-    return tuple(parts)
 
 
 # EagerTensor: a value of an eager runtime, with the record of its computation.
@@ -291,7 +230,7 @@ def _apply(
     return first._runtime.apply(function, operands, options)
 
 
-KINDS[EagerTensor] = Kind(1, _apply)
+enter_kind(EagerTensor, 1, _apply)
 
 _NONE: frozenset[int] = frozenset()
 _paused: ContextVar[frozenset[int]] = ContextVar("tenferro_paused", default=_NONE)

@@ -42,7 +42,7 @@ from tenferro.ir import (
     type_of,
 )
 from tenferro.ops import AssumeSize, Constant, shape_context
-from tenferro.ops.functions import KINDS, ArrayOperators, Kind, is_number, on_values
+from tenferro.ops.functions import KINDS, ArrayOperators, enter_kind, is_number, on_values
 from tenferro.runtime import Tensor, owner_of
 from tenferro.transforms.data_sizes import (
     check_assumed,
@@ -562,4 +562,5 @@ def _lift(operand: Any) -> Any:
     return NotImplemented
 
 
-KINDS[TracedTensor] = KINDS[DimExpr] = Kind(2, record)
+enter_kind(TracedTensor, 2, record)
+KINDS[DimExpr] = KINDS[TracedTensor]

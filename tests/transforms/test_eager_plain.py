@@ -9,9 +9,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import TenferroError
-from tenferro.runtime import SHORTCUT
-from tenferro.transforms import HOST_PLANS, HostPlans
-from tenferro.transforms.eager_plan import OFTEN
+from tenferro.runtime import HOST_PLANS
 
 X = tn.Tensor(np.linspace(-2.0, 2.0, 12).reshape(3, 4))
 SQUARE = tn.Tensor(np.diag([1.0, 2.0, 3.0]) + 0.1)

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 import numpy as np
 
@@ -38,15 +38,12 @@ from tenferro.ops.functions import (
     reductions,
 )
 from tenferro.ops.functions.dispatch import (
-    KINDS,
-    Kind,
     apply_method,
-    apply_operator,
     emit_all,
     emitter_of_body,
+    enter_kind,
     run_body,
 )
-from tenferro.ops.functions.promotion import is_number
 from tenferro.ops.functions.updates import At
 
 __all__ = [
@@ -146,6 +143,17 @@ class ArrayOperators(ArrayProtocols):
     __slots__ = ()
     __array_priority__ = 1000  # operators with NumPy arrays call our methods
 
+    if TYPE_CHECKING:
+
+        def _apply(
+            self,
+            function: Callable[..., Any],
+            operands: tuple[Any, ...],
+            options: dict[str, Any],
+            operator: bool,
+        ) -> Self:
+            """How tensors of the class are computed with; see `Kind.apply`."""
+
     @property
     @abstractmethod
     def meta(self) -> TensorMeta:
@@ -164,26 +172,26 @@ class ArrayOperators(ArrayProtocols):
     @property
     def T(self) -> Self:  # noqa: N802  # NumPy's name
         """The axes in reverse order."""
-        return apply_method(manipulation.permute_dims, self)
+        return self._apply(manipulation.permute_dims.body, (self,), {}, True)
 
     @property
     def mT(self) -> Self:  # noqa: N802
         """The last two axes exchanged."""
-        return apply_method(manipulation.matrix_transpose, self)
+        return self._apply(manipulation.matrix_transpose.body, (self,), {}, True)
 
     @property
     def real(self) -> Self:
         """Real part."""
-        return apply_method(elementwise.real, self)
+        return self._apply(elementwise.real.body, (self,), {}, True)
 
     @property
     def imag(self) -> Self:
         """Imaginary part."""
-        return apply_method(elementwise.imag, self)
+        return self._apply(elementwise.imag.body, (self,), {}, True)
 
     def conj(self) -> Self:
         """Complex conjugate."""
-        return apply_method(elementwise.conj, self)
+        return self._apply(elementwise.conj.body, (self,), {}, True)
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Self:
         """The values in another dtype; the conversion may lose information.
@@ -192,23 +200,28 @@ class ArrayOperators(ArrayProtocols):
         """
         if not copy and self.dtype == as_dtype(dtype):
             return self
-        return apply_method(elementwise.astype, self, dtype=as_dtype(dtype))
+        return self._apply(elementwise.astype, (self,), {"dtype": as_dtype(dtype)}, True)
 
     def reshape(self, *shape: Shape, order: Order = "C") -> Self:
         """The elements in another shape; a size of -1 is inferred."""
         target = cast(Shape, shape[0] if len(shape) == 1 else shape)
-        return apply_method(manipulation.reshape, self, shape=target, order=order)
+        return self._apply(
+            manipulation.reshape.body, (self,), {"shape": target, "order": order}, True
+        )
 
     def transpose(self, *axes: int | Sequence[int] | None) -> Self:
         """The axes in the order `axes`; reversed if there are none."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return apply_method(
-            manipulation.permute_dims, self, axes=cast("Sequence[int]", order) or None
+        return self._apply(
+            manipulation.permute_dims.body,
+            (self,),
+            {"axes": cast("Sequence[int]", order) or None},
+            True,
         )
 
     def ravel(self, order: Order = "C") -> Self:
         """All elements along one axis."""
-        return apply_method(manipulation.ravel, self, order=order)
+        return self._apply(manipulation.ravel.body, (self,), {"order": order}, True)
 
     def sum(
         self,
@@ -222,7 +235,7 @@ class ArrayOperators(ArrayProtocols):
         """Sum over `axis`, computed in `dtype` if given; `initial` and `where` as of NumPy."""
         x = self if dtype is None else self.astype(dtype)
         if out is initial is where is None:
-            return apply_method(reductions.sum, x, axis=axis, keepdims=keepdims)
+            return x._apply(reductions.sum.body, (x,), {"axis": axis, "keepdims": keepdims}, True)
         return x._reduced(reductions.sum, out, initial, where, axis=axis, keepdims=keepdims)
 
     def prod(
@@ -237,7 +250,7 @@ class ArrayOperators(ArrayProtocols):
         """Product over `axis`, computed in `dtype` if given; options as of `sum`."""
         x = self if dtype is None else self.astype(dtype)
         if out is initial is where is None:
-            return apply_method(reductions.prod, x, axis=axis, keepdims=keepdims)
+            return x._apply(reductions.prod.body, (x,), {"axis": axis, "keepdims": keepdims}, True)
         return x._reduced(reductions.prod, out, initial, where, axis=axis, keepdims=keepdims)
 
     def mean(
@@ -263,7 +276,9 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Largest element over `axis`, and of `initial`; of those where a mask holds."""
         if out is initial is where is None:
-            return apply_method(reductions.max, self, axis=axis, keepdims=keepdims)
+            return self._apply(
+                reductions.max.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+            )
         return self._reduced(reductions.max, out, initial, where, axis=axis, keepdims=keepdims)
 
     def min(
@@ -276,7 +291,9 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Smallest element over `axis`, and of `initial`; of those where a mask holds."""
         if out is initial is where is None:
-            return apply_method(reductions.min, self, axis=axis, keepdims=keepdims)
+            return self._apply(
+                reductions.min.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+            )
         return self._reduced(reductions.min, out, initial, where, axis=axis, keepdims=keepdims)
 
     def any(
@@ -289,7 +306,9 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Whether any element over `axis` is nonzero; of those where a mask holds."""
         if out is where is None:
-            return apply_method(reductions.any, self, axis=axis, keepdims=keepdims)
+            return self._apply(
+                reductions.any.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+            )
         return self._reduced(reductions.any, out, None, where, axis=axis, keepdims=keepdims)
 
     def all(
@@ -302,7 +321,9 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Whether all elements over `axis` are nonzero; of those where a mask holds."""
         if out is where is None:
-            return apply_method(reductions.all, self, axis=axis, keepdims=keepdims)
+            return self._apply(
+                reductions.all.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+            )
         return self._reduced(reductions.all, out, None, where, axis=axis, keepdims=keepdims)
 
     def var(
@@ -351,7 +372,7 @@ class ArrayOperators(ArrayProtocols):
         The most used reductions without either do not come here: a call less on the quick path.
         """
         if out is None and initial is None and where is None:
-            return apply_method(function, self, **options)
+            return self._apply(getattr(function, "body", function), (self,), {**options}, True)
         name = function.__name__
         _check_new(name, out)
         others = [each for each in (where, initial) if each is not None]
@@ -363,27 +384,29 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Cumulative sums along `axis`; of the flattened array if None."""
         _check_new("cumsum", out)
-        return apply_method(reductions.cumsum, self, axis=axis, dtype=dtype)
+        return self._apply(reductions.cumsum.body, (self,), {"axis": axis, "dtype": dtype}, True)
 
     def cumprod(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
     ) -> Self:
         """Cumulative products along `axis`; of the flattened array if None."""
         _check_new("cumprod", out)
-        return apply_method(reductions.cumprod, self, axis=axis, dtype=dtype)
+        return self._apply(reductions.cumprod.body, (self,), {"axis": axis, "dtype": dtype}, True)
 
     def round(self, decimals: int = 0, out: None = None) -> Self:
         """The elements rounded to `decimals` decimals."""
         _check_new("round", out)
-        return apply_method(elementwise.round, self, decimals=decimals)
+        return self._apply(elementwise.round.body, (self,), {"decimals": decimals}, True)
 
     def swapaxes(self, axis1: int, axis2: int) -> Self:
         """Two axes exchanged."""
-        return apply_method(manipulation.swapaxes, self, axis1=axis1, axis2=axis2)
+        return self._apply(
+            manipulation.swapaxes.body, (self,), {"axis1": axis1, "axis2": axis2}, True
+        )
 
     def squeeze(self, axis: Axis = None) -> Self:
         """The array without `axis`, of size 1; without all axes of size 1 if None."""
-        return apply_method(manipulation.squeeze, self, axis=axis)
+        return self._apply(manipulation.squeeze.body, (self,), {"axis": axis}, True)
 
     def dot(self, other: ArrayLike) -> AnyTensor:
         """The product `numpy.dot` of the two arrays."""
@@ -408,11 +431,11 @@ class ArrayOperators(ArrayProtocols):
 
     def sort(self, axis: int = -1) -> Self:
         """The elements along `axis` in ascending order, as a new array."""
-        return apply_method(reductions.sort, self, axis=axis)
+        return self._apply(reductions.sort.body, (self,), {"axis": axis}, True)
 
     def trace(self, offset: int = 0) -> Self:
         """The sum along a diagonal of the first two axes."""
-        return apply_method(products.trace, self, offset=offset)
+        return self._apply(products.trace.body, (self,), {"offset": offset}, True)
 
     @property
     def at(self) -> At:
@@ -422,21 +445,25 @@ class ArrayOperators(ArrayProtocols):
     def argmax(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Self:
         """The index of the largest element along `axis`; of the flattened array if None."""
         _check_new("argmax", out)
-        return apply_method(reductions.argmax, self, axis=axis, keepdims=keepdims)
+        return self._apply(
+            reductions.argmax.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+        )
 
     def argmin(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Self:
         """The index of the smallest element along `axis`; of the flattened array if None."""
         _check_new("argmin", out)
-        return apply_method(reductions.argmin, self, axis=axis, keepdims=keepdims)
+        return self._apply(
+            reductions.argmin.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+        )
 
     def argsort(self, axis: int = -1) -> Self:
         """The indices that sort the elements along `axis`."""
-        return apply_method(reductions.argsort, self, axis=axis)
+        return self._apply(reductions.argsort.body, (self,), {"axis": axis}, True)
 
     def __getitem__(self, indices: Index) -> Self:
         expression = indexing.parse(indices, self.meta)
         if not expression.arrays:
-            return apply_method(indexing.index, self, items=expression.items)
+            return self._apply(indexing.index, (self,), {"items": expression.items}, True)
         picked: AnyTensor = apply_method(
             indexing.index,
             self,
@@ -453,113 +480,113 @@ class ArrayOperators(ArrayProtocols):
         )
 
     def __add__(self, other: ArrayLike) -> Self:
-        return apply_operator(elementwise.add, self, other)
+        return self._apply(elementwise.add.body, (self, other), {}, True)
 
     def __radd__(self, other: ArrayLike) -> Self:
-        return apply_operator(elementwise.add, other, self)
+        return self._apply(elementwise.add.body, (other, self), {}, True)
 
     def __sub__(self, other: ArrayLike) -> Self:
-        return apply_operator(elementwise.subtract, self, other)
+        return self._apply(elementwise.subtract.body, (self, other), {}, True)
 
     def __rsub__(self, other: ArrayLike) -> Self:
-        return apply_operator(elementwise.subtract, other, self)
+        return self._apply(elementwise.subtract.body, (other, self), {}, True)
 
     def __mul__(self, other: ArrayLike) -> Self:
-        return apply_operator(elementwise.multiply, self, other)
+        return self._apply(elementwise.multiply.body, (self, other), {}, True)
 
     def __rmul__(self, other: ArrayLike) -> Self:
-        return apply_operator(elementwise.multiply, other, self)
+        return self._apply(elementwise.multiply.body, (other, self), {}, True)
 
     def __truediv__(self, other: ArrayLike) -> Self:
-        return apply_operator(elementwise.divide, self, other)
+        return self._apply(elementwise.divide.body, (self, other), {}, True)
 
     def __rtruediv__(self, other: ArrayLike) -> Self:
-        return apply_operator(elementwise.divide, other, self)
+        return self._apply(elementwise.divide.body, (other, self), {}, True)
 
     def __floordiv__(self, other: ArrayLike) -> Self:
-        return apply_operator(elementwise.floor_divide, self, other)
+        return self._apply(elementwise.floor_divide.body, (self, other), {}, True)
 
     def __rfloordiv__(self, other: ArrayLike) -> Self:
-        return apply_operator(elementwise.floor_divide, other, self)
+        return self._apply(elementwise.floor_divide.body, (other, self), {}, True)
 
     def __mod__(self, other: ArrayLike) -> Self:
-        return apply_operator(elementwise.remainder, self, other)
+        return self._apply(elementwise.remainder.body, (self, other), {}, True)
 
     def __rmod__(self, other: ArrayLike) -> Self:
-        return apply_operator(elementwise.remainder, other, self)
+        return self._apply(elementwise.remainder.body, (other, self), {}, True)
 
     def __pow__(self, other: ArrayLike) -> Self:
         other = int(other) if isinstance(other, np.integer) else other
-        return apply_operator(elementwise.pow, self, other)
+        return self._apply(elementwise.pow.body, (self, other), {}, True)
 
     def __rpow__(self, other: ArrayLike) -> Self:
-        return apply_operator(elementwise.pow, other, self)
+        return self._apply(elementwise.pow.body, (other, self), {}, True)
 
     def __matmul__(self, other: ArrayLike) -> Self:
-        return apply_operator(products.matmul, self, other)
+        return self._apply(products.matmul.body, (self, other), {}, True)
 
     def __rmatmul__(self, other: ArrayLike) -> Self:
-        return apply_operator(products.matmul, other, self)
+        return self._apply(products.matmul.body, (other, self), {}, True)
 
     def __neg__(self) -> Self:
-        return apply_operator(elementwise.negative, self)
+        return self._apply(elementwise.negative.body, (self,), {}, True)
 
     def __pos__(self) -> Self:
         return self
 
     def __abs__(self) -> Self:
-        return apply_operator(elementwise.abs, self)
+        return self._apply(elementwise.abs.body, (self,), {}, True)
 
     def __invert__(self) -> Self:
-        return apply_operator(logical.bitwise_invert, self)
+        return self._apply(logical.bitwise_invert.body, (self,), {}, True)
 
     def __and__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.bitwise_and, self, other)
+        return self._apply(logical.bitwise_and.body, (self, other), {}, True)
 
     def __rand__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.bitwise_and, other, self)
+        return self._apply(logical.bitwise_and.body, (other, self), {}, True)
 
     def __or__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.bitwise_or, self, other)
+        return self._apply(logical.bitwise_or.body, (self, other), {}, True)
 
     def __ror__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.bitwise_or, other, self)
+        return self._apply(logical.bitwise_or.body, (other, self), {}, True)
 
     def __xor__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.bitwise_xor, self, other)
+        return self._apply(logical.bitwise_xor.body, (self, other), {}, True)
 
     def __rxor__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.bitwise_xor, other, self)
+        return self._apply(logical.bitwise_xor.body, (other, self), {}, True)
 
     def __lshift__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.bitwise_left_shift, self, other)
+        return self._apply(logical.bitwise_left_shift.body, (self, other), {}, True)
 
     def __rlshift__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.bitwise_left_shift, other, self)
+        return self._apply(logical.bitwise_left_shift.body, (other, self), {}, True)
 
     def __rshift__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.bitwise_right_shift, self, other)
+        return self._apply(logical.bitwise_right_shift.body, (self, other), {}, True)
 
     def __rrshift__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.bitwise_right_shift, other, self)
+        return self._apply(logical.bitwise_right_shift.body, (other, self), {}, True)
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]  # arrays compare elementwise
-        return apply_operator(logical.equal, self, other)
+        return self._apply(logical.equal.body, (self, other), {}, True)
 
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return apply_operator(logical.not_equal, self, other)
+        return self._apply(logical.not_equal.body, (self, other), {}, True)
 
     def __lt__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.less, self, other)
+        return self._apply(logical.less.body, (self, other), {}, True)
 
     def __le__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.less_equal, self, other)
+        return self._apply(logical.less_equal.body, (self, other), {}, True)
 
     def __gt__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.greater, self, other)
+        return self._apply(logical.greater.body, (self, other), {}, True)
 
     def __ge__(self, other: ArrayLike) -> Self:
-        return apply_operator(logical.greater_equal, self, other)
+        return self._apply(logical.greater_equal.body, (self, other), {}, True)
 
     __hash__ = None  # type: ignore[assignment]  # `==` is elementwise
 
@@ -605,17 +632,20 @@ class Expression(ArrayOperators):
     Expression(f64[3,3])
     """
 
-    __slots__ = ("emitter", "value", "weak")
+    __slots__ = ("_meta", "emitter", "value", "weak")
 
     def __init__(self, emitter: Emitter[Any], value: Any, weak: Number | None = None) -> None:
         self.emitter = emitter
         self.value = value
         self.weak = weak
+        self._meta: TensorMeta | None = None
 
     @property
     def meta(self) -> TensorMeta:
         """Dtype and extents."""
-        meta: TensorMeta = self.emitter.ctx.meta(self.value)
+        meta = self._meta
+        if meta is None:
+            meta = self._meta = self.emitter.ctx.meta(self.value)
         return meta
 
     @property
@@ -649,7 +679,7 @@ def _on_expressions(
     return run_body(first, function, operands, options)
 
 
-KINDS[Expression] = Kind(3, _on_expressions)
+enter_kind(Expression, 3, _on_expressions)
 
 
 def on_values(
@@ -665,15 +695,16 @@ def on_values(
     """
     numbers = weak or (None,) * len(operands)
     expressions = [
-        operand
-        if is_number(operand) or isinstance(operand, DimExpr)
-        else Expression(at, operand, number)
+        operand if type(operand) in _NUMBERS else Expression(at, operand, number)
         for operand, number in zip(operands, numbers, strict=True)
     ]
     result = run_body(Expression(at, None), function, expressions, options)
-    if isinstance(result, tuple):
+    if type(result) is tuple:
         return tuple([each.value for each in result])
     return result.value
+
+
+_NUMBERS = frozenset([bool, int, float, complex, DimExpr])
 
 
 def emit_function(

@@ -1,9 +1,9 @@
 """The dispatcher: array functions applied to operands of any kind, and the ops in their bodies.
 
 An array function is declared once, as users call it. Its body computes on expressions: values of an
-emitter. So one declaration serves values of a graph, values at run time and formulas of derivatives.
-Called with arrays, the function is applied by the operand of highest precedence, which makes
-expressions of the operands and calls the body. Called with expressions, it is its body.
+emitter. So one declaration serves values of a graph, values at run time and formulas of
+derivatives. Called with arrays, the function is applied by the operand of highest precedence, which
+makes expressions of the operands and calls the body. Called with expressions, it is its body.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import (
     NamedTuple,
     NoReturn,
     ParamSpec,
+    Protocol,
     TypeVar,
     Union,
     cast,
@@ -40,22 +41,23 @@ __all__ = [
     "Kind",
     "apply",
     "apply_method",
-    "apply_operator",
     "array_function",
     "broadcast_like",
     "emit",
     "emit_all",
+    "enter_kind",
     "full",
     "full_like",
     "gather_along",
-    "producer",
-    "zeros_like",
     "outside",
+    "producer",
     "run_body",
+    "zeros_like",
 ]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 Function = Callable[..., Any]
 
 # Kinds of operands, and the choice among them.
@@ -79,6 +81,17 @@ class Kind(NamedTuple):
 KINDS: dict[type, Kind] = {}
 """The kinds of operands by class. Each kind enters itself when its module is loaded; `object` is
 the kind of Python numbers, NumPy arrays and whatever else stands beside no tensor."""
+
+
+def enter_kind(
+    kind: type,
+    precedence: int,
+    apply: Callable[[Function, tuple[Any, ...], dict[str, Any], bool], Any],
+) -> None:
+    """Enter a class whose tensors array functions take; its operators use `_apply`."""
+    KINDS[kind] = Kind(precedence, apply)
+    kind._apply = staticmethod(apply)  # type: ignore[attr-defined]
+
 
 _NO_KIND = Kind(-1, lambda function, operands, options, operator: NotImplemented)
 
@@ -114,19 +127,12 @@ def apply_method(function: Function, *operands: Any, **options: Any) -> R:  # ty
     return _refuse(function, operands) if result is NotImplemented else result
 
 
-def apply_operator(function: Function, *operands: Any) -> R:  # type: ignore[type-var]
-    """As `apply_method`, for operators: NotImplemented if an operand has one of its own."""
-    function = getattr(function, "body", function)
-    result: R = _leading(operands).apply(function, operands, {}, True)
-    return result
-
-
 def _leading(operands: tuple[Any, ...]) -> Kind:
     """The kind of the operand that applies the function: that of the highest precedence."""
     leader = _NO_KIND
     for operand in operands:
-        kind = KINDS.get(type(operand), _NO_KIND)
-        if kind.precedence > leader.precedence:
+        kind = KINDS.get(type(operand))
+        if kind is not None and kind[0] > leader[0]:
             leader = kind
     return leader
 
@@ -136,12 +142,21 @@ def _refuse(function: Function, operands: tuple[Any, ...]) -> NoReturn:
     raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
 
 
+class ArrayFunction(Protocol[P, R_co]):
+    """An array function as users call it; `body` is the function as it is declared."""
+
+    body: Callable[P, R_co]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """The result for operands of any kind."""
+
+
 @overload
-def array_function(function: Callable[P, R], /) -> Callable[P, R]: ...
+def array_function(function: Callable[P, R], /) -> ArrayFunction[P, R]: ...
 @overload
 def array_function(
     *, operands: int = 1, module: str = "tenferro"
-) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+) -> Callable[[Callable[P, R]], ArrayFunction[P, R]]: ...
 
 
 def array_function(function: Any = None, /, *, operands: int = 1, module: str = "tenferro") -> Any:

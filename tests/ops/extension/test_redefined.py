@@ -27,7 +27,8 @@ from tenferro.extension import (
 )
 from tenferro.ir import payload
 from tenferro.ops import Elementwise
-from tenferro.transforms import HOST_PLANS, record
+from tenferro.runtime import HOST_PLANS
+from tenferro.transforms import record
 from tenferro_xla import lower
 
 X = np.array([1.0, 2.0])

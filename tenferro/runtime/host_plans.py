@@ -1,0 +1,238 @@
+"""Plans of array functions on the host: the ops that the first call ran.
+
+For operands of equal types and equal numbers and options an array function emits the same ops. So
+the second call runs the ops that the first one noted, without the body and its checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import Context
+from types import EllipsisType, FunctionType
+from typing import Any, Literal
+
+import numpy as np
+
+from tenferro.config import config
+from tenferro.core import Capacity
+from tenferro.ir import ExecOp, NumpyArray, as_dtype, encode
+from tenferro.runtime.host_arrays import sealed
+
+__all__ = ["HOST_PLANS", "HostPlans", "lasts", "number_key", "option_key", "with_options"]
+
+_QUIET = Context()
+_QUIET.run(np.seterr, all="ignore")
+"""A context without NumPy warnings. Running in a copy is cheaper than `quiet`, by 0.3 µs an op."""
+
+
+Step = tuple[Callable[..., Any], tuple[int, ...], bool, tuple[int, ...]]
+"""A function of arrays, the numbers of its operands, whether it returns several arrays, and the
+numbers of values that no later step reads."""
+
+
+class HostPlan:
+    """The ops of one call, on numbered values: the operands, constants, then the outputs of steps.
+
+    Attributes:
+        several: whether a tuple is returned.
+    """
+
+    __slots__ = ("_constants", "_only", "_results", "_steps", "several")
+
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        constants: Sequence[NumpyArray],
+        results: tuple[int, ...],
+        several: bool,
+        count: int,
+    ) -> None:
+        self._steps, self._constants, self._results = steps, constants, results
+        self.several = several
+        self._only: Callable[..., Any] | None = None
+        if len(steps) == 1 and not constants and not several and results == (count,):
+            ((call, read, is_tuple, _),) = steps
+            if read == tuple(range(count)) and not is_tuple:
+                self._only = call
+
+    def __call__(self, operands: list[NumpyArray]) -> list[NumpyArray]:
+        """The results, which are read-only."""
+        if self._only is not None:
+            return [sealed(_QUIET.copy().run(self._only, *operands), True)]
+        return _QUIET.copy().run(self._run, operands)
+
+    def _run(self, values: list[Any]) -> list[NumpyArray]:
+        given = len(values)
+        values += self._constants
+        for call, read, is_tuple, dead in self._steps:
+            result = call(*[values[number] for number in read])
+            if is_tuple:
+                values += result
+            else:
+                values.append(result)
+            for number in dead:
+                values[number] = None
+        return [
+            values[number] if number < given else sealed(values[number], True)
+            for number in self._results
+        ]
+
+
+class Notes:
+    """What a call runs, op by op: its plan, if types alone decide which ops these are."""
+
+    def __init__(self, operands: Sequence[Any]) -> None:
+        self._count = len(operands)
+        self._values = list(operands)  # referenced, so that no other array gets the id of one
+        self._numbers = {id(value): number for number, value in enumerate(operands)}
+        self._steps: list[tuple[ExecOp, tuple[int, ...], tuple[int, ...]]] = []
+        self._is_fixed = True
+        self._is_whole = True
+
+    def add(self, op: ExecOp, operands: Sequence[Any], outputs: Sequence[Any], fixed: bool) -> None:
+        """Note an op; `fixed` says whether types of operands decide those of its outputs."""
+        read = tuple([self._numbers.get(id(operand), -1) for operand in operands])
+        self._is_whole = self._is_whole and -1 not in read
+        self._is_fixed = self._is_fixed and fixed
+        first = len(self._values)
+        for number, output in enumerate(outputs, first):
+            self._numbers[id(output)] = number
+        self._values += outputs
+        self._steps.append((op, read, tuple(range(first, len(self._values)))))
+
+    def plan(self, results: Sequence[Any], several: bool) -> HostPlan | None:
+        """The plan of calls that return the same results; None if there is none."""
+        found = [self._numbers.get(id(result), -1) for result in results]
+        if not self._is_whole or -1 in found or not (self._is_fixed or len(self._steps) == 1):
+            return None
+        constants: dict[int, NumpyArray] = {}
+        computed: list[tuple[ExecOp, tuple[int, ...], tuple[int, ...]]] = []
+        for op, read, outputs in self._steps:
+            arrays = [self._values[number] for number in outputs]
+            small = sum(array.nbytes for array in arrays) <= config.literal_bytes
+            if op.family is None and small and all(number in constants for number in read):
+                constants.update(zip(outputs, arrays, strict=True))
+            else:
+                computed.append((op, read, outputs))
+        order = [
+            *range(self._count),
+            *constants,
+            *(n for _, _, outputs in computed for n in outputs),
+        ]
+        place = {number: at for at, number in enumerate(order)}
+        last = {number: at for at, (_, read, _) in enumerate(computed) for number in read}
+        lasting = {*found, *constants, *range(self._count)}
+        steps: list[Step] = []
+        for at, (op, read, outputs) in enumerate(computed):
+            dead = {number for number in read if last[number] == at}
+            dead |= {number for number in outputs if number not in last}
+            steps.append(
+                (
+                    _call(op),
+                    tuple([place[number] for number in read]),
+                    op.n_outputs != 1,
+                    tuple([place[number] for number in dead - lasting]),
+                )
+            )
+        places = tuple([place[number] for number in found])
+        return HostPlan(tuple(steps), [*constants.values()], places, several, self._count)
+
+
+def _call(op: ExecOp) -> Callable[..., Any]:
+    """An op as a function of NumPy arrays; returns one array, or a tuple of several."""
+    if type(op).evaluate is ExecOp.evaluate:
+        return op.numpy
+    if op.n_outputs == 1:
+        return lambda *arrays: op.evaluate(arrays)[0]
+    return lambda *arrays: op.evaluate(arrays)
+
+
+# The cache of plans, and its keys.
+
+
+class HostPlans:
+    """Plans of array functions on arrays of the host and numbers, by function and types."""
+
+    def __init__(self) -> None:
+        self.capacity = Capacity(config.cache_entries)
+        self._plans: dict[Any, HostPlan | Literal[False]] = {}
+        self.get = self._plans.get
+
+    def __len__(self) -> int:
+        """The number of functions and types that were met."""
+        return len(self._plans)
+
+    def clear(self) -> None:
+        """Forget the plans."""
+        self._plans.clear()
+
+    def put(self, key: Any, plan: HostPlan | Literal[False]) -> None:
+        """Store the plan of a key, False if there is none; forget all others if they are many."""
+        if len(self._plans) >= self.capacity.entries:
+            self.clear()
+        self._plans[key] = plan
+
+
+HOST_PLANS = HostPlans()
+
+
+def lasts(function: Callable[..., Any]) -> bool:
+    """Whether all calls pass the same object: a function of a module, or a callable value."""
+    return not isinstance(function, FunctionType) or "<" not in function.__qualname__
+
+
+def number_key(number: bool | int | float | complex) -> object:
+    """A key that distinguishes Python numbers by kind and by bits.
+
+    >>> number_key(1) == number_key(1.0), number_key(0.0) == number_key(-0.0)
+    (False, False)
+    """
+    if type(number) is int or (type(number) is float and number * number > 0):
+        return type(number), number  # the fast path, where `==` suffices
+    return encode(number)
+
+
+_INTS = frozenset([int])
+
+
+def option_key(value: object) -> object:
+    """A key that distinguishes the options of an array function.
+
+    Raises:
+        TypeError: there is no cheap key: the value is a large array, or of unknown type.
+
+    >>> option_key(True) == option_key(1)
+    False
+    """
+    kind = type(value)
+    if kind is int or kind is str:
+        return kind, value
+    if value is None or value is True or value is False:
+        return value  # other numbers are replaced by their bytes
+    if isinstance(value, tuple) and _INTS.issuperset(map(type, value)):
+        return kind, value  # sizes and axes
+    if isinstance(value, np.dtype | type):
+        return as_dtype(value)
+    match value:
+        case slice():
+            return slice, option_key((value.start, value.stop, value.step))
+        case EllipsisType():
+            return value
+        case tuple() | list():
+            return type(value), tuple([option_key(item) for item in value])
+        case np.generic():
+            return np.generic, encode(np.asarray(value))
+        case np.ndarray() if value.nbytes > config.literal_bytes:
+            raise TypeError("a large array")
+        case _:
+            return encode(value)
+
+
+def with_options(parts: list[Any], options: dict[str, Any]) -> tuple[Any, ...] | None:
+    """The key, with the options of an array function added; None if an option has no key."""
+    try:
+        for name, value in options.items():
+            parts += (name, option_key(value))
+    except TypeError:
+        return None
+    return tuple(parts)
