@@ -15,8 +15,19 @@ import numpy as np
 
 from tenferro.config import config
 from tenferro.core import Capacity
-from tenferro.ir import ExecOp, NumpyArray, as_dtype, encode
-from tenferro.runtime.host_arrays import sealed
+from tenferro.ir import (
+    KEPT_ELEMENTS,
+    ExecInstruction,
+    ExecOp,
+    ExecProgram,
+    NumpyArray,
+    Steps,
+    TensorMeta,
+    as_dtype,
+    elements,
+    encode,
+)
+from tenferro.runtime.host_arrays import buffer_meta, sealed
 
 __all__ = ["HOST_PLANS", "HostPlans", "lasts", "number_key", "option_key", "with_options"]
 
@@ -25,57 +36,30 @@ _QUIET.run(np.seterr, all="ignore")
 """A context without NumPy warnings. Running in a copy is cheaper than `quiet`, by 0.3 µs an op."""
 
 
-Step = tuple[Callable[..., Any], tuple[int, ...], bool, tuple[int, ...]]
-"""A function of arrays, the numbers of its operands, whether it returns several arrays, and the
-numbers of values that no later step reads."""
+class HostPlan(Steps):
+    """The ops of one call as a program that runs often; `several` says whether it gives a tuple."""
 
-
-class HostPlan:
-    """The ops of one call, on numbered values: the operands, constants, then the outputs of steps.
-
-    Attributes:
-        several: whether a tuple is returned.
-    """
-
-    __slots__ = ("_constants", "_only", "_results", "_steps", "several")
-
-    def __init__(
-        self,
-        steps: Sequence[Step],
-        constants: Sequence[NumpyArray],
-        results: tuple[int, ...],
-        several: bool,
-        count: int,
-    ) -> None:
-        self._steps, self._constants, self._results = steps, constants, results
+    def __init__(self, program: ExecProgram, several: bool) -> None:
+        super().__init__(program)
         self.several = several
         self._only: Callable[..., Any] | None = None
-        if len(steps) == 1 and not constants and not several and results == (count,):
-            ((call, read, is_tuple, _),) = steps
-            if read == tuple(range(count)) and not is_tuple:
-                self._only = call
+        made = [step.output_metas for step in self.once if step.op.source]
+        is_small = sum(map(elements, made)) <= KEPT_ELEMENTS
+        self._first: list[Any] | None = self.start() if is_small else None
+        if len(program.instructions) == 1:
+            (step,) = program.instructions
+            simple = type(step.op).evaluate is ExecOp.evaluate and bool(step.input_slots)
+            if simple and step.input_slots == program.input_slots:
+                self._only = step.op.prepared(program.input_metas)
 
     def __call__(self, operands: list[NumpyArray]) -> list[NumpyArray]:
         """The results, which are read-only."""
         if self._only is not None:
             return [sealed(_QUIET.copy().run(self._only, *operands), True)]
-        return _QUIET.copy().run(self._run, operands)
-
-    def _run(self, values: list[Any]) -> list[NumpyArray]:
-        given = len(values)
-        values += self._constants
-        for call, read, is_tuple, dead in self._steps:
-            result = call(*[values[number] for number in read])
-            if is_tuple:
-                values += result
-            else:
-                values.append(result)
-            for number in dead:
-                values[number] = None
-        return [
-            values[number] if number < given else sealed(values[number], True)
-            for number in self._results
-        ]
+        values = self.start() if self._first is None else self._first.copy()
+        values[: len(operands)] = operands
+        _QUIET.copy().run(self.run, values)
+        return [sealed(values[slot], True) for slot in self._outputs]
 
 
 class Notes:
@@ -85,66 +69,37 @@ class Notes:
         self._count = len(operands)
         self._values = list(operands)  # referenced, so that no other array gets the id of one
         self._numbers = {id(value): number for number, value in enumerate(operands)}
-        self._steps: list[tuple[ExecOp, tuple[int, ...], tuple[int, ...]]] = []
+        self._steps: list[ExecInstruction] = []
         self._is_fixed = True
         self._is_whole = True
 
-    def add(self, op: ExecOp, operands: Sequence[Any], outputs: Sequence[Any], fixed: bool) -> None:
-        """Note an op; `fixed` says whether types of operands decide those of its outputs."""
+    def add(
+        self,
+        op: ExecOp,
+        operands: Sequence[Any],
+        outputs: Sequence[Any],
+        metas: tuple[TensorMeta, ...],
+    ) -> None:
+        """Note an op and what follows from the types of its operands: those of its outputs."""
         read = tuple([self._numbers.get(id(operand), -1) for operand in operands])
         self._is_whole = self._is_whole and -1 not in read
-        self._is_fixed = self._is_fixed and fixed
+        self._is_fixed = self._is_fixed and all(meta.dims is not None for meta in metas)
         first = len(self._values)
         for number, output in enumerate(outputs, first):
             self._numbers[id(output)] = number
         self._values += outputs
-        self._steps.append((op, read, tuple(range(first, len(self._values)))))
+        written = tuple(range(first, len(self._values)))
+        self._steps.append(ExecInstruction(op, read, written, metas))
 
     def plan(self, results: Sequence[Any], several: bool) -> HostPlan | None:
         """The plan of calls that return the same results; None if there is none."""
-        found = [self._numbers.get(id(result), -1) for result in results]
+        found = tuple([self._numbers.get(id(result), -1) for result in results])
         if not self._is_whole or -1 in found or not (self._is_fixed or len(self._steps) == 1):
             return None
-        constants: dict[int, NumpyArray] = {}
-        computed: list[tuple[ExecOp, tuple[int, ...], tuple[int, ...]]] = []
-        for op, read, outputs in self._steps:
-            arrays = [self._values[number] for number in outputs]
-            small = sum(array.nbytes for array in arrays) <= config.literal_bytes
-            if op.family is None and small and all(number in constants for number in read):
-                constants.update(zip(outputs, arrays, strict=True))
-            else:
-                computed.append((op, read, outputs))
-        order = [
-            *range(self._count),
-            *constants,
-            *(n for _, _, outputs in computed for n in outputs),
-        ]
-        place = {number: at for at, number in enumerate(order)}
-        last = {number: at for at, (_, read, _) in enumerate(computed) for number in read}
-        lasting = {*found, *constants, *range(self._count)}
-        steps: list[Step] = []
-        for at, (op, read, outputs) in enumerate(computed):
-            dead = {number for number in read if last[number] == at}
-            dead |= {number for number in outputs if number not in last}
-            steps.append(
-                (
-                    _call(op),
-                    tuple([place[number] for number in read]),
-                    op.n_outputs != 1,
-                    tuple([place[number] for number in dead - lasting]),
-                )
-            )
-        places = tuple([place[number] for number in found])
-        return HostPlan(tuple(steps), [*constants.values()], places, several, self._count)
-
-
-def _call(op: ExecOp) -> Callable[..., Any]:
-    """An op as a function of NumPy arrays; returns one array, or a tuple of several."""
-    if type(op).evaluate is ExecOp.evaluate:
-        return op.numpy
-    if op.n_outputs == 1:
-        return lambda *arrays: op.evaluate(arrays)[0]
-    return lambda *arrays: op.evaluate(arrays)
+        inputs = tuple(range(self._count))
+        metas = tuple([buffer_meta(value) for value in self._values[: self._count]])
+        program = ExecProgram(tuple(self._steps), inputs, metas, found, len(self._values))
+        return HostPlan(program, several)
 
 
 # The cache of plans, and its keys.

@@ -124,8 +124,7 @@ class RunEmitter:
             else:
                 outputs = self._executor.run_op(exec_op, *operands)
         if self._notes is not None:
-            fixed = all(meta.static_shape is not None for meta in metas)
-            self._notes.add(exec_op, operands, outputs, fixed)
+            self._notes.add(exec_op, operands, outputs, metas)
         return outputs
 
     def producer(self, value: Buffer) -> None:
