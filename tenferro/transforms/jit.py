@@ -651,6 +651,7 @@ def jit(
     return cast(Decorator, decorator)
 
 
+jit.__annotations__.update(JitOptions.__annotations__)
 jit.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # what help shows
     [
         inspect.Parameter("function", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None),
