@@ -65,7 +65,7 @@ from tenferro.transforms.jit_arguments import (
     with_arrays,
 )
 from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
-from tenferro.transforms.program import GraphCompiler, wraps
+from tenferro.transforms.program import checked_options, compile_keys, wraps
 from tenferro.transforms.shardings import JitShardings, given_by
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
 from tenferro.transforms.trace import trace_function
@@ -188,14 +188,11 @@ class JitOptions:
             if flag(f"jit: {name}", getattr(self, name)) and name in _ALWAYS:
                 raise TracingError(f"jit: {name}={_ALWAYS[name]}; leave it out")
         check_executor("jit", self.executor)
-        MemoryLimit.read("jit", self.memory_limit)
+        self.of_compiler()
 
-    def of_compiler(self) -> OptimizerOptions | None:
+    def of_compiler(self) -> OptimizerOptions:
         """`options` with the memory limit."""
-        limit = MemoryLimit.read("jit", self.memory_limit)
-        if limit is None or not isinstance(self.options, OptimizerOptions | None):
-            return self.options
-        return (self.options or OptimizerOptions()).limited(limit)
+        return checked_options(self.options).limited(MemoryLimit.read("jit", self.memory_limit))
 
 
 # Jitted: a function compiled for the types of its arguments, or once for all sizes.
@@ -213,30 +210,26 @@ class Jitted(Generic[P, R_co]):
     copied as itself, and pickled by its name or with the function that it wraps.
     """
 
-    def __init__(self, function: Callable[P, R_co], options: JitOptions | None = None) -> None:
+    def __init__(self, function: Callable[P, R_co], settings: JitOptions | None = None) -> None:
         wraps(function, self)
         self._function = function
-        self._options = options = JitOptions() if options is None else options
-        self._choice: str | Executor = (
-            config.executor if options.executor is None else options.executor
-        )
+        self._settings = settings = JitOptions() if settings is None else settings
+        self._options = settings.of_compiler()
+        chosen = config.executor if settings.executor is None else settings.executor
         self._shardings = JitShardings.read(
-            self._choice, options.mesh, options.in_shardings, options.out_shardings, options.slices
+            chosen, settings.mesh, settings.in_shardings, settings.out_shardings, settings.slices
         )
-        if self._shardings is not None:
-            self._choice = self._shardings.executor
-        self._packages: Sequence[Package] = further(options.packages)
-        static = static_names(function, options.static_argnames, options.static_argnums)
-        self._donate = donated_places(
-            function, options.donate_argnums, options.donate_argnames, static
+        self._choice: str | Executor = (
+            chosen if self._shardings is None else self._shardings.executor
         )
+        self._packages: Sequence[Package] = further(settings.packages)
+        static = static_names(function, settings.static_argnames, settings.static_argnums)
         self._static = StaticArguments(function, static)
-        self._symbolic = (
-            None
-            if options.symbolic is None
-            else SymbolicArguments(function, options.symbolic, static)
+        self._donate = donated_places(
+            function, settings.donate_argnums, settings.donate_argnames, static
         )
-        self._compiler = GraphCompiler(options.of_compiler(), capacity=0)  # `_traces` has them
+        declared = settings.symbolic
+        self._symbolic = None if declared is None else SymbolicArguments(function, declared, static)
         capacity = Capacity(config.cache_entries)
         self._cache = SignatureCache(capacity)
         self._traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(capacity)
@@ -246,7 +239,7 @@ class Jitted(Generic[P, R_co]):
     @property
     def options(self) -> OptimizerOptions:
         """The compiler passes that run."""
-        return self._compiler.options
+        return self._options
 
     @property
     def executor(self) -> Executor:
@@ -473,7 +466,7 @@ class Jitted(Generic[P, R_co]):
         return self
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        return pickled(self, Jitted, (self._function, self._options))
+        return pickled(self, Jitted, (self._function, self._settings))
 
     def __repr__(self) -> str:
         return f"jit({getattr(self._function, '__qualname__', self._function)!s})"
@@ -511,7 +504,7 @@ class Jitted(Generic[P, R_co]):
             shardings = self._shardings.of(call, names, traced.out_tree)
             return executor.compile_exec(*arguments, shardings)
         compile_now = functools.partial(executor.compile_exec, *arguments)
-        first = tiered(executor, traced, sizes, compile_now) if self._options.tiers else None
+        first = tiered(executor, traced, sizes, compile_now) if self._settings.tiers else None
         return compile_now() if first is None else first
 
     def _traced(
@@ -540,8 +533,8 @@ class Jitted(Generic[P, R_co]):
                 f"{self!r}: the function reads values of another trace; pass them as arguments, "
                 "or return them there"
             )
-        compiler = self._compiler.limited(trace.limit)
-        program = compiler.compile_keys(trace.outputs, trace.program_inputs, trace.guards)
+        options = self.options.limited(trace.limit)
+        program = compile_keys(trace.outputs, trace.program_inputs, trace.guards, options)
         captured = [
             place("jit", declared.default, executor)
             for declared in program.inputs[len(trace.inputs) :]
