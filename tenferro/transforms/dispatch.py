@@ -13,9 +13,8 @@ from tenferro.core import called_function
 from tenferro.ir import FLOAT64, AnyTensor, ArrayLike, DimExpr, TensorMeta, check_size
 from tenferro.ops import ShardingConstraint
 from tenferro.ops.functions import KINDS, OpFunction, apply, elementwise, is_number
-from tenferro.runtime import executor_module
+from tenferro.runtime import executor_module, is_tracing
 from tenferro.transforms.trace import leaf_meta
-from tenferro.transforms.trace_context import is_tracing
 from tenferro.transforms.traced_tensor import TracedTensor
 
 __all__ = ["constrained", "create"]

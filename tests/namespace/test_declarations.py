@@ -1,4 +1,4 @@
-"""What users call is the declaration of an array function, but for the emitter."""
+"""What users call is the declaration of an array function."""
 
 from __future__ import annotations
 
@@ -14,26 +14,13 @@ import pytest
 
 import tenferro as tn
 from tenferro import namespace
-from tenferro.core import Emitter, V
-from tenferro.ops import functions
-from tenferro.ops.functions import reductions
-from tenferro.transforms import array_function
 
 PUBLIC = {
     name: function
     for name in namespace.__all__
-    if isinstance(function := getattr(tn, name), FunctionType)
-    and function.__module__ == tn.__name__
+    if isinstance(function := getattr(tn, name), FunctionType) and hasattr(function, "body")
 }
 """What `array_function` made, aliases among it."""
-
-
-def declaration(function: Callable[..., Any]) -> FunctionType:
-    """The array function that a public function was made of."""
-    module = function.__globals__["__name__"].rpartition(".")[2]
-    declared = getattr(getattr(functions, module), function.__name__)
-    assert isinstance(declared, FunctionType)
-    return declared
 
 
 def test_most_functions_are_declared_once() -> None:
@@ -42,11 +29,12 @@ def test_most_functions_are_declared_once() -> None:
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_name_parameters_and_docstring_are_those_of_the_declaration(name: str) -> None:
-    function, declared = PUBLIC[name], declaration(PUBLIC[name])
+    function: Any = PUBLIC[name]
+    declared = function.body
     assert function.__name__ == function.__qualname__ == declared.__name__
     assert getattr(tn, function.__name__) is function
     assert function.__doc__ == declared.__doc__
-    assert shown(function) == shown(declared)[1:]
+    assert shown(function) == shown(declared)
 
 
 def shown(function: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
@@ -62,12 +50,10 @@ def test_a_function_is_copied_and_pickled_as_itself(name: str) -> None:
 
 
 def test_tools_find_the_source_of_the_declaration() -> None:
-    assert inspect.getsource(tn.softplus).startswith("def softplus(at: Emitter[V]")
+    assert "def softplus(x: ArrayLike" in inspect.getsource(tn.softplus)
     with pytest.raises(tn.TenferroError) as caught:
         tn.sum([1.0], axis=3)
-    frame = traceback.extract_tb(caught.tb)[1]
-    line = inspect.getsourcelines(reductions.sum)[1]
-    assert (frame.filename, frame.lineno, frame.name) == (reductions.__file__, line, "sum")
+    assert traceback.extract_tb(caught.tb)[1].name == "sum"
 
 
 @pytest.mark.parametrize(
@@ -90,19 +76,6 @@ def test_python_refuses_wrong_arguments_in_the_name_of_the_function(
 def test_operands_may_be_given_by_name() -> None:
     assert tn.subtract(x2=1, x1=[2, 3]).tolist() == [1, 2]
     assert tn.where(x1=1, condition=[True, False], x2=0).tolist() == [1, 0]
-
-
-def test_operands_come_first() -> None:
-    def late(at: Emitter[V], factor: float, x: V) -> V:
-        return x
-
-    def without(at: Emitter[V], factor: float) -> V:
-        raise NotImplementedError
-
-    with pytest.raises(AssertionError, match="late: operands come first"):
-        array_function(late)
-    with pytest.raises(AssertionError, match="without: no parameter is annotated V or Operand"):
-        array_function(without)
 
 
 def test_a_number_for_an_operand_that_is_a_value_becomes_an_array() -> None:

@@ -10,8 +10,7 @@ import pytest
 
 import tenferro as tn
 from tenferro import ops
-from tenferro.ops.functions import promote
-from tenferro.transforms import apply_function as apply
+from tenferro.ops.functions import apply, emit_all, promote
 from tests.graphs import Array, evaluated, function, metas_of
 from tests.in_jax import in_jax
 
@@ -49,8 +48,8 @@ def both(x: Any, axis: int) -> Any:
     return apply(_sorted_with_places, x, axis=axis)
 
 
-def _sorted_with_places(at: Any, x: Any, axis: int) -> Any:
-    return at.emit_all(ops.Sort(axis), *promote(at, (x,)))
+def _sorted_with_places(x: Any, axis: int) -> Any:
+    return emit_all(ops.Sort(axis), *promote((x,)))
 
 
 def sorts(program: tn.GraphProgram) -> list[tuple[bool, bool]]:

@@ -7,7 +7,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import DTypeError
-from tenferro.runtime import as_operand, fitted, is_array, leading, meta_of_value, weak_number
+from tenferro.runtime import as_operand, fitted, is_array, meta_of_value, weak_number
 from tenferro.shape import TensorMeta
 
 F4 = TensorMeta.of("f4", (2,))
@@ -74,7 +74,6 @@ def test_operands_of_other_kinds_come_first() -> None:
     assert type(as_operand([1.0, 2.0])) is tn.Tensor
     for value in (TRACED, EAGER, "x", ["x"]):
         assert as_operand(value) is NotImplemented
-    assert leading([1.0, tn.Tensor([1.0]), EAGER]) is EAGER
-    assert leading([EAGER, TRACED]) is TRACED
-    assert isinstance(leading([np.ones(2)]), tn.Tensor)
-    assert isinstance(leading([]), tn.Tensor)
+    assert type(tn.add(tn.Tensor([1.0]), EAGER)) is tn.EagerTensor
+    assert type(tn.add(EAGER.detach(), TRACED)) is tn.TracedTensor
+    assert type(tn.add(np.ones(2), 1.0)) is tn.Tensor

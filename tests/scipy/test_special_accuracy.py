@@ -10,8 +10,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.ops import Special
-from tenferro.transforms import OpFunction
-from tenferro.transforms import apply_function as apply
+from tenferro.ops.functions import OpFunction, apply
 from tests.scipy import special_points as sp
 
 S = tn.scipy.special

@@ -12,6 +12,7 @@ import pytest
 import tenferro as tn
 from tenferro import ops
 from tenferro.ops import Elementwise
+from tenferro.ops.functions import OpFunction, apply
 from tenferro.shape import FLOAT64, TensorMeta
 from tests.transforms.test_grad_high_order import count, gradients
 
@@ -76,7 +77,7 @@ def differentiable() -> list[ops.StdTensorOp]:
 def test_every_elementwise_op(op: ops.StdTensorOp) -> None:
     def function(x: Any) -> Any:
         operands = [x, 1 + x * x, 2 + tn.sin(x)][: op.n_inputs]
-        return operands[0]._apply(lambda at, *values: at.emit(op, *values), *operands)
+        return apply(OpFunction(op), *operands)
 
     assert grows_polynomially(sizes(function))
 

@@ -17,10 +17,9 @@ from tenferro.core import FragmentBuilder, differentiate, resolve, transpose
 from tenferro.ir import run as exec_run
 from tenferro.ir import verify
 from tenferro.ops.control_flow import Scan, Switch
+from tenferro.ops.functions import OpFunction, apply
 from tenferro.serialization import dumps, loads
 from tenferro.shape import fresh_input
-from tenferro.transforms import OpFunction
-from tenferro.transforms import apply_function as apply
 from tests.graphs import CTX, run
 from tests.tolerances import assert_close, rounding
 from tests.transforms.differentiable_loops import PROGRAMS

@@ -15,6 +15,7 @@ import tenferro as tn
 from tenferro.compiler import parse
 from tenferro.errors import BindingError, ExecutorError
 from tenferro.ops.control_flow import Scan
+from tenferro.ops.functions import OpFunction, apply
 from tenferro.shape import Guard, dim
 from tenferro_xla import Exported, XlaExecutor, export, load_exported, to_jax
 
@@ -252,7 +253,8 @@ exec_program(%0: f64[m], %1: f64[m]) {
 def looping(x: Any, rounds: Any) -> Any:
     """`LOOP` for each row of x, from the first one on."""
     op = Scan(LOOP, 0, 1, rounds)
-    return x._apply(lambda at, start, rows: at.emit_all(op, start, rows)[0], x[0], x)
+    carry, _ = apply(OpFunction(op), x[0], x)
+    return carry
 
 
 def test_a_loop_over_a_named_length_is_refused_with_its_place_and_advice() -> None:

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.transforms import OpFunction
-from tenferro.transforms import apply_function as apply
+from tenferro.ops.functions import OpFunction, apply
 from tests.families.test_surfaces import CASES as FAMILIES
 from tests.ops.cases import CASES as OPS
 
