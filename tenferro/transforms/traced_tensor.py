@@ -40,7 +40,14 @@ from tenferro.ir import (
     type_of,
 )
 from tenferro.ops import AssumeSize, Constant, shape_context
-from tenferro.ops.functions import KINDS, ArrayOperators, enter_kind, is_number, on_values
+from tenferro.ops.functions import (
+    KINDS,
+    ArrayOperators,
+    Expression,
+    enter_kind,
+    is_number,
+    run_body,
+)
 from tenferro.runtime import Tensor, TraceContext, current_trace, owner_of
 from tenferro.transforms.data_sizes import (
     check_assumed,
@@ -368,15 +375,15 @@ class TraceEmitter:
             require_sizes(op, operands)
         if type(op) is AssumeSize:
             check_assumed(op, operands[0], "call" if self.call is None else self.call[0].__name__)
-        self._assume(op, operands)
+        if op.assumes:  # type: ignore[attr-defined]
+            self._assume(op, operands)
         return output
 
     def _assume(self, op: Any, operands: Sequence[GlobalValKey]) -> None:
         """Hand what an op assumes of the sizes of its operands to the trace."""
-        if op.assumes:
-            metas = [type_of(each) for each in operands]
-            if any(meta.static_shape is None for meta in metas):
-                bring_guards(op.assumptions(metas, self._reason(operands)))
+        metas = [type_of(each) for each in operands]
+        if any(meta.static_shape is None for meta in metas):
+            bring_guards(op.assumptions(metas, self._reason(operands)))
 
     def _reason(self, operands: Sequence[GlobalValKey]) -> str:
         """What needs sizes to be equal, its operands and where it was written."""
@@ -393,7 +400,8 @@ class TraceEmitter:
         outputs = op_key(op, operands, PRIMAL, self.site).outputs
         if outputs:
             type_of(outputs[0])
-        self._assume(op, operands)
+        if op.assumes:  # type: ignore[attr-defined]
+            self._assume(op, operands)
         return outputs
 
     def producer(self, value: GlobalValKey) -> tuple[Any, tuple[GlobalValKey, ...]] | None:
@@ -426,7 +434,8 @@ def record(  # noqa: C901  # the usual case is written out, since every array fu
     if is_decided(operands) or is_decided(options):
         return _record_for_names(function, operands, options, weak_result)
     lifted: list[Any] = []
-    weak: list[Number | None] = []
+    at = TraceEmitter(user_site(2), (function, lifted))
+    expressions: list[Any] = []
     scope: TraceContext | None = None
     for operand in operands:
         if type(operand) is TracedTensor:
@@ -435,26 +444,23 @@ def record(  # noqa: C901  # the usual case is written out, since every array fu
                 if not own.is_open:
                     operand.in_use(function.__name__)
                 scope = own if scope is None else scope.joined(own)
+            expressions.append(Expression(at, key, operand.weak))
         else:
             key = _lift(operand)
             if key is NotImplemented:
                 return NotImplemented
+            expressions.append(Expression(at, key) if isinstance(key, GlobalValKey) else key)
         lifted.append(key)
-        weak.append(getattr(operand, "weak", None))
-    at = TraceEmitter(user_site(2), (function, lifted))
+    first = expressions[0] if expressions else None
+    origin = first if type(first) is Expression else Expression(at, None)
     try:
-        result = on_values(at, function, lifted, options, weak)
-        if isinstance(result, tuple):
-            return tuple([TracedTensor(key, None, scope) for key in result])
-        number = None
-        if weak_result and any(each is not None for each in weak) and "dtype" not in options:
-            is_array = [
-                each is None and isinstance(key, GlobalValKey)
-                for key, each in zip(lifted, weak, strict=True)
-            ]
-            if not any(is_array):
-                number = np.zeros((), type_of(result).dtype).item()
-        return TracedTensor(result, number, scope)
+        result = run_body(origin, function, expressions, options)
+        if type(result) is tuple:
+            return tuple([TracedTensor(each.value, None, scope) for each in result])
+        key, number = result.value, None
+        if weak_result and "dtype" not in options:
+            number = _number(expressions, key)
+        return TracedTensor(key, number, scope)
     except UnsupportedDynamicShapeError as error:
         if all(_is_exact(key) for key in lifted):
             raise
@@ -462,6 +468,17 @@ def record(  # noqa: C901  # the usual case is written out, since every array fu
             return _record_for_names(function, operands, options, weak_result)
         except UnsupportedDynamicShapeError:
             raise error from None
+
+
+def _number(operands: Sequence[Any], key: GlobalValKey) -> Number | None:
+    """A number of the kind of a result for which it stands; None if an operand is an array."""
+    weak = False
+    for operand in operands:
+        if type(operand) is Expression:
+            if operand.weak is None:
+                return None
+            weak = True
+    return np.zeros((), type_of(key).dtype).item() if weak else None
 
 
 def _is_exact(operand: Any) -> bool:

@@ -687,16 +687,13 @@ def on_values(
     function: Callable[..., Any],
     operands: Sequence[Any],
     options: Mapping[str, Any],
-    weak: Sequence[Number | None] | None = None,
 ) -> Any:
     """The values that a function of expressions makes of values of an emitter, and of numbers.
 
-    One value, or a tuple. `weak` has the number that each operand stands for, or None.
+    One value, or a tuple.
     """
-    numbers = weak or (None,) * len(operands)
     expressions = [
-        operand if type(operand) in _NUMBERS else Expression(at, operand, number)
-        for operand, number in zip(operands, numbers, strict=True)
+        operand if type(operand) in _NUMBERS else Expression(at, operand) for operand in operands
     ]
     result = run_body(Expression(at, None), function, expressions, options)
     if type(result) is tuple:

@@ -8,9 +8,9 @@ makes expressions of the operands and calls the body. Called with expressions, i
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import update_wrapper
 from inspect import signature
 from types import FunctionType, NoneType, UnionType
@@ -113,7 +113,7 @@ def _apply(function: Function, operands: tuple[Any, ...], options: dict[str, Any
             _refuse_array(function, option, value)
     leader = _leading(operands)
     if leader is _NO_KIND:
-        if _origin.get() is not None:
+        if _running.origin is not None:
             return function(*operands, **options)
         leader = KINDS[object]
     result = leader.apply(function, operands, options, False)
@@ -238,7 +238,17 @@ def _is_word(annotation: object) -> bool:
 
 # Ops in bodies of array functions.
 
-_origin: ContextVar[Any] = ContextVar("tenferro_body", default=None)
+
+class _Running(threading.local):
+    """The array function whose body runs in this thread: an expression that it computes, or None.
+
+    A body runs without interruption, so that a context variable, which is slower, is not needed.
+    """
+
+    origin: Any = None
+
+
+_running = _Running()
 
 
 def run_body(
@@ -248,40 +258,44 @@ def run_body(
 
     What the body makes of numbers alone is computed there.
     """
-    token = _origin.set(origin)
+    outer = _running.origin
+    _running.origin = origin
     try:
         return function(*operands, **options)
     finally:
-        _origin.reset(token)
+        _running.origin = outer
 
 
 def emitter_of_body() -> Any:
     """The emitter of the array function that runs."""
-    return _origin.get().emitter
+    return _running.origin.emitter
 
 
 @contextmanager
 def outside() -> Iterator[None]:
     """A context for code that is not the body of an array function, called while one runs."""
-    token = _origin.set(None)
+    outer = _running.origin
+    _running.origin = None
     try:
         yield
     finally:
-        _origin.reset(token)
+        _running.origin = outer
 
 
 def emit(op: PrimitiveOp, *operands: AnyTensor) -> AnyTensor:
     """The output of a single-output op on expressions."""
-    first: Any = operands[0] if operands else _origin.get()
+    expressions: tuple[Any, ...] = operands
+    first = expressions[0] if expressions else _running.origin
     at = first.emitter
-    return type(first)(at, at.emit(op, *[cast(Any, each).value for each in operands]))  # type: ignore[no-any-return]
+    return type(first)(at, at.emit(op, *[each.value for each in expressions]))  # type: ignore[no-any-return]
 
 
 def emit_all(op: PrimitiveOp, *operands: AnyTensor) -> tuple[AnyTensor, ...]:
     """All outputs of an op on expressions."""
-    first: Any = operands[0] if operands else _origin.get()
+    expressions: tuple[Any, ...] = operands
+    first = expressions[0] if expressions else _running.origin
     at = first.emitter
-    outputs = at.emit_all(op, *[cast(Any, each).value for each in operands])
+    outputs = at.emit_all(op, *[each.value for each in expressions])
     return tuple([type(first)(at, output) for output in outputs])
 
 

@@ -381,7 +381,9 @@ def as_value(operand: Any, dtype: DType) -> AnyTensor:
             return emit(scalar(np.asarray(operand, dtype=dtype), dtype))
         except (OverflowError, TypeError, ValueError):
             raise DTypeError(f"promotion: {operand} does not fit {short_name(dtype)}") from None
-    return convert(strong(operand), dtype)
+    value = strong(operand)
+    own = value.meta.dtype
+    return value if own is dtype or own == dtype else emit(Convert(dtype), value)
 
 
 def is_traced_integer(operand: Any) -> bool:
