@@ -8,7 +8,7 @@ from tenferro.errors import ConfigError
 from tenferro.families import linalg as families
 from tenferro.ir import AnyTensor, ArrayLike, Dim, TensorMeta, minimum
 from tenferro.linalg.arguments import integer, matrix, square
-from tenferro.ops.functions import apply, array_function, named, values_of
+from tenferro.ops.functions import apply, array_function, named
 
 __all__ = ["EighBlockResult", "PolarResult", "SVDBlockResult", "eigh_block", "polar", "svd_block"]
 
@@ -57,7 +57,8 @@ def _eigh_block(x: Any, k: int, *, largest: bool = False) -> tuple[Any, Any]:
     """V and B; see `eigh_block`."""
     a = square("eigh_block", x)
     k = _count("eigh_block", k, a.meta.exact_shape("eigh_block", "x")[-1])
-    return values_of(families.eigh_block(a, k, largest))
+    vectors, block = families.eigh_block(a, k, largest)
+    return vectors, block
 
 
 class SVDBlockResult(NamedTuple):
@@ -100,7 +101,7 @@ def svd_block(x: ArrayLike, k: int | None = None) -> SVDBlockResult:
 def _svd_block(x: Any, k: int | None = None) -> tuple[Any, Any, Any]:
     """U, B and Vᴴ; see `svd_block`."""
     u, b, v = _blocks("svd_block", x, k)
-    return values_of([u, b, v.H])
+    return u, b, v.H
 
 
 @array_function(module="tenferro.linalg")
