@@ -26,12 +26,13 @@ from tenferro.runtime import (
     TakesPackages,
     Tensor,
     bind_shapes,
-    bring_limit,
-    bring_packages,
     check_executor,
     executor_named,
+    is_tracing,
     memory_of,
     planning_for,
+    require_limit,
+    require_packages,
     tensor_owner,
     with_brought,
     with_packages,
@@ -52,11 +53,11 @@ from tenferro.transforms.jit_arguments import (
     with_arrays,
 )
 from tenferro.transforms.jit_cache import KIND, CompiledVersion, Seen, TracedFunction
-from tenferro.transforms.program import GraphCompiler, wraps
+from tenferro.transforms.program import checked_options, compile_keys, wraps
 from tenferro.transforms.shardings import JitShardings, given_by
 from tenferro.transforms.tiered_jit import TieredExecutable, compiled_version
 from tenferro.transforms.trace import trace_function
-from tenferro.transforms.trace_context import filtered, is_tracing
+from tenferro.transforms.trace_context import filtered
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, require_hashable, unflatten
 
@@ -159,7 +160,7 @@ class Jitted(Generic[P, R_co]):
             None if symbolic is None else SymbolicArguments(function, symbolic, self._static.names)
         )
         self._donate = donate_argnums
-        self._compiler = GraphCompiler(options, capacity=0)  # `_traces` caches the programs
+        self._options = checked_options(options)
         capacity = Capacity(config.cache_entries)
         self._cache: BoundedCache[Hashable, CompiledVersion] = BoundedCache(capacity)
         self._traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(capacity)
@@ -170,7 +171,7 @@ class Jitted(Generic[P, R_co]):
     @property
     def options(self) -> OptimizerOptions:
         """The compiler passes that run."""
-        return self._compiler.options
+        return self._options
 
     @property
     def executor(self) -> Executor:
@@ -272,8 +273,8 @@ class Jitted(Generic[P, R_co]):
     def _inlined(self, call: CallArguments) -> Any:
         """The function within the enclosing trace, which takes over the packages."""
         executor = self.executor
-        bring_packages(executor.packages if isinstance(executor, TakesPackages) else ())
-        bring_limit(self.options.memory_limit)
+        require_packages(executor.packages if isinstance(executor, TakesPackages) else ())
+        require_limit(self.options.memory_limit)
         if self._shardings is not None:
             return self._shardings.inlined(call)
         leaves, treedef = flatten((call.args, call.kwargs))
@@ -464,8 +465,8 @@ class Jitted(Generic[P, R_co]):
                 f"{self!r}: the function reads values of another trace; pass them as arguments, "
                 "or return them there"
             )
-        compiler = self._compiler.limited(trace.limit)
-        program = compiler.compile_keys(trace.outputs, trace.program_inputs, trace.guards)
+        options = self.options.limited(trace.limit)
+        program = compile_keys(trace.outputs, trace.program_inputs, trace.guards, options)
         donated = donated_inputs(self, self._donate, call)
         return TracedFunction.of(trace, program, donated, self.executor)
 
