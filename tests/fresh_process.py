@@ -22,7 +22,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 300
-IMPORTED = ["jax.numpy", "scipy.linalg", "scipy.special", "tenferro_xla", "tests.docs.pages"]
+IMPORTED = ["doctest", "jax.numpy", "scipy.linalg", "scipy.special", "tenferro_xla"]
 
 
 @cache
