@@ -374,6 +374,11 @@ class ExtensionOp(ABC):
     def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
         """The outputs on NumPy arrays. This is the reference implementation."""
 
+    @classmethod
+    def rule(cls) -> ExtensionAdRule | None:
+        """The derivative rules that the class brings itself; those of a context come first."""
+        return None
+
     def prune_outputs(self, live: tuple[bool, ...]) -> ExtensionOp | None:
         """An op of the same inputs that returns only the live outputs, in order.
 
@@ -594,7 +599,7 @@ class _OfFamily:
     A subclass defines `family_id`, or `family`, the op class.
     """
 
-    family: ClassVar[type[ExtensionOp]]
+    family: type[ExtensionOp]
 
     @property
     def family_id(self) -> str:
