@@ -1,14 +1,12 @@
-"""The reference implementation of ops that are replaced by others: these on NumPy arrays.
+"""Ops that formulas define, and op classes that have their rules themselves.
 
-The op has the transforms that were applied to the formula. They are carried out when the op is
-lowered, on the graph that the formula emits. A formula may therefore need sizes that are not yet
-known when the op is differentiated.
+A `FormulaOp` has the transforms that were applied to its formula. They are carried out when the op
+is lowered, on the graph that the formula emits. A formula may therefore need sizes that are not yet
+known when the op is differentiated. A formula that is written for an adjoint can see what the
+transposed formula cannot, such as cotangents that are absent: that is a `LinearFormula`.
 
-The derivative of a factorization is such an op, and its adjoint is another one, with a formula of
-its own. A formula that is written for the adjoint can see what the transposed formula cannot, such
-as cotangents that are absent.
-
-Ops and rules are imported with every context; SciPy and the kernels are not.
+A `FamilyOp` has kernel, derivatives and batch rule in its class; `differentiable` makes
+`LinearFormula`s of its derivatives.
 """
 
 from __future__ import annotations
@@ -16,14 +14,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, make_dataclass, replace
-from functools import cache, partial
-from importlib.metadata import EntryPoint
+from functools import partial
 from typing import Any, ClassVar, Self, TypeVar, cast
 
-import numpy as np
-
-from tenferro.compiler import NATIVE, optimize_for, run_passes
-from tenferro.compiler.device import ExpandFamilies
 from tenferro.core import (
     Batched,
     BatchSite,
@@ -41,25 +34,13 @@ from tenferro.core import (
     resolve_keys,
 )
 from tenferro.errors import InvalidConfigError, UnsupportedADRuleError
-from tenferro.ir import (
-    Category,
-    Dim,
-    DType,
-    ExecInstruction,
-    ExecProgram,
-    NumpyArray,
-    TensorMeta,
-    evaluate,
-    make_meta,
-    program_of_op,
-    run,
-)
+from tenferro.families.runtimes import KernelRuntime, StandardRuntime, evaluate_standard
+from tenferro.ir import Dim, DType, NumpyArray, TensorMeta, make_meta
 from tenferro.ops import StdTensorOp, emit_graph, full, shape_context, zeros_like
 from tenferro.ops.extension import (
     Extension,
     ExtensionAdRule,
     ExtensionBatchRule,
-    ExtensionCache,
     ExtensionOp,
     ExtensionRuleSet,
     ExtensionRuntime,
@@ -67,7 +48,6 @@ from tenferro.ops.extension import (
     OutputMeta,
     Package,
     family_id,
-    family_of,
     parse_family_id,
 )
 from tenferro.ops.functions import Expression, expressions, values_of
@@ -78,34 +58,18 @@ __all__ = [
     "FamilyOp",
     "FormulaOp",
     "FormulaSite",
-    "KernelOp",
-    "KernelRuntime",
     "LinearFormula",
     "LinearFormulaRule",
     "OutputTypes",
     "Shapes",
-    "StandardRuntime",
     "Terms",
     "Transform",
     "TransformRule",
     "applied",
     "differentiable",
-    "evaluate_standard",
     "family_package",
-    "kernel_of",
     "pushed",
 ]
-
-
-# The reference implementation of ops that are replaced by others: these on NumPy arrays.
-
-
-def evaluate_standard(op: ExtensionOp, inputs: Sequence[NumpyArray]) -> list[NumpyArray]:
-    """The results of the ops by which an extension op is replaced, on NumPy arrays."""
-    metas = [make_meta(array.dtype, tuple(array.shape)) for array in inputs]
-    program = run_passes(program_of_op(Extension(op), metas), [ExpandFamilies(requires_all=False)])
-    with np.errstate(all="ignore"):
-        return evaluate(program, list(inputs))
 
 
 # An op that a formula defines, and its derivatives of any order as ops of the same family.
@@ -468,90 +432,7 @@ class FactorRule(ExtensionAdRule):
         return tuple(tangents[: len(at.out)])
 
 
-# Ops whose reference implementation is a function in another module, imported when it is needed.
-
-
-class KernelOp(ExtensionOp):
-    """An op that a kernel computes.
-
-    Attributes:
-        kernel: the kernel, as `"module:function"`. It takes the op and NumPy arrays, and returns a
-            sequence of arrays, one for each output.
-    """
-
-    kernel: ClassVar[str]
-
-    def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
-        """The outputs of the kernel."""
-        return kernel_of(self.kernel)(self, *inputs)
-
-
-@cache
-def kernel_of(name: str) -> Callable[..., Sequence[Any]]:
-    """The function that is named as `"module:function"`."""
-    kernel: Callable[..., Sequence[Any]] = EntryPoint("kernel", name, "tenferro.kernels").load()
-    return kernel
-
-
-# The runtimes of tenferro's families on native backends.
-
-
-class KernelRuntime:
-    """Runs a family by the reference implementation of its ops.
-
-    Args:
-        family: the op class, or the family id.
-    """
-
-    def __init__(self, family: str | type[ExtensionOp]) -> None:
-        self.family_id = family_of("KernelRuntime", family)
-
-    def execute(
-        self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache
-    ) -> Sequence[Any]:
-        """The outputs of the op."""
-        return op.eager_execute(inputs)
-
-
-class StandardRuntime:
-    """Runs the ops by which those of one family are replaced.
-
-    The program of these ops is optimized for the inputs' shapes, and cached in the executor by
-    payload, shapes and dtypes.
-
-    Args:
-        family_id: the family.
-        kernels: runtimes of the other families that may be among these ops.
-    """
-
-    def __init__(self, family_id: str, kernels: Sequence[ExtensionRuntime] = ()) -> None:
-        self.family_id = family_id
-        self._kernels = {kernel.family_id: kernel for kernel in kernels}
-        self._target = replace(NATIVE, families=self._kernels)
-
-    def execute(
-        self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache
-    ) -> Sequence[Any]:
-        """The outputs of the op."""
-        metas = tuple([make_meta(buffer.dtype, tuple(buffer.shape)) for buffer in inputs])
-        key = (op.payload_identity(), metas)
-        program: ExecProgram = cache.get_or_make(
-            key, lambda: optimize_for(program_of_op(Extension(op), metas), self._target)
-        )
-
-        def handler(step: ExecInstruction, operands: list[Any]) -> Sequence[Any]:
-            if isinstance(step.op, Extension):
-                kernel = self._kernels[step.op.family_id]
-                return kernel.execute(backend, step.op.op, operands, cache)
-            if step.op.category is Category.BOUNDARY:
-                return backend.execute_boundary(step.op, operands)  # type: ignore[no-any-return]
-            with backend.with_backend_session() as session:
-                return session.execute(step.op, operands)  # type: ignore[no-any-return]
-
-        return run(program, list(inputs), handler)
-
-
-# Ops whose class has all that there is to know of their family.
+# Ops whose class has all there is to know of their family: kernel, derivatives, batch rule.
 
 DTypes = Sequence[DType]
 Shapes = Sequence[tuple[Dim, ...]]

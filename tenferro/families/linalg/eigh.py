@@ -16,7 +16,6 @@ from tenferro.families.composite import (
     Shapes,
     Terms,
     differentiable,
-    evaluate_standard,
 )
 from tenferro.families.linalg.degeneracy import (
     Degeneracy,
@@ -44,6 +43,7 @@ from tenferro.families.linalg.matrix_op import (
     skew,
     sym,
 )
+from tenferro.families.runtimes import evaluate_standard
 from tenferro.ir import NumpyArray, TensorMeta, is_complex
 from tenferro.ops.extension import ExtensionOp
 from tenferro.ops.functions import Expression

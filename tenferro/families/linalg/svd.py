@@ -22,7 +22,6 @@ from tenferro.families.composite import (
     Shapes,
     Terms,
     differentiable,
-    evaluate_standard,
 )
 from tenferro.families.linalg.degeneracy import (
     Degeneracy,
@@ -54,6 +53,7 @@ from tenferro.families.linalg.matrix_op import (
     skew,
     sym,
 )
+from tenferro.families.runtimes import evaluate_standard
 from tenferro.ir import NumpyArray, TensorMeta, is_complex, minimum
 from tenferro.ops.extension import ExtensionOp
 from tenferro.ops.functions import Expression
