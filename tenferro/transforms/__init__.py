@@ -18,12 +18,10 @@ from tenferro.transforms.jit import *
 from tenferro.transforms.jvp import *
 from tenferro.transforms.linear_part import *
 from tenferro.transforms.program import *
-from tenferro.transforms.programs import *
 from tenferro.transforms.pure_callback import *
 from tenferro.transforms.scan import *
 from tenferro.transforms.sparse_matrix import *
 from tenferro.transforms.trace import *
-from tenferro.transforms.trace_context import *
 from tenferro.transforms.traced_tensor import *
 from tenferro.transforms.trees import *
 from tenferro.transforms.vmap import *

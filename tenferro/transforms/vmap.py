@@ -30,8 +30,7 @@ from tenferro.runtime import ShownType, holder_of, runs_family
 from tenferro.transforms.data_size_names import also_for_data_sizes
 from tenferro.transforms.program import Results, wraps
 from tenferro.transforms.trace import Trace, is_traced, leaf_meta, trace_function
-from tenferro.transforms.trace_context import argument_names
-from tenferro.transforms.traced_tensor import TracedTensor, as_key
+from tenferro.transforms.traced_tensor import TracedTensor, argument_names, as_key
 from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, spread, unflatten
 
 __all__ = ["vmap"]
