@@ -28,7 +28,7 @@ from tenferro.ir import (
 from tenferro.network.display import with_progress_bar
 from tenferro.network.memory_limit import Slices, bytes_of, read_slices, within
 from tenferro.network.plan import EinsumPlan
-from tenferro.ops.functions import OnValues, apply
+from tenferro.ops.functions import apply
 from tenferro.planning import (
     PLANNER,
     Auto,
@@ -91,7 +91,7 @@ def einsum(
     call = read_call(expression, operands, optimize, slices, memory_limit)
     if any(not isinstance(size, int) for shape in call.shapes for size in shape):
         return _late(call)
-    return apply(OnValues(_planned(call).contract), *call.operands)
+    return apply(_planned(call).contract, *call.operands)
 
 
 def einsum_plan(

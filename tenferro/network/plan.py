@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, cast
 
 from tenferro.compiler import (
     COMPILED,
@@ -32,11 +32,21 @@ from tenferro.families.einsum import (
     entered,
     finished,
 )
-from tenferro.ir import BOOL, INT64, DType, TensorMeta, as_dtype, fresh_input, is_complex, make_meta
+from tenferro.ir import (
+    BOOL,
+    INT64,
+    AnyTensor,
+    DType,
+    TensorMeta,
+    as_dtype,
+    fresh_input,
+    is_complex,
+    make_meta,
+)
 from tenferro.network.display import draw
 from tenferro.network.on_devices import SharedPlan, shared_plan
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import convert, emit_function, expressions, result_dtype
+from tenferro.ops.functions import Expression, convert, result_dtype
 from tenferro.planning import (
     ContractionTree,
     Labels,
@@ -62,22 +72,21 @@ __all__ = ["EinsumPlan"]
 
 
 def emit_contraction(
-    at: Emitter[V],
-    operands: Sequence[V],
+    operands: Sequence[Any],
     subscripts: Subscripts,
     sizes: Sizes,
     pairs: Pairs,
     sliced: Labels = (),
-) -> V:
-    """The result of a network in the common dtype of its operands."""
-    dtype = result_dtype(expressions(at, operands))
+) -> AnyTensor:
+    """The result of a network of expressions in their common dtype."""
+    at, dtype = operands[0].emitter, result_dtype(operands)
     wide = INT64 if dtype == BOOL else dtype
-    numbers = [emit_function(at, convert, value, dtype=wide) for value in operands]
+    numbers = [cast(Any, convert(value, wide)).value for value in operands]
     if sliced:
         result = emit_sliced(at, subscripts, sizes, pairs, numbers, sliced)
     else:
         result = emit_network(at, subscripts, sizes, pairs, numbers)
-    return emit_function(at, convert, result, dtype=dtype)
+    return convert(Expression(at, result), dtype)
 
 
 def emit_sliced(
@@ -125,8 +134,8 @@ def network_program(
     """The optimized program of a network of operands of these types."""
     keys = [fresh_input(meta, f"operand{position}") for position, meta in enumerate(metas)]
 
-    def contract(at: Emitter[V], *values: V) -> V:
-        return emit_contraction(at, values, subscripts, sizes, pairs, sliced)
+    def contract(*values: Any) -> AnyTensor:
+        return emit_contraction(values, subscripts, sizes, pairs, sliced)
 
     result = record(contract, tuple([TracedTensor(key) for key in keys]), {})
     return compile_keys([result.key], keys)
@@ -196,19 +205,17 @@ class EinsumPlan:
             self.subscripts, self.tree.sizes, self.tree.pairs, self.slices, metas
         )
 
-    def contract(self, at: Emitter[V], *operands: V) -> V:
+    def contract(self, *operands: Any) -> Any:
         """The array function of the plan.
 
         Concrete operands run the compiled program; traced ones record the contractions.
         """
+        at = operands[0].emitter
         if isinstance(at, RunEmitter):
-            numbers = [
-                emit_function(at, convert, operand, dtype=self.dtype) for operand in operands
-            ]
-            result: V = self.program.run_on(at.executor, numbers, {})[0]
-            return result
+            numbers = [cast(Any, convert(operand, self.dtype)).value for operand in operands]
+            return Expression(at, self.program.run_on(at.executor, numbers, {})[0])
         tree = self.tree
-        return emit_contraction(at, operands, tree.subscripts, tree.sizes, tree.pairs, self.slices)
+        return emit_contraction(operands, tree.subscripts, tree.sizes, tree.pairs, self.slices)
 
     @cached_property
     def memory(self) -> MemoryNeed:

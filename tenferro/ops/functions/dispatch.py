@@ -18,7 +18,6 @@ from typing import (
     Any,
     Literal,
     NamedTuple,
-    NoReturn,
     ParamSpec,
     Protocol,
     TypeVar,
@@ -103,43 +102,36 @@ def apply(function: Function, *operands: Any, **options: Any) -> R:  # type: ign
         ConfigError: an option is an array, where a word, or True or False is meant.
         DTypeError: an operand is not an array or number.
     """
-    result: R = _apply(function, operands, options)
+    result: R = _apply(function, operands, options, False)
     return result
-
-
-def _apply(function: Function, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    for option, value in options.items():
-        if getattr(value, "ndim", 0):
-            _refuse_array(function, option, value)
-    leader = _leading(operands)
-    if leader is _NO_KIND:
-        if _running.origin is not None:
-            return function(*operands, **options)
-        leader = KINDS[object]
-    result = leader.apply(function, operands, options, False)
-    return _refuse(function, operands) if result is NotImplemented else result
 
 
 def apply_method(function: Function, *operands: Any, **options: Any) -> R:  # type: ignore[type-var]
     """As `apply`, for methods of tensors: what they make of Python numbers is a number."""
-    function = getattr(function, "body", function)
-    result: R = _leading(operands).apply(function, operands, options, True)
-    return _refuse(function, operands) if result is NotImplemented else result
+    result: R = _apply(getattr(function, "body", function), operands, options, True)
+    return result
 
 
-def _leading(operands: tuple[Any, ...]) -> Kind:
-    """The kind of the operand that applies the function: that of the highest precedence."""
+def _apply(
+    function: Function, operands: tuple[Any, ...], options: dict[str, Any], operator: bool
+) -> Any:
+    for option, value in options.items():
+        if getattr(value, "ndim", 0):
+            _refuse_array(function, option, value)
     leader = _NO_KIND
     for operand in operands:
         kind = KINDS.get(type(operand))
         if kind is not None and kind[0] > leader[0]:
             leader = kind
-    return leader
-
-
-def _refuse(function: Function, operands: tuple[Any, ...]) -> NoReturn:
-    kinds = ", ".join(type(operand).__name__ for operand in operands)
-    raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
+    if leader is _NO_KIND:
+        if _running.origin is not None:
+            return function(*operands, **options)
+        leader = KINDS[object]
+    result = leader.apply(function, operands, options, operator)
+    if result is NotImplemented:
+        kinds = ", ".join(type(operand).__name__ for operand in operands)
+        raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
+    return result
 
 
 class ArrayFunction(Protocol[P, R_co]):
@@ -189,7 +181,7 @@ def _declared(body: Any, operands: int, module: str) -> Any:
                         body(*args, **options)  # raises: the argument is there twice
                     options[name] = value
                 args = args[:operands]
-        return _apply(body, args, options)
+        return _apply(body, args, options, False)
 
     update_wrapper(public, body)
     public.body = body  # type: ignore[attr-defined]

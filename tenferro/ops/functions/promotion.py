@@ -92,6 +92,8 @@ def broadcast(name: str, values: Sequence[AnyTensor]) -> list[AnyTensor]:
         ShapeError: two sizes differ and neither is 1; names the axis.
         UnsupportedDynamicShapeError: a size is data-dependent and may differ between the values.
     """
+    if len(values) == 1:
+        return [*values]
     metas: list[TensorMeta] = [value.meta for value in values]
     dims = metas[0].dims
     if dims is not None and all(meta is metas[0] or meta.dims == dims for meta in metas):
@@ -381,7 +383,7 @@ def as_value(operand: Any, dtype: DType) -> AnyTensor:
             return emit(scalar(np.asarray(operand, dtype=dtype), dtype))
         except (OverflowError, TypeError, ValueError):
             raise DTypeError(f"promotion: {operand} does not fit {short_name(dtype)}") from None
-    value = strong(operand)
+    value: AnyTensor = operand if operand.weak is None else strong(operand)
     own = value.meta.dtype
     return value if own is dtype or own == dtype else emit(Convert(dtype), value)
 
