@@ -145,6 +145,7 @@ __all__ = [
     "numpy_seconds",
     "optimize",
     "optimize_for",
+    "optimize_resolved",
     "parse",
     "plan_segments",
     "predict_memory",

@@ -38,8 +38,8 @@ class Pass(ABC):
         name: its name in dumps and errors, and that of its switch in `OptimizerOptions`, if there
             is one.
         needs: what it must know of extents.
-        looks_for: classes of ops; the driver skips programs that have none of them. Empty if any
-            program may be rewritten.
+        looks_for: classes of ops, or names of traits that classes state, such as `follows_shapes`;
+            the driver skips programs that have none of them. Empty if any program may be rewritten.
         enters_bodies: whether the driver runs it on programs inside ops too, innermost first.
         keeps_types: whether inputs and outputs keep their types.
         keeps_more: whether programs run faster because more values are kept, or are kept longer.
@@ -48,7 +48,7 @@ class Pass(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[Needs] = Needs.RANKS
-    looks_for: ClassVar[tuple[type[ExecOp], ...]] = ()
+    looks_for: ClassVar[tuple[type[ExecOp] | str, ...]] = ()
     enters_bodies: ClassVar[bool] = True
     keeps_types: ClassVar[bool] = True
     keeps_more: ClassVar[bool] = False
@@ -99,25 +99,36 @@ class PassReport:
         return "\n".join([f"{title} -> {len(self.after.instructions)}", *diff])
 
 
+OpTypes = frozenset[type[ExecOp]]
+
 Observer = Callable[[PassReport], object]
 """Called with the report of each pass that has run."""
 
 
 def run_passes(
-    program: ExecProgram, passes: Iterable[Pass], observe: Observer | None = None
+    program: ExecProgram,
+    passes: Iterable[Pass],
+    observe: Observer | None = None,
+    idle: Iterable[Pass] = (),
 ) -> ExecProgram:
     """The program after the passes, in their order.
 
-    A pass that is listed again is skipped if the program has not changed since it ran.
+    A pass that is listed again is skipped if the program has not changed since it ran; so is one of
+    those that are `idle`, which would change nothing in the program, until another one changes it.
 
     Raises:
         ConfigError: something among `passes` is not a pass.
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
-    settled: dict[Pass, ExecProgram] = {}
+    unchanged = dict.fromkeys(idle, program)
+    types = program.inner_op_types()
     for optimization in checked_passes(passes):
-        if settled.get(optimization) is not program:
-            program = settled[optimization] = _run(optimization, program, observe)
+        if unchanged.get(optimization) is program:
+            continue
+        result = _run(optimization, program, types, observe)
+        if result is not program:
+            types = result.inner_op_types()
+        program = unchanged[optimization] = result
     return program
 
 
@@ -139,33 +150,57 @@ def checked_passes(passes: Iterable[Pass]) -> list[Pass]:
     return checked
 
 
-def _run(optimization: Pass, program: ExecProgram, observe: Observer | None) -> ExecProgram:
+def _run(
+    optimization: Pass, program: ExecProgram, types: OpTypes, observe: Observer | None
+) -> ExecProgram:
+    """The program after one pass; `types` are its `inner_op_types`."""
     give_way()
     start = time.perf_counter()
     try:
-        inside, wanted = program, optimization.looks_for
-        if optimization.enters_bodies:
-            within = optimization.inside(program)
-            inside = program.map_bodies(
-                lambda body: body if wanted and not body.has_op(wanted) else within.run(body)
-            )
-        result = inside if wanted and not inside.has_op(wanted) else optimization.run(inside)
+        result = program
+        if _concerns(optimization, types):
+            if optimization.enters_bodies and types is not program.op_types:
+                within = optimization.inside(program)
+                result = program.map_bodies(
+                    lambda body: within.run(body) if _concerns(within, body.op_types) else body
+                )
+            if types is result.op_types or _concerns(optimization, result.op_types):
+                result = optimization.run(result)
     except Exception as error:
         if not (optimization.refuses and isinstance(error, TenferroError)):
             error.add_note(f"raised in pass '{optimization.name}'")
         raise
-    milliseconds = (time.perf_counter() - start) * 1e3
     if observe is not None or "passes" in config.dump:
-        report = PassReport(optimization.name, program, result, milliseconds)
-        if observe is not None:
-            observe(report)
-        if "passes" in config.dump:
-            sys.stderr.write(f"{report}\n")
+        seconds = time.perf_counter() - start
+        _tell(PassReport(optimization.name, program, result, seconds * 1e3), observe)
     if config.verify and result is not program:
         verify(result, after=optimization.name)
         if optimization.keeps_types:
             _verify_interface(program, result, optimization.name)
     return result
+
+
+def _tell(report: PassReport, observe: Observer | None) -> None:
+    """Give a report to who observes, and to the dump."""
+    if observe is not None:
+        observe(report)
+    if "passes" in config.dump:
+        sys.stderr.write(f"{report}\n")
+
+
+def _concerns(optimization: Pass, types: OpTypes) -> bool:
+    """Whether the pass looks for one of these types of ops."""
+    wanted = optimization.looks_for
+    if not wanted:
+        return True
+    for op_type in types:
+        for each in wanted:
+            if isinstance(each, type):
+                if issubclass(op_type, each):
+                    return True
+            elif (stated := getattr(op_type, each)) is not None and stated is not False:
+                return True
+    return False
 
 
 def _verify_interface(before: ExecProgram, after: ExecProgram, name: str) -> None:

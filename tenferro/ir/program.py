@@ -124,10 +124,21 @@ class ExecProgram(Body):
     def op_types(self) -> frozenset[type[ExecOp]]:
         """The classes of its ops, computed once: passes about few ops ask for them."""
         if self._op_types is None:
-            types = frozenset(map(type, self.ops()))
+            types = frozenset([type(step.op) for step in self.instructions])
             object.__setattr__(self, "_op_types", types)
             return types
         return self._op_types
+
+    def inner_op_types(self) -> frozenset[type[ExecOp]]:
+        """The classes of its ops, and of those in programs inside them.
+
+        It is `op_types` itself where there are none inside.
+        """
+        types = self.op_types
+        if self.bodies():
+            for part in self.walk():
+                types |= part.op_types
+        return types
 
     def slot_metas(self) -> list[TensorMeta | None]:
         """Type of each slot, by number; None for a slot that nothing writes."""
@@ -247,7 +258,11 @@ class ExecProgram(Body):
 
     def symbols(self) -> set[Leaf]:
         """The symbols that the inputs' extents mention."""
-        return {leaf for meta in self.input_metas for leaf in meta.symbols()}
+        found: set[Leaf] = set()
+        for meta in self.input_metas:
+            if meta.static_shape is None:
+                found.update(meta.symbols())
+        return found
 
     def mentioned(self) -> set[Leaf]:
         """The symbols that the inputs' extents and the ops' payloads mention."""
@@ -275,10 +290,16 @@ class ExecProgram(Body):
 
     def bodies(self) -> list[ExecProgram]:
         """The programs inside its ops, in order."""
-        if not any(op_type.body_fields for op_type in self.op_types):
-            return []
-        bodies = [body for op in self.ops() if op.body_fields for body in op.bodies.values()]
-        return [cast(ExecProgram, body) for body in bodies]
+        bodies: list[ExecProgram] = []
+        for op_type in self.op_types:
+            if op_type.body_fields:
+                break
+        else:
+            return bodies
+        for step in self.instructions:
+            if step.op.body_fields:
+                bodies += cast(Iterable[ExecProgram], step.op.bodies.values())
+        return bodies
 
     def map_bodies(self, rewrite: Callable[[ExecProgram], ExecProgram]) -> ExecProgram:
         """The program with each program inside its ops rewritten, innermost first.
@@ -390,6 +411,8 @@ def _check_inferred(
 
 def with_slots(meta: TensorMeta, slot: int, operands: Sequence[int]) -> TensorMeta:
     """An inferred type, with sizes that data decide named by the slots of a program."""
+    if meta.dims is not None:
+        return meta
     return name_sizes(meta, slot, operands, lambda axis: None)
 
 
@@ -418,37 +441,30 @@ def last_uses(program: ExecProgram) -> list[tuple[bool, ...]]:
 
     Equal marks are one object, since there are many instructions and few different marks.
     """
-    alive = bytearray(max(program.n_slots, _slots_read(program)))
-    for slot in program.output_slots:
-        alive[slot] = 1
+    alive = set(program.output_slots)
     marks: list[tuple[bool, ...]] = []
     for step in reversed(program.instructions):
         slots = step.input_slots
         if len(slots) == 1:
-            mark: tuple[bool, ...] = _READ_AGAIN if alive[slots[0]] else _READ_LAST
+            mark: tuple[bool, ...] = _READ_AGAIN if slots[0] in alive else _READ_LAST
         elif len(slots) == 2:
-            mark = _PAIRS[not alive[slots[0]] and slots[0] != slots[1], not alive[slots[1]]]
+            left, right = slots
+            mark = _PAIRS[left not in alive and left != right, right not in alive]
         else:
             mark = _marked(slots, alive)
-        for slot in slots:
-            alive[slot] = 1
+        alive.update(slots)
         marks.append(mark)
     marks.reverse()
     return marks
 
 
-def _marked(slots: tuple[int, ...], alive: bytearray) -> tuple[bool, ...]:
+def _marked(slots: tuple[int, ...], alive: set[int]) -> tuple[bool, ...]:
     """Which operands are not alive; of operands that are one slot, the last. Makes them alive."""
     mark = []
     for slot in reversed(slots):
-        mark.append(not alive[slot])
-        alive[slot] = 1
+        mark.append(slot not in alive)
+        alive.add(slot)
     return tuple(reversed(mark))
-
-
-def _slots_read(program: ExecProgram) -> int:
-    """One more than the highest slot that is read; the verifier refuses more than `n_slots`."""
-    return 1 + max(max(program.output_slots, default=-1), max(program.read_slots(), default=-1))
 
 
 _READ_AGAIN, _READ_LAST = (False,), (True,)

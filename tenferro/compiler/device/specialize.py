@@ -9,6 +9,7 @@ from tenferro.compiler.passes import Needs, Pass
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.ir import Dim, ExecInstruction, ExecOp, ExecProgram, Leaf, Rewriter, TensorMeta
 from tenferro.ops.control_flow import Checkpointed, LaneSum, lane_count
+from tenferro.ops.extension import Extension
 
 __all__ = [
     "GIVE_THE_EXECUTOR_A_LOWERING",
@@ -62,12 +63,11 @@ class Settle(Pass):
     """
 
     name = "settle"
+    looks_for = ("follows_shapes", "size_operand")
     needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
-        if not any(_is_late(op) for op in program.ops()):
-            return program
         rewriter = Rewriter(program)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -116,12 +116,11 @@ class PlanFamilies(Pass):
     sizes: tuple[tuple[Leaf, int], ...]
 
     name = "plan_families"
+    looks_for = (Extension,)
     refuses = True
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with these plans."""
-        if all(op.family is None for op in program.ops()):
-            return program
         rewriter, sizes = Rewriter(program), dict(self.sizes)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
@@ -158,6 +157,7 @@ class ExpandFamilies(Pass):
     requires_all: bool = True
 
     name = "expand_families"
+    looks_for = (Extension,)
     refuses = True
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -245,11 +245,10 @@ class StopGradientRemoval(Pass):
     """
 
     name = "stop_gradient_removal"
+    looks_for = ("for_derivatives",)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
-        if not any(op_type.for_derivatives for op_type in program.op_types):
-            return program
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
             return operands[0] if step.op.for_derivatives else None
