@@ -38,8 +38,8 @@ class Pass(ABC):
         name: its name in dumps and errors, and that of its switch in `OptimizerOptions`, if there
             is one.
         needs: what it must know of extents.
-        looks_for: classes of ops, or names of traits that classes state, such as `follows_shapes`;
-            the driver skips programs that have none of them. Empty if any program may be rewritten.
+        looks_for: classes of ops; the driver skips programs that have none of them. Empty if any
+            program may be rewritten.
         enters_bodies: whether the driver runs it on programs inside ops too, innermost first.
         keeps_types: whether inputs and outputs keep their types.
         keeps_more: whether programs run faster because more values are kept, or are kept longer.
@@ -48,7 +48,7 @@ class Pass(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[Needs] = Needs.RANKS
-    looks_for: ClassVar[tuple[type[ExecOp] | str, ...]] = ()
+    looks_for: ClassVar[tuple[type[ExecOp], ...]] = ()
     enters_bodies: ClassVar[bool] = True
     keeps_types: ClassVar[bool] = True
     keeps_more: ClassVar[bool] = False
@@ -99,8 +99,6 @@ class PassReport:
         return "\n".join([f"{title} -> {len(self.after.instructions)}", *diff])
 
 
-OpTypes = frozenset[type[ExecOp]]
-
 Observer = Callable[[PassReport], object]
 """Called with the report of each pass that has run."""
 
@@ -113,23 +111,51 @@ def run_passes(
 ) -> ExecProgram:
     """The program after the passes, in their order.
 
-    A pass that is listed again is skipped if the program has not changed since it ran; so is one of
-    those that are `idle`, which would change nothing in the program, until another one changes it.
+    A pass that is listed again is skipped if the program has not changed since it ran; so are those
+    that are `idle`, which have nothing to do in the program, until another one changes it.
 
     Raises:
         ConfigError: something among `passes` is not a pass.
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
-    unchanged = dict.fromkeys(idle, program)
-    types = program.inner_op_types()
+    reported = observe is not None or "passes" in config.dump
+    done = dict.fromkeys(idle, program)
+    classes, nested = program.inner_classes(), bool(program.bodies())
     for optimization in checked_passes(passes):
-        if unchanged.get(optimization) is program:
+        if done.get(optimization) is program:
             continue
-        result = _run(optimization, program, types, observe)
-        if result is not program:
-            types = result.inner_op_types()
-        program = unchanged[optimization] = result
+        give_way()
+        start, before, wanted = time.perf_counter(), program, optimization.looks_for
+        if not wanted or not classes.isdisjoint(wanted):
+            program = _run(optimization, program, nested)
+        done[optimization] = program
+        if reported:
+            milliseconds = (time.perf_counter() - start) * 1e3
+            report = PassReport(optimization.name, before, program, milliseconds)
+            if observe is not None:
+                observe(report)
+            if "passes" in config.dump:
+                sys.stderr.write(f"{report}\n")
+        if program is not before:
+            classes, nested = program.inner_classes(), bool(program.bodies())
+            if config.verify:
+                verify(program, after=optimization.name)
+                if optimization.keeps_types:
+                    _verify_interface(before, program, optimization.name)
     return program
+
+
+def _run(optimization: Pass, program: ExecProgram, nested: bool) -> ExecProgram:
+    """The program after a pass, which has run on the programs inside its ops before."""
+    wanted = optimization.looks_for
+    try:
+        if nested and optimization.enters_bodies:
+            program = program.map_bodies(optimization.inside(program).run, wanted)
+        return program if wanted and not program.has_op(wanted) else optimization.run(program)
+    except Exception as error:
+        if not (optimization.refuses and isinstance(error, TenferroError)):
+            error.add_note(f"raised in pass '{optimization.name}'")
+        raise
 
 
 def checked_passes(passes: Iterable[Pass]) -> list[Pass]:
@@ -148,59 +174,6 @@ def checked_passes(passes: Iterable[Pass]) -> list[Pass]:
         if not isinstance(item, Pass):
             raise ConfigError(f"passes: {item!r} is not a Pass; give an instance, DeadCode()")
     return checked
-
-
-def _run(
-    optimization: Pass, program: ExecProgram, types: OpTypes, observe: Observer | None
-) -> ExecProgram:
-    """The program after one pass; `types` are its `inner_op_types`."""
-    give_way()
-    start = time.perf_counter()
-    try:
-        result = program
-        if _concerns(optimization, types):
-            if optimization.enters_bodies and types is not program.op_types:
-                within = optimization.inside(program)
-                result = program.map_bodies(
-                    lambda body: within.run(body) if _concerns(within, body.op_types) else body
-                )
-            if types is result.op_types or _concerns(optimization, result.op_types):
-                result = optimization.run(result)
-    except Exception as error:
-        if not (optimization.refuses and isinstance(error, TenferroError)):
-            error.add_note(f"raised in pass '{optimization.name}'")
-        raise
-    if observe is not None or "passes" in config.dump:
-        seconds = time.perf_counter() - start
-        _tell(PassReport(optimization.name, program, result, seconds * 1e3), observe)
-    if config.verify and result is not program:
-        verify(result, after=optimization.name)
-        if optimization.keeps_types:
-            _verify_interface(program, result, optimization.name)
-    return result
-
-
-def _tell(report: PassReport, observe: Observer | None) -> None:
-    """Give a report to who observes, and to the dump."""
-    if observe is not None:
-        observe(report)
-    if "passes" in config.dump:
-        sys.stderr.write(f"{report}\n")
-
-
-def _concerns(optimization: Pass, types: OpTypes) -> bool:
-    """Whether the pass looks for one of these types of ops."""
-    wanted = optimization.looks_for
-    if not wanted:
-        return True
-    for op_type in types:
-        for each in wanted:
-            if isinstance(each, type):
-                if issubclass(op_type, each):
-                    return True
-            elif (stated := getattr(op_type, each)) is not None and stated is not False:
-                return True
-    return False
 
 
 def _verify_interface(before: ExecProgram, after: ExecProgram, name: str) -> None:

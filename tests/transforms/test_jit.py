@@ -10,7 +10,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import ExtentError, PytreeError, TracingError
-from tests.transforms.derivatives.reference import Layer, Pair
+from tests.transforms.numerical_derivatives import Layer, Pair
 
 X = tn.Tensor([2.0, 3.0])
 numpy_and_xla = pytest.mark.parametrize("executor", ["numpy", "xla"])

@@ -14,7 +14,7 @@ import pytest
 import tenferro as tn
 from tenferro.errors import BindingError, GuardViolationError, PytreeError, ShapeError, TracingError
 from tenferro_xla import XlaExecutor
-from tests.transforms.derivatives.reference import Layer
+from tests.transforms.numerical_derivatives import Layer
 
 numpy_and_xla = pytest.mark.parametrize("executor", ["numpy", "xla"])
 ARRAYS = {"x": ("n", 3), "y": ("n",)}

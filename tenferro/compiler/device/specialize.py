@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from tenferro.compiler.passes import Needs, Pass
 from tenferro.errors import UnsupportedExtensionError
@@ -48,7 +49,7 @@ class BindSizes(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program for these sizes."""
-        return program.bind(dict(self.sizes))
+        return program.bind(dict(self.sizes)) if self.sizes else program
 
 
 # Late ops whose sizes are known, as ordinary ops.
@@ -63,11 +64,12 @@ class Settle(Pass):
     """
 
     name = "settle"
-    looks_for = ("follows_shapes", "size_operand")
     needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
+        if not any(map(_is_late, program.op_classes)):
+            return program
         rewriter = Rewriter(program)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -86,7 +88,8 @@ class Settle(Pass):
         return rewriter.run(rule)
 
 
-def _is_late(op: ExecOp) -> bool:
+def _is_late(op: ExecOp | type[ExecOp]) -> bool:
+    """Whether an op takes sizes from its operands; of a class: whether its ops may do so."""
     return op.follows_shapes or op.size_operand is not None
 
 
@@ -245,10 +248,11 @@ class StopGradientRemoval(Pass):
     """
 
     name = "stop_gradient_removal"
-    looks_for = ("for_derivatives",)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
+        if not any(map(attrgetter("for_derivatives"), program.op_classes)):
+            return program
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
             return operands[0] if step.op.for_derivatives else None
