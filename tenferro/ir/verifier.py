@@ -161,10 +161,9 @@ def check_budget(program: ExecProgram, max_bytes: int) -> None:
             is larger than `max_bytes`. The text names the op, the type, the bytes and the budget.
     """
     fitting: set[int] = set()  # ids of types that fit; values of one type share the object
-    named = [(f"input {i}", program.input_metas[i]) for i in range(len(program.input_metas))]
+    named = [(f"input {i}", meta) for i, meta in enumerate(program.input_metas)]
     for part in program.walk():
-        for step in part.instructions:
-            named += [(step.op.name, meta) for meta in step.output_metas]
+        named += [(step.op.name, meta) for step, meta in part.results()]
     for name, meta in named:
         if id(meta) not in fitting:
             check_size(meta, name, max_bytes)

@@ -223,7 +223,7 @@ def usable_donations(
 def require_static(program: ExecProgram) -> None:
     """Raise UnsupportedDynamicShapeError unless every extent of the program is an integer."""
     named = [("input", meta) for meta in program.input_metas]
-    named += [(step.op.name, meta) for step in program.instructions for meta in step.output_metas]
+    named += [(step.op.name, meta) for step, meta in program.results()]
     for name, meta in named:
         if meta.static_shape is None:
             sizes = meta.exact_shape(name)
