@@ -214,8 +214,9 @@ class OptimizerOptions:
 
     def limited(self, *limits: MemoryLimit | None) -> Self:
         """These options with the smallest of several limits and their own."""
-        least = tighter([self.memory_limit, *limits])
-        return self if least is self.memory_limit else replace(self, memory_limit=least)
+        if not any(limits):
+            return self
+        return replace(self, memory_limit=tighter([self.memory_limit, *limits]))
 
     def on_device(self, free_bytes: Callable[[], int]) -> Self:
         """These options for a device that has `free_bytes()`, which a limit of the device is."""
@@ -236,13 +237,13 @@ class OptimizerOptions:
         If there is a memory limit, those that keep more values wait until they are known to fit.
         """
         chosen: list[Pass] = []
-        for each in checked_passes(passes):
-            waits = each.keeps_more and self.memory_limit is not None
-            if waits or not getattr(self, each.name, True):
+        for optimization in checked_passes(passes):
+            waits = optimization.keeps_more and self.memory_limit is not None
+            if waits or not getattr(self, optimization.name, True):
                 continue
-            if isinstance(each, ContractionLayout) and self.layout_costs is not None:
-                each = replace(each, costs=self.layout_costs)
-            chosen.append(each)
+            if isinstance(optimization, ContractionLayout) and self.layout_costs is not None:
+                optimization = replace(optimization, costs=self.layout_costs)
+            chosen.append(optimization)
         return chosen
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 
 from tenferro.compiler.passes import Needs, Pass
 from tenferro.errors import UnsupportedExtensionError
@@ -251,7 +250,7 @@ class StopGradientRemoval(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
-        if not any(map(attrgetter("for_derivatives"), program.op_classes)):
+        if not any(op.for_derivatives for op in program.ops()):
             return program
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
