@@ -1,4 +1,25 @@
-"""XLA on the CPU."""
+"""XLA on the CPU, and every workaround for it.
+
+Each answers an issue, or a few lines of JAX in `tests/tenferro_xla/platforms/test_workarounds.py`
+that fail when XLA no longer needs it. The figures are of jaxlib 0.10.2 on one core: the time with
+the workaround over that without, as `tests/benchmarks/workarounds.py` prints it.
+
+| workaround | XLA on the CPU … | answers | worth |
+|---|---|---|---|
+| `MaterializedComparisons` | computes what it compares twice, with other roundings | jax#40564, xla#41579; test | right gradients |
+| `Platform.drops_nan` | loses NaN in the maximum of 4096 numbers and more | xla#21461; test | right results |
+| `Platform.keeps_barriers` | merges what is computed again with what was before | test | memory limits |
+| `executable.MemoryMaps` | keeps maps for each executable, of which Linux has few | llvm-project#63236; test | no crash |
+| `lowering.reductions` | ends the process at products of 8 batch axes | `MANY_ROWS` | no crash |
+| `RealContractions` | has slow products of complex numbers | jax#3068, jax#15735 | 0.54 to 0.85 |
+| `TransposeBarriers` | contracts over the first axis, which is slower | jax#19327; test | 0.83 to 0.95 |
+| `MaterializedProducts` | computes factors again for all that repeats them | tensorflow#57829 | 0.76 to 1.2 |
+| `BufferPool` | takes memory from the system for each large result | benchmark | 0.36 |
+| `NO_FUSION_EMITTERS` | compiles kernels of many small tensors slowly | xla#41173 | decision 032 |
+| `SMALL_HEAPS` | takes one block for all temporary values | decision 032 | decision 032 |
+| `Platform.results_in_rows` | writes transposed results twice | `compiled.stablehlo` | 1.2 to 2 |
+| `lowering.small_matrices` | calls LAPACK for each tiny matrix of a batch | jax#33004 | decision 018 |
+"""
 
 from __future__ import annotations
 
@@ -9,12 +30,12 @@ from dataclasses import dataclass
 
 import jax
 
-from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass, Pinned, predict_memory
+from tenferro.compiler import COMPILED, CPU, DeviceCosts, PartitionedAxes, Pass, predict_memory
 from tenferro.errors import ConfigError, ExecutorError
 from tenferro.ir import ExecProgram
 from tenferro.ops import DotGeneral
 from tenferro.runtime import free_host_bytes
-from tenferro_xla.platforms.barriers import KeptTransposes, StoredProducts
+from tenferro_xla.platforms.barriers import MaterializedProducts, TransposeBarriers
 from tenferro_xla.platforms.complex_as_real import RealContractions
 from tenferro_xla.platforms.platform import Option, Platform
 
@@ -67,14 +88,16 @@ class CpuPlatform(Platform):
     instruction as soon as its operands are there.
     """
 
-    def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
+    def passes(
+        self, costs: DeviceCosts | None, pinned: PartitionedAxes | None = None
+    ) -> tuple[Pass, ...]:
         """Orders of axes, real contractions in place of complex ones, transposes that are kept."""
         passes = super().passes(costs, pinned)
         if costs is None:
             return passes
-        passes = (*passes, RealContractions(costs), StoredProducts())
+        passes = (*passes, RealContractions(costs), MaterializedProducts())
         # a copy that is kept counts on every device
-        return passes if pinned is not None else (*passes, KeptTransposes())
+        return passes if pinned is not None else (*passes, TransposeBarriers())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The older emitter of kernels for straight programs of many small contractions.
