@@ -1,4 +1,4 @@
-"""Numbers of continuous distributions, as users draw them."""
+"""Numbers of continuous distributions: uniform, normal, exponential, gumbel and others."""
 
 from __future__ import annotations
 

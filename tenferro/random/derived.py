@@ -1,4 +1,4 @@
-"""Distributions whose numbers follow from those of others by a formula."""
+"""Distributions that follow from others by a formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bits, integers and categories, as users draw them."""
+"""Bits, integers, booleans, categories, choices and permutations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys, how they are made, and arguments of draws."""
+"""Keys, how they are made, and what draws do with their arguments."""
 
 from __future__ import annotations
 
@@ -54,8 +54,6 @@ from tenferro.transforms import apply_function as run
 
 __all__ = ["Key", "PRNGKey", "fold_in", "key", "key_data", "split", "wrap_key_data"]
 
-
-# Keys: what random numbers are made from.
 
 _Tensors = Tensor | TracedTensor | EagerTensor
 
