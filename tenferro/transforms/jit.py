@@ -52,7 +52,7 @@ from tenferro.transforms.jit_arguments import (
     with_arrays,
 )
 from tenferro.transforms.jit_cache import KIND, CompiledVersion, Seen, TracedFunction
-from tenferro.transforms.program import GraphCompiler, wraps
+from tenferro.transforms.program import checked_options, compile_keys, wraps
 from tenferro.transforms.shardings import JitShardings, given_by
 from tenferro.transforms.tiered_jit import TieredExecutable, compiled_version
 from tenferro.transforms.trace import trace_function
@@ -159,7 +159,7 @@ class Jitted(Generic[P, R_co]):
             None if symbolic is None else SymbolicArguments(function, symbolic, self._static.names)
         )
         self._donate = donate_argnums
-        self._compiler = GraphCompiler(options, capacity=0)  # `_traces` caches the programs
+        self._options = checked_options(options)
         capacity = Capacity(config.cache_entries)
         self._cache: BoundedCache[Hashable, CompiledVersion] = BoundedCache(capacity)
         self._traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(capacity)
@@ -170,7 +170,7 @@ class Jitted(Generic[P, R_co]):
     @property
     def options(self) -> OptimizerOptions:
         """The compiler passes that run."""
-        return self._compiler.options
+        return self._options
 
     @property
     def executor(self) -> Executor:
@@ -464,8 +464,8 @@ class Jitted(Generic[P, R_co]):
                 f"{self!r}: the function reads values of another trace; pass them as arguments, "
                 "or return them there"
             )
-        compiler = self._compiler.limited(trace.limit)
-        program = compiler.compile_keys(trace.outputs, trace.program_inputs, trace.guards)
+        options = self.options.limited(trace.limit)
+        program = compile_keys(trace.outputs, trace.program_inputs, trace.guards, options)
         donated = donated_inputs(self, self._donate, call)
         return TracedFunction.of(trace, program, donated, self.executor)
 
