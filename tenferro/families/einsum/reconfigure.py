@@ -2,11 +2,11 @@
 
 `refined` replaces small subtrees by the best trees over the same leaves. `annealed` exchanges two
 neighbouring contractions: a node with children (a b) and c may become (a c), b or (c b), a. The
-change of cost follows from the labels of a, b, c and the node alone, so a move takes microseconds in
-a network of any size. `Effort` bounds what a search may spend.
+change of cost follows from the labels of a, b, c and the node alone, so a move takes microseconds
+in a network of any size. `Effort` bounds what a search may spend.
 
-Source of `annealed`: Kalachev, Panteleev, Yung, "Multi-tensor contraction for XEB verification of quantum
-circuits", arXiv:2108.05665.
+Source of `annealed`: Kalachev, Panteleev, Yung, "Multi-tensor contraction for XEB verification of
+quantum circuits", arXiv:2108.05665.
 """
 
 from __future__ import annotations
