@@ -26,12 +26,13 @@ from tenferro.runtime import (
     TakesPackages,
     Tensor,
     bind_shapes,
-    bring_limit,
-    bring_packages,
     check_executor,
     executor_named,
+    is_tracing,
     memory_of,
     planning_for,
+    require_limit,
+    require_packages,
     tensor_owner,
     with_brought,
     with_packages,
@@ -56,7 +57,7 @@ from tenferro.transforms.program import checked_options, compile_keys, wraps
 from tenferro.transforms.shardings import JitShardings, given_by
 from tenferro.transforms.tiered_jit import TieredExecutable, compiled_version
 from tenferro.transforms.trace import trace_function
-from tenferro.transforms.trace_context import filtered, is_tracing
+from tenferro.transforms.trace_context import filtered
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, require_hashable, unflatten
 
@@ -272,8 +273,8 @@ class Jitted(Generic[P, R_co]):
     def _inlined(self, call: CallArguments) -> Any:
         """The function within the enclosing trace, which takes over the packages."""
         executor = self.executor
-        bring_packages(executor.packages if isinstance(executor, TakesPackages) else ())
-        bring_limit(self.options.memory_limit)
+        require_packages(executor.packages if isinstance(executor, TakesPackages) else ())
+        require_limit(self.options.memory_limit)
         if self._shardings is not None:
             return self._shardings.inlined(call)
         leaves, treedef = flatten((call.args, call.kwargs))

@@ -39,17 +39,17 @@ from tenferro.runtime import (
     ProgramInput,
     Tensor,
     bind_specs,
-    bring_limit,
-    bring_packages,
     executor_named,
+    innermost,
     leading,
     place,
+    require_limit,
+    require_packages,
     tensor_owner,
     where_to_run,
     with_brought,
 )
 from tenferro.transforms.trace import is_traced, leaf_meta, substitute
-from tenferro.transforms.trace_context import innermost
 from tenferro.transforms.traced_tensor import CapturedArray, TracedTensor, as_key
 
 __all__ = [
@@ -305,8 +305,8 @@ class Results:
         packages: Sequence[Package] = (),
         limit: MemoryLimit | None = None,
     ) -> None:
-        bring_packages(packages)
-        bring_limit(limit)
+        require_packages(packages)
+        require_limit(limit)
         self._packages = packages
         self._limit = limit
         self.inputs = inputs
