@@ -14,10 +14,11 @@ from typing import ClassVar
 
 from tenferro.core import Emitter, V
 from tenferro.errors import DTypeError
-from tenferro.families.composite import FormulaOp, Transform, evaluate_standard
+from tenferro.families.composite import FormulaOp, Transform
 from tenferro.families.einsum.contraction import Sizes, emit_network
 from tenferro.families.einsum.planner import PLANNER, Specification, check_memory, options_of
 from tenferro.families.einsum.subscripts import Labels, Subscripts, build_size_dict
+from tenferro.families.runtimes import evaluate_standard
 from tenferro.ir import Dim, DType, NumpyArray, TensorMeta, make_meta, short_name
 from tenferro.ops.extension import ExtensionOp, OutputMeta, family_id
 from tenferro.runtime import planned_model
