@@ -213,8 +213,9 @@ class OptimizerOptions:
 
     def limited(self, *limits: MemoryLimit | None) -> Self:
         """These options with the smallest of several limits and their own."""
-        least = tighter([self.memory_limit, *limits])
-        return self if least is self.memory_limit else replace(self, memory_limit=least)
+        if not any(limits):
+            return self
+        return replace(self, memory_limit=tighter([self.memory_limit, *limits]))
 
     def on_device(self, free_bytes: Callable[[], int]) -> Self:
         """These options for a device that has `free_bytes()`, which a limit of the device is."""
@@ -234,15 +235,15 @@ class OptimizerOptions:
 
         If there is a memory limit, those that keep more values wait until they are known to fit.
         """
-        costs = self.layout_costs
-        return [
-            replace(optimization, costs=costs)
-            if isinstance(optimization, ContractionLayout) and costs is not None
-            else optimization
-            for optimization in checked_passes(passes)
-            if getattr(self, optimization.name, True)
-            and not (optimization.keeps_more and self.memory_limit is not None)
-        ]
+        chosen: list[Pass] = []
+        for optimization in checked_passes(passes):
+            waits = optimization.keeps_more and self.memory_limit is not None
+            if waits or not getattr(self, optimization.name, True):
+                continue
+            if isinstance(optimization, ContractionLayout) and self.layout_costs is not None:
+                optimization = replace(optimization, costs=self.layout_costs)
+            chosen.append(optimization)
+        return chosen
 
 
 DEFAULT_OPTIONS = OptimizerOptions()

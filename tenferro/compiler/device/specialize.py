@@ -248,7 +248,7 @@ class StopGradientRemoval(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
-        if not any(op_class.for_derivatives for op_class in program.op_classes):
+        if not any(op.for_derivatives for op in program.ops()):
             return program
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
