@@ -9,6 +9,7 @@ from tenferro.compiler.passes import Needs, Pass
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.ir import Dim, ExecInstruction, ExecOp, ExecProgram, Leaf, Rewriter, TensorMeta
 from tenferro.ops.control_flow import Checkpointed, LaneSum, lane_count
+from tenferro.ops.extension import Extension
 
 __all__ = [
     "GIVE_THE_EXECUTOR_A_LOWERING",
@@ -66,7 +67,7 @@ class Settle(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
-        if not any(map(_is_late, program.ops())):
+        if not any(map(_is_late, program.op_classes)):
             return program
         rewriter = Rewriter(program)
 
@@ -86,7 +87,8 @@ class Settle(Pass):
         return rewriter.run(rule)
 
 
-def _is_late(op: ExecOp) -> bool:
+def _is_late(op: ExecOp | type[ExecOp]) -> bool:
+    """Whether an op takes sizes from its operands; of a class: whether its ops may do so."""
     return op.follows_shapes or op.size_operand is not None
 
 
@@ -116,12 +118,11 @@ class PlanFamilies(Pass):
     sizes: tuple[tuple[Leaf, int], ...]
 
     name = "plan_families"
+    looks_for = (Extension,)
     refuses = True
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with these plans."""
-        if all(op.family is None for op in program.ops()):
-            return program
         rewriter, sizes = Rewriter(program), dict(self.sizes)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
@@ -158,6 +159,7 @@ class ExpandFamilies(Pass):
     requires_all: bool = True
 
     name = "expand_families"
+    looks_for = (Extension,)
     refuses = True
 
     def run(self, program: ExecProgram) -> ExecProgram:
