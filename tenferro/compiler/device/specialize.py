@@ -67,7 +67,7 @@ class Settle(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
-        if not any(map(_is_late, program.op_classes)):
+        if not any(map(_is_late, program.ops())):
             return program
         rewriter = Rewriter(program)
 
@@ -87,8 +87,7 @@ class Settle(Pass):
         return rewriter.run(rule)
 
 
-def _is_late(op: ExecOp | type[ExecOp]) -> bool:
-    """Whether an op takes sizes from its operands; of a class: whether its ops may do so."""
+def _is_late(op: ExecOp) -> bool:
     return op.follows_shapes or op.size_operand is not None
 
 
