@@ -11,6 +11,7 @@ import numpy as np
 from tenferro.core import (
     BatchSite,
     CompiledProgram,
+    Emitter,
     LeafOrigin,
     LocalProgram,
     Mask,
@@ -57,7 +58,7 @@ class EagerContext:
         return
 
 
-class EagerEmitter:
+class EagerEmitter(Emitter["EagerTensor"]):
     """Computes each op as it is emitted, and records it like any other op."""
 
     def __init__(self, invoker: Invoker) -> None:
@@ -75,14 +76,6 @@ class EagerEmitter:
     def emit_all(self, op: PrimitiveOp, *operands: EagerTensor) -> tuple[EagerTensor, ...]:
         """All outputs of the op."""
         return self._invoker.invoke(op, *operands)
-
-    def producer(self, value: EagerTensor) -> None:
-        """None: the op that computed a value is not looked up."""
-        return
-
-    def order(self, value: EagerTensor) -> int:
-        """0 for all values: operands are not reordered."""
-        return 0
 
 
 _CONTEXT = EagerContext()
