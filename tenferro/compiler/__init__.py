@@ -7,7 +7,7 @@ branches, and `text` reads programs back.
 
 from tenferro.compiler.background import *
 from tenferro.compiler.canonical.conjugates import ConjugateSinking
-from tenferro.compiler.canonical.dot_transposes import DotDimensionSorter, TransposeFolding
+from tenferro.compiler.canonical.dots import DotDimensionSorter, SummedProducts, TransposeFolding
 from tenferro.compiler.canonical.loop_fusion import (
     LaneJoining,
     LoopJoining,
@@ -16,7 +16,6 @@ from tenferro.compiler.canonical.loop_fusion import (
 )
 from tenferro.compiler.canonical.loop_invariants import LoopInvariants, LoopProducts
 from tenferro.compiler.canonical.pads_to_concatenate import PadJoining
-from tenferro.compiler.canonical.repeated_operands import RepeatedOperands, SummedProducts
 from tenferro.compiler.canonical.simplify import (
     AlgebraicSimplifier,
     CommonSubexpressions,
@@ -114,7 +113,6 @@ __all__ = [
     "Pinned",
     "PlanFamilies",
     "Rematerialize",
-    "RepeatedOperands",
     "Rolling",
     "Rounding",
     "Runs",

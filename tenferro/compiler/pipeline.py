@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 from tenferro.compiler.canonical.conjugates import ConjugateSinking
-from tenferro.compiler.canonical.dot_transposes import DotDimensionSorter, TransposeFolding
+from tenferro.compiler.canonical.dots import DotDimensionSorter, SummedProducts, TransposeFolding
 from tenferro.compiler.canonical.loop_fusion import (
     LaneJoining,
     LoopJoining,
@@ -21,7 +21,6 @@ from tenferro.compiler.canonical.loop_fusion import (
 )
 from tenferro.compiler.canonical.loop_invariants import LoopInvariants, LoopProducts
 from tenferro.compiler.canonical.pads_to_concatenate import PadJoining
-from tenferro.compiler.canonical.repeated_operands import RepeatedOperands, SummedProducts
 from tenferro.compiler.canonical.simplify import (
     AlgebraicSimplifier,
     CommonSubexpressions,
@@ -84,7 +83,6 @@ CANONICAL: tuple[Pass, ...] = (
     SwitchJoining(),
     WhileJoining(),
     LoopInvariants(),
-    RepeatedOperands(),
     DotDimensionSorter(),
     TransposeFolding(),
     DotDimensionSorter(),  # axes have other numbers now
@@ -148,6 +146,7 @@ class OptimizerOptions:
         layout_costs: the costs to choose orders of axes by, in place of the device's own.
         memory_limit: the most bytes that a program may need in addition to its arguments: a number,
             a text such as "1.5 GB", "device" for as much as the device has free, or None.
+        repeated_operands: has no effect; `algebraic_simplifier` does it.
 
     Raises:
         ConfigError: there is no option of that name; the text lists those that exist. Or a switch

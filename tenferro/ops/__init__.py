@@ -66,7 +66,7 @@ from tenferro.ops.comparison import (
     Xor,
 )
 from tenferro.ops.dot_general import *
-from tenferro.ops.dot_general import DotGeneral
+from tenferro.ops.dot_general import DotGeneral, repeated_axes, without_axes
 from tenferro.ops.dynamic_shapes import *
 from tenferro.ops.dynamic_shapes import DynamicTruncate, PadToMatch, ShapeOf
 from tenferro.ops.elementwise import *
@@ -320,12 +320,14 @@ __all__ = [
     "polygamma_step",
     "power_of",
     "repeated",
+    "repeated_axes",
     "replay",
     "scalar",
     "shape_context",
     "shape_of",
     "size_of_scalar",
     "uniform",
+    "without_axes",
     "zeros_like",
 ]
 

@@ -106,7 +106,6 @@ def test_every_pass_says_what_it_needs_of_extents() -> None:
         "switch_joining": Needs.RANKS,
         "while_joining": Needs.RANKS,
         "pad_joining": Needs.EXACT_EXTENTS,
-        "repeated_operands": Needs.EXACT_EXTENTS,
         "rolling": Needs.EXACT_EXTENTS,
         "summed_products": Needs.EXACT_EXTENTS,
         "transpose_folding": Needs.RANKS,

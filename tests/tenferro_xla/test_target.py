@@ -18,7 +18,7 @@ from tests.compiler.canonical.test_while_joining import program as while_loops
 from tests.programs import SEVERAL, SIZES, assert_same_results, read
 
 XLA_CPU = (*CANONICAL, *CPU_PLATFORM.passes(CPU))
-NOT_PASSES = {"layout_costs", "memory_limit"}
+NOT_PASSES = {"layout_costs", "memory_limit", "repeated_operands"}
 NAMES = [each.name for each in fields(OptimizerOptions) if each.name not in NOT_PASSES]
 
 CONJUGATES = """
@@ -106,7 +106,6 @@ PIECES = {
     "loop_invariants": INVARIANT,
     "loop_products": SUM,
     "pad_joining": WINDOWS,
-    "repeated_operands": BATCH,
     "summed_products": BATCH,
     "rolling": ROLLED,
     "lane_joining": ALIKE,

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import compress
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
-from tenferro.core import JvpSite, PrimitiveOp, V
+from tenferro.core import Batched, BatchSite, JvpSite, PrimitiveOp, V
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
 from tenferro.ir import (
     Body,
@@ -237,6 +237,13 @@ class ControlOp(StdTensorOp):
     def linear(self, at: JvpSite[V]) -> bool:
         """Assumed here, and checked when it is transposed: of each op of the programs."""
         return True
+
+    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V] | None:
+        """The batch rule for entries of which only those count that are taken; see `batching`.
+
+        None if it is that of the op on copies of what it shares among entries.
+        """
+        return None
 
     def surely_runs(self, label: str) -> bool:
         """Whether a program certainly runs, whatever the operands are."""

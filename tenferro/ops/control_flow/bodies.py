@@ -279,12 +279,17 @@ def without_cheap(
 ) -> list[GlobalValKey]:
     """The values to store so that the others follow from them, and from `given`, at little cost.
 
-    Only values `among` a set are left out. A value of `given` from which another one follows comes
-    last.
+    Only values `among` a set, and copies of others, are left out. A value of `given` from which
+    another one follows comes last.
     """
     at_hand, stored = {*read, *given}, dict.fromkeys(read)
     for key in read:
-        sources = _sources(key, at_hand - {key}, _CHAIN) if key in among else None
+        copied = _copied(key)
+        if key not in among and copied is None:
+            continue
+        sources = _sources(key, at_hand - {key}, _CHAIN)
+        if sources is None and copied is not None:
+            sources = copied
         if sources is not None:
             del stored[key]
             stored.update((source, None) for source in sources if source not in read)
@@ -301,7 +306,7 @@ def _sources(
     """The values at hand from which a value follows by cheap ops; None if it does not."""
     if key in at_hand:
         return [key]
-    if _is_constant(key):
+    if is_constant(key):
         return []
     if not length or type(key) is not SingleOutputNode or not _is_cheap(key.primitive):
         return None
@@ -311,7 +316,19 @@ def _sources(
     return [source for part in parts for source in part or ()]
 
 
-def _is_constant(value: GlobalValKey) -> bool:
+def _copied(value: GlobalValKey) -> list[GlobalValKey] | None:
+    """What the copies follow from that a value is; None if it is not one that repeats another."""
+    if type(value) is not SingleOutputNode:
+        return None
+    op, operands = cast(StdTensorOp, value.primitive), list(value.inputs)
+    if op.repeats and len(operands) == 1:
+        return operands
+    if op.for_derivatives and (sources := _copied(operands[0])) is not None:
+        return [*sources, *(each for other in operands[1:] for each in _copied(other) or [other])]
+    return None
+
+
+def is_constant(value: GlobalValKey) -> bool:
     """Whether a value is a constant, or one op on a constant."""
     if type(value) is not SingleOutputNode:
         return False

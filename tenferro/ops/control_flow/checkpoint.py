@@ -203,6 +203,10 @@ class Checkpointed(Called, name="checkpointed"):
         """The body for all entries."""
         return batch_call(self, at)
 
+    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
+        """The body for all entries, which reads which of them count."""
+        return batch_call(self, at, taken)
+
     def like(self, body: ExecProgram, saved: int = 0, transposed: bool = False) -> Checkpointed:
         """An op with another body, which is `late` if this one is, or if it is a transposed one."""
         return Checkpointed(

@@ -314,6 +314,13 @@ class LaneSum(ControlOp, name="lane_sum"):
         batched = (*at.batched, *[False] * len(more))
         return self.scan().batch_rule(BatchSite(at.emitter, (*at.inputs, *more), batched, at.size))
 
+    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
+        """The scan of the whole batch, which reads which entries count."""
+        more = self.further_operands(at.emitter)
+        batched = (*at.batched, *[False] * len(more))
+        site = BatchSite(at.emitter, (*at.inputs, *more), batched, at.size)
+        return self.scan().batch_where(site, taken)
+
     @cached_property
     def part(self) -> ExecProgram:
         """The sums of some rounds, as a program: it takes the consts, `first` and `stop`, i64[].

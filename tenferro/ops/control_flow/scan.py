@@ -586,6 +586,10 @@ class Scan(ControlOp, name="scan"):
         """One loop for all entries; see `batches`."""
         return batch_scan(self, at)
 
+    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
+        """One loop for all entries, which reads which of them count."""
+        return batch_scan(self, at, taken)
+
     @property
     def checkpoints(self) -> int:
         """On how many levels derivatives store the carry and compute the rest again."""

@@ -342,6 +342,10 @@ class Switch(ControlOp, name="switch"):
         """One switch for all entries; see `batches`."""
         return batch_switch(self, at)
 
+    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
+        """One switch for all entries, whose branches read which of them count."""
+        return batch_switch(self, at, taken)
+
     def like(self, branches: Sequence[ExecProgram]) -> Switch:
         """A switch between as many other programs."""
         return replace(self, branches=tuple(branches))

@@ -402,6 +402,10 @@ class While(ControlOp, name="while"):
         """One loop for all entries; see `batches`."""
         return batch_while(self, at)
 
+    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
+        """One loop for all entries, which reads which of them count."""
+        return batch_while(self, at, taken)
+
     def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> While:
         """A loop of as many rounds of another body."""
         return replace(self, cond=cond, body=body, body_consts=body_consts)
