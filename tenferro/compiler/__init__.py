@@ -8,20 +8,15 @@ branches, and `text` reads programs back.
 from tenferro.compiler.background import *
 from tenferro.compiler.canonical.conjugates import ConjugateSinking
 from tenferro.compiler.canonical.dots import DotDimensionSorter, SummedProducts, TransposeFolding
-from tenferro.compiler.canonical.loop_fusion import (
-    LaneJoining,
-    LoopJoining,
-    SwitchJoining,
-    WhileJoining,
-)
-from tenferro.compiler.canonical.loop_invariants import LoopInvariants, LoopProducts
-from tenferro.compiler.canonical.pads_to_concatenate import PadJoining
+from tenferro.compiler.canonical.loop_fusion import LoopFusion
+from tenferro.compiler.canonical.loop_invariants import LoopInvariantCodeMotion, ScanPushoutDot
+from tenferro.compiler.canonical.pads_to_concatenate import PadsToConcatenate
 from tenferro.compiler.canonical.simplify import (
     AlgebraicSimplifier,
     CommonSubexpressions,
     DeadCode,
     LoopInlining,
-    Numbering,
+    RenumberSlots,
 )
 from tenferro.compiler.cost_model import *
 from tenferro.compiler.cost_model import DeviceCosts
@@ -92,30 +87,29 @@ __all__ = [
     "DotDecomposer",
     "DotDimensionSorter",
     "ExpandFamilies",
-    "LaneJoining",
     "LayoutCosts",
+    "LoopFusion",
     "LoopInlining",
-    "LoopInvariants",
-    "LoopJoining",
-    "LoopProducts",
+    "LoopInvariantCodeMotion",
     "MaskPadding",
     "Masked",
     "MemoryLimit",
     "MemoryNeed",
     "MemoryReport",
     "Needs",
-    "Numbering",
     "Observer",
     "OptimizerOptions",
-    "PadJoining",
+    "PadsToConcatenate",
     "Pass",
     "PassReport",
     "Pinned",
     "PlanFamilies",
     "Rematerialize",
+    "RenumberSlots",
     "Rolling",
     "Rounding",
     "Runs",
+    "ScanPushoutDot",
     "SegmentPlan",
     "Settle",
     "SharedLanes",
@@ -123,10 +117,8 @@ __all__ = [
     "StopGradientRemoval",
     "Stopped",
     "SummedProducts",
-    "SwitchJoining",
     "Target",
     "TransposeFolding",
-    "WhileJoining",
     "XlaSegment",
     "all_guards",
     "check_keys",

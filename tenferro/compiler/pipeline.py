@@ -13,20 +13,15 @@ from typing import Any, Self
 
 from tenferro.compiler.canonical.conjugates import ConjugateSinking
 from tenferro.compiler.canonical.dots import DotDimensionSorter, SummedProducts, TransposeFolding
-from tenferro.compiler.canonical.loop_fusion import (
-    LaneJoining,
-    LoopJoining,
-    SwitchJoining,
-    WhileJoining,
-)
-from tenferro.compiler.canonical.loop_invariants import LoopInvariants, LoopProducts
-from tenferro.compiler.canonical.pads_to_concatenate import PadJoining
+from tenferro.compiler.canonical.loop_fusion import LoopFusion
+from tenferro.compiler.canonical.loop_invariants import LoopInvariantCodeMotion, ScanPushoutDot
+from tenferro.compiler.canonical.pads_to_concatenate import PadsToConcatenate
 from tenferro.compiler.canonical.simplify import (
     AlgebraicSimplifier,
     CommonSubexpressions,
     DeadCode,
     LoopInlining,
-    Numbering,
+    RenumberSlots,
 )
 from tenferro.compiler.cost_model import CPU, DeviceCosts
 from tenferro.compiler.device.dot_decomposer import DotDecomposer
@@ -52,7 +47,7 @@ from tenferro.core import CompiledProgram
 from tenferro.errors import ConfigError, MemoryLimitError, ProgramError
 from tenferro.ir import Dim, ExecProgram, Leaf, TensorMeta, verify
 from tenferro.ops import StdTensorOp
-from tenferro.ops.control_flow import Checkpointed
+from tenferro.ops.control_flow import Checkpointed, LaneSum, Scan, Switch, While
 
 __all__ = [
     "CANONICAL",
@@ -78,21 +73,18 @@ CANONICAL: tuple[Pass, ...] = (
     ConjugateSinking(),
     DeadCode(),  # before passes that ask whether a value is used once
     LoopInlining(),
-    LoopJoining(),
-    LaneJoining(),
-    SwitchJoining(),
-    WhileJoining(),
-    LoopInvariants(),
+    LoopFusion(),
+    LoopInvariantCodeMotion(),
     DotDimensionSorter(),
     TransposeFolding(),
     DotDimensionSorter(),  # axes have other numbers now
     *SIMPLIFICATION,
     SummedProducts(),
-    PadJoining(),
+    PadsToConcatenate(),
     *SIMPLIFICATION,  # before a pass that looks for instructions that are repeated
     Rolling(),
-    LoopProducts(),
-    LoopInvariants(),  # sums without products are the same in all rounds
+    ScanPushoutDot(),
+    LoopInvariantCodeMotion(),  # sums without products are the same in all rounds
     *SIMPLIFICATION,
 )
 """Passes that need neither sizes nor a device. Files hold their result."""
@@ -146,6 +138,7 @@ class OptimizerOptions:
         layout_costs: the costs to choose orders of axes by, in place of the device's own.
         memory_limit: the most bytes that a program may need in addition to its arguments: a number,
             a text such as "1.5 GB", "device" for as much as the device has free, or None.
+        loop_joining, lane_joining, switch_joining, while_joining: which ops `LoopFusion` makes one.
         repeated_operands: has no effect; `algebraic_simplifier` does it.
 
     Raises:
@@ -232,15 +225,27 @@ class OptimizerOptions:
 
         If there is a memory limit, those that keep more values wait until they are known to fit.
         """
-        costs = self.layout_costs
-        return [
-            replace(optimization, costs=costs)
-            if isinstance(optimization, ContractionLayout) and costs is not None
-            else optimization
-            for optimization in checked_passes(passes)
-            if getattr(self, optimization.name, True)
-            and not (optimization.keeps_more and self.memory_limit is not None)
-        ]
+        costs, fused = (
+            self.layout_costs,
+            (
+                *((Scan,) * self.loop_joining),
+                *((LaneSum,) * self.lane_joining),
+                *((Switch,) * self.switch_joining),
+                *((While,) * self.while_joining),
+            ),
+        )
+        chosen: list[Pass] = []
+        for each in checked_passes(passes):
+            if not getattr(self, each.name, True) or (
+                each.keeps_more and self.memory_limit is not None
+            ):
+                continue
+            if isinstance(each, ContractionLayout) and costs is not None:
+                each = replace(each, costs=costs)
+            elif isinstance(each, LoopFusion):
+                each = replace(each, ops=tuple([op for op in each.ops if op in fused]))
+            chosen.append(each)
+        return chosen
 
 
 DEFAULT_OPTIONS = OptimizerOptions()
@@ -274,7 +279,7 @@ def optimize(
         )
     if config.verify:
         verify(program)
-    program = run_passes(program, [*options.chosen(passes), Numbering()], observe)
+    program = run_passes(program, [*options.chosen(passes), RenumberSlots()], observe)
     if "exec" in config.dump:
         sys.stderr.write(f"{program}\n")
     return program
@@ -361,7 +366,7 @@ def resolve_sizes(
         ready = run_passes(ready, options.chosen(SIMPLIFICATION), observe)
     if ready is program:
         return program
-    return run_passes(ready, [*options.chosen(CANONICAL), Numbering()], observe)
+    return run_passes(ready, [*options.chosen(CANONICAL), RenumberSlots()], observe)
 
 
 def compile_program(

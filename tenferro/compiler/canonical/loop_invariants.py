@@ -13,7 +13,7 @@ from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, Rewriter, TensorMe
 from tenferro.ops import ADD, Add, DotGeneral
 from tenferro.ops.control_flow import ControlOp, Scan
 
-__all__ = ["LoopInvariants", "LoopProducts"]
+__all__ = ["LoopInvariantCodeMotion", "ScanPushoutDot"]
 
 
 # Loop invariants: what is the same in all rounds is computed once; constants stand inside.
@@ -23,7 +23,7 @@ LARGE = 1024
 
 
 @dataclass(frozen=True)
-class LoopInvariants(Pass):
+class LoopInvariantCodeMotion(Pass):
     """Moves what reads consts alone out of loops, and scalar constants into programs inside ops.
 
     In a body, a constant can be folded. A carried value that no round changes becomes a const. An
@@ -273,7 +273,7 @@ Slots = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class LoopProducts(Pass):
+class ScanPushoutDot(Pass):
     """Moves products out of sums that a `Scan` carries.
 
     A leaf of the carry to which each round adds `dot_general(u, v)`, and which nothing else reads,
