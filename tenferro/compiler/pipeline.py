@@ -47,7 +47,7 @@ from tenferro.core import CompiledProgram
 from tenferro.errors import ConfigError, MemoryLimitError, ProgramError
 from tenferro.ir import Dim, ExecProgram, Leaf, TensorMeta, verify
 from tenferro.ops import StdTensorOp
-from tenferro.ops.control_flow import Checkpointed, LaneSum, Scan, Switch, While
+from tenferro.ops.control_flow import Checkpointed
 
 __all__ = [
     "CANONICAL",
@@ -225,15 +225,7 @@ class OptimizerOptions:
 
         If there is a memory limit, those that keep more values wait until they are known to fit.
         """
-        costs, fused = (
-            self.layout_costs,
-            (
-                *((Scan,) * self.loop_joining),
-                *((LaneSum,) * self.lane_joining),
-                *((Switch,) * self.switch_joining),
-                *((While,) * self.while_joining),
-            ),
-        )
+        costs = self.layout_costs
         chosen: list[Pass] = []
         for each in checked_passes(passes):
             if not getattr(self, each.name, True) or (
@@ -243,7 +235,8 @@ class OptimizerOptions:
             if isinstance(each, ContractionLayout) and costs is not None:
                 each = replace(each, costs=costs)
             elif isinstance(each, LoopFusion):
-                each = replace(each, ops=tuple([op for op in each.ops if op in fused]))
+                off = {op for name, op in each.switches.items() if not getattr(self, name)}
+                each = replace(each, ops=tuple([op for op in each.ops if op not in off]))
             chosen.append(each)
         return chosen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 from tenferro.compiler.passes import Pass
 from tenferro.config import config
@@ -48,6 +48,14 @@ class LoopFusion(Pass):
     """
 
     ops: tuple[type[ControlOp], ...] = (Scan, LaneSum, Switch, While)
+
+    switches: ClassVar[Mapping[str, type[ControlOp]]] = {
+        "loop_joining": Scan,
+        "lane_joining": LaneSum,
+        "switch_joining": Switch,
+        "while_joining": While,
+    }
+    """The options that switch it off for one of the classes."""
 
     name = "loop_fusion"
     looks_for = (Scan, LaneSum, Switch, While)
