@@ -1,4 +1,4 @@
-"""What JAX and NumPy have and tenferro has not, and what to use instead.
+"""The names that a module has, and what to use instead of those that JAX and NumPy have beyond.
 
 The text is made when it is shown: `hasattr` costs an exception, not a search.
 
@@ -9,9 +9,27 @@ take the reasons from there.
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-__all__ = ["MISSING", "missing"]
+__all__ = ["MISSING", "missing", "names_of", "refusal"]
+
+
+def names_of(package: str, *own: str) -> list[str]:
+    """The `__all__` of a package: the names that it imports from the `__all__` of its modules.
+
+    Args:
+        package: its `__name__`; its imports stand above the call.
+        own: further names, which it declares itself or imports from elsewhere.
+
+    >>> "normal" in names_of("tenferro.random")
+    True
+    """
+    there = vars(sys.modules[package])
+    modules = [vars(m) for name, m in list(sys.modules.items()) if name.startswith(f"{package}.")]
+    listed = {name: m[name] for m in modules for name in m.get("__all__", ()) if name in m}
+    return sorted({*own, *(name for name in listed if there.get(name) is listed[name])})
 
 
 # What is said of a name that a module does not have.
@@ -105,6 +123,17 @@ def missing(
     tenferro.missing_names.MissingNameError: module 'tn' has no attribute 'cosin'; did you mean ...
     """
     return MissingNameError(module, name, known, reasons)
+
+
+def refusal(
+    module: str, known: Iterable[str], reasons: Mapping[str, str] | None = None
+) -> Callable[[str], Any]:
+    """The `__getattr__` of a module, which raises this error."""
+
+    def refuse(name: str) -> Any:
+        raise missing(module, name, lambda: known, reasons)
+
+    return refuse
 
 
 # What `jax` and `jax.numpy` have and `tn` does not have, and what to do instead.

@@ -5,10 +5,13 @@
 Tensor(5.)
 """
 
+from typing import TYPE_CHECKING
+
 from tenferro import composed, namespace
 from tenferro import fft as fft
 from tenferro import linalg as linalg
 from tenferro.composed import *
 from tenferro.namespace import *
 
-__all__ = sorted({*namespace.__all__, *composed.__all__, "fft", "linalg"})
+if not TYPE_CHECKING:  # type checkers read the imports
+    __all__ = sorted({*namespace.__all__, *composed.__all__, "fft", "linalg"})

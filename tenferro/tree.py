@@ -22,7 +22,7 @@ import optree
 
 from tenferro.errors import PytreeError
 from tenferro.ir import PyTree
-from tenferro.missing_names import missing
+from tenferro.missing_names import refusal
 from tenferro.transforms import NAMESPACE, TreeDef, in_order
 
 __all__ = [
@@ -260,6 +260,4 @@ def _require_function(name: str, f: object) -> None:
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-
-    def __getattr__(name: str) -> Any:
-        raise missing("tenferro.tree", name, lambda: __all__)
+    __getattr__ = refusal("tenferro.tree", __all__)

@@ -27,7 +27,7 @@ import optree
 
 from tenferro.errors import PytreeError
 from tenferro.ir import PyTree
-from tenferro.missing_names import missing
+from tenferro.missing_names import refusal
 from tenferro.transforms import NAMESPACE, Rest, TreeDef
 from tenferro.tree import all as tree_all
 from tenferro.tree import broadcast as tree_broadcast
@@ -318,6 +318,4 @@ def treedef_tuple(treedefs: Iterable[TreeDef]) -> TreeDef:
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-
-    def __getattr__(name: str) -> Any:
-        raise missing("tenferro.tree_util", name, lambda: __all__, MISSING)
+    __getattr__ = refusal("tenferro.tree_util", __all__, MISSING)

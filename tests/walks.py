@@ -32,17 +32,17 @@ class Walk(NamedTuple):
 
 
 BUDGETS = {
-    "jit_grad_first": Walk(551, 81, 697, 36),
+    "jit_grad_first": Walk(510, 79, 604, 34),
     "jit_grad_later": Walk(2, 2, 1, 2),
-    "sin_trace": Walk(199, 35, 121, 18),
-    "sin_lower": Walk(139, 35, 119, 15),
+    "sin_trace": Walk(155, 33, 69, 18),
+    "sin_lower": Walk(125, 34, 95, 14),
     "sin_host": Walk(57, 17, 24, 14),
-    "einsum_trace": Walk(335, 48, 264, 24),
-    "einsum_lower": Walk(280, 40, 201, 24),
-    "scan_trace": Walk(388, 48, 334, 27),
-    "scan_lower": Walk(176, 38, 202, 17),
-    "vmap_sin": Walk(358, 56, 260, 21),
-    "grad_eigh_trace": Walk(507, 56, 621, 31),
+    "einsum_trace": Walk(298, 47, 216, 24),
+    "einsum_lower": Walk(268, 40, 179, 24),
+    "scan_trace": Walk(341, 45, 290, 27),
+    "scan_lower": Walk(163, 38, 199, 17),
+    "vmap_sin": Walk(318, 54, 194, 21),
+    "grad_eigh_trace": Walk(471, 55, 555, 31),
 }
 """The longest that each walk may be."""
 

@@ -24,9 +24,9 @@ from tenferro.errors import (
 )
 from tenferro.ir import DType, TensorSpec, as_dtype
 from tenferro.ops.extension import Package
-from tenferro.runtime import GraphProgram
+from tenferro.runtime import GraphProgram, TraceContext
 from tenferro.serialization import load
-from tenferro.transforms import TracedTensor, flatten, settled, tracing
+from tenferro.transforms import TracedTensor, flatten, settled
 
 # The function that a command line names, and the types of its arguments.
 
@@ -148,7 +148,7 @@ def trace(function: NamedFunction, specs: Sequence[TensorSpec]) -> TracedCommand
         TracedTensor.input(spec.shape, spec.dtype, name)
         for name, spec in zip(function.parameters(len(specs)), specs, strict=True)
     )
-    with tracing():
+    with TraceContext():
         result = function(*inputs)
     outputs, _ = flatten(result)
     for leaf in outputs:

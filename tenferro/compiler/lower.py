@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 
 from tenferro.core import CompiledProgram
-from tenferro.errors import BindingError, ProgramError, TenferroError, UnsupportedExtensionError
+from tenferro.errors import BindingError, ProgramError, TenferroError
 from tenferro.ir import (
     ExecBuilder,
     ExecInstruction,
@@ -16,7 +16,7 @@ from tenferro.ir import (
     leaves,
 )
 from tenferro.ops import Argument, AssumeSize, StdTensorOp
-from tenferro.ops.control_flow import Custom
+from tenferro.ops.control_flow import Custom, require_family
 
 __all__ = ["all_guards", "compile_std_to_exec", "guards_of", "without_rules"]
 
@@ -68,7 +68,7 @@ def compile_std_to_exec(
                 outputs = operands
             else:
                 if families is not None and op.family is not None:
-                    _require(op.family, families)
+                    require_family(op.family, families)
                 outputs = builder.add(op, operands, site)
             if outputs != produced:
                 in_order = False
@@ -103,14 +103,6 @@ def _without_rules(program: ExecProgram) -> ExecProgram:
         return rewriter.inline(step.op.body, operands)
 
     return rewriter.run(rule)
-
-
-def _require(family: str, families: Container[str]) -> None:
-    if family not in families:
-        raise UnsupportedExtensionError(
-            family,
-            f"{family}: not registered; add it to the families of the compiler, families=(...)",
-        )
 
 
 def _check_given(program: object, input_metas: Sequence[object]) -> None:
@@ -171,7 +163,9 @@ def all_guards(program: ExecProgram, assumed: Iterable[Guard]) -> tuple[Guard, .
     What was assumed of sizes that no input of the program has cannot be checked, and is left out:
     the program does not depend on them.
     """
-    guards = {guard.sides: guard for guard in guards_of(program)}
+    guards: dict[tuple[str, str], Guard] = {}
+    for guard in guards_of(program):
+        guards[guard.sides] = guard
     symbols = program.symbols()
     for guard in assumed:
         if guard.left != guard.right and leaves(guard.left) | leaves(guard.right) <= symbols:

@@ -114,11 +114,44 @@ def run_passes(
         ConfigError: something among `passes` is not a pass.
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
-    settled: dict[Pass, ExecProgram] = {}
+    reported = observe is not None or "passes" in config.dump
+    done: dict[Pass, ExecProgram] = {}
+    classes, nested = program.op_classes, bool(program.bodies())
     for optimization in checked_passes(passes):
-        if settled.get(optimization) is not program:
-            program = settled[optimization] = _run(optimization, program, observe)
+        if done.get(optimization) is program:
+            continue
+        give_way()
+        start, before, wanted = time.perf_counter(), program, optimization.looks_for
+        if nested or not wanted or not classes.isdisjoint(wanted):
+            program = _run(optimization, program, nested)
+        done[optimization] = program
+        if reported:
+            milliseconds = (time.perf_counter() - start) * 1e3
+            report = PassReport(optimization.name, before, program, milliseconds)
+            if observe is not None:
+                observe(report)
+            if "passes" in config.dump:
+                sys.stderr.write(f"{report}\n")
+        if program is not before:
+            classes, nested = program.op_classes, bool(program.bodies())
+            if config.verify:
+                verify(program, after=optimization.name)
+                if optimization.keeps_types:
+                    _verify_interface(before, program, optimization.name)
     return program
+
+
+def _run(optimization: Pass, program: ExecProgram, nested: bool) -> ExecProgram:
+    """The program after a pass, which has run on the programs inside its ops before."""
+    wanted = optimization.looks_for
+    try:
+        if nested and optimization.enters_bodies:
+            program = program.map_bodies(optimization.inside(program).run, wanted)
+        return program if wanted and not program.has_op(wanted) else optimization.run(program)
+    except Exception as error:
+        if not (optimization.refuses and isinstance(error, TenferroError)):
+            error.add_note(f"raised in pass '{optimization.name}'")
+        raise
 
 
 def checked_passes(passes: Iterable[Pass]) -> list[Pass]:
@@ -137,35 +170,6 @@ def checked_passes(passes: Iterable[Pass]) -> list[Pass]:
         if not isinstance(item, Pass):
             raise ConfigError(f"passes: {item!r} is not a Pass; give an instance, DeadCode()")
     return checked
-
-
-def _run(optimization: Pass, program: ExecProgram, observe: Observer | None) -> ExecProgram:
-    give_way()
-    start = time.perf_counter()
-    try:
-        inside, wanted = program, optimization.looks_for
-        if optimization.enters_bodies:
-            within = optimization.inside(program)
-            inside = program.map_bodies(
-                lambda body: body if wanted and not body.has_op(wanted) else within.run(body)
-            )
-        result = inside if wanted and not inside.has_op(wanted) else optimization.run(inside)
-    except Exception as error:
-        if not (optimization.refuses and isinstance(error, TenferroError)):
-            error.add_note(f"raised in pass '{optimization.name}'")
-        raise
-    milliseconds = (time.perf_counter() - start) * 1e3
-    if observe is not None or "passes" in config.dump:
-        report = PassReport(optimization.name, program, result, milliseconds)
-        if observe is not None:
-            observe(report)
-        if "passes" in config.dump:
-            sys.stderr.write(f"{report}\n")
-    if config.verify and result is not program:
-        verify(result, after=optimization.name)
-        if optimization.keeps_types:
-            _verify_interface(program, result, optimization.name)
-    return result
 
 
 def _verify_interface(before: ExecProgram, after: ExecProgram, name: str) -> None:

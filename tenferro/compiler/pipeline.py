@@ -205,7 +205,8 @@ class OptimizerOptions:
 
     def limited(self, *limits: MemoryLimit | None) -> Self:
         """These options with the smallest of several limits and their own."""
-        return replace(self, memory_limit=tighter([self.memory_limit, *limits]))
+        least = tighter([self.memory_limit, *limits])
+        return self if least is self.memory_limit else replace(self, memory_limit=least)
 
     def on_device(self, free_bytes: Callable[[], int]) -> Self:
         """These options for a device that has `free_bytes()`, which a limit of the device is."""

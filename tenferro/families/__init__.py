@@ -8,58 +8,11 @@ from collections.abc import Iterable
 
 from tenferro.errors import ExtensionRegistryError
 from tenferro.families.callback import *
-from tenferro.families.callback import CALLBACK
 from tenferro.families.composite import *
-from tenferro.families.einsum import (
-    EINSUM,
-    EinsumOp,
-    Labeled,
-    NetworkDerivative,
-    Sizes,
-    SlicedNetwork,
-    contract_step,
-    emit_network,
-    entered,
-    finished,
-)
-from tenferro.families.fft import FFT
-from tenferro.families.linalg import LINALG
+from tenferro.families.einsum import *
+from tenferro.families.fft import FFT as FFT
+from tenferro.families.linalg import LINALG as LINALG
 from tenferro.ops.extension import Package, distinct
-
-__all__ = [
-    "CALLBACK",
-    "EINSUM",
-    "FFT",
-    "LINALG",
-    "METHODS",
-    "STANDARD",
-    "Callback",
-    "EinsumOp",
-    "FactorRule",
-    "FormulaOp",
-    "HostFunction",
-    "KernelOp",
-    "KernelRuntime",
-    "Labeled",
-    "LinearFormula",
-    "LinearFormulaRule",
-    "NetworkDerivative",
-    "Sizes",
-    "SlicedNetwork",
-    "StandardRuntime",
-    "Transform",
-    "TransformRule",
-    "VmapMethod",
-    "applied",
-    "contract_step",
-    "emit_network",
-    "entered",
-    "evaluate_standard",
-    "finished",
-    "further",
-    "kernel_of",
-    "pushed",
-]
 
 STANDARD: tuple[Package, ...] = (EINSUM, LINALG, FFT, CALLBACK)
 """The packages that every context has."""

@@ -10,12 +10,12 @@ Tensor([1., 2., 4.])
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tenferro.families.fft import FFT
 from tenferro.fft import transforms
 from tenferro.fft.transforms import *
-from tenferro.missing_names import missing
+from tenferro.missing_names import refusal
 from tenferro.ops.extension import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 from tenferro.transforms import array_function
 
@@ -77,6 +77,4 @@ ifftshift = _public(transforms.ifftshift)
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-
-    def __getattr__(name: str) -> Any:
-        raise missing("tenferro.fft", name, lambda: __all__)
+    __getattr__ = refusal("tenferro.fft", __all__)

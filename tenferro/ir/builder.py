@@ -32,7 +32,7 @@ class ExecBuilder:
         """Declare an input and return its slot."""
         slot = len(self.metas)
         self._inputs.append(slot)
-        self.metas.append(with_slots(meta, slot, ()))
+        self.metas.append(meta if meta.dims is not None else with_slots(meta, slot, ()))
         return slot
 
     def add(
@@ -43,8 +43,7 @@ class ExecBuilder:
         Raises:
             ShapeError, DTypeError, GraphError: the op cannot take these operands.
         """
-        metas = self.metas
-        inferred = op.infer_all([metas[slot] for slot in input_slots])
+        inferred = op.infer_all(list(map(self.metas.__getitem__, input_slots)))
         return self.add_inferred(op, tuple(input_slots), inferred, site)
 
     def add_inferred(
@@ -74,7 +73,7 @@ class ExecBuilder:
         return ExecProgram(
             tuple(self._instructions),
             tuple(self._inputs),
-            tuple(self.metas[slot] for slot in self._inputs),
+            tuple(map(self.metas.__getitem__, self._inputs)),
             tuple(outputs),
             len(self.metas),
         )

@@ -30,6 +30,7 @@ from tenferro.ir.dims import Dim, Leaf, bind, canonical, maximum, minimum
 from tenferro.ir.types import Source, TensorMeta, name_sizes
 
 __all__ = [
+    "ASSUMED",
     "Guard",
     "ShapeGuardContext",
     "TensorInput",
@@ -45,9 +46,10 @@ __all__ = [
 ]
 
 _uids = itertools.count()
-_assumed: ContextVar[dict[tuple[str, str], Guard] | None] = ContextVar(
+ASSUMED: ContextVar[dict[tuple[str, str], Guard] | None] = ContextVar(
     "tenferro_guards", default=None
 )
+"""What the function that is traced now assumes of sizes, by the texts of both; None outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +113,16 @@ def collecting_guards() -> Iterator[dict[tuple[str, str], Guard]]:
     the value that it was made for.
     """
     guards: dict[tuple[str, str], Guard] = {}
-    token = _assumed.set(guards)
+    token = ASSUMED.set(guards)
     try:
         yield guards
     finally:
-        _assumed.reset(token)
+        ASSUMED.reset(token)
 
 
 def bring_guards(guards: Iterable[Guard]) -> None:
     """Hand assumptions to the enclosing trace, if there is one; its program must check them."""
-    collected = _assumed.get()
+    collected = ASSUMED.get()
     if collected is not None:
         for guard in guards:
             collected.setdefault(guard.sides, guard)
@@ -308,4 +310,6 @@ def _input_meta(value: Input) -> TensorMeta:
         raise ShapeError(
             f"meta: input {value.key} carries no metadata; make it with TensorInput(name, meta)"
         )
+    if meta.dims is not None:
+        return meta
     return name_sizes(meta, value.serial, (), lambda axis: Source.of(value, axis))

@@ -118,16 +118,20 @@ class ExecProgram(Body):
     output_slots: tuple[int, ...]
     n_slots: int
     verified: bool = field(default=False, init=False, repr=False)
-    _op_types: frozenset[type[ExecOp]] | None = field(default=None, init=False, repr=False)
+    _op_classes: frozenset[type[ExecOp]] | None = field(default=None, init=False, repr=False)
+    _bodies: tuple[ExecProgram, ...] | None = field(default=None, init=False, repr=False)
 
     @property
-    def op_types(self) -> frozenset[type[ExecOp]]:
-        """The classes of its ops, computed once: passes about few ops ask for them."""
-        if self._op_types is None:
-            types = frozenset(map(type, self.ops()))
-            object.__setattr__(self, "_op_types", types)
-            return types
-        return self._op_types
+    def op_classes(self) -> frozenset[type[ExecOp]]:
+        """The classes of its ops and their bases; computed once, since passes ask for them."""
+        if self._op_classes is None:
+            own = set(map(type, self.ops()))
+            classes = frozenset(
+                [base for op_class in own for base in op_class.__mro__ if issubclass(base, ExecOp)]
+            )
+            object.__setattr__(self, "_op_classes", classes)
+            return classes
+        return self._op_classes
 
     def slot_metas(self) -> list[TensorMeta | None]:
         """Type of each slot, by number; None for a slot that nothing writes."""
@@ -168,7 +172,8 @@ class ExecProgram(Body):
 
     def has_op(self, op_class: type[ExecOp] | tuple[type[ExecOp], ...]) -> bool:
         """Whether some instruction has an op of a class, or of one of several."""
-        return any(issubclass(op_type, op_class) for op_type in self.op_types)
+        classes = op_class if isinstance(op_class, tuple) else (op_class,)
+        return not self.op_classes.isdisjoint(classes)
 
     def ops_of(self, op_class: type[OpT]) -> list[OpT]:
         """The ops of a class, in order."""
@@ -205,8 +210,10 @@ class ExecProgram(Body):
 
     def written_slots(self) -> list[int]:
         """The inputs, then the slots that instructions write, in order."""
-        written = [slot for step in self.instructions for slot in step.output_slots]
-        return [*self.input_slots, *written]
+        written = [*self.input_slots]
+        for step in self.instructions:
+            written += step.output_slots
+        return written
 
     def read_slots(self) -> list[int]:
         """The operands of all instructions, in order; a slot that is read twice comes twice."""
@@ -247,7 +254,7 @@ class ExecProgram(Body):
 
     def symbols(self) -> set[Leaf]:
         """The symbols that the inputs' extents mention."""
-        return {leaf for meta in self.input_metas for leaf in meta.symbols()}
+        return set().union(*map(TensorMeta.symbols, self.input_metas))
 
     def mentioned(self) -> set[Leaf]:
         """The symbols that the inputs' extents and the ops' payloads mention."""
@@ -273,24 +280,35 @@ class ExecProgram(Body):
                 stack.append((body, reversed(body.bodies())))
         yield from reversed(innermost_first)
 
-    def bodies(self) -> list[ExecProgram]:
-        """The programs inside its ops, in order."""
-        if not any(op_type.body_fields for op_type in self.op_types):
-            return []
-        bodies = [body for op in self.ops() if op.body_fields for body in op.bodies.values()]
-        return [cast(ExecProgram, body) for body in bodies]
+    def bodies(self) -> tuple[ExecProgram, ...]:
+        """The programs inside its ops, in order; found once, since passes ask for them."""
+        if self._bodies is None:
+            holders = [op for op in self.ops() if op.body_fields]
+            bodies = tuple(
+                [cast(ExecProgram, body) for op in holders for body in op.bodies.values()]
+            )
+            object.__setattr__(self, "_bodies", bodies)
+            return bodies
+        return self._bodies
 
-    def map_bodies(self, rewrite: Callable[[ExecProgram], ExecProgram]) -> ExecProgram:
+    def map_bodies(
+        self,
+        rewrite: Callable[[ExecProgram], ExecProgram],
+        wanted: tuple[type[ExecOp], ...] = (),
+    ) -> ExecProgram:
         """The program with each program inside its ops rewritten, innermost first.
 
-        `rewrite` keeps the types of inputs and outputs. It is not applied to the program itself.
+        `rewrite` keeps the types of inputs and outputs. It is not applied to the program itself,
+        nor, if classes are `wanted`, to programs that have no op of one of these.
         """
-        if not any(op_type.body_fields for op_type in self.op_types):
+        if not self.bodies():
             return self
         rewritten: dict[int, ExecProgram] = {}
         for program in reversed(list(self.walk())):
-            filled = _with_bodies(program, rewritten)
-            rewritten[id(program)] = filled if program is self else rewrite(filled)
+            filled = _with_bodies(program, rewritten) if program.bodies() else program
+            if program is not self and (not wanted or filled.has_op(wanted)):
+                filled = rewrite(filled)
+            rewritten[id(program)] = filled
         return rewritten[id(self)]
 
     def bind(self, sizes: Sizes) -> ExecProgram:
@@ -398,19 +416,15 @@ def with_last_use(program: ExecProgram) -> ExecProgram:
 
     An operand read twice by one instruction is marked at its last place.
     """
-    marks = last_uses(program)
-    steps = program.instructions
-    if [step.last_use for step in steps] == marks:
-        return program
-    marked = [
-        step
-        if step.last_use == mark
-        else ExecInstruction(
-            step.op, step.input_slots, step.output_slots, step.output_metas, mark, step.site
-        )
-        for step, mark in zip(steps, marks, strict=True)
-    ]
-    return replace(program, instructions=tuple(marked))
+    steps = list(program.instructions)
+    changed = False
+    for place, mark in enumerate(last_uses(program)):
+        step = steps[place]
+        if step.last_use != mark:
+            changed = True
+            op, inputs, outputs = step.op, step.input_slots, step.output_slots
+            steps[place] = ExecInstruction(op, inputs, outputs, step.output_metas, mark, step.site)
+    return replace(program, instructions=tuple(steps)) if changed else program
 
 
 def last_uses(program: ExecProgram) -> list[tuple[bool, ...]]:
@@ -418,37 +432,27 @@ def last_uses(program: ExecProgram) -> list[tuple[bool, ...]]:
 
     Equal marks are one object, since there are many instructions and few different marks.
     """
-    alive = bytearray(max(program.n_slots, _slots_read(program)))
-    for slot in program.output_slots:
-        alive[slot] = 1
+    alive = set(program.output_slots)
     marks: list[tuple[bool, ...]] = []
     for step in reversed(program.instructions):
         slots = step.input_slots
         if len(slots) == 1:
-            mark: tuple[bool, ...] = _READ_AGAIN if alive[slots[0]] else _READ_LAST
+            mark: tuple[bool, ...] = _READ_AGAIN if slots[0] in alive else _READ_LAST
         elif len(slots) == 2:
-            mark = _PAIRS[not alive[slots[0]] and slots[0] != slots[1], not alive[slots[1]]]
-        else:
-            mark = _marked(slots, alive)
-        for slot in slots:
-            alive[slot] = 1
+            one, two = slots
+            mark = _PAIRS[one not in alive and one != two, two not in alive]
+        else:  # of operands that are one slot, the last
+            later = [slots[place + 1 :] for place in range(len(slots))]
+            mark = tuple(
+                [
+                    slot not in alive and slot not in rest
+                    for slot, rest in zip(slots, later, strict=True)
+                ]
+            )
+        alive.update(slots)
         marks.append(mark)
     marks.reverse()
     return marks
-
-
-def _marked(slots: tuple[int, ...], alive: bytearray) -> tuple[bool, ...]:
-    """Which operands are not alive; of operands that are one slot, the last. Makes them alive."""
-    mark = []
-    for slot in reversed(slots):
-        mark.append(not alive[slot])
-        alive[slot] = 1
-    return tuple(reversed(mark))
-
-
-def _slots_read(program: ExecProgram) -> int:
-    """One more than the highest slot that is read; the verifier refuses more than `n_slots`."""
-    return 1 + max(max(program.output_slots, default=-1), max(program.read_slots(), default=-1))
 
 
 _READ_AGAIN, _READ_LAST = (False,), (True,)

@@ -29,7 +29,7 @@ public itself; what it does stands below it, under its name with an underscore.
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tenferro.families.linalg import LINALG
 from tenferro.linalg import (
@@ -54,7 +54,7 @@ from tenferro.linalg.solve import solve as solve_solve
 from tenferro.linalg.spectra import *
 from tenferro.linalg.subspaces import *
 from tenferro.linalg.svd_truncate import *
-from tenferro.missing_names import missing
+from tenferro.missing_names import refusal
 from tenferro.ops.extension import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 from tenferro.ops.functions import manipulation
 from tenferro.ops.functions import products as _products
@@ -192,6 +192,4 @@ matrix_transpose = _public(manipulation.matrix_transpose)
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-
-    def __getattr__(name: str) -> Any:
-        raise missing("tenferro.linalg", name, lambda: __all__)
+    __getattr__ = refusal("tenferro.linalg", __all__)

@@ -53,15 +53,12 @@ from tenferro.planning import (
     tree_seconds,
 )
 from tenferro.runtime import GraphProgram, RunEmitter, page_of
-from tenferro.transforms import GraphCompiler, TracedTensor, record
+from tenferro.transforms import TracedTensor, compile_keys, record
 
 __all__ = ["EinsumPlan"]
 
 
 # Emit a planned network, as one contraction or as a loop over slices; compile it to a program.
-
-COMPILER = GraphCompiler(capacity=0)
-"""Compiles networks without caching them: the plan holds its program."""
 
 
 def emit_contraction(
@@ -126,13 +123,12 @@ def network_program(
 ) -> GraphProgram:
     """The optimized program of a network of operands of these types."""
     keys = [fresh_input(meta, f"operand{position}") for position, meta in enumerate(metas)]
-    traced = [TracedTensor(key) for key in keys]
 
     def contract(at: Emitter[V], *values: V) -> V:
         return emit_contraction(at, values, subscripts, sizes, pairs, sliced)
 
-    result = record(contract, tuple(traced), {})
-    return COMPILER.compile([result], inputs=traced)
+    result = record(contract, tuple([TracedTensor(key) for key in keys]), {})
+    return compile_keys([result.key], keys)
 
 
 def _flat(subscripts: Subscripts) -> list[int]:

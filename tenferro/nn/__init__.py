@@ -9,64 +9,12 @@ Tensor([0., 2.])
 True
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tenferro.missing_names import missing
-from tenferro.namespace import (
-    log_sigmoid,
-    log_softmax,
-    logsumexp,
-    relu,
-    sigmoid,
-    silu,
-    softmax,
-    softplus,
-    tanh,
-)
-from tenferro.nn import initializers
+from tenferro.missing_names import names_of, refusal
+from tenferro.nn import initializers as initializers
 from tenferro.nn.activations import *
-from tenferro.nn.activations import hard_silu
 from tenferro.nn.attention import *
-
-__all__ = [
-    "celu",
-    "dot_product_attention",
-    "elu",
-    "gelu",
-    "glu",
-    "hard_sigmoid",
-    "hard_silu",
-    "hard_swish",
-    "hard_tanh",
-    "identity",
-    "initializers",
-    "leaky_relu",
-    "log1mexp",
-    "log_sigmoid",
-    "log_softmax",
-    "logmeanexp",
-    "logsumexp",
-    "mish",
-    "one_hot",
-    "relu",
-    "relu6",
-    "selu",
-    "sigmoid",
-    "silu",
-    "soft_sign",
-    "softmax",
-    "softplus",
-    "sparse_plus",
-    "sparse_sigmoid",
-    "squareplus",
-    "standardize",
-    "swish",
-    "tanh",
-]
-
-hard_swish = hard_silu
-swish = silu
-
 
 MISSING: dict[str, str] = dict.fromkeys(
     ("get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul"),
@@ -75,7 +23,6 @@ MISSING: dict[str, str] = dict.fromkeys(
 """Names of `jax.nn`, and what to do instead."""
 
 
-if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-
-    def __getattr__(name: str) -> Any:
-        raise missing("tenferro.nn", name, lambda: __all__, MISSING)
+if not TYPE_CHECKING:  # type checkers read the imports, and refuse other names
+    __all__ = names_of(__name__, "initializers")
+    __getattr__ = refusal("tenferro.nn", __all__, MISSING)

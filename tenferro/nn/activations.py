@@ -1,4 +1,4 @@
-"""Activation functions that are not in `tn` itself."""
+"""Activation functions; those that `tn` has too are the same."""
 
 from __future__ import annotations
 
@@ -18,13 +18,18 @@ from tenferro.namespace import (
     expm1,
     log,
     log1p,
+    log_sigmoid,
+    log_softmax,
     logsumexp,
     maximum,
     mean,
     minimum,
     ones_like,
+    relu,
     rsqrt,
     sigmoid,
+    silu,
+    softmax,
     softplus,
     split,
     sqrt,
@@ -42,20 +47,31 @@ __all__ = [
     "glu",
     "hard_sigmoid",
     "hard_silu",
+    "hard_swish",
     "hard_tanh",
     "identity",
     "leaky_relu",
     "log1mexp",
+    "log_sigmoid",
+    "log_softmax",
     "logmeanexp",
+    "logsumexp",
     "mish",
     "one_hot",
+    "relu",
     "relu6",
     "selu",
+    "sigmoid",
+    "silu",
     "soft_sign",
+    "softmax",
+    "softplus",
     "sparse_plus",
     "sparse_sigmoid",
     "squareplus",
     "standardize",
+    "swish",
+    "tanh",
 ]
 
 _SELU = (1.0507009873554804934193349852946, 1.6732632423543772848170429916717)
@@ -222,6 +238,10 @@ def hard_silu(x: ArrayLike) -> AnyTensor:
     Tensor([6.])
     """
     return hard_sigmoid(x) * x
+
+
+hard_swish = hard_silu
+swish = silu
 
 
 def log1mexp(x: ArrayLike) -> AnyTensor:

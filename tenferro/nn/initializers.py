@@ -18,7 +18,7 @@ from tenferro import linalg, random
 from tenferro import namespace as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import FLOAT64, AnyTensor, ArrayLike, DTypeLike, as_dtype, is_complex
-from tenferro.missing_names import missing
+from tenferro.missing_names import refusal
 
 __all__ = [
     "Initializer",
@@ -303,6 +303,4 @@ def delta_orthogonal(
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-
-    def __getattr__(name: str) -> Any:
-        raise missing("tenferro.nn.initializers", name, lambda: __all__)
+    __getattr__ = refusal("tenferro.nn.initializers", __all__)

@@ -12,9 +12,9 @@ of draws), `formulas`, `continuous`, `discrete`, `gamma`, `poisson_binomial`, `d
 `multivariate`.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tenferro.missing_names import missing
+from tenferro.missing_names import names_of, refusal
 from tenferro.random.continuous import *
 from tenferro.random.derived import *
 from tenferro.random.discrete import *
@@ -22,53 +22,6 @@ from tenferro.random.gamma import *
 from tenferro.random.multivariate import *
 from tenferro.random.poisson_binomial import *
 from tenferro.random.prng import *
-
-__all__ = [
-    "Key",
-    "PRNGKey",
-    "ball",
-    "bernoulli",
-    "beta",
-    "binomial",
-    "bits",
-    "categorical",
-    "cauchy",
-    "chisquare",
-    "choice",
-    "dirichlet",
-    "exponential",
-    "f",
-    "fold_in",
-    "gamma",
-    "generalized_normal",
-    "geometric",
-    "gumbel",
-    "key",
-    "key_data",
-    "laplace",
-    "loggamma",
-    "logistic",
-    "lognormal",
-    "maxwell",
-    "multinomial",
-    "multivariate_normal",
-    "normal",
-    "orthogonal",
-    "pareto",
-    "permutation",
-    "poisson",
-    "rademacher",
-    "randint",
-    "rayleigh",
-    "split",
-    "t",
-    "triangular",
-    "truncated_normal",
-    "uniform",
-    "wald",
-    "weibull_min",
-    "wrap_key_data",
-]
 
 MISSING: dict[str, str] = {
     **dict.fromkeys(
@@ -87,7 +40,6 @@ MISSING: dict[str, str] = {
 """Names of `jax.random`, and of `numpy.random`, and what to do instead."""
 
 
-if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-
-    def __getattr__(name: str) -> Any:
-        raise missing("tenferro.random", name, lambda: __all__, MISSING)
+if not TYPE_CHECKING:  # type checkers read the imports, and refuse other names
+    __all__ = names_of(__name__)
+    __getattr__ = refusal("tenferro.random", __all__, MISSING)

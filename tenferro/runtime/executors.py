@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from types import FrameType, ModuleType
 from typing import Any, Protocol, runtime_checkable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from tenferro.compiler import DEFAULT_OPTIONS, MemoryReport, OptimizerOptions
 from tenferro.errors import ExecutorError, ShardingError
 from tenferro.ir import ExecOp, ExecProgram, Leaf, NumpyArray
+from tenferro.ops.extension import Package
 
 __all__ = [
     "INFERRED",
@@ -30,6 +32,7 @@ __all__ = [
     "RefusesTypes",
     "RunsOnMesh",
     "Shardings",
+    "TakesPackages",
     "check_executor",
     "executor_module",
     "executor_named",
@@ -39,6 +42,8 @@ __all__ = [
     "owner_of",
     "register_executor",
     "tensor_owner",
+    "with_brought",
+    "with_packages",
 ]
 
 
@@ -365,3 +370,67 @@ def memory_of(
         )
     on_mesh: dict[str, Any] = {} if shardings == INFERRED else {"shardings": shardings}
     return executor.memory(program, sizes, options, **on_mesh)
+
+
+# Executors with further packages of extension families.
+
+_extended: WeakKeyDictionary[Executor, dict[tuple[int, ...], Executor]] = WeakKeyDictionary()
+"""For each executor those like it with further packages, by the identities of these."""
+
+
+@runtime_checkable
+class TakesPackages(Protocol):
+    """An executor that accepts packages of extension families."""
+
+    @property
+    def packages(self) -> Sequence[Package]:
+        """The packages that it has in addition to tenferro's own."""
+
+    def with_packages(self, packages: Sequence[Package]) -> Executor:
+        """An executor like this one with these packages in addition."""
+
+
+def with_packages(executor: Executor, packages: Sequence[Package]) -> Executor:
+    """The executor itself if `packages` is empty, else one like it with these in addition.
+
+    Raises:
+        ExecutorError: the executor does not accept packages.
+        ExtensionRegistryError: a package is given twice, or is not one.
+
+    >>> from tenferro.runtime import executor_named
+    >>> with_packages(executor_named("numpy"), ()) is executor_named("numpy")
+    True
+    """
+    if not packages:
+        return executor
+    if not isinstance(executor, TakesPackages):
+        raise ExecutorError(
+            f"packages: the executor {executor.name!r} has no method with_packages(packages), and "
+            "takes none; register the families with it in its own way"
+        )
+    return executor.with_packages(packages)
+
+
+def with_brought(executor: Executor, packages: Sequence[Package]) -> Executor:
+    """An executor like `executor` that has these packages; itself if it has them already.
+
+    The same packages give the same executor, whose caches are its own.
+
+    Raises:
+        ExecutorError: the executor does not accept packages.
+        ExtensionRegistryError: two packages have the same family.
+    """
+    known = executor.packages if isinstance(executor, TakesPackages) else ()
+    missing = [package for package in packages if not contains(known, package)]
+    if not missing:
+        return executor
+    extended = _extended.setdefault(executor, {})
+    key = tuple(map(id, missing))  # the executors refer to the packages
+    if key not in extended:
+        extended[key] = with_packages(executor, missing)
+    return extended[key]
+
+
+def contains(packages: Sequence[Package], package: Package) -> bool:
+    """Whether this very package is among others."""
+    return any(package is other for other in packages)

@@ -16,10 +16,17 @@ from tenferro.errors import BindingError, DTypeError, TenferroError
 from tenferro.ir import Dim, ExecProgram, Guard, Leaf, TensorMeta, bring_guards, run
 from tenferro.ops.extension import Package
 from tenferro.ops.functions import ArrayOperators
-from tenferro.runtime.executors import Buffer, Executable, Executor, executor_named, memory_of
+from tenferro.runtime.executors import (
+    Buffer,
+    Executable,
+    Executor,
+    executor_named,
+    memory_of,
+    with_brought,
+)
 from tenferro.runtime.sizes import Solved, learn_sizes, solve_sizes
 from tenferro.runtime.tensor import RunEmitter, Tensor, fitted, meta_of_value, page_of
-from tenferro.runtime.trace_context import bring_limit, bring_packages, with_brought
+from tenferro.runtime.trace_context import require_limit, require_packages
 
 __all__ = [
     "Bound",
@@ -137,8 +144,8 @@ class GraphProgram:
         if isinstance(at, RunEmitter):
             results: Sequence[V] = self.run_on(at.executor, cast(Any, values), sizes)
         else:
-            bring_packages(self.packages)
-            bring_limit(self.options.memory_limit)
+            require_packages(self.packages)
+            require_limit(self.options.memory_limit)
             results = run(
                 self.with_rules or self.exec_program,
                 values,

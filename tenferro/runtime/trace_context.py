@@ -1,129 +1,173 @@
-"""What a function hands to the enclosing trace: packages, memory limits."""
+"""`TraceContext`: which functions are being traced, and what they require of the program."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Protocol, runtime_checkable
-from weakref import WeakKeyDictionary
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import Any, Self
 
-from tenferro.compiler import MemoryLimit
-from tenferro.errors import ExecutorError
+from tenferro.compiler import MemoryLimit, tighter
+from tenferro.core import GlobalValKey, SingleOutputNode
+from tenferro.ir import ASSUMED, Guard, bring_guards
+from tenferro.ops import Argument
 from tenferro.ops.extension import Package
-from tenferro.runtime.executors import Executor
+from tenferro.runtime.executors import contains
 
 __all__ = [
-    "TakesPackages",
-    "bring_limit",
-    "bring_packages",
-    "collecting_limits",
-    "collecting_packages",
-    "with_brought",
-    "with_packages",
+    "TraceContext",
+    "current_trace",
+    "innermost",
+    "is_tracing",
+    "open_traces",
+    "require_limit",
+    "require_packages",
 ]
 
-
-# Packages of extension families that a function brings with it, for the executor that runs it.
-
-_brought: ContextVar[list[Package] | None] = ContextVar("tenferro_packages", default=None)
-_extended: WeakKeyDictionary[Executor, dict[tuple[int, ...], Executor]] = WeakKeyDictionary()
-"""For each executor those like it with further packages, by the identities of these."""
+_current: ContextVar[TraceContext | None] = ContextVar("tenferro_trace", default=None)
+"""The innermost trace in this thread or task."""
 
 
-@runtime_checkable
-class TakesPackages(Protocol):
-    """An executor that accepts packages of extension families."""
+class TraceContext:
+    """One trace of the function `name`: within it, new arrays are recorded and not computed.
+
+    A value that depends on an argument of the function belongs to its trace; one that depends on
+    values of several traces belongs to the innermost. Values may be used until their trace ends.
+    Values of graphs built by hand, and of a trace without a name, belong to none.
+
+    What functions within require is handed to the trace around it at its end.
+
+    Attributes:
+        name: what errors call the function.
+        tracked: what stands for tensors that eager runtimes track and that the function may read,
+            by their ids; None if it may read none. If None, that of the trace around it.
+        parent: the trace around it, while it is open.
+        depth: how many traces are open, itself included.
+        is_open: whether its values may be used.
+        read: enclosing traces whose values were used together with values of this one.
+        arguments: its arguments, each with what was passed for it, while it is open.
+        call: the function and the arguments that it was called with, while it is open.
+        packages: the packages of extension families that the executor must have.
+        limits: the memory limits that the program must keep.
+        guards: what the program must check of sizes.
+    """
+
+    __slots__ = (
+        "_tokens",
+        "arguments",
+        "call",
+        "depth",
+        "guards",
+        "is_open",
+        "limits",
+        "name",
+        "packages",
+        "parent",
+        "read",
+        "tracked",
+    )
+    _tokens: tuple[Token[TraceContext | None], Token[dict[tuple[str, str], Guard] | None]]
+
+    def __init__(self, name: str | None = None, tracked: dict[int, Any] | None = None) -> None:
+        self.name = name
+        self.tracked = tracked
+        self.parent: TraceContext | None = None
+        self.depth = 1
+        self.is_open = True
+        self.read: set[TraceContext] = set()
+        self.arguments: Sequence[tuple[GlobalValKey, Any]] = ()
+        self.call: tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]] | None = None
+        self.packages: list[Package] = []
+        self.limits: list[MemoryLimit] = []
+        self.guards: dict[tuple[str, str], Guard] = {}
+
+    @classmethod
+    def of(cls, function: object, tracked: dict[int, Any] | None = None) -> Self:
+        """The context of a trace of `function`."""
+        return cls(getattr(function, "__name__", type(function).__name__), tracked)
+
+    def __enter__(self) -> Self:
+        parent = self.parent = _current.get()
+        if parent is not None:
+            self.depth = parent.depth + 1
+            self.tracked = parent.tracked if self.tracked is None else self.tracked
+        self._tokens = (_current.set(self), ASSUMED.set(self.guards))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        current, assumed = self._tokens
+        ASSUMED.reset(assumed)
+        _current.reset(current)
+        self.is_open = False
+        for key, _ in self.arguments:
+            primitive = key.primitive if type(key) is SingleOutputNode else None
+            if isinstance(primitive, Argument):
+                primitive.mark(is_open=False)
+        self.call, self.arguments, self.parent, self.tracked = None, (), None, None
+        if error is None and self.packages:
+            require_packages(self.packages)
+        if error is None and self.limits:
+            require_limit(self.limit)
+        if error is None and self.guards:
+            bring_guards(self.guards.values())
 
     @property
-    def packages(self) -> Sequence[Package]:
-        """The packages that it has in addition to tenferro's own."""
+    def limit(self) -> MemoryLimit | None:
+        """The smallest of the memory limits."""
+        return tighter(self.limits) if self.limits else None
 
-    def with_packages(self, packages: Sequence[Package]) -> Executor:
-        """An executor like this one with these packages in addition."""
+    def calling(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """The result of the function that is traced; errors find its arguments meanwhile."""
+        self.call = (function, args, kwargs)
+        return function(*args, **kwargs)
 
-
-def with_packages(executor: Executor, packages: Sequence[Package]) -> Executor:
-    """The executor itself if `packages` is empty, else one like it with these in addition.
-
-    Raises:
-        ExecutorError: the executor does not accept packages.
-        ExtensionRegistryError: a package is given twice, or is not one.
-
-    >>> from tenferro.runtime import executor_named
-    >>> with_packages(executor_named("numpy"), ()) is executor_named("numpy")
-    True
-    """
-    if not packages:
-        return executor
-    if not isinstance(executor, TakesPackages):
-        raise ExecutorError(
-            f"packages: the executor {executor.name!r} has no method with_packages(packages), and "
-            "takes none; register the families with it in its own way"
-        )
-    return executor.with_packages(packages)
+    def joined(self, other: TraceContext) -> TraceContext:
+        """The inner one of two traces, which reads the other one."""
+        inner, outer = (self, other) if self.depth >= other.depth else (other, self)
+        inner.read.add(outer)
+        return inner
 
 
-def with_brought(executor: Executor, packages: Sequence[Package]) -> Executor:
-    """An executor like `executor` that has these packages; itself if it has them already.
-
-    The same packages give the same executor, whose caches are its own.
-
-    Raises:
-        ExecutorError: the executor does not accept packages.
-        ExtensionRegistryError: two packages have the same family.
-    """
-    known = executor.packages if isinstance(executor, TakesPackages) else ()
-    missing = [package for package in packages if not _contains(known, package)]
-    if not missing:
-        return executor
-    extended = _extended.setdefault(executor, {})
-    key = tuple(map(id, missing))  # the executors refer to the packages
-    if key not in extended:
-        extended[key] = with_packages(executor, missing)
-    return extended[key]
+def current_trace() -> TraceContext | None:
+    """The innermost trace in this thread or task; None if no function is being traced."""
+    return _current.get()
 
 
-@contextmanager
-def collecting_packages() -> Iterator[list[Package]]:
-    """Collect the packages that functions bring within the block."""
-    packages: list[Package] = []
-    token = _brought.set(packages)
-    try:
-        yield packages
-    finally:
-        _brought.reset(token)
+def is_tracing() -> bool:
+    """Whether a function is being traced in this thread or task."""
+    return _current.get() is not None
 
 
-def bring_packages(packages: Sequence[Package]) -> None:
-    """Hand packages to the enclosing trace, if there is one; its executor needs them."""
-    collected = _brought.get()
-    if collected is not None:
-        collected += [package for package in packages if not _contains(collected, package)]
+def open_traces() -> tuple[TraceContext, ...]:
+    """The traces with a name in this thread or task, the outermost first."""
+    found: list[TraceContext] = []
+    trace = _current.get()
+    while trace is not None:
+        if trace.name is not None:
+            found.append(trace)
+        trace = trace.parent
+    return tuple(reversed(found))
 
 
-def _contains(packages: Sequence[Package], package: Package) -> bool:
-    return any(package is other for other in packages)
+def innermost(traces: Iterable[TraceContext | None]) -> TraceContext | None:
+    """The innermost of several traces; None if there is none."""
+    return max((t for t in traces if t is not None), key=lambda t: t.depth, default=None)
 
 
-# Memory limits that functions bring with them, for the program that they become a part of.
-
-_brought_limits: ContextVar[list[MemoryLimit] | None] = ContextVar("tenferro_limits", default=None)
-
-
-@contextmanager
-def collecting_limits() -> Iterator[list[MemoryLimit]]:
-    """Collect the limits that functions bring within the block."""
-    limits: list[MemoryLimit] = []
-    token = _brought_limits.set(limits)
-    try:
-        yield limits
-    finally:
-        _brought_limits.reset(token)
+def require_packages(packages: Iterable[Package]) -> None:
+    """Say that the executor of the program traced now, if there is one, must have packages."""
+    trace = _current.get()
+    if trace is not None:
+        trace.packages += [package for package in packages if not contains(trace.packages, package)]
 
 
-def bring_limit(limit: MemoryLimit | None) -> None:
-    """Hand a limit to the enclosing trace, if there is one; its program must keep it."""
-    collected = _brought_limits.get()
-    if collected is not None and limit is not None:
-        collected.append(limit)
+def require_limit(limit: MemoryLimit | None) -> None:
+    """Say that the program traced now, if there is one, must keep a memory limit."""
+    trace = _current.get()
+    if trace is not None and limit is not None:
+        trace.limits.append(limit)

@@ -6,9 +6,9 @@ Tensor(0.5)
 Tensor(0.5)
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tenferro.missing_names import missing
+from tenferro.missing_names import refusal
 from tenferro.scipy import linalg, special, stats
 
 __all__ = ["linalg", "special", "stats"]
@@ -24,6 +24,4 @@ MISSING: dict[str, str] = {
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-
-    def __getattr__(name: str) -> Any:
-        raise missing("tenferro.scipy", name, lambda: __all__, MISSING)
+    __getattr__ = refusal("tenferro.scipy", __all__, MISSING)

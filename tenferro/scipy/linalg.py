@@ -9,7 +9,7 @@ Tensor([[2., 1.],
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tenferro import linalg
 from tenferro.errors import ConfigError
@@ -36,7 +36,7 @@ from tenferro.linalg import (
     svd,
     toeplitz,
 )
-from tenferro.missing_names import missing
+from tenferro.missing_names import refusal
 
 __all__ = [
     "block_diag",
@@ -138,6 +138,4 @@ MISSING: dict[str, str] = {
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-
-    def __getattr__(name: str) -> Any:
-        raise missing("tenferro.scipy.linalg", name, lambda: __all__, MISSING)
+    __getattr__ = refusal("tenferro.scipy.linalg", __all__, MISSING)

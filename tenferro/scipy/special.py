@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tenferro import namespace
 from tenferro.core import Emitter, V
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Axis, is_complex, read_integer
-from tenferro.missing_names import missing
+from tenferro.missing_names import refusal
 from tenferro.namespace import (
     abs,
     betaln,
@@ -530,6 +530,4 @@ MISSING: dict[str, str] = {
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-
-    def __getattr__(name: str) -> Any:
-        raise missing("tenferro.scipy.special", name, lambda: __all__, MISSING)
+    __getattr__ = refusal("tenferro.scipy.special", __all__, MISSING)

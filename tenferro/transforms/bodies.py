@@ -8,21 +8,19 @@ inputs of the graph, and become operands; so do tensors that an eager runtime tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from tenferro.compiler import MemoryLimit, tighter
-from tenferro.core import PRIMAL, Derived, GlobalValKey, Input, op_key
+from tenferro.core import PRIMAL, GlobalValKey, Input, op_key
 from tenferro.errors import ControlFlowError, PytreeError, UnsupportedDynamicShapeError
 from tenferro.ir import (
     BOOL,
     DType,
     Exact,
-    ExecOp,
     ExecProgram,
     Number,
     PyTree,
@@ -38,25 +36,19 @@ from tenferro.ops.extension import Package
 from tenferro.ops.functions import convert, is_number
 from tenferro.runtime import (
     Tensor,
-    bring_limit,
-    bring_packages,
-    collecting_limits,
-    collecting_packages,
+    TraceContext,
+    current_trace,
+    innermost,
+    is_tracing,
     meta_of_value,
     weak_number,
 )
+from tenferro.transforms.data_sizes import closed_over
 from tenferro.transforms.dispatch import OpFunction, apply_function
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.program import Results, compiled_within
 from tenferro.transforms.trace import leaf_meta
-from tenferro.transforms.trace_context import (
-    Scope,
-    innermost,
-    is_tracing,
-    raising_site,
-    tracing,
-    user_site,
-)
+from tenferro.transforms.trace_context import raising_site, user_site
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
     TracedTensor,
@@ -64,7 +56,6 @@ from tenferro.transforms.traced_tensor import (
     TrackedTensor,
     as_key,
     capture,
-    capturing_tracked,
 )
 from tenferro.transforms.trees import TreeDef, flatten, leaf_names, registering, unflatten
 
@@ -177,7 +168,7 @@ def _meta(value: Any, where: str, path: str) -> TensorMeta:
             f"{registering(value) or '; let the function close over it instead'}"
         )
     require_exact([meta], [f"{root}{path}"], caller)
-    return TensorMeta(meta.dtype, meta.extents)
+    return meta if meta.as_size is None else TensorMeta(meta.dtype, meta.extents)
 
 
 class _Shown:
@@ -211,8 +202,11 @@ class Body:
 
     @property
     def metas(self) -> list[TensorMeta]:
-        """The types of the outputs."""
-        return [TensorMeta(type_of(key).dtype, type_of(key).extents) for key in self.outputs]
+        """The types of the outputs, without what is known of the numbers."""
+        return [
+            meta if meta.as_size is None else TensorMeta(meta.dtype, meta.extents)
+            for meta in map(type_of, self.outputs)
+        ]
 
     def convert(self, position: int, dtype: DType) -> None:
         """Convert an output."""
@@ -230,18 +224,28 @@ class Bodies:
     Attributes:
         caller: the function that users call.
         start: the age of a graph value that is older than all bodies.
+        in_trace: whether the loop or branch is part of a function that is traced.
+        tracked: the tensors that the functions read though eager runtimes track them.
         functions: the functions that have been traced.
-        scopes: the scopes of their traces.
-        packages: extension families that the functions brought.
-        limits: memory limits that they brought.
+        traces: their traces.
     """
 
     caller: str
     start: int
+    in_trace: bool
+    tracked: dict[int, Any]
     functions: list[Callable[..., Any]] = field(default_factory=list)
-    scopes: list[Scope] = field(default_factory=list)
-    packages: list[Package] = field(default_factory=list)
-    limits: list[MemoryLimit] = field(default_factory=list)
+    traces: list[TraceContext] = field(default_factory=list)
+
+    @property
+    def packages(self) -> list[Package]:
+        """The packages of extension families that the functions require."""
+        return [package for trace in self.traces for package in trace.packages]
+
+    @property
+    def limit(self) -> MemoryLimit | None:
+        """The smallest memory limit that the functions require."""
+        return tighter([trace.limit for trace in self.traces])
 
     def trace(
         self,
@@ -260,13 +264,13 @@ class Bodies:
             PytreeError: a leaf of the result is not an array.
         """
         inputs = [fresh_input(meta, f"{name}{i}") for i, meta in enumerate(metas)]
-        scope = Scope.of(function)
-        self.scopes.append(scope)
-        scope.passed = list(zip(inputs, passed, strict=False))
+        context = TraceContext.of(function, self.tracked)
+        self.traces.append(context)
+        context.arguments = list(zip(inputs, passed, strict=False))
         values = [
-            TracedTensor(key, number, scope) for key, number in zip(inputs, weak, strict=True)
+            TracedTensor(key, number, context) for key, number in zip(inputs, weak, strict=True)
         ]
-        with collecting_packages() as packages, collecting_limits() as limits, tracing(scope):
+        with context:
             try:
                 result = call(values)
             except Exception as error:
@@ -277,21 +281,17 @@ class Bodies:
             leaves, tree = flatten(result)
             outputs = [self._output(leaf, name, result, i) for i, leaf in enumerate(leaves)]
         self.functions.append(function)
-        self.packages += packages
-        self.limits += limits
-        bring_packages(packages)
-        bring_limit(tighter(limits))
         return Body([*inputs], outputs, tree, [weak_leaf(leaf) for leaf in leaves])
 
     def calling(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """The result of the function that is traced now."""
-        return self.scopes[-1].calling(function, *args, **kwargs)
+        return self.traces[-1].calling(function, *args, **kwargs)
 
     def _output(self, leaf: Any, name: str, result: Any, position: int) -> GlobalValKey:
         """The graph value of a leaf of a result."""
         if isinstance(leaf, TracedTensor):
-            if leaf.scope is not None:
-                self.scopes[-1].beside(leaf.scope)
+            if leaf.scope is not None and leaf.scope is not self.traces[-1]:
+                self.traces[-1].joined(leaf.scope)
             return leaf.in_use(self.caller)
         if meta_of_value(leaf) is None:
             path = leaf_names(result, "")[position]
@@ -308,35 +308,19 @@ class Bodies:
 
         These are inputs, and all that is older than the bodies. Constants are not among them.
         """
-        seen: set[GlobalValKey] = {key for body in bodies for key in body.inputs}
-        stack = [key for body in reversed(bodies) for key in reversed(body.outputs)]
-        found: list[GlobalValKey] = []
-        while stack:
-            key = stack.pop()
-            if key in seen:
-                continue
-            seen.add(key)
-            if isinstance(key, Input) or self._is_around(key):
-                found.append(key)
-            else:
-                stack += reversed(cast(Derived, key).op.inputs)
+        found = closed_over(
+            [key for body in bodies for key in body.outputs],
+            [key for body in bodies for key in body.inputs],
+            self.start,
+            self.in_trace,
+        )
         names = ["a value that the function closes over" for _ in found]
         require_exact([type_of(key) for key in found], names, self.caller)
         return found
 
-    def _is_around(self, key: GlobalValKey) -> bool:
-        """Whether a value belongs to what is around the bodies.
-
-        Outside any trace, what depends on constants alone is theirs, also if an older trace has
-        written it too: equal values are one.
-        """
-        if key.serial >= self.start or _is_constant(key):
-            return False
-        return is_tracing() or _reads_an_input(key)
-
-    def scope_of(self, operands: Sequence[Any]) -> Scope | None:
-        """The scope of results that depend on the operands and on what the bodies close over."""
-        around = {scope for body in self.scopes for scope in body.read}.difference(self.scopes)
+    def scope_of(self, operands: Sequence[Any]) -> TraceContext | None:
+        """The trace of results that depend on the operands and on what the bodies close over."""
+        around = {trace for body in self.traces for trace in body.read}.difference(self.traces)
         own = (operand.scope for operand in operands if isinstance(operand, TracedTensor))
         return innermost((*own, *around))
 
@@ -362,11 +346,12 @@ class Bodies:
         return program
 
 
-@contextmanager
-def tracing_bodies(caller: str) -> Iterator[Bodies]:
-    """A context for tracing the functions of one loop or branch."""
-    with capturing_tracked():
-        yield Bodies(caller, fresh_input(_SCALAR, "start").serial)
+def tracing_bodies(caller: str) -> Bodies:
+    """What traces the functions of one loop or branch."""
+    around = current_trace()
+    tracked = None if around is None else around.tracked
+    start = fresh_input(_SCALAR, "start").serial
+    return Bodies(caller, start, around is not None, {} if tracked is None else tracked)
 
 
 _SCALAR = TensorMeta(BOOL, ())
@@ -378,32 +363,6 @@ def require_function(caller: str, name: str, function: object) -> None:
         raise ControlFlowError(
             f"{caller}: {name} must be a function, got a {type(function).__name__}"
         )
-
-
-def _is_constant(key: GlobalValKey) -> bool:
-    """Whether a value is a constant, or a constant repeated along new axes."""
-    while isinstance(key, Derived):
-        op = key.op
-        primitive = cast(ExecOp, op.primitive)
-        if not op.inputs:
-            return True
-        if not primitive.repeats or len(op.inputs) != 1:
-            return False
-        (key,) = op.inputs
-    return False
-
-
-def _reads_an_input(key: GlobalValKey) -> bool:
-    """Whether a value depends on more than constants."""
-    stack, seen = [key], {key}
-    while stack:
-        current = stack.pop()
-        if isinstance(current, Input):
-            return True
-        fresh = set(cast(Derived, current).op.inputs) - seen
-        stack += fresh
-        seen |= fresh
-    return False
 
 
 # Applying an op that holds programs: recorded, in an eager runtime, or run at once.
@@ -452,7 +411,7 @@ def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
         False,
         next(filter(compiled_within, bodies.functions), None),
         bodies.packages,
-        tighter(bodies.limits),
+        bodies.limit,
     )
     return results.of(op_key(op, tuple(inputs), PRIMAL, user_site()).outputs)
 

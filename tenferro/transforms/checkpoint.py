@@ -109,12 +109,10 @@ class _Call:
             merged = [fixed[i] if i in fixed else next(given) for i in range(len(args))]
             return bodies.calling(self.function, *merged, **named)
 
-        with tracing_bodies("checkpoint") as bodies:
-            body = bodies.trace(
-                "f", self.function, passed.metas, passed.weak, called, passed.values
-            )
-            consts = bodies.closed_over(body)
-            program = bodies.program("f", consts, body)
+        bodies = tracing_bodies("checkpoint")
+        body = bodies.trace("f", self.function, passed.metas, passed.weak, called, passed.values)
+        consts = bodies.closed_over(body)
+        program = bodies.program("f", consts, body)
         saved = saved_slots(program, self.policy)
         whole = replace(program, output_slots=(*program.output_slots, *saved))
         op = Checkpointed(whole, len(saved), self.prevent_cse)

@@ -121,18 +121,16 @@ def _branch(
     def call_of(function: Callable[..., Any]) -> Callable[[list[TracedTensor]], Any]:
         return lambda values: bodies.calling(function, *unflatten(passed.tree, values))
 
-    with tracing_bodies(caller) as bodies:
-        traced = [
-            bodies.trace(
-                name, function, passed.metas, passed.weak, call_of(function), passed.values
-            )
-            for name, function in zip(names, functions, strict=True)
-        ]
-        _unify(caller, names, traced)
-        consts = bodies.closed_over(*traced)
-        programs = [
-            bodies.program(name, consts, body) for name, body in zip(names, traced, strict=True)
-        ]
+    bodies = tracing_bodies(caller)
+    traced = [
+        bodies.trace(name, function, passed.metas, passed.weak, call_of(function), passed.values)
+        for name, function in zip(names, functions, strict=True)
+    ]
+    _unify(caller, names, traced)
+    consts = bodies.closed_over(*traced)
+    programs = [
+        bodies.program(name, consts, body) for name, body in zip(names, traced, strict=True)
+    ]
     values = [*operands_of(consts), *passed.typed()]
     index = min(max(index, 0), len(order) - 1) if isinstance(index, int) else index
     if isinstance(index, int) and is_recorded(values):

@@ -27,7 +27,15 @@ from tenferro.ir import (
 from tenferro.ops import STOP_GRADIENT, full
 from tenferro.ops.control_flow import Custom, Rule, emitted, program_of
 from tenferro.ops.functions import convert
-from tenferro.runtime import Tensor, meta_of_value
+from tenferro.runtime import (
+    Tensor,
+    TraceContext,
+    current_trace,
+    innermost,
+    is_tracing,
+    meta_of_value,
+    open_traces,
+)
 from tenferro.transforms.bodies import (
     leaves_of,
     operands_of,
@@ -41,20 +49,11 @@ from tenferro.transforms.dispatch import OpFunction, apply_function
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import leaf_meta
-from tenferro.transforms.trace_context import (
-    Scope,
-    innermost,
-    is_tracing,
-    open_scopes,
-    reopened,
-    tracing,
-)
 from tenferro.transforms.traced_tensor import (
     TracedTensor,
     TraceEmitter,
     TrackedTensor,
     as_key,
-    captured_before,
 )
 from tenferro.transforms.trees import TreeDef, flatten, leaf_names, registering, unflatten
 
@@ -242,7 +241,7 @@ class Form:
             None.
         out_tree: the structure of the result.
         closed: the graph values that the function closes over, which are the first operands.
-        scopes: the traces around the call, whose values rules may read.
+        traces: the traces around the call, whose values rules may read.
     """
 
     name: str
@@ -251,7 +250,7 @@ class Form:
     weak: tuple[Number | None, ...]
     out_tree: TreeDef
     closed: tuple[GlobalValKey, ...]
-    scopes: tuple[Scope, ...]
+    traces: tuple[TraceContext, ...]
 
     @property
     def identity(self) -> Hashable | None:
@@ -265,21 +264,36 @@ class Form:
         return static, self.in_tree, kinds, self.out_tree, self.closed
 
     @contextmanager
-    def tracing(self, rule: str) -> Iterator[Scope]:
-        """A context for calling a rule of the user and reading its result."""
-        scope = Scope(f"{rule} of {self.name}")
-        sources = [key.key for key in self.closed if isinstance(key, Input)]
-        tracked = [source for source in sources if isinstance(source, TrackedTensor)]
-        with (
-            reopened(self.scopes),
-            captured_before(tracked, f"{self.name}: {rule}"),
-            tracing(scope),
-        ):
-            try:
-                yield scope
-            except Exception as error:
-                error.add_note(f"raised in {rule} of {self.name}")
-                raise
+    def tracing(self, rule: str) -> Iterator[TraceContext]:
+        """A context for calling a rule of the user and reading its result.
+
+        The rule may use values of the traces around the call, also after these have ended, and
+        tensors that eager runtimes track if the function closes over them.
+        """
+        around = current_trace()
+        readable = None if around is None else around.tracked
+        tracked = {} if readable is None else readable
+        for key in self.closed:
+            if isinstance(key, Input) and isinstance(key.key, TrackedTensor):
+                tracked[id(key.key.tensor)] = key.key
+        count = len(tracked)
+        ended = [trace for trace in self.traces if not trace.is_open]
+        for trace in ended:
+            trace.is_open = True
+        try:
+            with TraceContext(f"{rule} of {self.name}", tracked) as context:
+                yield context
+        except Exception as error:
+            error.add_note(f"raised in {rule} of {self.name}")
+            raise
+        finally:
+            for trace in ended:
+                trace.is_open = False
+        if readable is None and len(tracked) > count:
+            raise ADError(
+                f"{self.name}: {rule} reads a tensor that an eager runtime tracks; pass it as an "
+                "argument of the function"
+            )
 
     def refuse_closed_over(self) -> NoReturn:
         """Raise the error of a derivative by what the function closes over."""
@@ -293,7 +307,7 @@ class Form:
         if None in self.matched(what, result, self.out_tree, metas):
             raise ADRuleError(f"{self.name}: {what} is None in a place")
 
-    def arguments_of(self, keys: Sequence[GlobalValKey | None], scope: Scope) -> list[Any]:
+    def arguments_of(self, keys: Sequence[GlobalValKey | None], scope: TraceContext) -> list[Any]:
         """Values like the arrays among the arguments, as users see them. None stays None."""
         return [
             None if key is None else TracedTensor(key, number, scope)
@@ -374,18 +388,18 @@ def call(
     """
     label = getattr(function, "__name__", "f")
     passed = leaves_of(arguments.arrays, f"{name}: arguments")
-    scopes = open_scopes()
+    traces = open_traces()
 
     def called(values: list[TracedTensor]) -> Any:
         return bodies.calling(function, *arguments.joined(unflatten(passed.tree, values)))
 
-    with tracing_bodies(name.split()[0]) as bodies:
-        body = bodies.trace(label, function, passed.metas, passed.weak, called, passed.values)
-        closed = bodies.closed_over(body)
-        program = program_of([*closed, *body.inputs], body.outputs)
+    bodies = tracing_bodies(name.split()[0])
+    body = bodies.trace(label, function, passed.metas, passed.weak, called, passed.values)
+    closed = bodies.closed_over(body)
+    program = program_of([*closed, *body.inputs], body.outputs)
     weak = tuple([None if number is None else type(number)() for number in passed.weak])
     static = Arguments(arguments.static, (None,) * len(arguments.arrays))
-    form = Form(name, static, passed.tree, weak, body.tree, tuple(closed), scopes)
+    form = Form(name, static, passed.tree, weak, body.tree, tuple(closed), traces)
     op = Custom(program, rule_of(form), len(closed))
     return unflatten(body.tree, run(op, [*operands_of(closed), *passed.typed()], bodies))
 
@@ -407,7 +421,7 @@ class _Described:
         return f"a {type(self._leaf).__name__}" if meta is None else str(meta)
 
 
-def values_of(keys: Sequence[GlobalValKey | None], scope: Scope | None) -> list[Any]:
+def values_of(keys: Sequence[GlobalValKey | None], scope: TraceContext | None) -> list[Any]:
     """Graph values as users see them. None stays None."""
     return [None if key is None else TracedTensor(key, None, scope) for key in keys]
 
@@ -649,7 +663,7 @@ def _with_zeros(tangent: PyTree, primal: PyTree) -> PyTree:
     primals, tree = flatten(primal)
     keys = [None if leaf is None else as_key(leaf) for leaf in tree.flatten_up_to(tangent)]
     metas = [type_of(as_key(leaf)) for leaf in primals]
-    return unflatten(tree, values_of(filled(keys, metas), innermost(open_scopes())))
+    return unflatten(tree, values_of(filled(keys, metas), innermost(open_traces())))
 
 
 def _sum_of(terms: Sequence[Any]) -> Any:

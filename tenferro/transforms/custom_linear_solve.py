@@ -44,7 +44,7 @@ from tenferro.ops.control_flow import (
 )
 from tenferro.ops.extension import rules_of
 from tenferro.ops.functions import convert
-from tenferro.runtime import meta_of_value
+from tenferro.runtime import innermost, meta_of_value, open_traces
 from tenferro.transforms.bodies import (
     Bodies,
     Body,
@@ -58,7 +58,7 @@ from tenferro.transforms.bodies import (
     tracing_bodies,
     weak_leaf,
 )
-from tenferro.transforms.trace_context import innermost, open_scopes, user_site
+from tenferro.transforms.trace_context import user_site
 from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter, as_key
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 
@@ -108,7 +108,7 @@ class Held:
         at = TraceEmitter(user_site(2))
         known = self._known | dict(zip(self.inputs, given, strict=True))
         found = emitted(at, self.outputs, known, self._since)
-        scope = innermost(open_scopes())
+        scope = innermost(open_traces())
         results = [
             TracedTensor(full(at, 0, meta) if key is None else key, None, scope)
             for key, meta in zip(found, self._like.metas, strict=True)
@@ -348,18 +348,16 @@ def custom_linear_solve(
     if transpose_solve is not None:
         require_function(name, "transpose_solve", transpose_solve)
     like = vector_of(name, "b", b)
-    with tracing_bodies(name) as bodies:
-        product, _ = traced_like(bodies, "matvec", matvec, like)
-        held = Held("matvec", like, product.inputs, product.outputs)
-        solution, tree = traced_like(bodies, "solve", solve, like, has_aux, held)
-        traced = [product, solution]
-        if transpose_solve is not None and not symmetric:
-            vecmat = transposed(name, product, like)
-            traced += traced_like(
-                bodies, "transpose_solve", transpose_solve, like, has_aux, vecmat
-            )[:1]
-        closed = bodies.closed_over(*traced)
-        programs = [program_of([*closed, *body.inputs], body.outputs) for body in traced]
+    bodies = tracing_bodies(name)
+    product, _ = traced_like(bodies, "matvec", matvec, like)
+    held = Held("matvec", like, product.inputs, product.outputs)
+    solution, tree = traced_like(bodies, "solve", solve, like, has_aux, held)
+    traced = [product, solution]
+    if transpose_solve is not None and not symmetric:
+        vecmat = transposed(name, product, like)
+        traced += traced_like(bodies, "transpose_solve", transpose_solve, like, has_aux, vecmat)[:1]
+    closed = bodies.closed_over(*traced)
+    programs = [program_of([*closed, *body.inputs], body.outputs) for body in traced]
     backwards = programs[1] if symmetric else programs[2] if len(programs) > 2 else None
     rule = SolveRule(name, programs[0], programs[1], backwards, len(like.values))
     op = Custom(programs[1], rule, len(closed))
@@ -499,28 +497,26 @@ def custom_root(
     for label, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
         require_function(name, label, function)
     like = vector_of(name, "initial_guess", initial_guess)
-    with tracing_bodies(name) as bodies:
-        residual, _ = traced_like(bodies, "f", f, like)
-        held = Held("f", like, residual.inputs, residual.outputs)
-        root, tree = traced_like(bodies, "solve", solve, like, has_aux, held)
-        point = [fresh_input(meta, f"root{place}") for place, meta in enumerate(like.metas)]
-        forward, backward = linearized("g", residual, like, point)
-        product, _ = traced_like(bodies, "g", forward, like)
-        forward.called = False
-        one, _ = traced_like(bodies, "tangent_solve", tangent_solve, like, False, forward)
-        ignores = not forward.called
-        systems = [product, one]
-        if not ignores:
-            systems += traced_like(bodies, "tangent_solve", tangent_solve, like, False, backward)[
-                :1
-            ]
-        closed = [key for key in bodies.closed_over(residual, root, *systems) if key not in point]
-        given = [[*closed, *body.inputs] for body in (residual, root)]
-        programs = [
-            program_of(inputs, body.outputs)
-            for inputs, body in zip(given, (residual, root), strict=True)
-        ]
-        parts = [program_of([*closed, *point, *body.inputs], body.outputs) for body in systems]
+    bodies = tracing_bodies(name)
+    residual, _ = traced_like(bodies, "f", f, like)
+    held = Held("f", like, residual.inputs, residual.outputs)
+    root, tree = traced_like(bodies, "solve", solve, like, has_aux, held)
+    point = [fresh_input(meta, f"root{place}") for place, meta in enumerate(like.metas)]
+    forward, backward = linearized("g", residual, like, point)
+    product, _ = traced_like(bodies, "g", forward, like)
+    forward.called = False
+    one, _ = traced_like(bodies, "tangent_solve", tangent_solve, like, False, forward)
+    ignores = not forward.called
+    systems = [product, one]
+    if not ignores:
+        systems += traced_like(bodies, "tangent_solve", tangent_solve, like, False, backward)[:1]
+    closed = [key for key in bodies.closed_over(residual, root, *systems) if key not in point]
+    given = [[*closed, *body.inputs] for body in (residual, root)]
+    programs = [
+        program_of(inputs, body.outputs)
+        for inputs, body in zip(given, (residual, root), strict=True)
+    ]
+    parts = [program_of([*closed, *point, *body.inputs], body.outputs) for body in systems]
     backwards = None if ignores else parts[2]
     tangent = SolveRule(name, parts[0], parts[1], backwards, len(like.values), ignores)
     op = Custom(programs[1], RootRule(programs[0], tangent), len(closed))

@@ -19,7 +19,7 @@ from tenferro.ir import (
 )
 from tenferro.ops import full
 from tenferro.ops.control_flow import Custom, Rule, emitted, inner_emitter, program_of
-from tenferro.runtime import is_array
+from tenferro.runtime import TraceContext, is_array
 from tenferro.transforms.bodies import weak_leaf
 from tenferro.transforms.custom_jvp import (
     CustomFunction,
@@ -29,7 +29,6 @@ from tenferro.transforms.custom_jvp import (
     filled,
     values_of,
 )
-from tenferro.transforms.trace_context import Scope
 from tenferro.transforms.traced_tensor import TracedTensor, as_key
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 
@@ -156,7 +155,7 @@ class _Residuals:
         self.keys = [key for key in keys if key is not None]
         self.metas = [type_of(key) for key in self.keys]
 
-    def rebuilt(self, keys: Sequence[GlobalValKey], scope: Scope) -> Any:
+    def rebuilt(self, keys: Sequence[GlobalValKey], scope: TraceContext) -> Any:
         """The tree with other graph values."""
         pairs = zip(keys, self._weak, strict=True)
         following = iter([TracedTensor(key, number, scope) for key, number in pairs])

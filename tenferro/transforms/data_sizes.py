@@ -245,11 +245,16 @@ def _within(naming: Naming) -> Iterator[None]:
 
 
 def closed_over(
-    outputs: Iterable[GlobalValKey], inputs: Iterable[GlobalValKey], start: int
+    outputs: Iterable[GlobalValKey],
+    inputs: Iterable[GlobalValKey],
+    start: int,
+    in_trace: bool = True,
 ) -> list[GlobalValKey]:
     """The values that a traced function reads and did not make, in the order they are met.
 
-    These are inputs, and all that is older than `start`. Constants are not among them.
+    These are inputs, and all that is older than `start`. Constants are not among them. Unless it is
+    traced `in_trace`, neither is what depends on constants alone, also if an older trace has
+    written it too: equal values are one.
     """
     seen = set(inputs)
     stack = [*reversed(list(outputs))]
@@ -259,7 +264,8 @@ def closed_over(
         if key in seen:
             continue
         seen.add(key)
-        if isinstance(key, Input) or (key.serial < start and not _is_constant(key)):
+        is_older = key.serial < start and not _is_constant(key)
+        if isinstance(key, Input) or (is_older and (in_trace or _reads_an_input(key))):
             found.append(key)
         else:
             stack += reversed(cast(Derived, key).op.inputs)
@@ -276,4 +282,17 @@ def _is_constant(key: GlobalValKey) -> bool:
         if not primitive.repeats or len(op.inputs) != 1:
             return False
         (key,) = op.inputs
+    return False
+
+
+def _reads_an_input(key: GlobalValKey) -> bool:
+    """Whether a value depends on more than constants."""
+    stack, seen = [key], {key}
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Input):
+            return True
+        fresh = set(cast(Derived, current).op.inputs) - seen
+        stack += fresh
+        seen |= fresh
     return False

@@ -24,10 +24,10 @@ from tenferro.errors import ConfigError, DTypeError, ExtentError, ShapeError
 from tenferro.ir import FLOAT64, AnyTensor, ArrayLike, DimExpr, TensorMeta, check_size
 from tenferro.ops import ShardingConstraint, StdTensorOp
 from tenferro.ops.functions import elementwise, is_number
-from tenferro.runtime import Tensor, executor_module, mentions_symbols, run_eagerly
+from tenferro.runtime import Tensor, executor_module, is_tracing, mentions_symbols, run_eagerly
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.trace import leaf_meta
-from tenferro.transforms.trace_context import called_function, is_tracing
+from tenferro.transforms.trace_context import called_function
 from tenferro.transforms.traced_tensor import TracedTensor, record
 
 __all__ = [

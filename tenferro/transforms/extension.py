@@ -10,10 +10,9 @@ from tenferro.errors import InvalidConfigError, TracingError
 from tenferro.ir import TensorMeta, fresh_input, runtime_dims
 from tenferro.ops import replay
 from tenferro.ops.extension import Extension, ExtensionOp
-from tenferro.runtime import Tensor
+from tenferro.runtime import Tensor, TraceContext
 from tenferro.transforms.dispatch import OpFunction, apply_function
 from tenferro.transforms.eager_tensor import EagerTensor
-from tenferro.transforms.trace_context import tracing
 from tenferro.transforms.traced_tensor import TracedTensor, as_key
 
 __all__ = ["apply", "apply_eager", "inline"]
@@ -95,7 +94,7 @@ def inline(
         None if value is None else fresh_input(emitter.ctx.meta(value), f"value{i}")
         for i, value in enumerate(values)
     ]
-    with tracing():
+    with TraceContext():
         result = function(*[None if key is None else TracedTensor(key) for key in inputs])
     several = isinstance(result, tuple | list)
     results = result if several else [result]

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from dataclasses import dataclass
+from operator import is_
+from typing import (
+    Any,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 
 import numpy as np
 
@@ -20,18 +32,22 @@ from tenferro.families import further
 from tenferro.ir import PyTree, collecting_guards
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
+    Executable,
     Executor,
     GraphProgram,
+    RunsOnMesh,
     Shardings,
     TakesPackages,
     Tensor,
     bind_shapes,
-    bring_limit,
-    bring_packages,
     check_executor,
     executor_named,
+    is_tracing,
     memory_of,
+    place,
     planning_for,
+    require_limit,
+    require_packages,
     tensor_owner,
     with_brought,
     with_packages,
@@ -41,22 +57,20 @@ from tenferro.transforms.jit_arguments import (
     CallArguments,
     StaticArguments,
     SymbolicArguments,
-    are_leaves,
     as_written,
     buffer_of,
     donated_inputs,
     donated_places,
     leaf_types,
-    ready,
     static_names,
     with_arrays,
 )
-from tenferro.transforms.jit_cache import KIND, CompiledVersion, Seen, TracedFunction
-from tenferro.transforms.program import GraphCompiler, wraps
+from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
+from tenferro.transforms.program import checked_options, compile_keys, wraps
 from tenferro.transforms.shardings import JitShardings, given_by
-from tenferro.transforms.tiered_jit import TieredExecutable, compiled_version
+from tenferro.transforms.tiered_jit import TieredExecutable, tiered
 from tenferro.transforms.trace import trace_function
-from tenferro.transforms.trace_context import filtered, is_tracing
+from tenferro.transforms.trace_context import filtered
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, require_hashable, unflatten
 
@@ -113,6 +127,75 @@ def disable_jit(disable: bool = True) -> Iterator[None]:
         jit_is_disabled.reset(token)
 
 
+# JitOptions: the options of jit, each declared and checked once.
+
+
+class JitKeywords(TypedDict, total=False):
+    """The types of the options of `jit`, which its docstring explains."""
+
+    executor: str | Executor | None
+    static_argnames: str | Sequence[str]
+    donate_argnums: int | Sequence[int]
+    options: OptimizerOptions | None
+    symbolic: Mapping[str, PyTree] | None
+    packages: Sequence[Package]
+    static_argnums: int | Sequence[int]
+    donate_argnames: str | Sequence[str]
+    keep_unused: bool
+    inline: bool
+    memory_limit: int | float | str | None
+    mesh: object
+    in_shardings: PyTree
+    out_shardings: PyTree
+    slices: str | Sequence[str] | None
+    tiers: bool
+
+
+_ALWAYS = {
+    "keep_unused": "True is what every program does: it has all its inputs",
+    "inline": "True is what every function does in another trace",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JitOptions:
+    """The options of `jit` as they are passed; those that need no function are checked here.
+
+    Raises:
+        TracingError: an option must be False.
+        ExecutorError: the executor is not one, or is not installed.
+        ConfigError: a flag or the memory limit is not one.
+    """
+
+    executor: str | Executor | None = None
+    static_argnames: str | Sequence[str] = ()
+    donate_argnums: int | Sequence[int] = ()
+    options: OptimizerOptions | None = None
+    symbolic: Mapping[str, PyTree] | None = None
+    packages: Sequence[Package] = ()
+    static_argnums: int | Sequence[int] = ()
+    donate_argnames: str | Sequence[str] = ()
+    keep_unused: bool = False
+    inline: bool = False
+    memory_limit: int | float | str | None = None
+    mesh: object = None
+    in_shardings: PyTree = None
+    out_shardings: PyTree = None
+    slices: str | Sequence[str] | None = None
+    tiers: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("keep_unused", "inline", "tiers"):
+            if flag(f"jit: {name}", getattr(self, name)) and name in _ALWAYS:
+                raise TracingError(f"jit: {name}={_ALWAYS[name]}; leave it out")
+        check_executor("jit", self.executor)
+        self.of_compiler()
+
+    def of_compiler(self) -> OptimizerOptions:
+        """`options` with the memory limit."""
+        return checked_options(self.options).limited(MemoryLimit.read("jit", self.memory_limit))
+
+
 # Jitted: a function compiled for the types of its arguments, or once for all sizes.
 
 P = ParamSpec("P")
@@ -128,126 +211,106 @@ class Jitted(Generic[P, R_co]):
     copied as itself, and pickled by its name or with the function that it wraps.
     """
 
-    def __init__(
-        self,
-        function: Callable[P, R_co],
-        executor: str | Executor | None = None,
-        static_argnames: Sequence[str] = (),
-        donate_argnums: Sequence[int] = (),
-        options: OptimizerOptions | None = None,
-        symbolic: Mapping[str, Any] | None = None,
-        packages: Sequence[Package] = (),
-        mesh: object = None,
-        in_shardings: PyTree = None,
-        out_shardings: PyTree = None,
-        slices: str | Sequence[str] | None = None,
-        tiers: bool = False,
-    ) -> None:
+    def __init__(self, function: Callable[P, R_co], settings: JitOptions | None = None) -> None:
         wraps(function, self)
         self._function = function
-        settings = (function, executor, static_argnames, donate_argnums, options, symbolic)
-        placing = (mesh, in_shardings, out_shardings, slices)
-        self._settings: tuple[Any, ...] = (*settings, packages, *placing, tiers)
-        check_executor("jit", executor)
-        self._choice: str | Executor = config.executor if executor is None else executor
-        self._shardings = JitShardings.read(self._choice, *placing)
-        if self._shardings is not None:
-            self._choice = self._shardings.executor
-        self._packages: Sequence[Package] = further(packages)
-        self._static = StaticArguments(function, static_argnames)
-        self._symbolic = (
-            None if symbolic is None else SymbolicArguments(function, symbolic, self._static.names)
+        self._settings = settings = JitOptions() if settings is None else settings
+        self._options = settings.of_compiler()
+        chosen = config.executor if settings.executor is None else settings.executor
+        self._shardings = JitShardings.read(
+            chosen, settings.mesh, settings.in_shardings, settings.out_shardings, settings.slices
         )
-        self._donate = donate_argnums
-        self._compiler = GraphCompiler(options, capacity=0)  # `_traces` caches the programs
+        self._choice: str | Executor = (
+            chosen if self._shardings is None else self._shardings.executor
+        )
+        self._packages: Sequence[Package] = further(settings.packages)
+        static = static_names(function, settings.static_argnames, settings.static_argnums)
+        self._static = StaticArguments(function, static)
+        self._donate = donated_places(
+            function, settings.donate_argnums, settings.donate_argnames, static
+        )
+        declared = settings.symbolic
+        self._symbolic = None if declared is None else SymbolicArguments(function, declared, static)
         capacity = Capacity(config.cache_entries)
-        self._cache: BoundedCache[Hashable, CompiledVersion] = BoundedCache(capacity)
+        self._cache = SignatureCache(capacity)
         self._traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(capacity)
-        self._seen = Seen()
-        self._owner: Executor | None = None
-        self._tiers = tiers
+        self._executor: Executor | None = None  # loaded with the first call
+        self._owner: Executor | None = None  # of the executor's tensors
 
     @property
     def options(self) -> OptimizerOptions:
         """The compiler passes that run."""
-        return self._compiler.options
+        return self._options
 
     @property
     def executor(self) -> Executor:
         """The executor that runs the function."""
-        if isinstance(self._choice, str):
-            self._choice = executor_named(self._choice)
-        if self._packages:
-            self._choice = with_packages(self._choice, self._packages)
-            self._packages = ()
-        self._owner = tensor_owner(self._choice)
-        return self._choice
+        if self._executor is None:
+            chosen = self._choice
+            executor = executor_named(chosen) if isinstance(chosen, str) else chosen
+            self._executor = with_packages(executor, self._packages)
+            self._owner = tensor_owner(self._executor)
+        return self._executor
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Run the function, compiled for these arguments; compile it first if necessary."""
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:  # noqa: C901  # no further call
+        """Run the function, compiled for these arguments; compile it first if necessary.
+
+        The fast path is written out here: arrays and numbers, in the structure of the call before.
+        """
         if jit_is_disabled.get():
             return as_written(self._static.split(args, kwargs, self))  # type: ignore[no-any-return]
-        seen, owner = self._seen, self._owner
-        structure, on_host = seen.latest, False
-        leaves: Any = args if structure.plain and not kwargs else structure.leaves(args, kwargs)
+        cache, owner = self._cache, self._owner
+        signature, on_host = cache.latest, False
+        leaves: Any = args if signature.plain and not kwargs else signature.leaves(args, kwargs)
         buffers: list[Any] = []
+        numbers: tuple[Any, ...] = ()
         for leaf in leaves:
-            kind = type(leaf)
+            kind: Any = type(leaf)
             if kind is Tensor and ((home := leaf._executor) is owner or home is None):
                 buffers.append(leaf._buffer)
                 on_host |= home is not owner
             elif kind is np.ndarray and leaf.dtype.isnative:
                 buffers.append(leaf)
                 on_host = True
+            elif kind in NUMBERS:
+                numbers += (len(buffers), kind)
+                buffers.append(np.array(leaf))
+                on_host = True
             elif owner is not None and owner.owns(leaf._buffer if kind is Tensor else leaf):
                 buffers.append(leaf._buffer if kind is Tensor else leaf)
             else:
                 break
         else:
-            known = structure.sole or structure.known.get((*map(KIND, buffers),))
-            if known is not None:
-                buffers += known.captured
-                runs = known.executable
+            entry = None if numbers else signature.sole
+            if entry is None:
+                entry = signature.entries.get((*map(KIND, buffers), *numbers))
+            if entry is not None:
+                buffers += entry.captured
+                runs = entry.runs
                 results: Sequence[Any] | None
                 try:
                     results = (runs.direct_host if on_host else runs.direct)(*buffers)
                 except Exception as error:
-                    results = known.explain(error, buffers)
+                    results = signature.recovered(error, entry, buffers, numbers)
                 if results is not None:
-                    seen.hits += 1
-                    if not known.is_leaf:
-                        return known.rebuild(wrap_all(results, owner))  # type: ignore[no-any-return]
+                    cache.direct_hits += 1
+                    if not entry.is_leaf:
+                        return entry.rebuild(wrap_all(results, owner))  # type: ignore[no-any-return]
                     tensor: Any = _new(Tensor)  # as `Tensor.wrap`, which costs a call more
                     tensor._buffer, tensor._executor = results[0], owner
                     return tensor  # type: ignore[no-any-return]
-        return cast(R_co, self._of_types(args, kwargs))
-
-    def _of_types(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The way by the types of the arguments: arrays and numbers, by themselves or in trees."""
-        taken = None if kwargs else ready(args, self._owner)
-        treedef = None
-        if taken is None and not self._static.names:
-            leaves, treedef = flatten((args, kwargs), in_any_order=True)
-            taken = ready(leaves, self._owner)
-        if taken is not None:
-            buffers, types, on_host = taken
-            version = self._seen.version(treedef, types)
-            if version is not None:
-                return version.results(buffers, on_host, self._owner)
         try:
-            return self._in_full(args, kwargs)
+            return cast(R_co, self._slow_path(args, kwargs))
         except Exception as error:
             raise filtered(error)  # noqa: B904  # it is the same error
 
-    def _in_full(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The slow path: static arguments, arrays elsewhere, or new types."""
+    def _slow_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls of new signatures, with static arguments, or with arrays elsewhere."""
         executor = self.executor
         call = self._static.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
-        taken = ready(leaves, self._owner)
-        if taken is None:
-            call, leaves = with_arrays(call, leaves, treedef)
-        types = leaf_types(leaves) if taken is None else taken[1]
+        call, leaves = with_arrays(call, leaves, treedef)
+        types = leaf_types(leaves)
         if types is None:
             for leaf in leaves:
                 if isinstance(leaf, TracedTensor):
@@ -258,22 +321,17 @@ class Jitted(Generic[P, R_co]):
         entry = self._entry(call, leaves, treedef, types)
         if entry is None:
             return self._inlined(call)
-        if taken is None:
-            buffers = [buffer_of(leaf, executor) for leaf in leaves]
-            on_host = any(isinstance(buffer, np.ndarray) for buffer in buffers)
-            return entry.results(buffers, on_host, self._owner)
         if not self._static.names:
-            alone = not kwargs and are_leaves(args, leaves)
-            known = None if alone else treedef
-            self._seen.remember(known, types, entry, self._cache.capacity.entries)
-        buffers, _, on_host = taken
-        return entry.results(buffers, on_host, self._owner)
+            is_plain = not kwargs and len(args) == len(leaves) and all(map(is_, args, leaves))
+            self._cache.remember(None if is_plain else treedef, types, entry)
+        buffers = [buffer_of(leaf, executor) for leaf in leaves]
+        return entry.results(buffers, np.ndarray in map(type, buffers), self._owner)
 
     def _inlined(self, call: CallArguments) -> Any:
         """The function within the enclosing trace, which takes over the packages."""
         executor = self.executor
-        bring_packages(executor.packages if isinstance(executor, TakesPackages) else ())
-        bring_limit(self.options.memory_limit)
+        require_packages(executor.packages if isinstance(executor, TakesPackages) else ())
+        require_limit(self.options.memory_limit)
         if self._shardings is not None:
             return self._shardings.inlined(call)
         leaves, treedef = flatten((call.args, call.kwargs))
@@ -383,8 +441,7 @@ class Jitted(Generic[P, R_co]):
 
     def stats(self) -> CacheStats:
         """Numbers of cached compiled versions and of their uses."""
-        stats = self._cache.stats()
-        return replace(stats, hits=stats.hits + self._seen.hits)
+        return self._cache.stats()
 
     def trace_stats(self) -> CacheStats:
         """Numbers of cached traced programs, each for all its sizes, and of their uses."""
@@ -394,7 +451,6 @@ class Jitted(Generic[P, R_co]):
         """Remove the compiled versions, and the programs."""
         self._cache.clear()
         self._traces.clear()
-        self._seen.clear()
 
     @property
     def capacity(self) -> Capacity:
@@ -411,30 +467,46 @@ class Jitted(Generic[P, R_co]):
         return self
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        return pickled(self, Jitted, self._settings)
+        return pickled(self, Jitted, (self._function, self._settings))
 
     def __repr__(self) -> str:
         return f"jit({getattr(self._function, '__qualname__', self._function)!s})"
 
     def _entry(
         self, call: CallArguments, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
-    ) -> CompiledVersion | None:
+    ) -> CacheEntry | None:
         """The compiled version; None if the function must be inlined into the enclosing trace."""
         key = (treedef, call.static, *types)
         if (entry := self._cache.get(key)) is not None:
             return entry
-        placing, symbolic = (self._shardings, self._tiers), self._symbolic
+        symbolic = self._symbolic
         while (traced := self._traced(call, leaves, treedef, types, symbolic)) is not None:
             executor = with_brought(self.executor, traced.packages)
             try:
-                version = compiled_version(executor, traced, call, leaves, *placing)
+                executable = self._compiled(executor, traced, call, leaves)
             except ShapeError:
                 if symbolic is None or not symbolic.has_empty(call, leaves):
                     raise
                 symbolic = None  # what was traced for names does not fit empty arrays
             else:
-                return self._cache.put(key, version)
+                return self._cache.put(key, CacheEntry.of(traced, executable))
         return None
+
+    def _compiled(
+        self, executor: Executor, traced: TracedFunction, call: CallArguments, leaves: Sequence[Any]
+    ) -> Executable:
+        """The executable of a traced function for arguments of the types of these leaves."""
+        program = traced.program
+        shapes = [getattr(leaf, "shape", ()) for leaf in (*leaves, *traced.captured)]
+        sizes = bind_shapes(program, shapes)
+        arguments = (program.exec_program, traced.donated, sizes, program.options)
+        if self._shardings is not None and isinstance(executor, RunsOnMesh):
+            names = [declared.name for declared in program.inputs]
+            shardings = self._shardings.of(call, names, traced.out_tree)
+            return executor.compile_exec(*arguments, shardings)
+        compile_now = functools.partial(executor.compile_exec, *arguments)
+        first = tiered(executor, traced, sizes, compile_now) if self._settings.tiers else None
+        return compile_now() if first is None else first
 
     def _traced(
         self,
@@ -449,13 +521,11 @@ class Jitted(Generic[P, R_co]):
             call, types = symbolic.declared(call, leaves, treedef, types)
         key = (treedef, call.static, *types)
         traced = self._traces.get(key)
-        if traced is None:
-            require_hashable(treedef)
-            traced = self._trace(call)
-        return None if traced is None else self._traces.put(key, traced)
-
-    def _trace(self, call: CallArguments) -> TracedFunction | None:
-        with planning_for(self.executor), collecting_guards():
+        if traced is not None:
+            return traced
+        require_hashable(treedef)
+        executor = self.executor
+        with planning_for(executor), collecting_guards():
             trace, _ = trace_function(call.function, call.args, call.kwargs)
         if trace.outer and is_tracing():
             return None
@@ -464,35 +534,19 @@ class Jitted(Generic[P, R_co]):
                 f"{self!r}: the function reads values of another trace; pass them as arguments, "
                 "or return them there"
             )
-        compiler = self._compiler.limited(trace.limit)
-        program = compiler.compile_keys(trace.outputs, trace.program_inputs, trace.guards)
+        options = self.options.limited(trace.limit)
+        program = compile_keys(trace.outputs, trace.program_inputs, trace.guards, options)
+        captured = [
+            place("jit", declared.default, executor)
+            for declared in program.inputs[len(trace.inputs) :]
+            if declared.default is not None
+        ]
         donated = donated_inputs(self, self._donate, call)
-        return TracedFunction.of(trace, program, donated, self.executor)
+        traced = TracedFunction(program, tuple(captured), donated, trace.out_tree, trace.packages)
+        return self._traces.put(key, traced)
 
 
 # jit: compile a function of arrays.
-
-_ALWAYS = {
-    "keep_unused": "True is what every program does: it has all its inputs",
-    "inline": "True is what every function does in another trace",
-}
-
-
-def _check_flags(**options: object) -> None:
-    """Raise an error unless options are True or False, and False where True has no meaning."""
-    for name, value in options.items():
-        if flag(f"jit: {name}", value) and name in _ALWAYS:
-            raise TracingError(f"jit: {name}={_ALWAYS[name]}; leave it out")
-
-
-def _limited(
-    options: OptimizerOptions | None, memory_limit: int | float | str | None
-) -> OptimizerOptions | None:
-    """The options with the limit that a user passes."""
-    limit = MemoryLimit.read("jit", memory_limit)
-    if limit is None or not isinstance(options, OptimizerOptions | None):
-        return options
-    return (options or OptimizerOptions()).limited(limit)
 
 
 class Decorator(Protocol):
@@ -503,70 +557,15 @@ class Decorator(Protocol):
 
 
 @overload
-def jit(
-    function: Callable[P, R],
-    *,
-    executor: str | Executor | None = None,
-    static_argnames: str | Sequence[str] = (),
-    donate_argnums: int | Sequence[int] = (),
-    options: OptimizerOptions | None = None,
-    symbolic: Mapping[str, PyTree] | None = None,
-    packages: Sequence[Package] = (),
-    static_argnums: int | Sequence[int] = (),
-    donate_argnames: str | Sequence[str] = (),
-    keep_unused: bool = False,
-    inline: bool = False,
-    memory_limit: int | float | str | None = None,
-    mesh: object = None,
-    in_shardings: PyTree = None,
-    out_shardings: PyTree = None,
-    slices: str | Sequence[str] | None = None,
-    tiers: bool = False,
-) -> Jitted[P, R]: ...
+def jit(function: Callable[P, R], **options: Unpack[JitKeywords]) -> Jitted[P, R]: ...
 
 
 @overload
-def jit(
-    function: None = None,
-    *,
-    executor: str | Executor | None = None,
-    static_argnames: str | Sequence[str] = (),
-    donate_argnums: int | Sequence[int] = (),
-    options: OptimizerOptions | None = None,
-    symbolic: Mapping[str, PyTree] | None = None,
-    packages: Sequence[Package] = (),
-    static_argnums: int | Sequence[int] = (),
-    donate_argnames: str | Sequence[str] = (),
-    keep_unused: bool = False,
-    inline: bool = False,
-    memory_limit: int | float | str | None = None,
-    mesh: object = None,
-    in_shardings: PyTree = None,
-    out_shardings: PyTree = None,
-    slices: str | Sequence[str] | None = None,
-    tiers: bool = False,
-) -> Decorator: ...
+def jit(function: None = None, **options: Unpack[JitKeywords]) -> Decorator: ...
 
 
 def jit(
-    function: Callable[P, R] | None = None,
-    *,
-    executor: str | Executor | None = None,
-    static_argnames: str | Sequence[str] = (),
-    donate_argnums: int | Sequence[int] = (),
-    options: OptimizerOptions | None = None,
-    symbolic: Mapping[str, PyTree] | None = None,
-    packages: Sequence[Package] = (),
-    static_argnums: int | Sequence[int] = (),
-    donate_argnames: str | Sequence[str] = (),
-    keep_unused: bool = False,
-    inline: bool = False,
-    memory_limit: int | float | str | None = None,
-    mesh: object = None,
-    in_shardings: PyTree = None,
-    out_shardings: PyTree = None,
-    slices: str | Sequence[str] | None = None,
-    tiers: bool = False,
+    function: Callable[P, R] | None = None, **options: Unpack[JitKeywords]
 ) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
 
@@ -634,42 +633,22 @@ def jit(
     """
     if function is not None and not callable(function):
         raise TracingError(f"jit: takes a function, got a {type(function).__name__}")
-    _check_flags(keep_unused=keep_unused, inline=inline, tiers=tiers)
+    chosen = JitOptions(**options)
     if function is not None:
-        static = static_names(function, static_argnames, static_argnums)
-        return Jitted(
-            function,
-            executor,
-            static,
-            donated_places(function, donate_argnums, donate_argnames, static),
-            _limited(options, memory_limit),
-            symbolic,
-            packages,
-            mesh,
-            in_shardings,
-            out_shardings,
-            slices,
-            tiers,
-        )
-    MemoryLimit.read("jit", memory_limit)
+        return Jitted(function, chosen)
 
     def decorator(function: Callable[P, R], /) -> Jitted[P, R]:
-        return jit(
-            function,
-            executor=executor,
-            static_argnames=static_argnames,
-            donate_argnums=donate_argnums,
-            options=options,
-            symbolic=symbolic,
-            packages=packages,
-            static_argnums=static_argnums,
-            donate_argnames=donate_argnames,
-            memory_limit=memory_limit,
-            mesh=mesh,
-            in_shardings=in_shardings,
-            out_shardings=out_shardings,
-            slices=slices,
-            tiers=tiers,
-        )
+        if not callable(function):
+            raise TracingError(f"jit: takes a function, got a {type(function).__name__}")
+        return Jitted(function, chosen)
 
     return cast(Decorator, decorator)
+
+
+jit.__annotations__.update(JitOptions.__annotations__)
+jit.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # what help shows
+    [
+        inspect.Parameter("function", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None),
+        *inspect.signature(JitOptions).parameters.values(),
+    ]
+)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, SupportsIndex
+from dataclasses import dataclass
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 import optree
@@ -25,6 +26,7 @@ from tenferro.runtime import (
     place,
     refuse_masked,
 )
+from tenferro.transforms.jit_cache import NUMBERS
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor
@@ -33,8 +35,7 @@ from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, unflatten
 # The arguments of a call of a compiled function, split into static arguments and arrays.
 
 
-@dataclass(frozen=True, slots=True)
-class CallArguments:
+class CallArguments(NamedTuple):
     """The arguments of a call that are not static, and the function of them.
 
     Attributes:
@@ -42,26 +43,29 @@ class CallArguments:
         args: the other positional arguments.
         kwargs: the other named arguments.
         positions: the position of each of `args` in the user's call.
-        bind: makes the function of `args` and `kwargs`, in which the static arguments are bound.
+        whole: the function of all arguments.
+        bind: makes the function of `args` and `kwargs`, in which the static arguments are bound;
+            None if there are none.
     """
 
     static: Hashable
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     positions: Sequence[int]
-    bind: Callable[[], Callable[..., Any]]
+    whole: Callable[..., Any]
+    bind: Callable[[], Callable[..., Any]] | None
 
     @property
     def function(self) -> Callable[..., Any]:
         """The function of `args` and `kwargs`."""
-        return self.bind()
+        return self.whole if self.bind is None else self.bind()
 
 
 def as_written(call: CallArguments) -> Any:
     """What the function itself returns; arrays are tensors, as they are in a trace."""
     leaves, treedef = flatten((call.args, call.kwargs))
-    kept = (Tensor, TracedTensor, bool, int, float, complex)
-    values = [leaf if isinstance(leaf, kept) else Tensor(leaf) for leaf in leaves]
+    known = (Tensor, TracedTensor, bool, int, float, complex)
+    values = [leaf if isinstance(leaf, known) else Tensor(leaf) for leaf in leaves]
     args, kwargs = unflatten(treedef, values)
     return call.function(*args, **kwargs)
 
@@ -199,7 +203,7 @@ class StaticArguments:
             PytreeError: a static argument is not hashable.
         """
         if not self.names:
-            return CallArguments(None, args, kwargs, range(len(args)), lambda: self._function)
+            return CallArguments(None, args, kwargs, range(len(args)), self._function, None)
         count = len(args)
         static = {place: args[place] for place in self._places if place < count}
         named = {name: arg for name, arg in kwargs.items() if name in self.names}
@@ -211,9 +215,8 @@ class StaticArguments:
         positions = [i for i in range(count) if i not in static]
         others = tuple([args[i] for i in positions])
         options = {name: arg for name, arg in kwargs.items() if name not in named}
-        return CallArguments(
-            key, others, options, positions, lambda: self._bound(static, named, count)
-        )
+        bind = functools.partial(self._bound, static, named, count)
+        return CallArguments(key, others, options, positions, self._function, bind)
 
     def _bound(
         self, static: dict[int, Any], named: dict[str, Any], count: int
@@ -382,7 +385,7 @@ class SymbolicArguments:
             PytreeError: the tree of an argument is not the declared one.
             BindingError: rank or dtype of an array differ from the declared ones.
         """
-        return [spec for name, arg in _named_sizes(call) for spec in self._of(name, arg)]
+        return [spec for name, arg in named_arguments(call) for spec in self._of(name, arg)]
 
     def declared(
         self,
@@ -406,7 +409,7 @@ class SymbolicArguments:
         for position, spec in enumerate(specs):
             if spec is not None:
                 known[2 * position] = spec.shape
-        return replace(call, args=args, kwargs=kwargs), known
+        return call._replace(args=args, kwargs=kwargs), known
 
     def has_empty(self, call: CallArguments, leaves: Sequence[Any]) -> bool:
         """Whether an axis of size 0 is declared with a name."""
@@ -425,7 +428,7 @@ class SymbolicArguments:
             BindingError: one symbol would have two sizes, or a size differs from the declared one.
         """
         sizes: Solved = {}
-        for name, arg in _named_sizes(call):
+        for name, arg in named_arguments(call):
             for spec, leaf in zip(self._of(name, arg), flatten(arg)[0], strict=True):
                 meta = leaf_meta(leaf, f"argument {name}")
                 if spec is not None and meta.dims is not None:
@@ -478,7 +481,7 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, str | DimExpr) or integer_of(value) is not None
 
 
-def _named_sizes(call: CallArguments) -> Iterator[tuple[str | None, Any]]:
+def named_arguments(call: CallArguments) -> Iterator[tuple[str | None, Any]]:
     """The arguments with the names of their parameters, in the order of their leaves."""
     names = [
         p.name
@@ -493,55 +496,6 @@ def _named_sizes(call: CallArguments) -> Iterator[tuple[str | None, Any]]:
 
 # The arrays of a call: their buffers, and the types by which compiled versions are found.
 
-_INT64 = np.iinfo(np.int64)
-_NUMBERS = (float, int, bool, complex)
-
-
-Ready = tuple[list[Buffer], list[Hashable], bool]
-"""Arguments that an executable takes as they are: device arrays and NumPy arrays, the key of a
-compiled version (see `leaf_types`), and whether some of the arrays are to be uploaded."""
-
-
-def ready(leaves: Sequence[Any], owner: Executor | None) -> Ready | None:
-    """The leaves for an executor that owns tensors of `owner`; None if one needs more work.
-
-    Ready are tensors of the executor and of the host, arrays of the executor, native NumPy arrays,
-    and numbers.
-    """
-    buffers: list[Buffer] = []
-    types: list[Hashable] = []
-    on_host = False
-    for leaf in leaves:
-        kind: Any = type(leaf)
-        buffer = leaf
-        if kind is Tensor:
-            buffer = leaf._buffer
-            if leaf.executor is None:
-                on_host |= owner is not None
-            elif leaf.executor is not owner and (owner is None or not owner.owns(buffer)):
-                return None
-        elif kind is np.ndarray:
-            if not leaf.dtype.isnative:
-                return None
-            on_host = True
-        elif kind in _NUMBERS:
-            if kind is int and not _INT64.min <= leaf <= _INT64.max:
-                return None
-            buffers.append(np.array(leaf))
-            types += (kind, None)
-            on_host = True
-            continue
-        elif owner is None or not owner.owns(leaf):
-            return None
-        buffers.append(buffer)
-        types += (buffer.shape, buffer.dtype)
-    return buffers, types, on_host
-
-
-def are_leaves(args: Sequence[Any], leaves: Sequence[Any]) -> bool:
-    """Whether the arguments are the leaves, that is, none of them is a tree."""
-    return len(args) == len(leaves) and all(map(operator.is_, args, leaves))
-
 
 def with_arrays(
     call: CallArguments, leaves: list[Any], treedef: TreeDef
@@ -553,11 +507,16 @@ def with_arrays(
     Raises:
         DTypeError: elements of an array are masked.
     """
+    if _AS_THEY_ARE.issuperset(map(type, leaves)):
+        return call, leaves
     arrays = [leaf if is_number(leaf) else _as_array(leaf) for leaf in leaves]
     if all(map(operator.is_, arrays, leaves)):
         return call, leaves
     args, kwargs = unflatten(treedef, arrays)
-    return replace(call, args=args, kwargs=kwargs), arrays
+    return call._replace(args=args, kwargs=kwargs), arrays
+
+
+_AS_THEY_ARE = frozenset((Tensor, TracedTensor, np.ndarray, *NUMBERS))
 
 
 def _as_array(leaf: Any) -> Any:
@@ -568,6 +527,9 @@ def _as_array(leaf: Any) -> Any:
         return Tensor(leaf)
     except (TenferroError, TypeError):
         return leaf
+
+
+_INT64 = np.iinfo(np.int64)
 
 
 def leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
@@ -592,7 +554,8 @@ def leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
 def buffer_of(leaf: Any, executor: Executor) -> Buffer:
     """The leaf's buffer on the executor, or a host array that it uploads."""
     if type(leaf) is Tensor:
-        return leaf._buffer if leaf.executor is None else place("jit", leaf, executor)
+        home = leaf._executor
+        return leaf._buffer if home is None or home is executor else place("jit", leaf, executor)
     if isinstance(leaf, np.ndarray):
         array = np.asarray(leaf)  # without what a subclass does in another way
         return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))

@@ -1,15 +1,16 @@
-"""Cache of compiled versions by signature."""
+"""Cache of compiled versions by signature, and how a later call finds its version."""
 
 from __future__ import annotations
 
 import operator
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from tenferro.core import BoundedCache, CacheStats, Capacity
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
     Buffer,
@@ -18,13 +19,9 @@ from tenferro.runtime import (
     GraphProgram,
     RefusesTypes,
     Tensor,
-    place,
     wrap_all,
 )
-from tenferro.transforms.trace import Trace
 from tenferro.transforms.trees import TreeDef
-
-# What is kept of a compiled function: its programs, and their executables.
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +41,10 @@ class TracedFunction:
     out_tree: TreeDef
     packages: Sequence[Package]
 
-    @classmethod
-    def of(
-        cls, trace: Trace, program: GraphProgram, donated: tuple[int, ...], executor: Executor
-    ) -> TracedFunction:
-        """The function of a trace with its program; what it has captured goes to the executor."""
-        captured = [
-            place("jit", declared.default, executor)
-            for declared in program.inputs[len(trace.inputs) :]
-            if declared.default is not None
-        ]
-        return cls(program, tuple(captured), donated, trace.out_tree, trace.packages)
-
 
 @dataclass(frozen=True, slots=True)
-class Plain:
-    """An executable whose errors need no explanation."""
+class AcceptsTypes:
+    """An executable that does not refuse other types by itself, and explains no errors."""
 
     direct: Callable[..., Sequence[Buffer]]
     direct_host: Callable[..., Sequence[Buffer]]
@@ -68,165 +53,150 @@ class Plain:
         """None: nothing is known of the error."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledVersion:
-    """A traced function, compiled by its executor for arguments of certain sizes.
+KIND = operator.attrgetter("shape", "dtype")
+"""The type of an array."""
+NUMBERS = (float, int, bool, complex)
+"""Python's numbers, which are weaker in promotion than arrays of their dtypes."""
+Kinds = tuple[Hashable, ...]
+"""The `KIND` of each leaf as an array; then the place and the class of each that is a number."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CacheEntry:
+    """A function compiled by its executor for arguments of one signature.
 
     Attributes:
         traced: the function.
         executable: its program for these sizes.
-        runs: the same as what runs it. If it does not refuse other types, `Plain`.
+        runs: the executable, or its adapter if it does not refuse other types.
+        captured: arrays to pass after the arguments.
         is_leaf: whether the result is a single array and not a tree.
+        rebuild: makes the tree of results.
     """
 
     traced: TracedFunction
     executable: Executable
-    runs: RefusesTypes | Plain
-    is_leaf: bool
-
-    @classmethod
-    def of(cls, traced: TracedFunction, executable: Executable) -> CompiledVersion:
-        """The version of a traced function that an executable runs."""
-        refuses = isinstance(executable, RefusesTypes)
-        own: Any = executable if refuses else Plain(executable.__call__, executable.run_host)
-        return cls(traced, executable, own, traced.out_tree.is_leaf())
-
-    def results(self, buffers: Sequence[Buffer], on_host: bool, owner: Executor | None) -> Any:
-        """The tree of results for these arrays, of which some may be NumPy arrays if `on_host`."""
-        buffers = (*buffers, *self.traced.captured)
-        run = self.runs.direct_host if on_host else self.runs.direct
-        try:
-            results = run(*buffers)
-        except Exception as error:
-            explained = self.runs.explain(error, buffers)
-            if explained is None:
-                raise
-            results = explained
-        if self.is_leaf:
-            return Tensor.wrap(results[0], owner)
-        return self.traced.out_tree.unflatten(wrap_all(results, owner))
-
-
-# Calls of types seen before: their compiled versions, found without what a first call needs.
-
-Types = tuple[Hashable, ...]
-"""The types of arguments, as `ready` and `leaf_types` give them."""
-KIND = operator.attrgetter("shape", "dtype")
-"""The type of an array."""
-Kinds = tuple[tuple[Hashable, Hashable], ...]
-"""The `KIND` of each array."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A version, ready to run on the arrays of a call, which are all it takes.
-
-    Attributes:
-        kinds: of the arrays.
-        executable: of the version. If it does not refuse other types, `Plain`.
-    """
-
-    kinds: Kinds
-    executable: RefusesTypes | Plain
+    runs: RefusesTypes | AcceptsTypes
     captured: tuple[Buffer, ...]
     is_leaf: bool
     rebuild: Callable[[Sequence[Any]], Any]
 
-    def explain(self, error: Exception, buffers: Sequence[Buffer]) -> Sequence[Buffer] | None:
-        """Raise the error of a run, unless it is that the types are others: then None.
+    @classmethod
+    def of(cls, traced: TracedFunction, executable: Executable) -> CacheEntry:
+        """The entry for a traced function that an executable runs."""
+        runs: Any = executable
+        if not isinstance(executable, RefusesTypes):
+            runs = AcceptsTypes(executable.__call__, executable.run_host)
+        out = traced.out_tree
+        return cls(traced, executable, runs, traced.captured, out.is_leaf(), out.unflatten)
 
-        The results, if the executable can be run all the same.
-        """
-        own = buffers[: len(buffers) - len(self.captured)]
-        if (*map(KIND, own),) != self.kinds:
-            return None
-        results = self.executable.explain(error, buffers)
+    def results(self, buffers: Sequence[Buffer], on_host: bool, owner: Executor | None) -> Any:
+        """The tree of results for these arrays, of which some may be NumPy arrays if `on_host`."""
+        buffers = [*buffers, *self.captured]
+        try:
+            results = (self.runs.direct_host if on_host else self.runs.direct)(*buffers)
+        except Exception as error:
+            results = self.recovered(error, buffers)
+        if self.is_leaf:
+            return Tensor.wrap(results[0], owner)
+        return self.rebuild(wrap_all(results, owner))
+
+    def recovered(self, error: Exception, buffers: Sequence[Buffer]) -> Sequence[Buffer]:
+        """The results, if the program can be run in spite of an error; else raise the error."""
+        results = self.runs.explain(error, buffers)
         if results is None:
             raise error
         return results
 
 
-class Seen:
-    """What one compiled function has seen.
+class SignatureCache(BoundedCache[Hashable, CacheEntry]):
+    """The compiled versions of one function, by the signature of its arguments.
+
+    Versions for arrays and numbers stand also with the structure of their arguments, where calls of
+    the structure met last find them without a lock, and without finding out their structure.
 
     Attributes:
-        latest: the structure of arguments that was met last.
-        hits: how many calls had a version.
+        latest: the structure that was met last.
+        direct_hits: how many calls had a version there.
     """
 
-    def __init__(self) -> None:
-        self.hits = 0
-        self.clear()
+    def __init__(self, capacity: Capacity) -> None:
+        super().__init__(capacity)
+        self.direct_hits = 0
+        self._forget_structures()
+
+    def stats(self) -> CacheStats:
+        """Numbers of versions and of their uses."""
+        stats = super().stats()
+        return replace(stats, hits=stats.hits + self.direct_hits)
 
     def clear(self) -> None:
-        """Forget all versions."""
-        self.latest = Structure(None)
-        self._structures: dict[TreeDef | None, Structure] = {None: self.latest}
+        """Remove all versions."""
+        super().clear()
+        self._forget_structures()
+
+    def _forget_structures(self) -> None:
+        self.latest = TreeSignature(None)
+        self._structures: dict[TreeDef | None, TreeSignature] = {None: self.latest}
         self._count = 0
 
-    def version(self, treedef: TreeDef | None, types: Sequence[Hashable]) -> CompiledVersion | None:
-        """The version for arguments of these types; without a `treedef` they are no trees."""
-        structure = self._structures.get(treedef)
-        found = None if structure is None else structure.versions.get((*types,))
-        if structure is not None and found is not None:
-            self.latest = structure
-            self.hits += 1
-        return found
-
     def remember(
-        self,
-        treedef: TreeDef | None,
-        types: Sequence[Hashable],
-        version: CompiledVersion,
-        most: int,
+        self, treedef: TreeDef | None, types: Sequence[Hashable], entry: CacheEntry
     ) -> None:
-        """Keep a version; more than `most` are not kept."""
-        if self._count >= most:
-            self.clear()
+        """Let calls of this structure find a version; without a `treedef` they have no trees.
+
+        `types` has the shape and dtype of each leaf, or the class of a number and None.
+        """
+        kinds: list[Hashable] = []
+        numbers: list[Hashable] = []
+        for position, (shape, dtype) in enumerate(zip(types[::2], types[1::2], strict=True)):
+            if shape in NUMBERS and dtype is None:
+                kinds.append(((), np.dtype(shape)))
+                numbers += (position, shape)
+            elif isinstance(dtype, np.dtype) and dtype.isnative:
+                kinds.append((shape, dtype))
+            else:
+                return  # other arguments might have the same kinds
+        if self._count >= self.capacity.entries:
+            self._forget_structures()
         self._count += 1
-        structure = self._structures.get(treedef)
-        if structure is None:
-            structure = self._structures[treedef] = Structure(treedef)
-        structure.add((*types,), version)
-        self.latest = structure
+        self.latest = signature = self._structures.get(treedef) or TreeSignature(treedef)
+        self._structures[treedef] = signature
+        signature.entries[*kinds, *numbers] = entry
+        refuses = not numbers and not isinstance(entry.runs, AcceptsTypes)
+        signature.sole = entry if refuses and len(signature.entries) == 1 else None
 
 
-class Structure:
+class TreeSignature:
     """The structure of the arguments of calls, and the versions for them.
 
     It takes calls apart ten times as fast as their structure is found out.
 
     Attributes:
         plain: whether there are positional arguments only, and each is a leaf.
-        versions: those for the types of the leaves.
-        known: those for leaves that are arrays, by the `KIND` of each.
+        entries: the versions for leaves of these kinds.
         sole: the only version, if its executable refuses arrays of other types before it runs, so
             that nobody else needs to look at the types.
     """
 
     def __init__(self, treedef: TreeDef | None) -> None:
         self.plain = treedef is None
-        self.versions: dict[Types, CompiledVersion] = {}
-        self.sole: Known | None = None
-        self.known: dict[Kinds, Known] = {}
+        self.entries: dict[Kinds, CacheEntry] = {}
+        self.sole: CacheEntry | None = None
         self._nodes: list[Node] | None = None
         if treedef is not None:
             self._flatten: Callable[[Any], list[Any]] = treedef.flatten_up_to
             self._nodes = _nodes(treedef, ())
             self._count, self._names = (each.num_children for each in treedef.children())
 
-    def add(self, types: Types, version: CompiledVersion) -> None:
-        """Take a version for leaves of these types."""
-        self.versions[types] = version
-        self.sole = None
-        if not all(isinstance(dtype, np.dtype) for dtype in types[1::2]):
-            return  # a number has another type in the program than an array of its dtype
-        traced, runs = version.traced, version.runs
-        kinds = tuple(zip(types[::2], types[1::2], strict=True))
-        known = Known(kinds, runs, traced.captured, version.is_leaf, traced.out_tree.unflatten)
-        self.known[kinds] = known
-        if not isinstance(runs, Plain) and len(self.versions) == 1:
-            self.sole = known
+    def recovered(
+        self, error: Exception, entry: CacheEntry, buffers: Sequence[Buffer], numbers: Kinds
+    ) -> Sequence[Buffer] | None:
+        """`CacheEntry.recovered`; None if the entry is for other types, which it has refused."""
+        own = buffers[: len(buffers) - len(entry.captured)]
+        if self.entries.get((*map(KIND, own), *numbers)) is not entry:
+            return None
+        return entry.recovered(error, buffers)
 
     def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
         """The leaves of a call of this structure; what is not an array if it is of another one.

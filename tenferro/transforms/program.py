@@ -8,11 +8,11 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from tenferro.compiler import (
+    DEFAULT_OPTIONS,
     MemoryLimit,
     OptimizerOptions,
     all_guards,
     check_keys,
-    compile_std_to_exec,
     optimize,
     without_rules,
 )
@@ -25,13 +25,13 @@ from tenferro.core import (
     GlobalValKey,
     Input,
     ResolvedView,
-    compile_graph,
     materialize_merge,
     resolve_keys,
 )
 from tenferro.errors import BindingError, TracingError
-from tenferro.ir import ExecProgram, Guard, TensorSpec, fresh_input, type_of
+from tenferro.ir import Guard, TensorSpec, fresh_input, type_of
 from tenferro.ops import StdTensorOp, replay, shape_context
+from tenferro.ops.control_flow import program_of_ops
 from tenferro.ops.extension import ExtensionCaches, Package
 from tenferro.runtime import (
     Executor,
@@ -39,20 +39,28 @@ from tenferro.runtime import (
     ProgramInput,
     Tensor,
     bind_specs,
-    bring_limit,
-    bring_packages,
     executor_named,
+    innermost,
     leading,
     place,
+    require_limit,
+    require_packages,
     tensor_owner,
     where_to_run,
     with_brought,
 )
 from tenferro.transforms.trace import is_traced, leaf_meta, substitute
-from tenferro.transforms.trace_context import innermost
 from tenferro.transforms.traced_tensor import CapturedArray, TracedTensor, as_key
 
-__all__ = ["GraphCompiler", "Results", "compiled_within", "specialise", "wraps"]
+__all__ = [
+    "GraphCompiler",
+    "Results",
+    "checked_options",
+    "compile_keys",
+    "compiled_within",
+    "specialise",
+    "wraps",
+]
 
 
 # GraphCompiler: from traced tensors to a GraphProgram.
@@ -84,11 +92,7 @@ class GraphCompiler(CacheOwner):
         capacity: int = config.cache_entries,
         families: Container[str] | None = None,
     ) -> None:
-        if not isinstance(options, OptimizerOptions | None):
-            raise TracingError(
-                f"compile: options must be OptimizerOptions, got {type(options).__name__}"
-            )
-        self.options = OptimizerOptions() if options is None else options
+        self.options = checked_options(options)
         self.extension_caches = ExtensionCaches()
         self._families = families
         self._cache: BoundedCache[_CacheKey, GraphProgram] = BoundedCache(Capacity(capacity))
@@ -137,39 +141,76 @@ class GraphCompiler(CacheOwner):
         `guards` are assumptions that were made while tracing, for the program to check.
         """
         key = (tuple(outputs), tuple(inputs), guards)
-        return self._cache.get_or_make(key, lambda: self._compile(outputs, inputs, guards))
+        program = self._cache.get(key)
+        if program is None:
+            made = compile_keys(outputs, inputs, guards, self.options, self._families)
+            program = self._cache.put(key, made)
+        return program
 
-    def _compile(
-        self, outputs: Sequence[GlobalValKey], inputs: Sequence[Input], guards: tuple[Guard, ...]
-    ) -> GraphProgram:
-        graph = materialize_merge(resolve_keys(), outputs, inputs)
-        if "materialized" in config.dump:
-            sys.stderr.write(f"{graph}\n")
-        metas = [type_of(key) for key in graph.inputs]
-        typed = compile_std_to_exec(compile_graph(graph), metas, self._families, keep_rules=True)
-        lowered = without_rules(typed)
-        if config.check_keys:
-            check_keys(lowered)
-        assumed = all_guards(lowered, guards)
-        exec_program = optimize(lowered, self.options)
-        _check_symbols(exec_program)
-        names = _names(graph.inputs)
-        declared = [
-            ProgramInput(
-                name, meta, key, key.key.tensor if isinstance(key.key, CapturedArray) else None
-            )
-            for name, meta, key in zip(names, metas, graph.inputs, strict=True)
-        ]
-        with_rules = None if lowered is typed else typed
-        return GraphProgram(
-            exec_program, tuple(declared), assumed, self.options, with_rules=with_rules
-        )
 
-    def limited(self, limit: MemoryLimit | None) -> GraphCompiler:
-        """The compiler of programs that keep a memory limit; itself if there is none."""
-        if limit is None:
-            return self
-        return GraphCompiler(self.options.limited(limit), capacity=0, families=self._families)
+def checked_options(options: OptimizerOptions | None) -> OptimizerOptions:
+    """The options; the default ones for None.
+
+    Raises:
+        TracingError: they are not options.
+    """
+    given: object = options
+    if not isinstance(given, OptimizerOptions | None):
+        raise TracingError(f"compile: options must be OptimizerOptions, got {type(given).__name__}")
+    return DEFAULT_OPTIONS if options is None else options
+
+
+def compile_keys(
+    outputs: Sequence[GlobalValKey],
+    inputs: Sequence[Input],
+    guards: tuple[Guard, ...] = (),
+    options: OptimizerOptions = DEFAULT_OPTIONS,
+    families: Container[str] | None = None,
+) -> GraphProgram:
+    """The optimized program of graph values; see `GraphCompiler.compile_keys`."""
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    if "materialized" in config.dump:
+        sys.stderr.write(f"{materialize_merge(view, outputs, inputs)}\n")
+    ops, met = view.topo_order(outputs)
+    keys = list(dict.fromkeys([*inputs, *met]))
+    typed = program_of_ops(ops, keys, outputs, families)
+    program = without_rules(typed)
+    with_rules = None if program is typed else typed
+    if config.check_keys:
+        check_keys(program)
+    assumed = all_guards(program, guards)
+    program = optimize(program, options)
+    symbols, known = program.symbols(), set[int]()
+    for op in program.ops():
+        if id(op) not in known:
+            known.add(id(op))
+            if unknown := op.symbols() - symbols:
+                raise BindingError(
+                    f"compile: {op} needs the size {min(map(str, unknown))}, which no input "
+                    "has; declare the input that defines it with compile(..., inputs=[...])"
+                )
+    return GraphProgram(program, _declared(keys), assumed, options, with_rules=with_rules)
+
+
+def _declared(inputs: Sequence[Input]) -> tuple[ProgramInput, ...]:
+    """The inputs of a program, with distinct names.
+
+    Captured arrays are numbered as they come in this program, and names that occur twice are.
+    """
+    captured = itertools.count()
+    declared: dict[str, ProgramInput] = {}
+    for key in inputs:
+        source, default = key.key, None
+        name = base = str(source)
+        if isinstance(source, CapturedArray):
+            default = source.tensor
+            name = base = f"{source}{next(captured)}"
+        number = 0
+        while name in declared:
+            number += 1
+            name = f"{base}_{number}"
+        declared[name] = ProgramInput(name, type_of(key), key, default)
+    return tuple(declared.values())
 
 
 def specialise(program: GraphProgram, specs: Mapping[TracedTensor, TensorSpec]) -> GraphProgram:
@@ -190,43 +231,6 @@ def _as_input(tensor: TracedTensor) -> Input:
             f"compile: {tensor.name}: {tensor.meta} is computed, and cannot be an input"
         )
     return tensor.key
-
-
-def _check_symbols(program: ExecProgram) -> None:
-    """Raise BindingError if the inputs do not define the size of every symbol."""
-    symbols = program.symbols()
-    for op in {id(op): op for op in program.ops()}.values():
-        unknown = sorted(str(leaf) for leaf in op.symbols() - symbols)
-        if unknown:
-            raise BindingError(
-                f"compile: {op} needs the size {unknown[0]}, which no input has; "
-                "declare the input that defines it with compile(..., inputs=[...])"
-            )
-
-
-def _names(inputs: Sequence[Input]) -> list[str]:
-    """The names of inputs; captured arrays are numbered as they come in this program."""
-    numbers = itertools.count()
-    return _distinct(
-        [
-            f"{key.key}{next(numbers)}" if isinstance(key.key, CapturedArray) else str(key.key)
-            for key in inputs
-        ]
-    )
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """The names, with numbers appended to names that occur twice."""
-    used: set[str] = set()
-    result: list[str] = []
-    for name in names:
-        unique, number = name, 0
-        while unique in used:
-            number += 1
-            unique = f"{name}_{number}"
-        used.add(unique)
-        result.append(unique)
-    return result
 
 
 # Transformed functions: their name and signature, and the executor on which they run.
@@ -282,9 +286,6 @@ def compiled_within(function: Any) -> CompiledFunction | None:
 
 # Converting graph values into the results of a transform.
 
-_COMPILER = GraphCompiler(capacity=0)
-"""The compiler of transforms that run immediately. It has no cache: each call makes a new trace."""
-
 _TYPES = shape_context()
 
 
@@ -304,8 +305,8 @@ class Results:
         packages: Sequence[Package] = (),
         limit: MemoryLimit | None = None,
     ) -> None:
-        bring_packages(packages)
-        bring_limit(limit)
+        require_packages(packages)
+        require_limit(limit)
         self._packages = packages
         self._limit = limit
         self.inputs = inputs
@@ -370,8 +371,8 @@ class Results:
         compiled = compiled_within(self._function)
         tensors = [Tensor(leaf) for leaf in self.actual]
         inputs = [key for key in self.inputs if isinstance(key, Input)]
-        compiler = _COMPILER if compiled is None else GraphCompiler(compiled.options, capacity=0)
-        program = compiler.limited(self._limit).compile_keys(outputs, inputs)
+        options = DEFAULT_OPTIONS if compiled is None else compiled.options
+        program = compile_keys(outputs, inputs, options=options.limited(self._limit))
         captured: list[Tensor] = []
         for declared in program.inputs[len(tensors) :]:
             if declared.default is None:

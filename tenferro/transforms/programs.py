@@ -9,7 +9,7 @@ from tenferro.compiler import OptimizerOptions
 from tenferro.errors import TracingError
 from tenferro.ir import PyTree, TensorSpec, collecting_guards, type_of
 from tenferro.runtime import GraphProgram
-from tenferro.transforms.program import GraphCompiler
+from tenferro.transforms.program import checked_options, compile_keys
 from tenferro.transforms.trace import trace_function
 from tenferro.transforms.trees import unflatten
 
@@ -56,8 +56,8 @@ def make_program(
             "make_program: the function reads values of another trace; pass them as arguments, "
             "or return them there"
         )
-    compiler = GraphCompiler(options).limited(trace.limit)
-    program = compiler.compile_keys(trace.outputs, trace.program_inputs, trace.guards)
+    limited = checked_options(options).limited(trace.limit)
+    program = compile_keys(trace.outputs, trace.program_inputs, trace.guards, limited)
     return replace(program, packages=tuple(trace.packages)) if trace.packages else program
 
 

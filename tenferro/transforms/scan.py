@@ -107,24 +107,24 @@ def run_scan(
     rows = [TensorMeta(meta.dtype, meta.extents[1:]) for meta in entries.metas]
     count = len(init.values)
     ys_tree: list[TreeDef] = []
-    with tracing_bodies(caller) as bodies:
+    bodies = tracing_bodies(caller)
 
-        def call(values: list[TracedTensor]) -> Any:
-            carry = unflatten(init.tree, values[:count])
-            result = bodies.calling(f, carry, unflatten(entries.tree, values[count:]))
-            return _pair(caller, result)
+    def call(values: list[TracedTensor]) -> Any:
+        carry = unflatten(init.tree, values[:count])
+        result = bodies.calling(f, carry, unflatten(entries.tree, values[count:]))
+        return _pair(caller, result)
 
-        def trace() -> tuple[Body, TreeDef, int]:
-            weak = [*init.weak, *(None for _ in rows)]
-            given = [*init.values, *entries.values]
-            body = bodies.trace("f", function or f, [*init.metas, *rows], weak, call, given)
-            of_carry, of_ys = body.tree.children()
-            ys_tree[:] = [of_ys]
-            return body, of_carry, 0
+    def trace() -> tuple[Body, TreeDef, int]:
+        weak = [*init.weak, *(None for _ in rows)]
+        given = [*init.values, *entries.values]
+        body = bodies.trace("f", function or f, [*init.metas, *rows], weak, call, given)
+        of_carry, of_ys = body.tree.children()
+        ys_tree[:] = [of_ys]
+        return body, of_carry, 0
 
-        body = settled(caller, init, trace)
-        consts = bodies.closed_over(body)
-        program = bodies.program("f", consts, body)
+    body = settled(caller, init, trace)
+    consts = bodies.closed_over(body)
+    program = bodies.program("f", consts, body)
     loop = Scan(program, len(consts), count, rounds, backwards, at_once)
     op = loop.like(program, len(consts), count, checkpoints=levels)
     results = run(op, [*operands_of(consts), *init.typed(), *entries.values], bodies)

@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -28,14 +27,10 @@ from tenferro.runtime import (
     CompilesSlowly,
     Executable,
     Executor,
-    RunsOnMesh,
     TakesPackages,
-    bind_shapes,
     with_brought,
 )
-from tenferro.transforms.jit_arguments import CallArguments
-from tenferro.transforms.jit_cache import CompiledVersion, TracedFunction
-from tenferro.transforms.shardings import JitShardings
+from tenferro.transforms.jit_cache import TracedFunction
 
 # The thread that compiles in the background: one for the process.
 
@@ -253,39 +248,6 @@ class TieredExecutable:
 
     def _on_host(self, value: Buffer) -> Buffer:
         return value if isinstance(value, np.ndarray) else self._executor.get(value)
-
-
-def compiled_version(
-    executor: Executor,
-    traced: TracedFunction,
-    call: CallArguments,
-    leaves: Sequence[Any],
-    shardings: JitShardings | None,
-    tiers: bool,
-) -> CompiledVersion:
-    """A traced function, compiled for arguments of the types of these leaves.
-
-    Args:
-        executor: compiles it.
-        traced: the function.
-        call: the arguments.
-        leaves: their arrays.
-        shardings: how arguments and results are divided on a mesh.
-        tiers: whether NumPy may answer first.
-    """
-    program = traced.program
-    shapes = [getattr(leaf, "shape", ()) for leaf in (*leaves, *traced.captured)]
-    sizes = bind_shapes(program, shapes)
-    compile_now = functools.partial(
-        executor.compile_exec, program.exec_program, traced.donated, sizes, program.options
-    )
-    first: TieredExecutable | None = None
-    if shardings is not None and isinstance(executor, RunsOnMesh):
-        names = [declared.name for declared in program.inputs]
-        compile_now = functools.partial(compile_now, shardings.of(call, names, traced.out_tree))
-    elif tiers:
-        first = tiered(executor, traced, sizes, compile_now)
-    return CompiledVersion.of(traced, first or compile_now())
 
 
 def tiered(

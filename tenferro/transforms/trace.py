@@ -10,14 +10,13 @@ rewritten when a transform ends.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
-from tenferro.compiler import MemoryLimit, tighter
+from tenferro.compiler import MemoryLimit
 from tenferro.core import (
     GlobalOpKey,
     GlobalValKey,
@@ -36,8 +35,6 @@ from tenferro.ir import (
     ShapeGuardContext,
     TensorMeta,
     as_dtype,
-    bring_guards,
-    collecting_guards,
     fresh_input,
 )
 from tenferro.ops import Argument, StdTensorOp, shape_context
@@ -45,15 +42,12 @@ from tenferro.ops.extension import Package
 from tenferro.ops.functions import promote
 from tenferro.runtime import (
     Tensor,
-    bring_limit,
-    bring_packages,
-    collecting_limits,
-    collecting_packages,
+    TraceContext,
     is_array,
     meta_of_value,
     weak_number,
 )
-from tenferro.transforms.trace_context import Scope, argument_names, filtered, tracing
+from tenferro.transforms.trace_context import argument_names, filtered
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
     TracedTensor,
@@ -69,7 +63,6 @@ __all__ = [
     "is_traced",
     "joined",
     "leaf_meta",
-    "open_arguments",
     "settled",
     "substitute",
     "trace_function",
@@ -90,17 +83,6 @@ def argument(value: GlobalValKey) -> GlobalValKey | None:
     if isinstance(value, SingleOutputNode) and _primitive(value).seen_through:
         return None
     return op_key(Argument(next(_numbers)), (value,)).output(0)
-
-
-@contextmanager
-def open_arguments(values: Iterable[GlobalValKey]) -> Iterator[None]:
-    """A context for tracing the function; the `Argument`s in `values` are open until its end."""
-    ops = [_primitive(value) for value in values if type(value) is SingleOutputNode]
-    try:
-        yield
-    finally:
-        for op in ops:
-            op.mark(is_open=False)
 
 
 def _primitive(node: SingleOutputNode) -> Any:
@@ -273,46 +255,43 @@ def trace_function(
     names = argument_names(function, args, kwargs)
     input_at: dict[int, GlobalValKey] = {}
     values = list(leaves)
-    scope = Scope.of(function)
+    context = TraceContext.of(function)
     for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
         if active is None or position in active or is_array(leaf):
             meta = leaf_meta(leaf, f"argument {name}")
             given = leaf.in_use(f"argument {name}") if isinstance(leaf, TracedTensor) else None
             key = None if given is None or not nested else argument(given)
             input_at[position] = fresh_input(meta, name) if key is None else key
-            values[position] = TracedTensor(input_at[position], weak_number(leaf), scope)
+            values[position] = TracedTensor(input_at[position], weak_number(leaf), context)
     inputs = list(input_at.values())
     sources = leaves if passed is None else passed
-    scope.passed = [(key, sources[position]) for position, key in input_at.items()]
+    context.arguments = [(key, sources[position]) for position, key in input_at.items()]
     traced_args, traced_kwargs = unflatten(treedef, values)
-    with (
-        collecting_packages() as packages,
-        collecting_limits() as limits,
-        collecting_guards() as guards,
-        tracing(scope),
-        open_arguments(inputs),
-    ):
+    with context:
         try:
-            result = scope.calling(function, *traced_args, **traced_kwargs)
+            result = context.calling(function, *traced_args, **traced_kwargs)
         except Exception as error:
             raise filtered(error)  # noqa: B904  # it is the same error
-        result, aux = _split_aux(result) if has_aux else (result, None)
+        if has_aux and (not isinstance(result, tuple) or len(result) != 2):
+            raise PytreeError("has_aux: the function must return a pair (result, aux)")
+        result, aux = result if has_aux else (result, None)
         out_leaves, out_tree = flatten(result)
         outputs = [_output_key(leaf, position) for position, leaf in enumerate(out_leaves)]
-        aux_leaves, aux_tree = flatten(aux)
-        aux_keys = [leaf.key for leaf in aux_leaves if isinstance(leaf, TracedTensor)]
+        aux = Aux(*flatten(aux))
         view: ResolvedView[StdTensorOp] = resolve_keys()
-        ops, met = view.topo_order([*outputs, *aux_keys], leaves=inputs)
+        ops, met = view.topo_order([*outputs, *aux.keys], leaves=inputs)
         outputs = joined(outputs, ops)
-    outer = any(not isinstance(key.key, CapturedArray) for key in met)
-    aux_result = Aux(aux_leaves, aux_tree)
-    limit = tighter(limits)
-    assumed = tuple(guards.values())
-    trace = Trace(inputs, input_at, outputs, out_tree, aux_result, outer, packages, limit, assumed)
-    bring_packages(packages)
-    bring_limit(limit)
-    bring_guards(assumed)
-    return trace, [leaves[position] for position in input_at]
+    return Trace(
+        inputs,
+        input_at,
+        outputs,
+        out_tree,
+        aux,
+        outer=any(not isinstance(key.key, CapturedArray) for key in met),
+        packages=context.packages,
+        limit=context.limit,
+        guards=tuple(context.guards.values()),
+    ), [leaves[position] for position in input_at]
 
 
 def leaf_meta(leaf: Any, name: str) -> TensorMeta:
@@ -370,9 +349,3 @@ def _output_key(leaf: Any, position: int) -> GlobalValKey:
 
 def _as_value(at: TraceEmitter, size: DimExpr) -> GlobalValKey:
     return promote(at, (size,), INT64)[0]
-
-
-def _split_aux(result: Any) -> tuple[Any, Any]:
-    if not isinstance(result, tuple) or len(result) != 2:
-        raise PytreeError("has_aux: the function must return a pair (result, aux)")
-    return result

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -27,7 +25,7 @@ from tenferro.core import (
     only_output,
     op_key,
 )
-from tenferro.errors import ADError, NoAxesError, TracingError, UnsupportedDynamicShapeError
+from tenferro.errors import NoAxesError, TracingError, UnsupportedDynamicShapeError
 from tenferro.ir import (
     Dim,
     DimExpr,
@@ -43,7 +41,7 @@ from tenferro.ir import (
 )
 from tenferro.ops import AssumeSize, Constant, shape_context
 from tenferro.ops.functions import ArrayOperators, Weak, is_number, unwrapped
-from tenferro.runtime import Tensor, owner_of
+from tenferro.runtime import Tensor, TraceContext, current_trace, owner_of
 from tenferro.transforms.data_sizes import (
     check_assumed,
     for_named_sizes,
@@ -53,7 +51,7 @@ from tenferro.transforms.data_sizes import (
     sizes_of,
     stand_in,
 )
-from tenferro.transforms.trace_context import Scope, dependence, user_site
+from tenferro.transforms.trace_context import dependence, user_site
 
 __all__ = [
     "CapturedArray",
@@ -62,8 +60,6 @@ __all__ = [
     "TrackedTensor",
     "as_key",
     "capture",
-    "captured_before",
-    "capturing_tracked",
     "record",
 ]
 
@@ -108,53 +104,16 @@ class TrackedTensor:
         return self.name
 
 
-_tracked: ContextVar[dict[int, TrackedTensor] | None] = ContextVar("tenferro_tracked", default=None)
-
-
-@contextmanager
-def capturing_tracked() -> Iterator[None]:
-    """A context in which tracked tensors can be captured: a `TrackedTensor` stands for each."""
-    outer = _tracked.get()
-    token = _tracked.set({} if outer is None else outer)
-    try:
-        yield
-    finally:
-        _tracked.reset(token)
-
-
-@contextmanager
-def captured_before(known: Iterable[TrackedTensor], reader: str) -> Iterator[None]:
-    """A context in which tracked tensors can be captured for which one of `known` stands.
-
-    Raises:
-        ADError: others were captured, which `reader` reads.
-    """
-    outer = _tracked.get()
-    held = {} if outer is None else outer
-    held.update((id(each.tensor), each) for each in known)
-    count = len(held)
-    token = _tracked.set(held)
-    try:
-        yield
-    finally:
-        _tracked.reset(token)
-    if outer is None and len(held) > count:
-        raise ADError(
-            f"{reader} reads a tensor that an eager runtime tracks; pass it as an argument of the "
-            "function"
-        )
-
-
 def capture(value: object, limit: int = config.literal_bytes) -> GlobalValKey:
     """The graph value of a concrete array: a constant up to `limit` bytes, else an input.
 
     Raises:
-        ADError: an eager runtime tracks the value, and this is not within `capturing_tracked`.
+        ADError: an eager runtime tracks the value, and the function traced now may not read it.
     """
     if isinstance(value, Tensor):
-        tracked = _tracked.get() if value.tracked else None
-        if tracked is not None:
-            return input_key(tracked.setdefault(id(value), TrackedTensor(value)))
+        trace = current_trace() if value.tracked else None
+        if trace is not None and trace.tracked is not None:
+            return input_key(trace.tracked.setdefault(id(value), TrackedTensor(value)))
         value = Tensor(value)  # raises for tensors that an eager runtime tracks
     source = value.data if isinstance(value, Tensor) else value
     size = getattr(source, "nbytes", 0)
@@ -208,7 +167,7 @@ class TracedTensor(ArrayOperators):
     precedence = 2
 
     def __init__(
-        self, key: GlobalValKey, weak: Number | None = None, scope: Scope | None = None
+        self, key: GlobalValKey, weak: Number | None = None, scope: TraceContext | None = None
     ) -> None:
         self.key = key
         self.weak = weak
@@ -245,7 +204,7 @@ class TracedTensor(ArrayOperators):
             self._refuse_closed(name, self.scope)
         return stand_in(self.key)
 
-    def _refuse_closed(self, name: str, scope: Scope) -> NoReturn:
+    def _refuse_closed(self, name: str, scope: TraceContext) -> NoReturn:
         node = getattr(self.key, "node", self.key)
         site = getattr(node, "site", None)
         place = "" if site is None else f", recorded at {site}"
@@ -510,14 +469,14 @@ def record(  # noqa: C901  # the usual case is written out, since every array fu
         return _record_for_names(function, operands, options, weak_result)
     lifted: list[Any] = []
     weak = False
-    scope: Scope | None = None
+    scope: TraceContext | None = None
     for operand in operands:
         if type(operand) is TracedTensor:
             key, own = stand_in(operand.key), operand.scope
             if own is not None and own is not scope:
                 if not own.is_open:
                     operand.in_use(function.__name__)
-                scope = own if scope is None else scope.beside(own)
+                scope = own if scope is None else scope.joined(own)
         else:
             key = _lift(operand)
             if key is NotImplemented:
@@ -578,7 +537,7 @@ def _record_weak(
     operands: tuple[Any, ...],
     lifted: Sequence[Any],
     options: dict[str, Any],
-    scope: Scope | None,
+    scope: TraceContext | None,
     weak_result: bool,
 ) -> Any:
     """Like `record`, if some operands stand for Python numbers.
@@ -603,7 +562,7 @@ def _record_weak(
     return TracedTensor(key, np.zeros((), type_of(key).dtype).item(), scope)
 
 
-def _traced(result: GlobalValKey | tuple[GlobalValKey, ...], scope: Scope | None) -> Any:
+def _traced(result: GlobalValKey | tuple[GlobalValKey, ...], scope: TraceContext | None) -> Any:
     """The result as one tensor, or as a tuple of tensors."""
     if isinstance(result, tuple):
         return tuple([TracedTensor(key, None, scope) for key in result])

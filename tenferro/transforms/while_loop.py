@@ -249,24 +249,22 @@ def while_loop(
     def on_tree(function: Callable[[Any], Any]) -> Callable[[list[TracedTensor]], Any]:
         return lambda values: bodies.calling(function, unflatten(carry.tree, values))
 
-    with tracing_bodies("while_loop") as bodies:
+    bodies = tracing_bodies("while_loop")
 
-        def trace() -> tuple[Body, TreeDef, int]:
-            body = bodies.trace(
-                "body_fun", body_fun, carry.metas, carry.weak, on_tree(body_fun), carry.values
-            )
-            return body, body.tree, 0
-
-        body = settled("while_loop", carry, trace)
-        cond = bodies.trace(
-            "cond_fun", cond_fun, carry.metas, carry.weak, on_tree(cond_fun), carry.values
+    def trace() -> tuple[Body, TreeDef, int]:
+        body = bodies.trace(
+            "body_fun", body_fun, carry.metas, carry.weak, on_tree(body_fun), carry.values
         )
-        if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
-            rank = cond.tree.is_leaf() and cond.metas[0].rank
-            advice = "; reduce it with tn.all or tn.any" if rank else ""
-            raise ControlFlowError(
-                f"while_loop: cond_fun must return one bool[], got {cond}{advice}"
-            )
+        return body, body.tree, 0
+
+    body = settled("while_loop", carry, trace)
+    cond = bodies.trace(
+        "cond_fun", cond_fun, carry.metas, carry.weak, on_tree(cond_fun), carry.values
+    )
+    if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
+        rank = cond.tree.is_leaf() and cond.metas[0].rank
+        advice = "; reduce it with tn.all or tn.any" if rank else ""
+        raise ControlFlowError(f"while_loop: cond_fun must return one bool[], got {cond}{advice}")
     results = _run_while(bodies, cond, body, carry.typed(), steps, levels)
     return unflatten(carry.tree, results)
 
@@ -327,26 +325,26 @@ def _fori_scan(
     rounds = upper - lower
     rounds = rounds if at_most(0, rounds) else maximum(0, rounds)
     at_once = as_unroll("fori_loop", 1 if unroll is None else unroll, rounds)
-    with tracing_bodies("fori_loop") as bodies:
-        body = _counting(bodies, body_fun, carry, TensorMeta(INT64, ()))
-        consts = bodies.closed_over(body)
-        program = bodies.program("body_fun", consts, body)
+    bodies = tracing_bodies("fori_loop")
+    body = _counting(bodies, body_fun, carry, TensorMeta(INT64, ()))
+    consts = bodies.closed_over(body)
+    program = bodies.program("body_fun", consts, body)
     op = Scan(program, len(consts), len(body.outputs), rounds, False, at_once)
     return run(op, [*operands_of(consts), _value(lower), *carry.typed()], bodies)[1:]
 
 
 def _fori_while(lower: Any, upper: Any, body_fun: Callable[..., Any], carry: Leaves) -> list[Any]:
     """The results of a loop with a traced bound; the bounds have one dtype."""
-    with tracing_bodies("fori_loop") as bodies:
-        counter = TensorMeta(lower.dtype, ())
-        body = _counting(bodies, body_fun, carry, counter)
-        cond = bodies.trace(
-            "the condition",
-            body_fun,
-            [counter, *carry.metas],
-            [None for _ in body.inputs],
-            lambda values: values[0] < upper,
-        )
+    bodies = tracing_bodies("fori_loop")
+    counter = TensorMeta(lower.dtype, ())
+    body = _counting(bodies, body_fun, carry, counter)
+    cond = bodies.trace(
+        "the condition",
+        body_fun,
+        [counter, *carry.metas],
+        [None for _ in body.inputs],
+        lambda values: values[0] < upper,
+    )
     return _run_while(bodies, cond, body, [lower, *carry.typed()])[1:]
 
 

@@ -12,7 +12,7 @@ import tenferro as tn
 from tenferro.errors import ADError, ContextMismatch
 from tenferro.ir import ExecOp, ExecProgram
 from tenferro.ops.control_flow import Scan, Switch, While
-from tenferro.transforms import tracing
+from tenferro.runtime import TraceContext
 
 BIG = np.arange(2000.0)
 X = np.arange(3.0)
@@ -236,7 +236,7 @@ def test_a_body_may_write_what_an_older_trace_wrote_of_constants() -> None:
     def extra() -> Any:
         return tn.exp(tn.full((), 2.0))
 
-    with tracing():
+    with TraceContext():
         held = extra()
     for loop in (
         lambda: tn.while_loop(lambda c: c < 30.0, lambda c: c + extra(), 0.0),

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 import tenferro as tn
 from tenferro.errors import BackendFailureError, BindingError, DTypeError, PytreeError
 from tenferro.transforms import flatten
-from tenferro.transforms.jit_cache import Structure
+from tenferro.transforms.jit_cache import TreeSignature
 
 X = np.arange(6.0).reshape(2, 3)
 
@@ -219,7 +219,7 @@ def test_the_structure_of_a_call_tells_others_apart() -> None:
     for first in TREES:
         treedef = flatten(((first,), {}))[1]
         for given in TREES:
-            known = Structure(treedef)
+            known = TreeSignature(treedef)
             leaves, other = flatten(((given,), {}))
             found = known.leaves((given,), {})
             if all(leaf is X for leaf in found):
@@ -228,7 +228,7 @@ def test_the_structure_of_a_call_tells_others_apart() -> None:
             assert None in known.leaves((given,), {"x": X})
             assert None in known.leaves((given, given), {})
     for first in (TREES[0], TREES[8], TREES[10], TREES[12]):
-        known = Structure(flatten(((first,), {}))[1])
+        known = TreeSignature(flatten(((first,), {}))[1])
         assert all(leaf is X for leaf in known.leaves((first,), {}))
 
 
@@ -284,5 +284,5 @@ def test_tensors_of_another_executor_of_the_same_library_take_the_short_way() ->
     assert tensor.executor is not executor
     for _ in range(3):
         assert_array_equal(add(tensor, tensor).numpy(), X + X)
-    assert len(add._seen.latest.known) == 1
+    assert len(add._cache.latest.entries) == 1
     assert add.stats().hits == 2

@@ -11,7 +11,8 @@ import pytest
 import tenferro as tn
 from tenferro.core import GlobalValKey, KeyEmitter
 from tenferro.ops import Argument, shape_context
-from tenferro.transforms import argument, joined, open_arguments, settled
+from tenferro.runtime import TraceContext
+from tenferro.transforms import argument, joined, settled
 from tenferro.transforms import substitute as substituted
 
 CTX = shape_context()
@@ -62,15 +63,17 @@ def needed(*outputs: tn.TracedTensor) -> tuple[list[GlobalValKey], list[Any]]:
 
 def test_a_value_that_is_read_only_as_one_argument_is_left_in_its_place() -> None:
     x = vector()
-    with open_arguments([(a := new_argument(x)).key]):
-        pass
+    with TraceContext() as context:
+        context.arguments = [((a := new_argument(x)).key, x)]
     keys, ops = needed(tn.sin(a) * a)
     assert joined(keys, ops) == keys
 
 
 def test_a_value_that_is_read_as_an_argument_and_otherwise_is_settled() -> None:
     x = vector()
-    with open_arguments([(a := new_argument(x)).key, (b := new_argument(x)).key]):
+    a, b = new_argument(x), new_argument(x)
+    with TraceContext() as context:
+        context.arguments = [(a.key, x), (b.key, x)]
         keys, ops = needed(tn.sin(a) - x)
         assert joined(keys, ops) == keys  # the function is still being traced
     assert joined(keys, ops) == [(tn.sin(x) - x).key]

@@ -13,8 +13,8 @@ from tenferro.errors import (
     ShapeError,
     TracingError,
 )
+from tenferro.runtime import is_tracing
 from tenferro.shape import FLOAT64, TensorMeta, Unknown, UpperBound, dim, fresh_input
-from tenferro.transforms import is_tracing
 from tests.work import chain, tracked_objects
 
 

@@ -47,7 +47,7 @@ class BindSizes(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program for these sizes."""
-        return program.bind(dict(self.sizes))
+        return program.bind(dict(self.sizes)) if self.sizes else program
 
 
 # Late ops whose sizes are known, as ordinary ops.
@@ -66,7 +66,7 @@ class Settle(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
-        if not any(_is_late(op) for op in program.ops()):
+        if not any(map(_is_late, program.ops())):
             return program
         rewriter = Rewriter(program)
 
@@ -248,7 +248,7 @@ class StopGradientRemoval(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
-        if not any(op_type.for_derivatives for op_type in program.op_types):
+        if not any(op_class.for_derivatives for op_class in program.op_classes):
             return program
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:

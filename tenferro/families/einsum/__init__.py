@@ -8,28 +8,9 @@ derivative and batch rules of all of them.
 from tenferro.families.composite import StandardRuntime, TransformRule
 from tenferro.families.einsum.contraction import *
 from tenferro.families.einsum.einsum_op import *
-from tenferro.families.einsum.einsum_op import EinsumOp, NetworkDerivative
 from tenferro.families.einsum.sliced_op import *
-from tenferro.families.einsum.sliced_op import (
-    EinsumRule,
-    NetworkBatchRule,
-    SlicedNetwork,
-    SlicedRule,
-)
+from tenferro.families.einsum.sliced_op import EinsumRule, NetworkBatchRule, SlicedRule
 from tenferro.ops.extension import Package
-
-__all__ = [
-    "EINSUM",
-    "EinsumOp",
-    "Labeled",
-    "NetworkDerivative",
-    "Sizes",
-    "SlicedNetwork",
-    "contract_step",
-    "emit_network",
-    "entered",
-    "finished",
-]
 
 _FAMILIES = (EinsumOp, NetworkDerivative, SlicedNetwork)
 

@@ -15,46 +15,12 @@ from tenferro.ops import ALL_OPS, StdTensorOp
 from tenferro.ops.control_flow.base import *
 from tenferro.ops.control_flow.bodies import *
 from tenferro.ops.control_flow.checkpoint import *
-from tenferro.ops.control_flow.checkpoint import Checkpointed
 from tenferro.ops.control_flow.custom_derivatives import *
 from tenferro.ops.control_flow.lane_sum import *
-from tenferro.ops.control_flow.lane_sum import LaneSum
 from tenferro.ops.control_flow.scan import *
-from tenferro.ops.control_flow.scan import CheckpointedScan, Scan
 from tenferro.ops.control_flow.sized import *
-from tenferro.ops.control_flow.sized import Sized
 from tenferro.ops.control_flow.switch import *
-from tenferro.ops.control_flow.switch import Switch
 from tenferro.ops.control_flow.while_loop import *
-from tenferro.ops.control_flow.while_loop import While
-
-__all__ = [
-    "BRANCHES_RUN",
-    "CONTROL_OPS",
-    "VOCABULARY",
-    "Checkpointed",
-    "CheckpointedScan",
-    "ControlOp",
-    "Custom",
-    "Interpreter",
-    "LaneSum",
-    "Rule",
-    "Scan",
-    "Sized",
-    "Switch",
-    "TreeSum",
-    "While",
-    "emitted",
-    "foreign",
-    "graph_of",
-    "inlined",
-    "inner_emitter",
-    "lane_bounds",
-    "lane_count",
-    "linear_in",
-    "noted",
-    "program_of",
-]
 
 CONTROL_OPS: tuple[type[StdTensorOp], ...] = (
     *(Scan, CheckpointedScan, Switch, While),

@@ -6,7 +6,7 @@ further condition, which is false for such entries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import compress
@@ -19,6 +19,7 @@ from tenferro.core import (
     Emitter,
     FragmentBuilder,
     FragmentEmitter,
+    GlobalOpKey,
     GlobalValKey,
     Input,
     KeyEmitter,
@@ -38,7 +39,7 @@ from tenferro.core import (
     pull_back,
     resolve_keys,
 )
-from tenferro.errors import TracingError
+from tenferro.errors import TenferroError, TracingError, UnsupportedExtensionError
 from tenferro.ir import (
     BOOL,
     Dim,
@@ -77,6 +78,8 @@ __all__ = [
     "linear_in",
     "noted",
     "program_of",
+    "program_of_ops",
+    "require_family",
 ]
 
 
@@ -122,18 +125,55 @@ def program_of(inputs: Keys, outputs: Keys) -> ExecProgram:
             f"program: reads {others[0]}, which is not among its inputs; a derivative rule that is "
             "used in a loop must not close over values"
         )
+    return program_of_ops(ops, inputs, outputs)
+
+
+def program_of_ops(
+    ops: Iterable[GlobalOpKey],
+    inputs: Keys,
+    outputs: Keys,
+    families: Container[str] | None = None,
+) -> ExecProgram:
+    """The program of ops of a graph, each after those that it reads.
+
+    `families`, if given, are the extension families that the executor of the program has.
+
+    Raises:
+        UnsupportedExtensionError: an extension op is of a family that is not among `families`.
+        TenferroError: an op cannot take its operands; a note says where it was recorded.
+    """
     builder = ExecBuilder()
-    slots = {key: builder.input(type_of(key)) for key in inputs}
+    slots: dict[GlobalValKey, int] = {}
+    for key in inputs:
+        slots[key] = builder.input(type_of(key))
+    slot_of = slots.__getitem__
     for op in ops:
-        operands = tuple([slots[key] for key in op.inputs])
-        made = (
-            operands
-            if type(op.primitive) is Argument
-            else builder.add(cast(StdTensorOp, op.primitive), operands, op.site)
+        primitive = cast(StdTensorOp, op.primitive)
+        made = operands = tuple(map(slot_of, op.inputs))
+        try:
+            if families is not None and primitive.family is not None:
+                require_family(primitive.family, families)
+            if type(primitive) is not Argument:  # the value that was passed
+                made = builder.add(primitive, operands, op.site)
+        except TenferroError as error:
+            if op.site is not None:
+                error.add_note(f"recorded at {op.site}")
+            raise
+        if type(op) is SingleOutputNode:
+            slots.setdefault(op, made[0])  # an input stays the input
+        else:
+            for key, slot in zip(op.outputs, made, strict=True):
+                slots.setdefault(key, slot)
+    return builder.build(map(slot_of, outputs))
+
+
+def require_family(family: str, families: Container[str]) -> None:
+    """Raise UnsupportedExtensionError unless a family is among those that a compiler has."""
+    if family not in families:
+        raise UnsupportedExtensionError(
+            family,
+            f"{family}: not registered; add it to the families of the compiler, families=(...)",
         )
-        for key, slot in zip(op.outputs, made, strict=True):
-            slots.setdefault(key, slot)  # an input stays the input
-    return builder.build([slots[key] for key in outputs])
 
 
 def foreign(values: Keys, inputs: Keys) -> list[Input]:

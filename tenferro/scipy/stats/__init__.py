@@ -10,9 +10,9 @@ Tensor(-1.)
 """
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tenferro.missing_names import missing
+from tenferro.missing_names import names_of, refusal
 from tenferro.scipy.stats.continuous import *
 from tenferro.scipy.stats.descriptive import *
 from tenferro.scipy.stats.discrete import *
@@ -20,50 +20,14 @@ from tenferro.scipy.stats.distribution import Distribution
 from tenferro.scipy.stats.kde import *
 from tenferro.scipy.stats.multivariate import *
 
-__all__ = [
-    "ModeResult",
-    "bernoulli",
-    "beta",
-    "betabinom",
-    "binom",
-    "cauchy",
-    "chi2",
-    "dirichlet",
-    "expon",
-    "gamma",
-    "gaussian_kde",
-    "gennorm",
-    "geom",
-    "gumbel_l",
-    "gumbel_r",
-    "laplace",
-    "logistic",
-    "mode",
-    "multinomial",
-    "multivariate_normal",
-    "nbinom",
-    "norm",
-    "pareto",
-    "poisson",
-    "rankdata",
-    "sem",
-    "t",
-    "truncnorm",
-    "uniform",
-    "vonmises",
-    "wrapcauchy",
-]
-
 for _name, _value in list(globals().items()):
     if isinstance(_value, Distribution):  # programs of JAX import them as modules
         sys.modules[f"{__name__}.{_name}"] = _value  # type: ignore[assignment]
 
 
-def __dir__() -> list[str]:
-    return __all__
+if not TYPE_CHECKING:  # type checkers read the imports, and refuse other names
+    __all__ = names_of(__name__)
+    __getattr__ = refusal("tenferro.scipy.stats", __all__)
 
-
-if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-
-    def __getattr__(name: str) -> Any:
-        raise missing("tenferro.scipy.stats", name, lambda: __all__)
+    def __dir__() -> list[str]:
+        return __all__
