@@ -236,8 +236,9 @@ class OptimizerOptions:
             if isinstance(each, ContractionLayout) and costs is not None:
                 each = replace(each, costs=costs)
             elif isinstance(each, LoopFusion):
-                off = {op for name, op in each.switches.items() if not getattr(self, name)}
-                each = replace(each, ops=tuple([op for op in each.ops if op not in off]))
+                for name, op in each.switches.items():
+                    if not getattr(self, name):
+                        each = replace(each, ops=tuple([kept for kept in each.ops if kept != op]))
             chosen.append(each)
         return chosen
 
