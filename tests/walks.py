@@ -32,17 +32,17 @@ class Walk(NamedTuple):
 
 
 BUDGETS = {
-    "jit_grad_first": Walk(510, 79, 604, 34),
+    "jit_grad_first": Walk(480, 75, 517, 34),
     "jit_grad_later": Walk(2, 2, 1, 2),
-    "sin_trace": Walk(155, 33, 69, 18),
-    "sin_lower": Walk(125, 34, 95, 14),
+    "sin_trace": Walk(150, 33, 68, 17),
+    "sin_lower": Walk(66, 22, 39, 11),
     "sin_host": Walk(57, 17, 24, 14),
-    "einsum_trace": Walk(298, 47, 216, 24),
-    "einsum_lower": Walk(268, 40, 179, 24),
-    "scan_trace": Walk(341, 45, 290, 27),
-    "scan_lower": Walk(163, 38, 199, 17),
-    "vmap_sin": Walk(318, 54, 194, 21),
-    "grad_eigh_trace": Walk(471, 55, 555, 31),
+    "einsum_trace": Walk(293, 47, 215, 24),
+    "einsum_lower": Walk(237, 32, 140, 23),
+    "scan_trace": Walk(334, 45, 272, 26),
+    "scan_lower": Walk(95, 25, 67, 16),
+    "vmap_sin": Walk(309, 53, 182, 20),
+    "grad_eigh_trace": Walk(460, 55, 555, 31),
 }
 """The longest that each walk may be."""
 

@@ -104,25 +104,29 @@ Observer = Callable[[PassReport], object]
 
 
 def run_passes(
-    program: ExecProgram, passes: Iterable[Pass], observe: Observer | None = None
+    program: ExecProgram,
+    passes: Iterable[Pass],
+    observe: Observer | None = None,
+    idle: Iterable[Pass] = (),
 ) -> ExecProgram:
     """The program after the passes, in their order.
 
-    A pass that is listed again is skipped if the program has not changed since it ran.
+    A pass that is listed again is skipped if the program has not changed since it ran; so are those
+    that are `idle`, which have nothing to do in the program, until another one changes it.
 
     Raises:
         ConfigError: something among `passes` is not a pass.
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
     reported = observe is not None or "passes" in config.dump
-    done: dict[Pass, ExecProgram] = {}
-    classes, nested = program.op_classes, bool(program.bodies())
+    done = dict.fromkeys(idle, program)
+    classes, nested = program.inner_classes(), bool(program.bodies())
     for optimization in checked_passes(passes):
         if done.get(optimization) is program:
             continue
         give_way()
         start, before, wanted = time.perf_counter(), program, optimization.looks_for
-        if nested or not wanted or not classes.isdisjoint(wanted):
+        if not wanted or not classes.isdisjoint(wanted):
             program = _run(optimization, program, nested)
         done[optimization] = program
         if reported:
@@ -133,7 +137,7 @@ def run_passes(
             if "passes" in config.dump:
                 sys.stderr.write(f"{report}\n")
         if program is not before:
-            classes, nested = program.op_classes, bool(program.bodies())
+            classes, nested = program.inner_classes(), bool(program.bodies())
             if config.verify:
                 verify(program, after=optimization.name)
                 if optimization.keeps_types:
