@@ -120,10 +120,14 @@ def run_passes(
     """
     reported = observe is not None or "passes" in config.dump
     done = dict.fromkeys(idle, program)
-    classes, nested = program.inner_classes(), bool(program.bodies())
+    known = None
     for optimization in checked_passes(passes):
         if done.get(optimization) is program:
             continue
+        if known is not program:
+            classes, nested, known = program.op_classes, bool(program.bodies()), program
+            for part in program.walk() if nested else ():
+                classes |= part.op_classes
         give_way()
         start, before, wanted = time.perf_counter(), program, optimization.looks_for
         if not wanted or not classes.isdisjoint(wanted):
@@ -131,18 +135,19 @@ def run_passes(
         done[optimization] = program
         if reported:
             milliseconds = (time.perf_counter() - start) * 1e3
-            report = PassReport(optimization.name, before, program, milliseconds)
-            if observe is not None:
-                observe(report)
-            if "passes" in config.dump:
-                sys.stderr.write(f"{report}\n")
-        if program is not before:
-            classes, nested = program.inner_classes(), bool(program.bodies())
-            if config.verify:
-                verify(program, after=optimization.name)
-                if optimization.keeps_types:
-                    _verify_interface(before, program, optimization.name)
+            _tell(PassReport(optimization.name, before, program, milliseconds), observe)
+        if program is not before and config.verify:
+            verify(program, after=optimization.name)
+            if optimization.keeps_types:
+                _verify_interface(before, program, optimization.name)
     return program
+
+
+def _tell(report: PassReport, observe: Observer | None) -> None:
+    if observe is not None:
+        observe(report)
+    if "passes" in config.dump:
+        sys.stderr.write(f"{report}\n")
 
 
 def _run(optimization: Pass, program: ExecProgram, nested: bool) -> ExecProgram:

@@ -134,14 +134,6 @@ class ExecProgram(Body):
             return classes
         return self._op_classes
 
-    def inner_classes(self) -> frozenset[type[ExecOp]]:
-        """`op_classes`, and those of the programs inside its ops."""
-        classes = self.op_classes
-        if self.bodies():
-            for part in self.walk():
-                classes |= part.op_classes
-        return classes
-
     def slot_metas(self) -> list[TensorMeta | None]:
         """Type of each slot, by number; None for a slot that nothing writes."""
         metas: list[TensorMeta | None] = [None] * self.n_slots

@@ -204,7 +204,7 @@ class Executables:
     ) -> ExecProgram:
         """The program for these sizes, of ops that XLA runs; before the passes of the target."""
         goal = self.target.optimized_for
-        if Extension not in program.inner_classes():  # nothing is planned
+        if not program.bodies() and not program.has_op(Extension):  # nothing is planned
             return resolve_sizes(program, goal, sizes, options, observe)
         with planning_for(self.target):
             return resolve_sizes(program, goal, sizes, options, observe)
