@@ -348,7 +348,7 @@ class Scan(ControlOp, name="scan"):
         emitter = KeyEmitter(ctx)
         sums = fresh_like(flow.terms.values(), "sum")
         totals = [
-            ctx.adder.add(emitter, total, term)
+            emitter.emit(ctx.adder, total, term)
             for total, term in zip(sums, flow.terms.values(), strict=True)
         ]
         ending = [
