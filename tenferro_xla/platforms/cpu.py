@@ -1,24 +1,31 @@
 """XLA on the CPU, and every workaround for it.
 
-Each answers an issue, or a few lines of JAX in `tests/tenferro_xla/platforms/test_workarounds.py`
-that fail when XLA no longer needs it. The figures are of jaxlib 0.10.2 on one core: the time with
-the workaround over that without, as `tests/benchmarks/workarounds.py` prints it.
+A workaround answers an issue, or a reproduction in JAX alone, which fails when XLA no longer needs
+it: `tests/tenferro_xla/platforms/test_workarounds.py`. Figures are the time with a workaround over
+that without, with jaxlib 0.10.2 on one core; `tests/benchmarks/workarounds.py` prints them.
 
-| workaround | XLA on the CPU … | answers | worth |
-|---|---|---|---|
-| `MaterializedComparisons` | computes what it compares twice, with other roundings | jax#40564, xla#41579; test | right gradients |
-| `Platform.drops_nan` | loses NaN in the maximum of 4096 numbers and more | xla#21461; test | right results |
-| `Platform.keeps_barriers` | merges what is computed again with what was before | test | memory limits |
-| `executable.MemoryMaps` | keeps maps for each executable, of which Linux has few | llvm-project#63236; test | no crash |
-| `lowering.reductions` | ends the process at products of 8 batch axes | `MANY_ROWS` | no crash |
-| `RealContractions` | has slow products of complex numbers | jax#3068, jax#15735 | 0.54 to 0.85 |
-| `TransposeBarriers` | contracts over the first axis, which is slower | jax#19327; test | 0.83 to 0.95 |
-| `MaterializedProducts` | computes factors again for all that repeats them | tensorflow#57829 | 0.76 to 1.2 |
-| `BufferPool` | takes memory from the system for each large result | benchmark | 0.36 |
-| `NO_FUSION_EMITTERS` | compiles kernels of many small tensors slowly | xla#41173 | decision 032 |
-| `SMALL_HEAPS` | takes one block for all temporary values | decision 032 | decision 032 |
-| `Platform.results_in_rows` | writes transposed results twice | `compiled.stablehlo` | 1.2 to 2 |
-| `lowering.small_matrices` | calls LAPACK for each tiny matrix of a batch | jax#33004 | decision 018 |
+For right results, and for processes that live on:
+
+* `MaterializedComparisons`: XLA computes a value twice, rounded in two ways, and finds it unequal to
+  its own maximum; a gradient is then wrong. jax-ml/jax#40564, openxla/xla#41579. Reproduced.
+* `Platform.drops_nan`: the maximum of 4096 numbers and more has no NaN. openxla/xla#21461. Reproduced.
+* `Platform.keeps_barriers`: what is computed again is merged with what was computed before, which
+  memory limits rely on; so it stands in a branch. Reproduced.
+* `compiled.executable.MemoryMaps`: each executable takes maps of the process, of which Linux has
+  few. llvm/llvm-project#63236. Reproduced.
+* `lowering.reductions.MANY_ROWS`: the process ends at products of eight batch axes.
+
+For speed:
+
+* `RealContractions`: 0.54 to 0.85 for complex products. jax-ml/jax#3068, jax-ml/jax#15735.
+* `TransposeBarriers`: 0.83 to 0.95 for gradients of layers on small batches; it was 0.5 with older
+  versions of XLA. jax-ml/jax#19327. Reproduced.
+* `MaterializedProducts`: 0.76 for diagonal layers of circuits, and at most 1.2.
+  tensorflow/tensorflow#57829 is the same on GPUs.
+* `compiled.buffer_pool`: 0.36 for results of 64 MB.
+* `NO_FUSION_EMITTERS`, `SMALL_HEAPS`: see decision 032. openxla/xla#41173 is about the former.
+* `Platform.results_in_rows`: see `compiled.stablehlo`.
+* `lowering.small_matrices`: see decision 018.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ class BindSizes(Pass):
 class ResolveDynamicOps(Pass):
     """Resolves dynamic ops whose sizes the types tell.
 
-    A dynamic op takes sizes from the shapes or the value of its operands. An operand whose value gives
-    a size is no longer read once the types tell that size.
+    A dynamic op takes sizes from the shapes or the value of its operands. An operand whose value
+    gives a size is no longer read once the types tell that size.
     """
 
     name = "settle"
