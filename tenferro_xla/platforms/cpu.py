@@ -6,9 +6,10 @@ that without, with jaxlib 0.10.2 on one core; `tests/benchmarks/workarounds.py` 
 
 For right results, and for processes that live on:
 
-* `MaterializedComparisons`: XLA computes a value twice, rounded in two ways, and finds it unequal to
-  its own maximum; a gradient is then wrong. jax-ml/jax#40564, openxla/xla#41579. Reproduced.
-* `Platform.drops_nan`: the maximum of 4096 numbers and more has no NaN. openxla/xla#21461. Reproduced.
+* `MaterializedComparisons`: XLA computes a value twice, rounded in two ways, and finds it unequal
+  to its own maximum; a gradient is then wrong. jax-ml/jax#40564, openxla/xla#41579. Reproduced.
+* `Platform.drops_nan`: the maximum of 4096 numbers and more loses NaN. openxla/xla#21461.
+  Reproduced.
 * `Platform.keeps_barriers`: what is computed again is merged with what was computed before, which
   memory limits rely on; so it stands in a branch. Reproduced.
 * `compiled.executable.MemoryMaps`: each executable takes maps of the process, of which Linux has
