@@ -120,15 +120,15 @@ def save(value: Saved, path: str | os.PathLike[str], *, packages: Sequence[Packa
     target = Path(path)
     if not target.name:
         raise FileError(f"file: {str(path)!r} does not name a file")
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with beside.open("xb") as file:
+        with temporary.open("xb") as file:
             file.write(data)
-        beside.replace(target)
+        temporary.replace(target)
     except OSError as error:
         raise FileError(f"file: {target} cannot be written: {error.strerror}") from None
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def load(
