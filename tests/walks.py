@@ -37,7 +37,7 @@ BUDGETS = {
     "sin_trace": Walk(125, 30, 63, 16),
     "sin_lower": Walk(68, 22, 39, 11),
     "sin_host": Walk(56, 16, 23, 14),
-    "einsum_trace": Walk(270, 45, 194, 24),
+    "einsum_trace": Walk(268, 45, 194, 24),
     "einsum_lower": Walk(228, 32, 140, 23),
     "scan_trace": Walk(306, 40, 249, 25),
     "scan_lower": Walk(97, 26, 71, 16),
