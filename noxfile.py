@@ -41,6 +41,7 @@ SAME_EVERYWHERE = [  # they read the sources, call mypy, or run whole programs o
     "tests/test_layout.py",
     "tests/typing",
 ]
+USER_TYPES = "tests/typing/test_user_code.py"  # mypy on programs of a user: a part of `types`
 WITHOUT_JAX = [*GENERIC_CORE, "ir", "ops/control_flow", "compiler", "native"]
 
 
@@ -53,9 +54,10 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def types(session: nox.Session) -> None:
-    """Strict types of all packages."""
+    """Strict types of all packages, and what mypy says of programs that use them."""
     install_extension(session)
     here(session, "mypy")
+    here(session, "pytest", "-q", USER_TYPES)
 
 
 @nox.session(python=False)
@@ -68,7 +70,8 @@ def imports(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Tests, doctests, pages of the docs and examples, on this Python."""
     install_extension(session)
-    here(session, "pytest", "-n", "2", "--dist", "worksteal", *session.posargs)
+    pytest = ("pytest", "-n", "2", "--dist", "worksteal", f"--ignore={USER_TYPES}")
+    here(session, *pytest, *session.posargs)
 
 
 @nox.session(python=False)

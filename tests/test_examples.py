@@ -1,25 +1,19 @@
 """Every example runs from start to end, as a user would run it."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.fresh_process import run_fresh
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_the_example_runs(example: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(example)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    output = tmp_path / "output"
+    status = run_fresh(str(example), [], tmp_path, output)
+    assert status == 0, output.read_text("utf-8")
 
 
 def test_there_are_examples() -> None:

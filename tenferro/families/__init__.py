@@ -12,6 +12,7 @@ from tenferro.families.composite import *
 from tenferro.families.einsum import *
 from tenferro.families.fft import FFT as FFT
 from tenferro.families.linalg import LINALG as LINALG
+from tenferro.families.runtimes import *
 from tenferro.ops.extension import Package, distinct
 
 STANDARD: tuple[Package, ...] = (EINSUM, LINALG, FFT, CALLBACK)

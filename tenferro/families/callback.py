@@ -10,7 +10,7 @@ import numpy as np
 
 from tenferro.core import Batched, BatchSite, Emitter, JvpSite, Slots, V
 from tenferro.errors import BackendFailureError, UnsupportedADRuleError
-from tenferro.families.composite import KernelRuntime
+from tenferro.families.runtimes import KernelRuntime
 from tenferro.ir import Dim, DType, Handle, NumpyArray, TensorMeta, fresh_token, is_inexact
 from tenferro.ops import Reshape
 from tenferro.ops.extension import (

@@ -1,30 +1,25 @@
-"""The reference implementation of ops that are replaced by others: these on NumPy arrays.
+"""Ops that formulas define, and op classes that have their rules themselves.
 
-The op has the transforms that were applied to the formula. They are carried out when the op is
-lowered, on the graph that the formula emits. A formula may therefore need sizes that are not yet
-known when the op is differentiated.
+A `FormulaOp` has the transforms that were applied to its formula. They are carried out when the op
+is lowered, on the graph that the formula emits. A formula may therefore need sizes that are not yet
+known when the op is differentiated. A formula that is written for an adjoint can see what the
+transposed formula cannot, such as cotangents that are absent: that is a `LinearFormula`.
 
-The derivative of a factorization is such an op, and its adjoint is another one, with a formula of
-its own. A formula that is written for the adjoint can see what the transposed formula cannot, such
-as cotangents that are absent.
-
-Ops and rules are imported with every context; SciPy and the kernels are not.
+A `FamilyOp` has kernel, derivatives and batch rule in its class; `differentiable` makes
+`LinearFormula`s of its derivatives.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import cache, partial
-from importlib.metadata import EntryPoint
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, fields, make_dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Self, TypeVar, cast
 
-import numpy as np
-
-from tenferro.compiler import NATIVE, optimize_for, run_passes
-from tenferro.compiler.device import ExpandFamilies
 from tenferro.core import (
+    Batched,
+    BatchSite,
     Emitter,
     GlobalValKey,
     JvpSite,
@@ -38,59 +33,43 @@ from tenferro.core import (
     push_forward,
     resolve_keys,
 )
-from tenferro.errors import InvalidConfigError
-from tenferro.ir import (
-    Category,
-    Dim,
-    DType,
-    ExecInstruction,
-    ExecProgram,
-    NumpyArray,
-    TensorMeta,
-    evaluate,
-    make_meta,
-    program_of_op,
-    run,
-)
+from tenferro.errors import InvalidConfigError, UnsupportedADRuleError
+from tenferro.families.runtimes import KernelRuntime, StandardRuntime, evaluate_standard
+from tenferro.ir import Dim, DType, NumpyArray, TensorMeta, make_meta
 from tenferro.ops import StdTensorOp, emit_graph, full, shape_context, zeros_like
 from tenferro.ops.extension import (
     Extension,
     ExtensionAdRule,
-    ExtensionCache,
+    ExtensionBatchRule,
     ExtensionOp,
     ExtensionRuleSet,
     ExtensionRuntime,
+    LeadingBatchRule,
     OutputMeta,
-    family_of,
+    Package,
+    family_id,
+    parse_family_id,
 )
 from tenferro.ops.functions import Expression, expressions, values_of
 
 __all__ = [
+    "DTypes",
     "FactorRule",
+    "FamilyOp",
     "FormulaOp",
-    "KernelOp",
-    "KernelRuntime",
+    "FormulaSite",
     "LinearFormula",
     "LinearFormulaRule",
-    "StandardRuntime",
+    "OutputTypes",
+    "Shapes",
+    "Terms",
     "Transform",
     "TransformRule",
     "applied",
-    "evaluate_standard",
-    "kernel_of",
+    "differentiable",
+    "family_package",
     "pushed",
 ]
-
-
-# The reference implementation of ops that are replaced by others: these on NumPy arrays.
-
-
-def evaluate_standard(op: ExtensionOp, inputs: Sequence[NumpyArray]) -> list[NumpyArray]:
-    """The results of the ops by which an extension op is replaced, on NumPy arrays."""
-    metas = [make_meta(array.dtype, tuple(array.shape)) for array in inputs]
-    program = run_passes(program_of_op(Extension(op), metas), [ExpandFamilies(requires_all=False)])
-    with np.errstate(all="ignore"):
-        return evaluate(program, list(inputs))
 
 
 # An op that a formula defines, and its derivatives of any order as ops of the same family.
@@ -169,9 +148,6 @@ class FormulaOp(ExtensionOp):
     ) -> Sequence[OutputMeta]:
         """The type of the result for a tangent, that of its input for a cotangent."""
         metas = [make_meta(d, tuple(s)) for d, s in zip(input_dtypes, input_shapes, strict=True)]
-        return [(meta.dtype, meta.exact_shape()) for meta in self._output_types(metas)]
-
-    def _output_types(self, metas: Sequence[TensorMeta]) -> list[TensorMeta]:
         count = self.formula_inputs
         outputs = list(self.formula_types(metas[:count]))
         for kind, mask in self.transforms:
@@ -183,7 +159,7 @@ class FormulaOp(ExtensionOp):
                 count += sum(mask)
             else:
                 outputs = [m for m, on in zip(outputs, mask, strict=True) if on]
-        return outputs
+        return [(meta.dtype, meta.exact_shape()) for meta in outputs]
 
     def expanded(
         self,
@@ -202,6 +178,11 @@ class FormulaOp(ExtensionOp):
     def prune_outputs(self, live: tuple[bool, ...]) -> Self:
         """The op with only the live outputs."""
         return self.then("select", live)
+
+    @classmethod
+    def rule(cls) -> ExtensionAdRule:
+        """That of an op with transforms."""
+        return TransformRule(cls)
 
     def then(self, kind: str, mask: tuple[bool, ...]) -> Self:
         """The op with one more transform."""
@@ -248,12 +229,7 @@ class TransformRule(ExtensionAdRule):
     """Rules of an op with transforms: its derivative has one more transform."""
 
     def __init__(self, family: type[ExtensionOp]) -> None:
-        self._family_id = family.FAMILY_ID
-
-    @property
-    def family_id(self) -> str:
-        """The family."""
-        return self._family_id
+        self.family = family
 
     def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
         """The op with one more forward transform."""
@@ -349,6 +325,11 @@ class LinearFormula(FormulaOp):
         results = self.formula(*self._in_places(expressions(at, inputs)))
         return None if results is None else values_of(results)
 
+    @classmethod
+    def rule(cls) -> ExtensionAdRule:
+        """That of a linear formula."""
+        return LinearFormulaRule(cls)
+
     def _in_places(self, given: Sequence[Any]) -> list[Any]:
         """One entry for each input, None for those that are zero."""
         linear = iter(given[self.fixed :])
@@ -376,11 +357,11 @@ class LinearFormulaRule(TransformRule):
         fixed = op.fixed
         if op.transforms or any(at.active[:fixed]):
             return super().transpose_rule(op, at)
-        adjoint = op.adjoint(tuple(ct is not None for ct in at.ct))
+        adjoint = op.adjoint(tuple([ct is not None for ct in at.ct]))
         if adjoint is None:
             return self._transposed(op, at)
         active = iter(at.active[fixed:])
-        wanted = tuple(on and next(active) for on in op.present)
+        wanted = tuple([on and next(active) for on in op.present])
         cts = list(applied(at.emitter, adjoint, at.inputs[:fixed], at.ct, wanted))
         slots = [cts.pop(0) if on else None for on in at.active[fixed:]]
         return (*[None] * fixed, *slots)
@@ -408,7 +389,7 @@ def applied(
     wanted: tuple[bool, ...] = (),
 ) -> Sequence[V]:
     """The outputs of `op`, or those that are wanted; linear inputs may be None, which is zero."""
-    present = tuple(value is not None for value in linear)
+    present = tuple([value is not None for value in linear])
     op = replace(op, present=present)  # type: ignore[type-var]
     if wanted and not all(wanted):
         op = op.then("select", wanted)
@@ -435,16 +416,11 @@ class FactorRule(ExtensionAdRule):
         reads_results: bool = True,
         whole: Callable[[Any], ExtensionOp] = lambda op: op,
     ) -> None:
-        self._family_id = family.FAMILY_ID
+        self.family = family
         self._derivative = derivative
         self._reads_operands = reads_operands
         self._reads_results = reads_results
         self._whole = whole
-
-    @property
-    def family_id(self) -> str:
-        """The family."""
-        return self._family_id
 
     def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
         """The tangents by the formula."""
@@ -456,84 +432,269 @@ class FactorRule(ExtensionAdRule):
         return tuple(tangents[: len(at.out)])
 
 
-# Ops whose reference implementation is a function in another module, imported when it is needed.
+# Ops whose class has all there is to know of their family: kernel, derivatives, batch rule.
+
+DTypes = Sequence[DType]
+Shapes = Sequence[tuple[Dim, ...]]
+OutputTypes = Sequence[OutputMeta]
 
 
-class KernelOp(ExtensionOp):
-    """An op that a kernel computes.
+@dataclass(frozen=True)
+class FormulaSite:
+    """What a derivative reads around one application of its op, as `Expression`s; None is zero.
 
     Attributes:
-        kernel: the kernel, as `"module:function"`. It takes the op and NumPy arrays, and returns a
-            sequence of arrays, one for each output.
+        operands: of the op; of those that are active, `vjp` may only read the types.
+        results: of the op. A derivative that is an op itself reads these, and no operands.
+        tangents: of the operands, for `jvp`.
+        cts: the cotangents of the results, for `vjp`.
+        active: which operands are active, for `vjp`.
+        final: whether the derivative is not differentiated again.
     """
 
-    kernel: ClassVar[str]
+    operands: Sequence[Expression] = ()
+    results: Sequence[Expression] = ()
+    tangents: Sequence[Any] = ()
+    cts: Sequence[Any] = ()
+    active: Sequence[bool] = ()
+    final: bool = False
+
+
+Terms = Sequence[Expression | None]
+
+
+class FamilyOp(ExtensionOp):
+    """An op whose class has all there is to know of its family: kernel, derivatives, batch rule.
+
+    Attributes:
+        linear_from: the op is linear in its operands from this one on.
+        jvp_op, vjp_op: the classes of its derivatives, where these are ops; see `differentiable`.
+    """
+
+    linear_from: ClassVar[int | None] = None
+    jvp_op: ClassVar[Any] = None
+    vjp_op: ClassVar[Any] = None
+
+    @abstractmethod
+    def kernel(self, *arrays: Any) -> Sequence[Any]:
+        """The outputs on NumPy arrays. This is the reference implementation."""
+
+    def jvp(self, at: FormulaSite) -> Terms | None:
+        """The tangents of all results.
+
+        None, if it is an op itself and must wait until sizes can be compared.
+        """
+        raise UnsupportedADRuleError(
+            self.family_id,
+            "linearize",
+            "has no linearize rule; it cannot be differentiated further",
+        )
+
+    def vjp(self, at: FormulaSite) -> Terms | None:
+        """The cotangents of the operands in which the op is linear; of all, if it is an op itself.
+
+        A family that is not linear in any operand, and needs no adjoint of its own, has none.
+        """
+        raise UnsupportedADRuleError(
+            self.family_id,
+            "transpose",
+            "has no transpose rule; it is not linear in any of its inputs",
+        )
+
+    def batch(self, at: BatchSite[V]) -> Batched[V]:
+        """The op itself: one more leading axis of all inputs is a batch."""
+        return LeadingBatchRule(type(self)).batch(self, at)
+
+    def whole(self) -> FamilyOp:
+        """The op with all results, of which `prune_outputs` left the first ones."""
+        return self
+
+    @staticmethod
+    def operand_types(*results: TensorMeta) -> Sequence[TensorMeta]:
+        """The types of the operands, from those of all results; for a `vjp` that is an op."""
+        raise NotImplementedError
+
+    @classmethod
+    def runtime(cls) -> ExtensionRuntime:
+        """What runs the family on native backends."""
+        return KernelRuntime(cls)
+
+    @classmethod
+    def rule(cls) -> ExtensionAdRule:
+        """The derivative rules by `jvp` and `vjp`."""
+        if cls.jvp_op is None:
+            return FamilyRule(cls)
+        return FactorRule(cls, partial(preserving, cls.jvp_op), whole=cls.whole)
 
     def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
         """The outputs of the kernel."""
-        return kernel_of(self.kernel)(self, *inputs)
+        return self.kernel(*inputs)
 
 
-@cache
-def kernel_of(name: str) -> Callable[..., Sequence[Any]]:
-    """The function that is named as `"module:function"`."""
-    kernel: Callable[..., Sequence[Any]] = EntryPoint("kernel", name, "tenferro.kernels").load()
-    return kernel
+class FamilyRule(ExtensionAdRule):
+    """The derivative rules of an op class that has them as `jvp` and `vjp`."""
+
+    def __init__(self, family: type[FamilyOp]) -> None:
+        self.family = family
+
+    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
+        """What `jvp` emits."""
+        assert isinstance(op, FamilyOp)
+        of = partial(expressions, at.emitter)
+        tangents = op.jvp(FormulaSite(of(at.primal), of(at.out), of(at.tangent)))
+        assert tangents is not None
+        return values_of(tangents)
+
+    def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
+        """What `vjp` emits, if the op is linear in all active operands."""
+        assert isinstance(op, FamilyOp)
+        first = op.linear_from
+        if first is None or any(at.active[:first]):
+            return super().transpose_rule(op, at)
+        operands, cts = (expressions(at.emitter, side) for side in (at.inputs, at.ct))
+        results = op.vjp(FormulaSite(operands, cts=cts, active=at.active))
+        assert results is not None
+        active = zip(values_of(results), at.active[first:], strict=True)
+        return (*[None] * first, *[ct if on else None for ct, on in active])
 
 
-# The runtimes of tenferro's families on native backends.
+class FamilyBatchRule(ExtensionBatchRule):
+    """The batch rule of an op class that has it as `batch`."""
+
+    def __init__(self, family: type[FamilyOp]) -> None:
+        self.family = family
+
+    def batch(self, op: ExtensionOp, at: BatchSite[V]) -> Batched[V]:
+        """What the op emits."""
+        assert isinstance(op, FamilyOp)
+        return op.batch(at)
 
 
-class KernelRuntime:
-    """Runs a family by the reference implementation of its ops.
+class Derivative(LinearFormula):
+    """The derivative of an op, as an op from its results and tangents or cotangents.
 
-    Args:
-        family: the op class, or the family id.
+    The payload is that of the op, as far as the derivative depends on it.
+
+    Attributes:
+        of: the op class.
+        preserves: the fields of the op on which the derivative depends, which it has too.
+        forward: whether tangents are computed, or else cotangents.
     """
 
-    def __init__(self, family: str | type[ExtensionOp]) -> None:
-        self.family_id = family_of("KernelRuntime", family)
+    of: ClassVar[type[FamilyOp]]
+    preserves: ClassVar[Sequence[str]]
+    forward: ClassVar[bool]
 
-    def execute(
-        self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache
-    ) -> Sequence[Any]:
-        """The outputs of the op."""
-        return op.eager_execute(inputs)
+    def formula_types(self, metas: Sequence[TensorMeta]) -> Sequence[TensorMeta]:
+        """Those of the results, or of the operands."""
+        results = metas[: self.fixed]
+        return results if self.forward else self.of.operand_types(*results)
+
+    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
+        """Those of the formula, which do not depend on what is present."""
+        return self.formula_types([meta for meta in metas if meta is not None])
+
+    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
+        """The `jvp` or the `vjp` of the op."""
+        results, changes = inputs[: self.fixed], inputs[self.fixed :]
+        final = all(kind == "select" for kind, _ in self.transforms)
+        op = self.of(**{name: getattr(self, name) for name in self.preserves})
+        if self.forward:
+            terms = op.jvp(FormulaSite(results=results, tangents=changes, final=final))
+        else:
+            terms = op.vjp(FormulaSite(results=results, cts=changes, final=final))
+        return cast(Sequence[Expression] | None, terms)
+
+    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula | None:
+        """The other derivative; None if the op has no `vjp`."""
+        other = self.of.vjp_op if self.forward else self.of.jvp_op
+        return None if other is None else preserving(other, self, present)
 
 
-class StandardRuntime:
-    """Runs the ops by which those of one family are replaced.
+def preserving(derivative: Any, op: Any, *others: Any) -> Any:
+    """The derivative of an op, with the values that it preserves from it or another derivative."""
+    return derivative(*map(partial(getattr, op), derivative.preserves), *others)
 
-    The program of these ops is optimized for the inputs' shapes, and cached in the executor by
-    payload, shapes and dtypes.
+
+F = TypeVar("F", bound=type[Any])
+
+
+def differentiable(
+    results: int, preserves: Sequence[str] = (), undefined: str | None = None
+) -> Callable[[F], F]:
+    """A class decorator that makes ops of the derivatives of an op, `<name>_jvp` and `<name>_vjp`.
+
+    They wait until sizes are known, can see which cotangents are absent, and the `vjp` need not be
+    the transposed `jvp`; without one, the `jvp` is transposed.
 
     Args:
-        family_id: the family.
-        kernels: runtimes of the other families that may be among these ops.
+        results: the number of all results, which are the fixed inputs of the derivatives.
+        preserves: the fields of the payload on which the derivatives depend.
+        undefined: see `ExtensionOp.undefined`.
     """
 
-    def __init__(self, family_id: str, kernels: Sequence[ExtensionRuntime] = ()) -> None:
-        self.family_id = family_id
-        self._kernels = {kernel.family_id: kernel for kernel in kernels}
-        self._target = replace(NATIVE, families=self._kernels)
+    def decorate(cls: F) -> F:
+        def made(kind: str, inputs: int, outputs: int) -> Any:
+            id_ = parse_family_id(cls.FAMILY_ID)
+            name = cls.__name__ + kind.capitalize()
+            attributes = {
+                "__doc__": getattr(cls, kind).__doc__,
+                "__module__": cls.__module__,
+                "of": cls,
+                "preserves": tuple(preserves),
+                "forward": kind == "jvp",
+                "fixed": results,
+                "formula_outputs": outputs,
+                "undefined": undefined,
+            }
+            payload: list[Any] = [
+                *[
+                    (each.name, each.type, each.default)
+                    for each in fields(cls)
+                    if each.name in preserves
+                ],
+                ("present", tuple[bool, ...], (True,) * inputs),
+                ("transforms", tuple[Transform, ...], ()),
+            ]
+            op = make_dataclass(
+                name, payload, bases=(Derivative,), namespace=attributes, frozen=True
+            )
+            op.__qualname__ = f"{cls.__qualname__}.{kind}_op"
+            return family_id(
+                namespace=id_.namespace, name=f"{id_.name}_{kind}", version=id_.version
+            )(op)
 
-    def execute(
-        self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache
-    ) -> Sequence[Any]:
-        """The outputs of the op."""
-        metas = tuple([make_meta(buffer.dtype, tuple(buffer.shape)) for buffer in inputs])
-        key = (op.payload_identity(), metas)
-        program: ExecProgram = cache.get_or_make(
-            key, lambda: optimize_for(program_of_op(Extension(op), metas), self._target)
-        )
+        count = cls.input_count
+        cls.jvp_op = made("jvp", count, results)
+        if cls.vjp is not FamilyOp.vjp:
+            cls.vjp_op = made("vjp", results, count)
+        return cls
 
-        def handler(step: ExecInstruction, operands: list[Any]) -> Sequence[Any]:
-            if isinstance(step.op, Extension):
-                kernel = self._kernels[step.op.family_id]
-                return kernel.execute(backend, step.op.op, operands, cache)
-            if step.op.category is Category.BOUNDARY:
-                return backend.execute_boundary(step.op, operands)  # type: ignore[no-any-return]
-            with backend.with_backend_session() as session:
-                return session.execute(step.op, operands)  # type: ignore[no-any-return]
+    return decorate
 
-        return run(program, list(inputs), handler)
+
+def family_package(name: str, *ops: type[ExtensionOp]) -> Package:
+    """The package of op classes that have their rules themselves, and of their derivatives."""
+    families = [op for op in ops if issubclass(op, FamilyOp)]
+    derivatives = [each for op in families for each in (op.jvp_op, op.vjp_op) if each is not None]
+    ops = (*ops, *derivatives)
+    kernels = [op.runtime() for op in families if op.expanded is ExtensionOp.expanded]
+    return Package(
+        name=name,
+        ops=ops,
+        rules=tuple([rule for op in ops if (rule := op.rule()) is not None]),
+        runtimes=(
+            *kernels,
+            *[
+                StandardRuntime(op.FAMILY_ID, kernels)
+                for op in ops
+                if op.expanded is not ExtensionOp.expanded
+            ],
+        ),
+        batch_rules=tuple(
+            [
+                FamilyBatchRule(op) if issubclass(op, FamilyOp) else LeadingBatchRule(op)
+                for op in ops
+            ]
+        ),
+    )

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import BLOCK, run_page
+from tests.fresh_process import run_fresh
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -34,19 +35,19 @@ OTHERS = {  # pages about another library, which they name in a comment
     [pytest.param(p, marks=pytest.mark.exhaustive) if p in OTHERS else p for p in PAGES],
     ids=lambda p: p.relative_to(ROOT).as_posix(),
 )
-def test_the_blocks_of_a_page_run_and_print_what_it_says(page: Path) -> None:
+def test_the_blocks_of_a_page_run_and_print_what_it_says(page: Path, tmp_path: Path) -> None:
     """A page about another library is left out without it; its warnings are its own."""
+    output = tmp_path / "output"
     if page in OTHERS:
         pytest.importorskip(OTHERS[page])
-    warnings = "default" if page in OTHERS else "error"
-    done = subprocess.run(
-        [sys.executable, "-W", warnings, "-m", "tests.docs.pages", str(page)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        command = [sys.executable, "-m", "tests.docs.pages", str(page)]
+        with output.open("w") as file:
+            status = subprocess.run(
+                command, cwd=ROOT, stdout=file, stderr=file, check=False
+            ).returncode
+    else:
+        status = run_fresh("tests.docs.pages", [str(page)], ROOT, output)
+    assert status == 0, output.read_text("utf-8")
 
 
 def test_a_wrong_output_on_a_page_is_found() -> None:

@@ -30,9 +30,17 @@ def on_xla() -> tn.EagerRuntime:
     return tn.EagerRuntime("xla")
 
 
-@pytest.mark.slow
+IN_F64 = [case for case, dtype in DIFFERENTIABLE if dtype == "f64"]
+FEW = 10  # one of so many is tried by default: each op is compiled by itself
+
+
 @pytest.mark.parametrize(
-    "case", [case for case, dtype in DIFFERENTIABLE if dtype == "f64"][::3], ids=row_id
+    "case",
+    [
+        pytest.param(case, marks=[] if number % FEW == 0 else pytest.mark.exhaustive)
+        for number, case in enumerate(IN_F64)
+    ],
+    ids=row_id,
 )
 def test_xla_gives_what_numpy_gives(on_xla: tn.EagerRuntime, case: Case) -> None:
     arrays, wrt = case.arrays("f64"), case.differentiable("f64")

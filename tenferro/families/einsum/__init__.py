@@ -5,11 +5,12 @@ whose sizes are not yet known, and its transforms; `sliced_op` the loop over sli
 derivative and batch rules of all of them.
 """
 
-from tenferro.families.composite import StandardRuntime, TransformRule
+from tenferro.families.composite import TransformRule
 from tenferro.families.einsum.contraction import *
 from tenferro.families.einsum.einsum_op import *
 from tenferro.families.einsum.sliced_op import *
 from tenferro.families.einsum.sliced_op import EinsumRule, NetworkBatchRule, SlicedRule
+from tenferro.families.runtimes import StandardRuntime
 from tenferro.ops.extension import Package
 
 _FAMILIES = (EinsumOp, NetworkDerivative, SlicedNetwork)

@@ -14,8 +14,9 @@ from typing import ClassVar
 
 from tenferro.core import Emitter, V
 from tenferro.errors import DTypeError
-from tenferro.families.composite import FormulaOp, Transform, evaluate_standard
+from tenferro.families.composite import FormulaOp, Transform
 from tenferro.families.einsum.contraction import Sizes, emit_network
+from tenferro.families.runtimes import evaluate_standard
 from tenferro.ir import Dim, DType, NumpyArray, TensorMeta, make_meta, short_name
 from tenferro.ops.extension import ExtensionOp, OutputMeta, family_id
 from tenferro.planning import (

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from tenferro.core import Batched, BatchSite, Emitter, JvpSite, PrimitiveOp, Slots, TransposeSite, V
-from tenferro.families.composite import Transform, TransformRule, evaluate_standard, pushed
+from tenferro.families.composite import Transform, TransformRule, pushed
 from tenferro.families.einsum.einsum_op import EinsumOp, NetworkDerivative
+from tenferro.families.runtimes import evaluate_standard
 from tenferro.ir import INT64, Dim, DType, ExecProgram, NumpyArray, Rewriter, TensorMeta, make_meta
 from tenferro.ops import (
     ADD,

@@ -3,9 +3,9 @@
 `op` has the op and its rules; `kernels` computes it with NumPy.
 """
 
-from tenferro.families.composite import KernelRuntime
 from tenferro.families.fft.op import *
 from tenferro.families.fft.op import Fft, FftBatchRule, FftRule
+from tenferro.families.runtimes import KernelRuntime
 from tenferro.ops.extension import Package
 
 __all__ = ["FFT", "Fft", "exact_size", "points", "spectrum_length"]

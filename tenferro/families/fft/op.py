@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tenferro.core import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import DTypeError, InvalidConfigError, ShapeError
-from tenferro.families.composite import KernelOp
+from tenferro.families.runtimes import KernelOp
 from tenferro.ir import (
     BOOL,
     COMPLEX64,

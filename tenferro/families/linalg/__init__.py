@@ -1,86 +1,34 @@
 """The families of linear algebra. A matrix is the last two axes of an operand; others are a batch.
 
-Read in this order: `matrix_op` (checks of operands, parts of formulas), `degeneracy`, then one file
-for each topic, with its ops and its derivative rules; `batching` has the batch rules. `lapack`
-computes the ops with NumPy and SciPy.
+Read in this order: `matrix_op` (checks of operands, parts of formulas, kinds of ops), `lapack`
+(kernels over batches), `degeneracy`, then one file for each topic: its ops, each with shape rule,
+kernel, derivatives and batch rule.
 """
 
-from tenferro.families.composite import (
-    KernelOp,
-    KernelRuntime,
-    LinearFormulaRule,
-    StandardRuntime,
-    TransformRule,
-)
-from tenferro.families.linalg.batching import batch_rule
+from tenferro.families.composite import family_package
 from tenferro.families.linalg.cholesky import *
-from tenferro.families.linalg.cholesky import Cholesky, CholeskyRule
 from tenferro.families.linalg.degeneracy import *
-from tenferro.families.linalg.degeneracy import RULES, MatrixFormula
 from tenferro.families.linalg.determinant import *
-from tenferro.families.linalg.determinant import (
-    Adjugate,
-    AdjugateRule,
-    Determinant,
-    DeterminantPolynomial,
-    DeterminantRule,
-)
 from tenferro.families.linalg.eig import *
-from tenferro.families.linalg.eig import EIG_RULE, Eig, EigJvp
 from tenferro.families.linalg.eigh import *
-from tenferro.families.linalg.eigh import EIGH_RULE, Eigh, EighJvp, EighVjp
 from tenferro.families.linalg.lu import *
-from tenferro.families.linalg.lu import Lu, LuRule, PivotsToPermutation, PivotsToPermutationRule
 from tenferro.families.linalg.matrix_functions import *
-from tenferro.families.linalg.matrix_functions import (
-    Frechet,
-    HermitianFunction,
-    HermitianFunctionRule,
-    MatrixFunction,
-    MatrixFunctionRule,
-)
 from tenferro.families.linalg.matrix_op import *
-from tenferro.families.linalg.matrix_op import FactoredOp, FactoredRuntime
 from tenferro.families.linalg.pinv import *
-from tenferro.families.linalg.pinv import Pinv, PinvRule
 from tenferro.families.linalg.qr import *
-from tenferro.families.linalg.qr import QR_RULE, Qr, QrJvp, QrVjp
 from tenferro.families.linalg.schur import *
-from tenferro.families.linalg.schur import HESSENBERG_RULE, SCHUR_RULE, Hessenberg, Schur
 from tenferro.families.linalg.solve import *
-from tenferro.families.linalg.solve import Inverse, InverseRule, LuSolve, LuSolveRule
 from tenferro.families.linalg.subspaces import *
-from tenferro.families.linalg.subspaces import (
-    BlockCoupled,
-    BlockCoupledRule,
-    BlockSylvester,
-    BlockSylvesterRule,
-    EighBlock,
-    EighBlockRule,
-    SvdBlock,
-    SvdBlockRule,
-)
 from tenferro.families.linalg.svd import *
-from tenferro.families.linalg.svd import SVD_RULE, Svd, SvdJvp, SvdVjp
 from tenferro.families.linalg.svd_truncate import *
-from tenferro.families.linalg.svd_truncate import SvdTruncated, SvdTruncatedRule
 from tenferro.families.linalg.sylvester import *
-from tenferro.families.linalg.sylvester import Sylvester, SylvesterRule
 from tenferro.families.linalg.triangular_solve import *
-from tenferro.families.linalg.triangular_solve import (
-    TriangularSolve,
-    TriangularSolveRule,
-    TridiagonalSolve,
-    TridiagonalSolveRule,
-)
-from tenferro.ops.extension import ExtensionOp, ExtensionRuntime, Package
 
 __all__ = [
     "COMPLEX_OF",
     "FIRST_LIMIT",
     "LINALG",
     "REAL_OF",
-    "RULES",
     "SECOND_LIMIT",
     "Adjugate",
     "BlockCoupled",
@@ -90,11 +38,8 @@ __all__ = [
     "Determinant",
     "DeterminantPolynomial",
     "Eig",
-    "EigJvp",
     "Eigh",
     "EighBlock",
-    "EighJvp",
-    "EighVjp",
     "Frechet",
     "HermitianFunction",
     "Hessenberg",
@@ -105,14 +50,10 @@ __all__ = [
     "Pinv",
     "PivotsToPermutation",
     "Qr",
-    "QrJvp",
-    "QrVjp",
     "Schur",
     "Svd",
     "SvdBlock",
-    "SvdJvp",
     "SvdTruncated",
-    "SvdVjp",
     "Sylvester",
     "TriangularSolve",
     "TridiagonalSolve",
@@ -148,90 +89,33 @@ __all__ = [
     "triu",
 ]
 
-_KERNELS: tuple[type[KernelOp], ...] = (
+LINALG = family_package(
+    "tenferro-linalg",
     TriangularSolve,
+    TridiagonalSolve,
     Cholesky,
     Lu,
     PivotsToPermutation,
-    TridiagonalSolve,
+    LuSolve,
+    Inverse,
+    Determinant,
+    Adjugate,
+    DeterminantPolynomial,
     Eigh,
     Eig,
-    MatrixFunction,
-    Sylvester,
-    Schur,
-    Hessenberg,
     Svd,
     Qr,
+    Schur,
+    Hessenberg,
+    Sylvester,
     Pinv,
-)
-_FACTORED: tuple[type[FactoredOp], ...] = (LuSolve, Inverse, Determinant, Adjugate)
-_FORMULAS: tuple[type[MatrixFormula], ...] = (
-    EighJvp,
-    EighVjp,
-    EigJvp,
+    MatrixFunction,
     Frechet,
-    SvdJvp,
-    SvdVjp,
-    QrJvp,
-    QrVjp,
-)
-_EXPANDED: tuple[type[ExtensionOp], ...] = (
     HermitianFunction,
+    BlockSylvester,
+    BlockCoupled,
     EighBlock,
     SvdBlock,
     SvdTruncated,
-    BlockSylvester,
-    BlockCoupled,
 )
-
-for _rule in (
-    TriangularSolveRule(),
-    CholeskyRule(),
-    LuRule(),
-    TridiagonalSolveRule(),
-    PivotsToPermutationRule(),
-    LuSolveRule(),
-    InverseRule(),
-    DeterminantRule(),
-    AdjugateRule(),
-    EIGH_RULE,
-    EIG_RULE,
-    MatrixFunctionRule(),
-    SylvesterRule(),
-    SCHUR_RULE,
-    HESSENBERG_RULE,
-    SVD_RULE,
-    QR_RULE,
-    PinvRule(),
-    HermitianFunctionRule(),
-    EighBlockRule(),
-    SvdBlockRule(),
-    SvdTruncatedRule(),
-    BlockSylvesterRule(),
-    BlockCoupledRule(),
-    TransformRule(DeterminantPolynomial),
-    *[LinearFormulaRule(formula) for formula in _FORMULAS],
-):
-    RULES.register_rule(_rule)
-
-_runtimes: tuple[ExtensionRuntime, ...] = (
-    *[KernelRuntime(op.FAMILY_ID) for op in _KERNELS],
-    *[FactoredRuntime(op) for op in _FACTORED],
-)
-
-_BY_FORMULA: tuple[type[ExtensionOp], ...] = (*_FORMULAS, DeterminantPolynomial, *_EXPANDED)
-_FAMILIES: tuple[type[ExtensionOp], ...] = (*_KERNELS, *_FACTORED, *_BY_FORMULA)
-
-for _family in _FAMILIES:
-    RULES.register_batch_rule(batch_rule(_family))
-
-LINALG = Package(
-    name="tenferro-linalg",
-    ops=_FAMILIES,
-    rules=tuple(RULES),
-    runtimes=(
-        *_runtimes,
-        *[StandardRuntime(op.FAMILY_ID, _runtimes) for op in _BY_FORMULA],
-    ),
-    batch_rules=RULES.batch_rules,
-)
+"""The ops of linear algebra, each with its derivatives, kernel and batch rule."""

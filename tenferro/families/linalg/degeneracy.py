@@ -13,16 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import cos, sin
-from typing import ClassVar
 
 import numpy as np
 
 from tenferro.errors import ConfigError
-from tenferro.families.composite import LinearFormula, Transform
-from tenferro.families.linalg.matrix_op import columns, rows
+from tenferro.families.linalg.matrix_op import columns, joined, rows
 from tenferro.ir import BOOL, FLOAT64, Dim, DType, is_complex, maximum
 from tenferro.ops import Iota
-from tenferro.ops.extension import ExtensionRuleSet
 from tenferro.ops.functions import (
     Expression,
     analytic,
@@ -33,7 +30,7 @@ from tenferro.ops.functions import (
     reductions,
 )
 
-__all__ = ["RULES", "Degeneracy", "generic_bases", "reflections"]
+__all__ = ["Degeneracy", "generic_bases", "reflections"]
 
 
 # Clusters of equal eigenvalues or singular values, and what a derivative may depend on in them.
@@ -365,8 +362,7 @@ def _joined(left: Expression, right: Expression) -> Expression:
     """Columns of both."""
     if right.shape[-1] == 0:
         return left
-    result: Expression = apply(manipulation.concat, left, right, axis=-1)
-    return result
+    return joined(left, right)
 
 
 def _complement_reflected(x: Expression, zero: Expression, phase: float) -> Expression:
@@ -393,36 +389,3 @@ def _complement_reflected(x: Expression, zero: Expression, phase: float) -> Expr
         turned = turned * complex(cos(phase), sin(phase))
     moved = chosen(columns(zero), turned[..., :k], first)
     return _joined(moved, turned[..., k:])
-
-
-# The derivative rules of all families of linear algebra.
-
-RULES: ExtensionRuleSet = ExtensionRuleSet()
-"""The rules of all families of linear algebra."""
-
-
-class MatrixFormula(LinearFormula):
-    """A formula of linear algebra, which may emit ops of all its families."""
-
-    formula_rules: ClassVar[ExtensionRuleSet] = RULES
-
-
-@dataclass(frozen=True)
-class SpectralFormula(MatrixFormula):
-    """The derivative of eigenvalues or singular values and their vectors.
-
-    Attributes:
-        mode, width: what it does where values are equal; see `Degeneracy`.
-        present, transforms: see `LinearFormula`.
-    """
-
-    mode: str = "nan"
-    width: float = 1e-12
-    present: tuple[bool, ...] = (True,)
-    transforms: tuple[Transform, ...] = ()
-
-    @property
-    def degeneracy(self) -> Degeneracy:
-        """What it does where values are equal."""
-        final = all(kind == "select" for kind, _ in self.transforms)
-        return Degeneracy(self.mode, self.width, final)

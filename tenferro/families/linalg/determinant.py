@@ -1,38 +1,40 @@
-"""The families of determinants and of adjugates, by LU factors."""
+"""Determinants and adjugates by LU factors; derivatives that hold at singular matrices."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
 
-from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V
-from tenferro.families.composite import FormulaOp, Transform
-from tenferro.families.linalg.degeneracy import RULES, absolute, chosen, factor
-from tenferro.families.linalg.lu import lu
+from tenferro.core import Emitter, V
+from tenferro.families.composite import (
+    DTypes,
+    FormulaOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    Transform,
+)
+from tenferro.families.linalg.degeneracy import absolute, chosen, factor
+from tenferro.families.linalg.lapack import adjoint
+from tenferro.families.linalg.lu import inverse_of, lu, packed_of
 from tenferro.families.linalg.matrix_op import (
     REAL_OF,
     FactoredOp,
     check_factored,
     check_same,
+    family,
     rows,
     trace,
 )
 from tenferro.families.linalg.solve import Inverse, inverse
 from tenferro.families.linalg.svd import Svd
-from tenferro.ir import Dim, DType, TensorMeta
+from tenferro.ir import NumpyArray, TensorMeta
 from tenferro.ops import STOP_GRADIENT, Constant, full
-from tenferro.ops.extension import (
-    Extension,
-    ExtensionAdRule,
-    ExtensionOp,
-    ExtensionRuleSet,
-    OutputMeta,
-    family_id,
-)
+from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
     Expression,
     analytic,
@@ -53,10 +55,7 @@ __all__ = [
 ]
 
 
-# The families of determinants and of adjugates, by LU factors.
-
-
-@family_id(namespace="tenferro-linalg", name="determinant", version=1)
+@family(name="determinant")
 @dataclass(frozen=True)
 class Determinant(FactoredOp):
     """det A, or its sign and the logarithm of its modulus, for A, its LU factors and permutation.
@@ -68,23 +67,71 @@ class Determinant(FactoredOp):
     kind: str = "det"
 
     input_count = 3
-    kernel = "tenferro.families.linalg.lapack:determinant"
-    by_factors = "tenferro.families.linalg.lapack:determinant_by_factors"
 
     @property
     def output_count(self) -> int:
         """One, or two for `"slogdet"`."""
         return 1 if self.kind == "det" else 2
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """One number for each matrix."""
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         dtype, batch, _ = check_factored(self.kind, input_dtypes, input_shapes)
         return [(dtype, batch), (REAL_OF[dtype], batch)][: self.output_count]
 
+    def kernel(self, a: NumpyArray, *factors: NumpyArray) -> list[NumpyArray]:
+        return self.by_factors(a, *packed_of(a))
 
-@family_id(namespace="tenferro-linalg", name="adjugate", version=1)
+    def by_factors(
+        self, a: NumpyArray, packed: NumpyArray, permutation: NumpyArray
+    ) -> list[NumpyArray]:
+        diagonal = np.diagonal(packed, axis1=-2, axis2=-1)
+        sign = parity(permutation).astype(a.dtype)
+        with np.errstate(all="ignore"):
+            if self.kind == "det":
+                return [np.asarray(sign * diagonal.prod(-1))]
+            sizes = np.abs(diagonal)
+            phases = diagonal / np.where(sizes == 0, 1, sizes)
+            return [np.asarray(sign * phases.prod(-1)), np.asarray(np.log(sizes).sum(-1))]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """tr(adj(A) dA) for the determinant, tr(A⁻¹ dA) for its logarithm.
+
+        A tangent turns the sign of a complex determinant only.
+        """
+        (a, packed, permutation), (sign, *_), da = at.operands, at.results, at.tangents[0]
+        if da is None:
+            return [None] * self.output_count
+        of = Adjugate() if self.kind == "det" else Inverse()
+        (matrix,) = a.emit_all(Extension(of), packed, permutation)
+        change = (matrix.mT * da).sum((-2, -1))
+        if self.kind == "det":
+            return [change]
+        growth: Expression = apply(elementwise.real, change)
+        if a.dtype.kind != "c":
+            return [None, growth]
+        return [sign * (change - growth.astype(a.dtype)), growth]
+
+
+def parity(permutation: NumpyArray) -> NumpyArray:
+    """The sign of permutations, by the number of inversions: 1 or -1, as float64."""
+    later = permutation[..., None, :] < permutation[..., :, None]
+    inversions = np.triu(later, 1).sum((-2, -1))
+    return np.asarray(1.0 - 2.0 * (inversions % 2))
+
+
+def determinant(a: Expression, kind: str) -> tuple[Expression, ...]:
+    """The outputs of `Determinant`, by the LU factors of A."""
+    packed, _, permutation = lu(a)
+    return a.emit_all(Extension(Determinant(kind)), packed, permutation)
+
+
+# Adjugates, by the inverse or by singular values.
+
+FIRST_LIMIT, SECOND_LIMIT = 3 / 4, 1 / 3
+"""Exponents of 1/ε: beyond these condition numbers (of Frobenius) the formulas with A⁻¹ for the
+first and second derivative of det lose too many digits; see `Adjugate.by_factors`."""
+
+
+@family(name="adjugate")
 @dataclass(frozen=True)
 class Adjugate(FactoredOp):
     """The adjugate of A, or its derivative along E; right for singular matrices too.
@@ -99,34 +146,106 @@ class Adjugate(FactoredOp):
     order: int = 0
 
     output_count = 1
-    kernel = "tenferro.families.linalg.lapack:adjugate"
-    by_factors = "tenferro.families.linalg.lapack:adjugate_by_factors"
+    linear_from = 3
 
     @property
     def input_count(self) -> int:
         """A, its factors, and E for order 1."""
         return 3 + self.order
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The type of A."""
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         dtype, batch, n = check_factored("det", input_dtypes[:3], input_shapes[:3])
         for direction in input_shapes[3:]:
             for ours, theirs in zip((*batch, n, n), direction, strict=True):
                 check_same("det", "the sizes of A and E", ours, theirs)
         return [(dtype, tuple(input_shapes[0]))]
 
+    def kernel(self, a: NumpyArray, *rest: NumpyArray) -> list[NumpyArray]:
+        """By the singular values of A: no division, for every A.
 
-FIRST_LIMIT, SECOND_LIMIT = 3 / 4, 1 / 3
-"""Exponents of 1/ε: beyond these condition numbers (of Frobenius) the formulas with A⁻¹ for the
-first and second derivative of det lose too many digits; see the kernel of `adjugate`."""
+        A = U S Vᴴ has adj(A) = det(U Vᴴ) V adj(S) Uᴴ. Along F = Uᴴ E V, adj(S) changes by −P∘F off
+        the diagonal, and by P diag(F) on it, where P_ij is the product of all s but s_i and s_j.
+        """
+        finite = np.isfinite(a).all((-2, -1), keepdims=True)
+        u, s, vh = np.linalg.svd(np.where(finite, a, 0))
+        phase = np.linalg.det(u @ vh)[..., None, None]
+        v, uh = adjoint(vh), adjoint(u)
+        if self.order == 0:
+            inner = np.zeros_like(a)
+            np.einsum("...ii->...i", inner)[...] = _leave_one_out(s)
+        else:
+            inner = _changed(s, uh @ rest[-1] @ v)
+        return [np.where(finite, phase * (v @ inner @ uh), np.nan).astype(a.dtype)]
+
+    def by_factors(self, a: NumpyArray, *rest: NumpyArray) -> list[NumpyArray]:
+        """By the inverse, where the matrix is far enough from singular ones.
+
+        det(A) A⁻¹ by LU is adj(A) of a matrix that is within rounding of A: no digits are lost
+        until the inverse overflows. In its derivative det (tr(A⁻¹E) A⁻¹ − A⁻¹EA⁻¹), terms that are
+        larger by the condition number cancel.
+        """
+        packed, permutation, *direction = rest
+        if a.shape[-1] == 1:
+            return [np.zeros_like(a) if direction else np.ones_like(a)]
+        (det,) = Determinant().by_factors(a, packed, permutation)
+        with np.errstate(all="ignore"):
+            x = inverse_of(packed, permutation)
+            result = _by_inverse(det[..., None, None], x, direction)
+            condition = np.linalg.norm(a, axis=(-2, -1)) * np.linalg.norm(x, axis=(-2, -1))
+        exponent = SECOND_LIMIT if self.order else FIRST_LIMIT
+        near = ~(condition < float(np.finfo(a.dtype).eps) ** -exponent)
+        if near.any():
+            (exact,) = self.kernel(a[near], *[array[near] for array in rest])
+            result[near] = exact
+        return [result]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """One order more along dA, and for order 1 the op along the change of the direction.
+
+        From order 2 on they are derivatives of a polynomial, det A.
+        """
+        a, packed, permutation, *directions = at.operands
+        da, *changes = at.tangents[0], *at.tangents[3:]
+        first = Extension(Adjugate(1))
+        terms = []
+        if da is not None and directions:
+            terms.append(second_change(a, directions[0], da))
+        for along in (*([] if directions else [da]), *changes):
+            if along is not None:
+                terms += a.emit_all(first, packed, permutation, along)
+        return [sum(terms[1:], terms[0]) if terms else None]
+
+    def vjp(self, at: FormulaSite) -> Terms:
+        """Ē = D adj(A)[ctᴴ]ᴴ, for tr(D adj(A)[E] F) is symmetric in E and F."""
+        (a, *factors, _), (ct,) = at.operands, at.cts
+        (result,) = a.emit_all(Extension(self), *factors, ct.H)
+        return [result.H]
 
 
-def determinant(a: Expression, kind: str) -> tuple[Expression, ...]:
-    """The outputs of `Determinant`, by the LU factors of A."""
-    packed, _, permutation = lu(a)
-    return a.emit_all(Extension(Determinant(kind)), packed, permutation)
+def _by_inverse(det: NumpyArray, x: NumpyArray, direction: Sequence[NumpyArray]) -> NumpyArray:
+    if not direction:
+        return np.asarray(det * x)
+    product = x @ direction[0]
+    total = np.trace(product, axis1=-2, axis2=-1)[..., None, None]
+    return np.asarray(det * (total * x - product @ x))
+
+
+def _leave_one_out(s: NumpyArray) -> NumpyArray:
+    """The product of all elements along the last axis but one, for each of them."""
+    one = np.ones_like(s[..., :1])
+    before = np.cumprod(np.concatenate([one, s[..., :-1]], -1), -1)
+    after = np.cumprod(np.concatenate([one, s[..., :0:-1]], -1), -1)[..., ::-1]
+    return np.asarray((before * after)[..., : s.shape[-1]])
+
+
+def _changed(s: NumpyArray, f: NumpyArray) -> NumpyArray:
+    """The change of the adjugate of diag(s) along F."""
+    n = s.shape[-1]
+    diagonal = np.eye(n, dtype=bool)
+    without = np.where(diagonal, 1, s[..., None, :])
+    pairs = np.where(diagonal, 0, _leave_one_out(without))
+    on_it = (pairs * np.diagonal(f, axis1=-2, axis2=-1)[..., None, :]).sum(-1)
+    return np.where(diagonal, on_it[..., None], -pairs * f)
 
 
 # The determinant as a polynomial: its derivatives of all orders hold at singular matrices too.
@@ -140,7 +259,7 @@ LEADING_LIMIT = 1 / 4
 largest one, for then the inverse of their block loses too many digits."""
 
 
-@family_id(namespace="tenferro-linalg", name="determinant_polynomial", version=1)
+@family(name="determinant_polynomial")
 @dataclass(frozen=True)
 class DeterminantPolynomial(FormulaOp):
     """det A for derivatives: they exist, and are right, where A is singular.
@@ -163,7 +282,6 @@ class DeterminantPolynomial(FormulaOp):
 
     formula_inputs = 1
     formula_outputs = 1
-    formula_rules: ClassVar[ExtensionRuleSet] = RULES
 
     def formula_types(self, metas: Sequence[TensorMeta]) -> Sequence[TensorMeta]:
         """One number for each matrix."""
@@ -243,60 +361,3 @@ def _expansion(row: int, n: int, dtype: str) -> Constant:
             others = (*chosen_columns[:at], *chosen_columns[at + 1 :])
             signs[column, before[others], place] = (-1) ** (row - at)
     return Constant(signs.reshape(-1, len(after)))
-
-
-# The derivatives of determinants: adjugates, then those of a polynomial.
-
-
-class DeterminantRule(ExtensionAdRule):
-    """tr(adj(A) dA) for the determinant, tr(A⁻¹ dA) for its logarithm."""
-
-    family_id = Determinant.FAMILY_ID
-
-    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """The formulas. A tangent turns the sign of a complex determinant only."""
-        assert isinstance(op, Determinant)
-        if at.tangent[0] is None:
-            return (None,) * op.output_count
-        a, packed, permutation, da = expressions(at.emitter, (*at.primal, at.tangent[0]))
-        family = Adjugate() if op.kind == "det" else Inverse()
-        (matrix,) = a.emit_all(Extension(family), packed, permutation)
-        change = (matrix.mT * da).sum((-2, -1))
-        if op.kind == "det":
-            return (change.value,)
-        growth: Expression = apply(elementwise.real, change)
-        if a.dtype.kind != "c":
-            return (None, growth.value)
-        sign = Expression(at.emitter, at.out[0])
-        return values_of((sign * (change - growth.astype(a.dtype)), growth))
-
-
-class AdjugateRule(ExtensionAdRule):
-    """One order more. From order 2 on they are derivatives of a polynomial, det A."""
-
-    family_id = Adjugate.FAMILY_ID
-
-    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """The derivative along dA; for order 1 also along the change of the direction."""
-        assert isinstance(op, Adjugate)
-        first = Extension(Adjugate(1))
-        a, packed, permutation, *directions = expressions(at.emitter, at.primal)
-        da, *changes = expressions(at.emitter, (at.tangent[0], *at.tangent[3:]))
-        terms = []
-        if da is not None:
-            along = a.emit_all(first, packed, permutation, da)[0] if op.order == 0 else None
-            terms.append(second_change(a, directions[0], da) if along is None else along)
-        terms += [
-            a.emit_all(first, packed, permutation, change)[0]
-            for change in changes
-            if change is not None
-        ]
-        return (sum(terms[1:], terms[0]).value if terms else None,)
-
-    def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent of E is D adj(A)[ctᴴ]ᴴ, for tr(D adj(A)[E] F) is symmetric in E and F."""
-        if any(at.active[:3]):
-            return super().transpose_rule(op, at)
-        a, *factors, ct = expressions(at.emitter, (*at.inputs[:3], at.ct[0]))
-        (result,) = a.emit_all(Extension(op), *factors, ct.H)
-        return (None, None, None, result.H.value)

@@ -1,16 +1,21 @@
-"""The family of general eigenvalue problems, and its derivative at simple eigenvalues."""
+"""General eigenvalue problems, and their derivative at simple eigenvalues."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from tenferro.families.composite import FactorRule, KernelOp, Transform
+from tenferro.families.composite import (
+    DTypes,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    differentiable,
+)
 from tenferro.families.linalg.degeneracy import (
-    MatrixFormula,
     absolute,
     both,
     chosen,
@@ -18,22 +23,23 @@ from tenferro.families.linalg.degeneracy import (
     largest_of,
     off_diagonal,
 )
+from tenferro.families.linalg.lapack import stacked
 from tenferro.families.linalg.matrix_op import (
     COMPLEX_OF,
     check_dtype,
     check_square,
     columns,
     diagonal,
+    family,
     real,
     real_part,
     rows,
 )
-from tenferro.ir import Dim, DType, TensorMeta
+from tenferro.ir import DType, NumpyArray
 from tenferro.ops import StopGradient
-from tenferro.ops.extension import OutputMeta, family_id
 from tenferro.ops.functions import Expression, apply, logical, reductions
 
-__all__ = ["Eig", "EigJvp", "closeness"]
+__all__ = ["Eig", "closeness"]
 
 
 def closeness(dtype: DType) -> float:
@@ -41,9 +47,14 @@ def closeness(dtype: DType) -> float:
     return float(np.finfo(dtype).eps ** 0.75)
 
 
-@family_id(namespace="tenferro-linalg", name="eig", version=1)
+@differentiable(
+    results=3,
+    undefined="eig: the derivative does not exist: eigenvalues are equal, or too close for their "
+    "vectors to be known; differentiate a function of the matrix itself",
+)
+@family(name="eig")
 @dataclass(frozen=True)
-class Eig(KernelOp):
+class Eig(FamilyOp):
     """Eigenvalues w, eigenvectors V as columns, and V⁻¹; complex for real matrices too.
 
     Columns of V have norm 1, and the largest entry of each is real and positive; the first one, if
@@ -56,17 +67,13 @@ class Eig(KernelOp):
     results: int = 3
 
     input_count = 1
-    kernel = "tenferro.families.linalg.lapack:eig"
 
     @property
     def output_count(self) -> int:
         """The number of results."""
         return self.results
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The types of w, V and V⁻¹."""
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         dtype = COMPLEX_OF[check_dtype("eig", *input_dtypes)]
         batch, n = check_square("eig", input_dtypes[0], input_shapes[0])
         types = [(dtype, (*batch, n)), (dtype, (*batch, n, n)), (dtype, (*batch, n, n))]
@@ -78,42 +85,35 @@ class Eig(KernelOp):
         first = count > 0 and all(live[:count]) and count < self.results
         return Eig(count) if first else None
 
+    def whole(self) -> Eig:
+        return self if self.results == 3 else replace(self, results=3)
 
-@family_id(namespace="tenferro-linalg", name="eig_jvp", version=1)
-@dataclass(frozen=True)
-class EigJvp(MatrixFormula):
-    """From w, V, V⁻¹ and dA to dw, dV and dV⁻¹, with P = V⁻¹ dA V and F = 1/(w_j − w_i).
+    def kernel(self, a: NumpyArray) -> list[NumpyArray]:
+        """By LAPACK's geev and gesv."""
+        dtype = np.result_type(a.dtype, np.complex64)
+        shapes = [a.shape[:-1], a.shape, a.shape][: self.results]
+        outputs = [np.empty(shape, dtype) for shape in shapes]
+        if self.results == 1:
+            return stacked(lambda x: (np.linalg.eigvals(x),), [a], outputs)
+        results = stacked(lambda x: tuple(np.linalg.eig(x)), [a], outputs[:2])
+        with np.errstate(invalid="ignore"):
+            results[1] = _with_real_pivots(results[1])
+        if self.results == 3:
+            results += stacked(lambda x: (np.linalg.inv(x),), [results[1]], outputs[2:])
+        return results
 
-    dw = diag P, dV = U + V diag c with U = V (F∘P), and dV⁻¹ = −V⁻¹ dV V⁻¹. Here c_j = −Re(v_jᴴu_j)
-    − i Im(u_kj / v_kj) keeps the norm of column j, and its largest entry, k, real.
+    def jvp(self, at: FormulaSite) -> Terms:
+        """With P = V⁻¹ dA V and F = 1/(w_j − w_i): dw = diag P, dV = U + V diag c, −V⁻¹ dV V⁻¹.
 
-    NaN for a matrix with eigenvalues that are equal, or so close that their vectors cannot be
-    known: the gap is at most τ times the conditions κ = |y||x| of the two eigenvalues, with y a row
-    of V⁻¹ and x a column of V, times the norm of A. Derivatives of orders 2 to 4 divide by further
-    powers of gaps, and are NaN at larger ones; see `_known`.
-    """
+        U = V (F∘P), and c_j = −Re(v_jᴴu_j) − i Im(u_kj / v_kj) keeps the norm of column j, and its
+        largest entry, k, real.
 
-    present: tuple[bool, ...] = (True,)
-    transforms: tuple[Transform, ...] = ()
-
-    fixed = 3
-    formula_outputs = 3
-    undefined = (
-        "eig: the derivative does not exist: eigenvalues are equal, or too close for their vectors "
-        "to be known; differentiate a function of the matrix itself"
-    )
-
-    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
-        """Those of w, V and V⁻¹."""
-        w, v, inverse, _ = metas
-        assert w is not None
-        assert v is not None
-        assert inverse is not None
-        return [w, v, inverse]
-
-    def formula(self, *inputs: Any) -> Sequence[Expression]:
-        """The tangents."""
-        w, v, inverse, da = inputs
+        NaN for a matrix with eigenvalues that are equal, or so close that their vectors cannot be
+        known: the gap is at most τ times the conditions κ = |y||x| of the two eigenvalues, with y a
+        row of V⁻¹ and x a column of V, times the norm of A. Derivatives of orders 2 to 4 divide by
+        further powers of gaps, and are NaN at larger ones; see `_known`.
+        """
+        (w, v, inverse), (da,) = at.results, at.tangents
         inner = inverse @ da.astype(v.dtype) @ v
         gaps = columns(w) - rows(w)
         unit = _unit(gaps)
@@ -125,7 +125,20 @@ class EigJvp(MatrixFormula):
         scale = rows(rows(largest_of((v * columns(w)) @ inverse))) / unit
         ones = _known(w, gaps, inverse, scale)
         moved = -(inverse @ turned @ inverse)
-        return diagonal(inner) * ones[..., 0], turned * ones, moved * ones
+        return [diagonal(inner) * ones[..., 0], turned * ones, moved * ones]
+
+
+def _with_real_pivots(vectors: NumpyArray) -> NumpyArray:
+    """The columns turned so that the largest entry, the first of several, is real and positive."""
+    if not vectors.size:
+        return vectors
+    size = np.abs(vectors)
+    near = size >= size.max(axis=-2, keepdims=True) * (1 - closeness(vectors.dtype))
+    place = np.argmax(near, axis=-2)[..., None, :]
+    pivot = np.take_along_axis(vectors, place, -2)
+    turned: NumpyArray = vectors * (np.conj(pivot) / np.abs(pivot))
+    np.put_along_axis(turned, place, np.abs(pivot).astype(vectors.dtype), -2)
+    return turned
 
 
 def _known(w: Expression, gaps: Expression, inverse: Expression, scale: Expression) -> Expression:
@@ -185,10 +198,3 @@ def _are_apart(gaps: Expression, errors: Expression) -> Expression:
     """
     apart = chosen(_different_places(gaps), (absolute(gaps) > errors).astype("int64"), 1)
     return apart.min(axis=(-2, -1)) == 1
-
-
-EIG_RULE = FactorRule(
-    Eig,
-    lambda op: EigJvp(),
-    whole=lambda op: op if op.results == 3 else replace(op, results=3),
-)

@@ -1,18 +1,29 @@
-"""The family of functions of general square matrices, and their Fréchet derivatives."""
+"""Functions of general square matrices and of Hermitian ones, with derivatives of all orders."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import permutations
-from operator import mul
+from operator import add, mul
 from typing import Any
 
-from tenferro.core import JvpSite, Slots, TransposeSite, V
+import numpy as np
+
 from tenferro.errors import ConfigError
-from tenferro.families.composite import KernelOp, LinearFormula, Transform, applied
-from tenferro.families.linalg.degeneracy import MatrixFormula, chosen
+from tenferro.families.composite import (
+    DTypes,
+    FamilyOp,
+    FormulaSite,
+    LinearFormula,
+    OutputTypes,
+    Shapes,
+    Terms,
+    Transform,
+)
+from tenferro.families.linalg.degeneracy import chosen
 from tenferro.families.linalg.divided_differences import (
     Exponential,
     Inverse,
@@ -29,13 +40,22 @@ from tenferro.families.linalg.divided_differences import (
     pairs,
     widened,
 )
-from tenferro.families.linalg.eigh import Eigh
-from tenferro.families.linalg.matrix_op import ExpandedOp, check_dtype, check_square, columns, sym
+from tenferro.families.linalg.eigh import Eigh, by_eigenvectors
+from tenferro.families.linalg.lapack import over_batch, scipy_linalg
+from tenferro.families.linalg.matrix_op import (
+    ExpandedOp,
+    check_dtype,
+    check_square,
+    columns,
+    family,
+    joined,
+    sym,
+)
 from tenferro.families.linalg.sylvester import sylvester
-from tenferro.ir import Dim, DType, TensorMeta
+from tenferro.ir import NumpyArray, TensorMeta
 from tenferro.ops import full
-from tenferro.ops.extension import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
-from tenferro.ops.functions import Expression, apply, elementwise, expressions, manipulation
+from tenferro.ops.extension import Extension
+from tenferro.ops.functions import Expression, apply, elementwise
 
 __all__ = [
     "Frechet",
@@ -46,15 +66,15 @@ __all__ = [
 ]
 
 
-# The family of functions of general square matrices, and their Fréchet derivatives.
+# Functions of general square matrices.
 
 MATRIX_FUNCTIONS = {"exp": "expm", "log": "logm", "sqrt": "sqrtm"}
 """The functions, and the names under which users call them."""
 
 
-@family_id(namespace="tenferro-linalg", name="matrix_function", version=1)
+@family(name="matrix_function")
 @dataclass(frozen=True)
-class MatrixFunction(KernelOp):
+class MatrixFunction(FamilyOp):
     """The exponential, or the principal logarithm or square root, of square matrices.
 
     The dtype is kept. For a real matrix whose result is not real, or any without a result, it is
@@ -68,21 +88,67 @@ class MatrixFunction(KernelOp):
 
     input_count = 1
     output_count = 1
-    kernel = "tenferro.families.linalg.lapack:matrix_function"
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The type of the matrix."""
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         name = MATRIX_FUNCTIONS[self.name]
         dtype = check_dtype(name, *input_dtypes)
         check_square(name, dtype, input_shapes[0])
         return [(dtype, tuple(input_shapes[0]))]
 
+    def kernel(self, a: NumpyArray) -> list[NumpyArray]:
+        """By SciPy; NaN for each matrix without a result in the dtype."""
+        if not a.size:
+            return [a]
+        with warnings.catch_warnings(record=True), np.errstate(all="ignore"):
+            warnings.simplefilter("always")
+            function = {"exp": scipy_linalg().expm, "log": _log, "sqrt": _sqrt}[self.name]
+            return over_batch(lambda x: (function(x),), [a], [2], [np.empty_like(a)])
 
-@family_id(namespace="tenferro-linalg", name="frechet", version=1)
+    def jvp(self, at: FormulaSite) -> Terms:
+        """The Fréchet derivative; for the square root X, the dX with X dX + dX X = dA."""
+        (a,), (x,), (da,) = at.operands, at.results, at.tangents
+        if self.name == "sqrt":
+            return [sylvester(x, x, da)]
+        return a.emit_all(Extension(Frechet(self.name)), da)
+
+
+def _log(a: NumpyArray) -> NumpyArray:
+    wide = a.astype(np.result_type(a.dtype, np.float64))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = scipy_linalg().logm(wide)
+    if any("exactly singular" in str(each.message) for each in caught):
+        raise np.linalg.LinAlgError("singular")
+    return _in_dtype(result, a.dtype)
+
+
+def _sqrt(a: NumpyArray) -> NumpyArray:
+    wide = a.astype(np.result_type(a.dtype, np.float64))
+    result = scipy_linalg().sqrtm(wide)
+    error = np.abs(result @ result - wide).max(initial=0)
+    bound = 1e3 * len(a) * np.finfo(wide.dtype).eps * np.sum(np.abs(result) ** 2)
+    if not error <= bound:  # a singular matrix may have no square root
+        raise np.linalg.LinAlgError("no square root")
+    return _in_dtype(result, a.dtype)
+
+
+def _in_dtype(result: NumpyArray, dtype: Any) -> NumpyArray:
+    """The result in a dtype, without an imaginary part for a real one.
+
+    Raises:
+        LinAlgError: it has one.
+    """
+    if dtype.kind == "f" and result.dtype.kind == "c":
+        size = np.abs(result).max(initial=0)
+        if not np.abs(result.imag).max(initial=0) <= 1e-8 * size:
+            raise np.linalg.LinAlgError("not real")
+        result = result.real
+    return np.asarray(result, dtype)
+
+
+@family(name="frechet")
 @dataclass(frozen=True)
-class Frechet(MatrixFormula):
+class Frechet(LinearFormula):
     """The derivative of a function f at A along dA: the upper right block of f([[A, dA], [0, A]]).
 
     Its adjoint is the derivative at Aᴴ.
@@ -111,9 +177,7 @@ class Frechet(MatrixFormula):
         if self.adjoint_first:
             a = a.H
         zero = Expression(a.emitter, full(a.emitter, 0, a.meta))
-        above = apply(manipulation.concat, a, da, axis=-1)
-        below = apply(manipulation.concat, zero, a, axis=-1)
-        block = apply(manipulation.concat, above, below, axis=-2)
+        block = joined(joined(a, da), joined(zero, a), -2)
         (whole,) = block.emit_all(Extension(MatrixFunction(self.name)))
         n = a.shape[-1]
         return (whole[..., :n, n:],)
@@ -123,21 +187,7 @@ class Frechet(MatrixFormula):
         return replace(self, adjoint_first=not self.adjoint_first, present=present)
 
 
-class MatrixFunctionRule(ExtensionAdRule):
-    """The Fréchet derivative; for the square root X, the dX with X dX + dX X = dA."""
-
-    family_id = MatrixFunction.FAMILY_ID
-
-    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """The tangent."""
-        assert isinstance(op, MatrixFunction)
-        if op.name != "sqrt":
-            return tuple(applied(at.emitter, Frechet(op.name), at.primal, at.tangent))
-        x, da = expressions(at.emitter, (at.out[0], at.tangent[0]))
-        return (sylvester(x, x, da).value,)
-
-
-# The family of functions of Hermitian matrices and their derivatives of all orders.
+# Functions of Hermitian matrices and their derivatives of all orders.
 
 _PLAIN: dict[str, Callable[[], ScalarFunction]] = {
     "abs": lambda: Times(Signum()),
@@ -179,7 +229,7 @@ def scalar_function(name: str, parameter: object) -> ScalarFunction:
     raise ConfigError(f"funm_hermitian: there is no function {name!r}; there are {known}")
 
 
-@family_id(namespace="tenferro-linalg", name="hermitian_function", version=1)
+@family(name="hermitian_function")
 @dataclass(frozen=True)
 class HermitianFunction(ExpandedOp):
     """The derivative of order r of h at sym(A), in the directions sym(E).
@@ -190,7 +240,7 @@ class HermitianFunction(ExpandedOp):
 
     of shape [..., n, n]: h(A) for r = 0, and V (h[w_i, w_j] ∘ VᴴEV) Vᴴ for r = 1 (Daleckii and
     Krein 1965; Higham, Functions of Matrices, chapter 3). It is a function of A and the E's: w and
-    V only save a factorization. The reference implementation does not read them.
+    V only save a factorization.
 
     Attributes:
         name: of h.
@@ -203,24 +253,23 @@ class HermitianFunction(ExpandedOp):
     order: int = 0
 
     output_count = 1
-    kernel = "tenferro.families.linalg.lapack:of_eigenvectors"
+    linear_from = 3
 
     @property
     def input_count(self) -> int:
         """A, w, V and the E's."""
         return 3 + self.order
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The type of A."""
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         scalar_function(self.name, self.parameter)
         dtype = check_dtype("funm_hermitian", input_dtypes[0], *input_dtypes[2:])
         check_square("funm_hermitian", dtype, input_shapes[0])
         return [(dtype, tuple(input_shapes[0]))]
 
+    def kernel(self, *arrays: NumpyArray) -> list[NumpyArray]:
+        return by_eigenvectors(self, *arrays)
+
     def formula(self, *inputs: Any) -> Sequence[Expression]:
-        """The formula."""
         _, w, v, *directions = inputs
         h = scalar_function(self.name, self.parameter)
         values = h.domain(w)
@@ -232,6 +281,33 @@ class HermitianFunction(ExpandedOp):
         else:
             inner = _contracted(h.table(values, self.order), factors)
         return [v @ inner @ v.H]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """One order more in the direction dA, and the same op in each dE."""
+        a, *others = at.operands
+        terms: list[Expression] = []
+        if at.tangents[0] is not None:
+            higher = Extension(replace(self, order=self.order + 1))
+            terms += a.emit_all(higher, *others, at.tangents[0])
+        for place in range(3, self.input_count):
+            if at.tangents[place] is not None:
+                terms += self._along(at, place, at.tangents[place])
+        return [reduce(add, terms) if terms else None]
+
+    def vjp(self, at: FormulaSite) -> Terms | None:
+        """The op with the cotangent in the place of the active direction: it is its own adjoint."""
+        if sum(at.active) != 1:
+            return super().vjp(at)
+        (ct,) = at.cts
+        return [
+            self._along(at, place, ct)[0] if at.active[place] else None
+            for place in range(3, self.input_count)
+        ]
+
+    def _along(self, at: FormulaSite, place: int, e: Expression) -> tuple[Expression, ...]:
+        """The op with another direction."""
+        others = (*at.operands[1:place], e, *at.operands[place + 1 :])
+        return at.operands[0].emit_all(Extension(self), *others)
 
 
 def _contracted(table: Expression, factors: list[Expression]) -> Expression:
@@ -267,44 +343,6 @@ def _by_products(w: Expression, terms: Sequence[Term], e: Expression, f: Express
     weight = apply(elementwise.sign, y - x) * 0.5 + 0.5
     half = chosen(weight == 0, 0.0, weight * reduce(lambda x, y: x + y, products))
     return half + half.H
-
-
-class HermitianFunctionRule(ExtensionAdRule):
-    """One order more in the direction dA, and the same op in each dE; it is its own adjoint."""
-
-    family_id = HermitianFunction.FAMILY_ID
-
-    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """The sum of these."""
-        assert isinstance(op, HermitianFunction)
-        emitter = at.emitter
-        terms: list[V] = []
-        if at.tangent[0] is not None:
-            higher = Extension(replace(op, order=op.order + 1))
-            terms += emitter.emit_all(higher, *at.primal, at.tangent[0])
-        for place in range(3, op.input_count):
-            tangent = at.tangent[place]
-            if tangent is not None:
-                inputs = list(at.primal)
-                inputs[place] = tangent
-                terms += emitter.emit_all(Extension(op), *inputs)
-        if not terms:
-            return (None,)
-        return (reduce(lambda x, y: x + y, expressions(emitter, terms)).value,)
-
-    def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
-        """The op with the cotangent in the place of the active direction."""
-        places = [place for place, on in enumerate(at.active) if on]
-        if len(places) != 1 or places[0] < 3:
-            return super().transpose_rule(op, at)
-        inputs = list(at.inputs)
-        (ct,) = at.ct
-        assert ct is not None
-        inputs[places[0]] = ct
-        (result,) = at.emitter.emit_all(Extension(op), *inputs)
-        slots: list[V | None] = [None] * len(inputs)
-        slots[places[0]] = result
-        return tuple(slots)
 
 
 def hermitian_derivative(a: Expression, e: Expression, name: str) -> Expression:

@@ -1,18 +1,15 @@
-"""Checks of operands of linear algebra, with errors that name the function and the operand.
-
-Their derivatives are taken by the matrix, never by the factors. The reference implementation
-factors the matrix itself; runtimes and lowerings use the factors that are given.
-"""
+"""What ops of matrices share: checks of operands, pieces of formulas, kinds of ops."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
-from tenferro.core import Emitter, GlobalValKey, KeyEmitter, V
+from tenferro.core import Batched, BatchSite, Emitter, GlobalValKey, KeyEmitter, V
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.families.composite import KernelOp, kernel_of
+from tenferro.families.composite import DTypes, FamilyOp, Shapes
 from tenferro.ir import (
     COMPLEX64,
     COMPLEX128,
@@ -38,7 +35,14 @@ from tenferro.ops import (
     scalar,
     shape_context,
 )
-from tenferro.ops.extension import ExtensionCache, ExtensionOp, sizes_differ
+from tenferro.ops.extension import (
+    Extension,
+    ExtensionCache,
+    ExtensionOp,
+    ExtensionRuntime,
+    family_id,
+    sizes_differ,
+)
 from tenferro.ops.functions import (
     Expression,
     apply,
@@ -231,6 +235,12 @@ def identity(like: Expression) -> Expression:
     return Expression(like.emitter, whole)
 
 
+def joined(x: Expression, y: Expression, axis: int = -1) -> Expression:
+    """Both, one after the other along an axis."""
+    result: Expression = apply(manipulation.concat, x, y, axis=axis)
+    return result
+
+
 def padded(x: Expression, axis: int, before: Dim, after: Dim) -> Expression:
     """x with so many zeros before and after it along an axis; negative numbers cut off."""
     low: list[Dim] = [0] * x.ndim
@@ -262,15 +272,18 @@ def picked_rows(x: Expression, places: Expression) -> Expression:
     return result
 
 
-# Ops that are replaced by a formula, with derivative rules that do not differentiate it.
+# Kinds of ops of linear algebra.
+
+family = partial(family_id, namespace="tenferro-linalg", version=1)
+"""Names a family of linear algebra."""
 
 
-class ExpandedOp(KernelOp):
+class ExpandedOp(FamilyOp):
     """An op with a formula, in which some inputs may be factors of others.
 
-    The op is a function of the others: factors only save a factorization, and rules do not read
-    their tangents. The formula reads the factors, and holds where they are those of the others. The
-    kernel, which is the reference implementation, does not depend on them.
+    The op is a function of the others: factors only save a factorization, and derivatives do not
+    read their tangents. The formula reads the factors, and holds where they are those of the
+    others. The kernel does not depend on them.
     """
 
     @abstractmethod
@@ -296,21 +309,25 @@ class ExpandedOp(KernelOp):
         return emit_graph(builder, inputs, outputs)
 
 
-# Ops of a matrix and its factors: functions of the matrix alone, computed by the factors.
+class FactoredOp(FamilyOp):
+    """An op of A, factors of it, and further inputs: a function of A, computed by the factors.
 
-
-class FactoredOp(KernelOp):
-    """An op of A, its packed LU factors, its permutation, and further inputs.
-
-    Attributes:
-        by_factors: the kernel that reads only the factors, as `"module:function"`.
+    Its derivatives are taken by the matrix, never by the factors. The kernel factors the matrix
+    itself; runtimes and lowerings use the factors among the inputs.
     """
 
-    by_factors: ClassVar[str]
+    @abstractmethod
+    def by_factors(self, *arrays: Any) -> Sequence[Any]:
+        """The outputs by the factors among the inputs."""
+
+    @classmethod
+    def runtime(cls) -> ExtensionRuntime:
+        """Runs the family by the factors."""
+        return FactoredRuntime(cls)
 
 
 class FactoredRuntime:
-    """Runs a family of such ops by the factors that are given."""
+    """Runs a family of such ops by the factors among the inputs."""
 
     def __init__(self, family: type[FactoredOp]) -> None:
         self.family_id = family.FAMILY_ID
@@ -320,12 +337,10 @@ class FactoredRuntime:
     ) -> Sequence[Any]:
         """The outputs of the op."""
         assert isinstance(op, FactoredOp)
-        return kernel_of(op.by_factors)(op, *inputs)
+        return op.by_factors(*inputs)
 
 
-def check_factored(
-    name: str, dtypes: Sequence[DType], shapes: Sequence[Sequence[Dim]]
-) -> tuple[DType, Shape, Dim]:
+def check_factored(name: str, dtypes: DTypes, shapes: Shapes) -> tuple[DType, Shape, Dim]:
     """The dtype, the batch sizes and the rows of A; the other inputs are factors of it.
 
     Raises:
@@ -337,3 +352,35 @@ def check_factored(
         for ours, theirs in zip((*batch, n), shape, strict=False):
             check_same(name, "the sizes of A and its factors", ours, theirs)
     return dtype, batch, n
+
+
+class SystemOp(FamilyOp):
+    """A system of equations, whose last input is the right side.
+
+    Attributes:
+        left: whether the matrix stands on the left of the unknown one.
+    """
+
+    left: bool = True
+
+    def batch(self, at: BatchSite[V]) -> Batched[V]:
+        """The op itself.
+
+        If only the right side is batched, its entries become further columns, or rows where the
+        matrix stands on the right of X: the matrix is factored once, and solved with once.
+        """
+        *matrix, right = at.inputs
+        meta: TensorMeta = at.ctx.meta(right)
+        if any(at.batched[:-1]) or meta.dims is None:
+            return super().batch(at)
+        b = Expression(at.emitter, right)
+        axis = b.ndim - (1 if self.left else 2)  # of columns, or rows
+        together: Expression = apply(manipulation.moveaxis, b, source=0, destination=axis - 1)
+        shape = together.shape
+        merged = (*shape[: axis - 1], shape[axis - 1] * shape[axis], *shape[axis + 1 :])
+        (flat,) = at.emitter.emit_all(Extension(self), *matrix, together.reshape(merged).value)
+        (x,) = expressions(at.emitter, [flat])
+        result: Expression = apply(
+            manipulation.moveaxis, x.reshape(shape), source=axis - 1, destination=0
+        )
+        return ((result.value, True),)

@@ -1,25 +1,28 @@
-"""The family of pseudoinverses."""
+"""Pseudoinverses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tenferro.core import JvpSite, Slots, V
-from tenferro.families.composite import KernelOp
-from tenferro.families.linalg.matrix_op import REAL_OF, check_dtype, check_matrix, check_same
-from tenferro.ir import Dim, DType
-from tenferro.ops.extension import ExtensionAdRule, ExtensionOp, OutputMeta, family_id
-from tenferro.ops.functions import expressions
+from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
+from tenferro.families.linalg.lapack import adjoint, stacked
+from tenferro.families.linalg.matrix_op import (
+    REAL_OF,
+    check_dtype,
+    check_matrix,
+    check_same,
+    family,
+)
+from tenferro.ir import DType, NumpyArray
 
 __all__ = ["Pinv"]
 
 
-@family_id(namespace="tenferro-linalg", name="pinv", version=1)
+@family(name="pinv")
 @dataclass(frozen=True)
-class Pinv(KernelOp):
+class Pinv(FamilyOp):
     """The pseudoinverse A⁺ of A.
 
     Attributes:
@@ -32,7 +35,6 @@ class Pinv(KernelOp):
     given: bool = False
 
     output_count = 1
-    kernel = "tenferro.families.linalg.lapack:pinv"
 
     @property
     def input_count(self) -> int:
@@ -43,10 +45,7 @@ class Pinv(KernelOp):
         """The largest value, relative to the largest, that counts as zero."""
         return max(m, n) * float(np.finfo(dtype).eps) if self.rtol is None else self.rtol
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The type of Aᴴ."""
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         dtype = check_dtype("pinv", input_dtypes[0])
         batch, m, n = check_matrix("pinv", dtype, input_shapes[0])
         if self.given:
@@ -55,21 +54,29 @@ class Pinv(KernelOp):
                 check_same("pinv", "the batch sizes of A and rtol", ours, theirs)
         return [(dtype, (*batch, n, m))]
 
+    def kernel(self, a: NumpyArray, *rtol: NumpyArray) -> list[NumpyArray]:
+        """By singular values."""
+        result = np.empty((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+        if 0 in a.shape:
+            return [result]
 
-class PinvRule(ExtensionAdRule):
-    """dA⁺ = −A⁺dA A⁺ + A⁺A⁺ᴴdAᴴ(1 − A A⁺) + (1 − A⁺A)dAᴴA⁺ᴴA⁺, along matrices of equal rank.
+        def kernel(x: NumpyArray, *rtol: NumpyArray) -> tuple[NumpyArray]:
+            u, s, vh = np.linalg.svd(x, full_matrices=False)
+            cutoff = rtol[0][..., 0] if rtol else self.cutoff(x.shape[-2], x.shape[-1], s.dtype)
+            kept = s > cutoff * s[..., :1]
+            inverse = np.where(kept, 1 / np.where(kept, s, 1), 0)
+            return ((adjoint(vh) * inverse[..., None, :]) @ adjoint(u),)
 
-    No difference of singular values occurs (Golub and Pereyra 1973).
-    """
+        return stacked(kernel, [a, *[each[..., None, None] for each in rtol]], [result])
 
-    family_id = Pinv.FAMILY_ID
+    def jvp(self, at: FormulaSite) -> Terms:
+        """dA⁺ = −A⁺dA A⁺ + A⁺A⁺ᴴdAᴴ(1 − A A⁺) + (1 − A⁺A)dAᴴA⁺ᴴA⁺, along matrices of equal rank.
 
-    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """The formula."""
-        if at.tangent[0] is None:
-            return (None,)
-        a, p, da = expressions(at.emitter, (at.primal[0], at.out[0], at.tangent[0]))
+        No difference of singular values occurs (Golub and Pereyra 1973).
+        """
+        a, (p,), da = at.operands[0], at.results, at.tangents[0]
+        if da is None:
+            return [None]
         left = p @ (p.H @ da.H)
         right = (da.H @ p.H) @ p
-        result = left - (left @ a) @ p + right - p @ (a @ right) - p @ da @ p
-        return (result.value,)
+        return [left - (left @ a) @ p + right - p @ (a @ right) - p @ da @ p]

@@ -1,4 +1,4 @@
-"""The family of QR factorizations, and its derivative for tall, wide and complete factors.
+"""QR factorizations, and their derivative for tall, wide and complete factors.
 
 For m ≥ n, with C = QᴴdA R⁻¹ and π(C) its upper triangle with tril₋₁(C)ᴴ added and a real diagonal:
 dR = π(C) R and dQ = dA R⁻¹ − Q π(C). The first m columns of a wide matrix are square.
@@ -12,22 +12,32 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.families.composite import FactorRule, KernelOp, LinearFormula, Transform
+from tenferro.families.composite import (
+    DTypes,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    differentiable,
+)
 from tenferro.families.linalg.degeneracy import (
     Degeneracy,
-    MatrixFormula,
     absolute,
     both,
     factor,
     largest_of,
     order_of,
 )
+from tenferro.families.linalg.lapack import stacked
 from tenferro.families.linalg.matrix_op import (
     check_dtype,
     check_matrix,
     columns,
     diagonal,
     embedded,
+    family,
+    joined,
     mirrored,
     real,
     rows,
@@ -36,17 +46,17 @@ from tenferro.families.linalg.matrix_op import (
     triu,
 )
 from tenferro.families.linalg.triangular_solve import triangular_solve
-from tenferro.ir import INT64, Dim, DType, TensorMeta, is_complex, minimum
+from tenferro.ir import INT64, Dim, NumpyArray, TensorMeta, is_complex, minimum
 from tenferro.ops import Iota
-from tenferro.ops.extension import OutputMeta, family_id
-from tenferro.ops.functions import Expression, apply, elementwise, manipulation
+from tenferro.ops.functions import Expression, apply, elementwise
 
-__all__ = ["Qr", "QrJvp", "QrVjp", "signs"]
+__all__ = ["Qr", "signs"]
 
 
-@family_id(namespace="tenferro-linalg", name="qr", version=1)
+@differentiable(results=2)
+@family(name="qr")
 @dataclass(frozen=True)
-class Qr(KernelOp):
+class Qr(FamilyOp):
     """R, upper triangular with a real diagonal, and Q with orthonormal columns; A = Q R.
 
     A is m×n and k the smaller of both.
@@ -59,17 +69,13 @@ class Qr(KernelOp):
     mode: str = "reduced"
 
     input_count = 1
-    kernel = "tenferro.families.linalg.lapack:qr"
 
     @property
     def output_count(self) -> int:
         """R and Q, or R."""
         return 1 if self.mode == "r" else 2
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The types of R and Q."""
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         dtype = check_dtype("qr", *input_dtypes)
         batch, m, n = check_matrix("qr", dtype, input_shapes[0])
         k = m if self.mode == "complete" else minimum(m, n)
@@ -79,34 +85,27 @@ class Qr(KernelOp):
         """The op without Q, if only R is read and it is not larger than needed."""
         return Qr("r") if live == (True, False) and self.mode == "reduced" else None
 
+    def whole(self) -> Qr:
+        return replace(self, mode="reduced") if self.mode == "r" else self
 
-@dataclass(frozen=True)
-class _QrDerivative(MatrixFormula):
-    """Of the fixed inputs R and Q."""
+    @staticmethod
+    def operand_types(*results: TensorMeta) -> Sequence[TensorMeta]:
+        r, q = results
+        return [q.with_extents((*q.extents[:-1], r.extents[-1]))]
 
-    present: tuple[bool, ...] = (True,)
-    transforms: tuple[Transform, ...] = ()
+    def kernel(self, a: NumpyArray) -> list[NumpyArray]:
+        """By LAPACK's geqrf."""
+        *batch, m, n = a.shape
+        k = m if self.mode == "complete" else min(m, n)
+        upper, columns = np.empty((*batch, k, n), a.dtype), np.empty((*batch, m, k), a.dtype)
+        if self.mode == "r":
+            return stacked(lambda x: (np.linalg.qr(x, mode="r"),), [a], [upper])
+        mode: Any = self.mode
+        return stacked(lambda x: np.linalg.qr(x, mode)[::-1], [a], [upper, columns])
 
-    fixed = 2
-
-
-@family_id(namespace="tenferro-linalg", name="qr_jvp", version=1)
-@dataclass(frozen=True)
-class QrJvp(_QrDerivative):
-    """From R, Q, dA to dR and dQ; NaN where the first columns of A are linearly dependent."""
-
-    formula_outputs = 2
-
-    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
-        """Those of R and Q."""
-        r, q, _ = metas
-        assert r is not None
-        assert q is not None
-        return [r, q]
-
-    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
-        """The tangents."""
-        r, q, da = inputs
+    def jvp(self, at: FormulaSite) -> Terms | None:
+        """dR and dQ; NaN where the first columns of A are linearly dependent."""
+        (r, q), (da,) = at.results, at.tangents
         parts = _Parts.of(r, q)
         if parts is None:
             return None
@@ -120,36 +119,15 @@ class QrJvp(_QrDerivative):
             dq = joined(dq, -(parts.q1 @ (dq.H @ parts.q2)), -1)
             dr = joined(dr, 0.0 * r[..., k:, :], -2)
         ones = factor(parts.regular(), r.dtype)
-        return dr * ones, dq * ones
+        return [dr * ones, dq * ones]
 
-    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
-        """The formula of cotangents."""
-        return QrVjp(present)
+    def vjp(self, at: FormulaSite) -> Terms | None:
+        """Ā = (Q̄ + Q N) R⁻ᴴ, N Hermitian with the upper part of R̄Rᴴ − QᴴQ̄.
 
-
-@family_id(namespace="tenferro-linalg", name="qr_vjp", version=1)
-@dataclass(frozen=True)
-class QrVjp(_QrDerivative):
-    """From R, Q, R̄ and Q̄ to Ā = (Q̄ + Q N) R⁻ᴴ, N Hermitian with the upper part of R̄Rᴴ − QᴴQ̄.
-
-    NaN where the first columns of A are linearly dependent, and where the loss depends on the
-    basis of the further columns of a complete Q.
-    """
-
-    present: tuple[bool, ...] = (True, True)
-
-    formula_outputs = 1
-
-    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
-        """That of A."""
-        r, q, *_ = metas
-        assert r is not None
-        assert q is not None
-        return [q.with_extents((*q.extents[:-1], r.extents[-1]))]
-
-    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
-        """The cotangent."""
-        r, q, r_ct, q_ct = inputs
+        NaN where the first columns of A are linearly dependent, and where the loss depends on the
+        basis of the further columns of a complete Q.
+        """
+        (r, q), (r_ct, q_ct) = at.results, at.cts
         parts = _Parts.of(r, q)
         if parts is None:
             return None
@@ -170,11 +148,7 @@ class QrVjp(_QrDerivative):
         if parts.r2 is not None:
             further = 0.0 * parts.q1.H @ parts.r2 if further is None else further
             result = joined(result, further, -1)
-        return (result * factor(allowed, r.dtype),)
-
-    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
-        """The formula of tangents."""
-        return QrJvp(present)
+        return [result * factor(allowed, r.dtype)]
 
 
 @dataclass(frozen=True)
@@ -235,12 +209,6 @@ def _upper(c: Expression) -> Expression:
     return triu(c, 1) + tril(c, -1).H + embedded(real(diagonal(c)))
 
 
-def joined(x: Expression, y: Expression, axis: int) -> Expression:
-    """Both, along an axis."""
-    result: Expression = apply(manipulation.concat, x, y, axis=axis)
-    return result
-
-
 def signs(r: Expression) -> Expression:
     """1 or −1 for each row of R: the sign of its entry on the diagonal, which is real; else 1."""
     at = r.emitter
@@ -249,10 +217,3 @@ def signs(r: Expression) -> Expression:
     negative = apply(elementwise.real, r) < 0
     result: Expression = apply(elementwise.where, both(negative, on_diagonal), -2.0, 0.0)
     return (result.sum(axis=-1) + 1.0).astype(r.dtype)
-
-
-QR_RULE = FactorRule(
-    Qr,
-    lambda op: QrJvp(),
-    whole=lambda op: replace(op, mode="reduced") if op.mode == "r" else op,
-)

@@ -1,42 +1,42 @@
-"""The families of Schur and Hessenberg forms, which have no derivatives."""
+"""Schur and Hessenberg forms, which have no derivatives."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from tenferro.core import JvpSite, Slots, V
+import numpy as np
+
 from tenferro.errors import UnsupportedADRuleError
-from tenferro.families.composite import KernelOp
-from tenferro.families.linalg.matrix_op import check_dtype, check_square
-from tenferro.ir import Dim, DType
-from tenferro.ops.extension import ExtensionAdRule, ExtensionOp, OutputMeta, family_id
+from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
+from tenferro.families.linalg.lapack import over_batch, scipy_linalg
+from tenferro.families.linalg.matrix_op import check_dtype, check_square, family
+from tenferro.ir import NumpyArray
 
 __all__ = ["Hessenberg", "Schur"]
 
 
 @dataclass(frozen=True)
-class _UnitaryForm(KernelOp):
+class _UnitaryForm(FamilyOp):
     """Two matrices F and Q with A = Q F Qᴴ, or F alone.
 
     Attributes:
         vectors: whether Q is computed.
+        advice: what to differentiate instead.
     """
 
     vectors: bool = True
 
     input_count = 1
-    kernel = "tenferro.families.linalg.lapack:unitary_form"
+    advice: ClassVar[str]
 
     @property
     def output_count(self) -> int:
         """F and Q, or F."""
         return 1 + self.vectors
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The type of A."""
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         name = type(self).__name__.lower()
         dtype = check_dtype(name, *input_dtypes)
         check_square(name, dtype, input_shapes[0])
@@ -46,46 +46,42 @@ class _UnitaryForm(KernelOp):
         """The op without Q, if only F is read."""
         return type(self)(vectors=False) if live == (True, False) else None
 
+    def one(self, a: NumpyArray) -> Sequence[Any]:
+        """F and Q of one matrix."""
+        raise NotImplementedError
 
-@family_id(namespace="tenferro-linalg", name="schur", version=1)
+    def kernel(self, a: NumpyArray) -> list[NumpyArray]:
+        outputs = [np.empty_like(a), np.empty_like(a)]
+        one = self.one if a.size else lambda x: (x, x)
+        return over_batch(one, [a], [2], outputs)[: self.output_count]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """Always raises UnsupportedADRuleError."""
+        reason = f"has no derivative; {self.advice}"
+        raise UnsupportedADRuleError(self.family_id, "linearize", reason)
+
+
+@family(name="schur")
 @dataclass(frozen=True)
 class Schur(_UnitaryForm):
     """A = Q T Qᴴ with unitary Q. T is upper triangular; for real A with 2×2 blocks for pairs of
     complex eigenvalues.
     """
 
+    advice = "differentiate functions of the matrix, such as expm, or eigenvalues by eigvals"
 
-@family_id(namespace="tenferro-linalg", name="hessenberg", version=1)
+    def one(self, a: NumpyArray) -> Sequence[Any]:
+        """By LAPACK's gees."""
+        return scipy_linalg().schur(a)  # type: ignore[no-any-return]
+
+
+@family(name="hessenberg")
 @dataclass(frozen=True)
 class Hessenberg(_UnitaryForm):
     """A = Q H Qᴴ with unitary Q; H is zero below its first subdiagonal."""
 
+    advice = "differentiate a function of the matrix itself"
 
-class NoDerivative(ExtensionAdRule):
-    """Refuses to differentiate a family, and says what to do.
-
-    Args:
-        family: the op class.
-        advice: what to do instead.
-    """
-
-    def __init__(self, family: type[ExtensionOp], advice: str) -> None:
-        self._family_id = family.FAMILY_ID
-        self._advice = advice
-
-    @property
-    def family_id(self) -> str:
-        """The family."""
-        return self._family_id
-
-    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """Always raises UnsupportedADRuleError."""
-        raise UnsupportedADRuleError(
-            op.family_id, "linearize", f"has no derivative; {self._advice}"
-        )
-
-
-SCHUR_RULE = NoDerivative(
-    Schur, "differentiate functions of the matrix, such as expm, or eigenvalues by eigvals"
-)
-HESSENBERG_RULE = NoDerivative(Hessenberg, "differentiate a function of the matrix itself")
+    def one(self, a: NumpyArray) -> Sequence[Any]:
+        """By LAPACK's gehrd."""
+        return scipy_linalg().hessenberg(a, calc_q=True)  # type: ignore[no-any-return]

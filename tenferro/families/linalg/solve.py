@@ -1,30 +1,33 @@
-"""The family of systems of equations, solved by factors, and the one of inverses."""
+"""Systems of equations solved by factors, and inverses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tenferro.core import JvpSite, Slots, TransposeSite, V
-from tenferro.families.linalg.lu import lu
+from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
+from tenferro.families.linalg.cholesky import Cholesky
+from tenferro.families.linalg.lu import inverse_of, lu, packed_of, solved
 from tenferro.families.linalg.matrix_op import (
     FactoredOp,
+    SystemOp,
     check_dtype,
     check_factored,
     check_matrix,
     check_same,
+    family,
     sym,
 )
-from tenferro.ir import Dim, DType
-from tenferro.ops.extension import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
-from tenferro.ops.functions import Expression, expressions
+from tenferro.families.linalg.triangular_solve import substituted, transposed
+from tenferro.ir import NumpyArray
+from tenferro.ops.extension import Extension
+from tenferro.ops.functions import Expression
 
 __all__ = ["Inverse", "LuSolve", "inverse", "lu_solve"]
 
 
-@family_id(namespace="tenferro-linalg", name="lu_solve", version=1)
+@family(name="lu_solve")
 @dataclass(frozen=True)
-class LuSolve(FactoredOp):
+class LuSolve(FactoredOp, SystemOp):
     """X with op(A) X = B; infinities or NaN where A is singular.
 
     The inputs are A, its packed LU factors, its permutation, and B; for the kind `"pos"`, A, its
@@ -39,18 +42,18 @@ class LuSolve(FactoredOp):
     kind: str = "gen"
 
     output_count = 1
-    kernel = "tenferro.families.linalg.lapack:lu_solve"
-    by_factors = "tenferro.families.linalg.lapack:lu_solve_by_factors"
 
     @property
     def input_count(self) -> int:
         """A, its factors, and B."""
         return 4 if self.kind == "gen" else 3
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The type of B."""
+    @property
+    def linear_from(self) -> int:  # type: ignore[override]  # it depends on the kind
+        """B."""
+        return self.input_count - 1
+
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         dtype, batch, n = check_factored("solve", input_dtypes[:-1], input_shapes[:-1])
         check_dtype("solve", dtype, input_dtypes[-1])
         batch_b, rows, _ = check_matrix("solve", dtype, input_shapes[-1])
@@ -59,23 +62,43 @@ class LuSolve(FactoredOp):
             check_same("solve", "the sizes of A and B", ours, theirs)
         return [(dtype, tuple(input_shapes[-1]))]
 
+    def kernel(self, a: NumpyArray, *rest: NumpyArray) -> list[NumpyArray]:
+        factors = packed_of(a) if self.kind == "gen" else Cholesky().kernel(a)
+        return self.by_factors(a, *factors, rest[-1])
 
-@family_id(namespace="tenferro-linalg", name="inverse", version=1)
-@dataclass(frozen=True)
-class Inverse(FactoredOp):
-    """A⁻¹, of A, its packed LU factors and its permutation; infinities or NaN if A is singular."""
+    def by_factors(self, a: NumpyArray, *rest: NumpyArray) -> list[NumpyArray]:
+        *factors, b = rest
+        if self.kind == "gen":
+            packed, permutation = factors
+            return [solved(packed, permutation, b, self.trans)]
+        (lower,) = factors
+        half = substituted(lower, b, lower=True)
+        return [substituted(lower, half, lower=True, trans="c")]
 
-    input_count = 3
-    output_count = 1
-    kernel = "tenferro.families.linalg.lapack:inverse"
-    by_factors = "tenferro.families.linalg.lapack:inverse_by_factors"
+    def jvp(self, at: FormulaSite) -> Terms:
+        """op(A)⁻¹(dB − op(dA) X), by the same factors."""
+        (a, *factors, _), (x,) = at.operands, at.results
+        da, right = at.tangents[0], at.tangents[-1]
+        if da is None and right is None:
+            return [None]
+        if da is not None:
+            product = (sym(da) if self.kind == "pos" else transposed(da, self.trans)) @ x
+            right = -product if right is None else right - product
+        return a.emit_all(Extension(self), *factors, right)
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The type of A."""
-        dtype, _, _ = check_factored("inv", input_dtypes, input_shapes)
-        return [(dtype, tuple(input_shapes[0]))]
+    def vjp(self, at: FormulaSite) -> Terms:
+        """B̄ = op(A)⁻ᴴ X̄."""
+        (a, *factors, _), (ct,) = at.operands, at.cts
+        if self.kind == "pos":
+            return a.emit_all(Extension(self), *factors, ct)
+        if a.dtype.kind != "c":
+            adjoint = replace(self, trans="t" if self.trans == "n" else "n")
+            return a.emit_all(Extension(adjoint), *factors, ct)
+        adjoint = replace(self, trans="c" if self.trans == "n" else "n")
+        if self.trans != "t":
+            return a.emit_all(Extension(adjoint), *factors, ct)
+        (result,) = a.emit_all(Extension(adjoint), *factors, ct.conj())
+        return [result.conj()]  # the adjoint of Aᵀ is the conjugate of A
 
 
 def lu_solve(a: Expression, b: Expression, *, trans: str = "n") -> Expression:
@@ -86,68 +109,34 @@ def lu_solve(a: Expression, b: Expression, *, trans: str = "n") -> Expression:
     return x
 
 
+@family(name="inverse")
+@dataclass(frozen=True)
+class Inverse(FactoredOp):
+    """A⁻¹, of A, its packed LU factors and its permutation; infinities or NaN if A is singular."""
+
+    input_count = 3
+    output_count = 1
+
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
+        dtype, _, _ = check_factored("inv", input_dtypes, input_shapes)
+        return [(dtype, tuple(input_shapes[0]))]
+
+    def kernel(self, a: NumpyArray, *factors: NumpyArray) -> list[NumpyArray]:
+        return [inverse_of(*packed_of(a))]
+
+    def by_factors(
+        self, a: NumpyArray, packed: NumpyArray, permutation: NumpyArray
+    ) -> list[NumpyArray]:
+        return [inverse_of(packed, permutation)]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """−A⁻¹ dA A⁻¹: two products, which no further solution can be cheaper than."""
+        (x,), da = at.results, at.tangents[0]
+        return [None if da is None else -(x @ da @ x)]
+
+
 def inverse(a: Expression) -> Expression:
     """A⁻¹, by the LU factors of A."""
     packed, _, permutation = lu(a)
     (x,) = a.emit_all(Extension(Inverse()), packed, permutation)
     return x
-
-
-class LuSolveRule(ExtensionAdRule):
-    """op(A)⁻¹(dB − op(dA) X), by the same factors; linear in B, with the adjoint op(A)⁻ᴴ."""
-
-    family_id = LuSolve.FAMILY_ID
-
-    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """The same system with another right side."""
-        assert isinstance(op, LuSolve)
-        da, db = at.tangent[0], at.tangent[-1]
-        if da is None and db is None:
-            return (None,)
-        a, *factors = expressions(at.emitter, at.primal[:-1])
-        x, da, db = expressions(at.emitter, (at.out[0], da, db))
-        right = db
-        if da is not None:
-            product = _applied(op, da) @ x
-            right = -product if db is None else db - product
-        (dx,) = a.emit_all(Extension(op), *factors, right)
-        return (dx.value,)
-
-    def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent of B."""
-        assert isinstance(op, LuSolve)
-        if any(at.active[:-1]):
-            return super().transpose_rule(op, at)
-        a, *factors = expressions(at.emitter, at.inputs[:-1])
-        ct = Expression(at.emitter, at.ct[0])
-        if op.kind == "pos":
-            adjoint, conjugated = op, False
-        elif a.dtype.kind != "c":
-            adjoint, conjugated = replace(op, trans="t" if op.trans == "n" else "n"), False
-        else:  # the adjoint of Aᵀ is the conjugate of A
-            adjoint = replace(op, trans="c" if op.trans == "n" else "n")
-            conjugated = op.trans == "t"
-        (result,) = a.emit_all(Extension(adjoint), *factors, ct.conj() if conjugated else ct)
-        return (*[None] * (len(at.active) - 1), (result.conj() if conjugated else result).value)
-
-
-def _applied(op: LuSolve, da: Expression) -> Expression:
-    """op(dA)."""
-    if op.kind == "pos":
-        return sym(da)
-    if op.trans == "n":
-        return da
-    return da.H if op.trans == "c" else da.mT
-
-
-class InverseRule(ExtensionAdRule):
-    """−A⁻¹ dA A⁻¹: two products, which no further solution can be cheaper than."""
-
-    family_id = Inverse.FAMILY_ID
-
-    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """The formula."""
-        if at.tangent[0] is None:
-            return (None,)
-        x, da = expressions(at.emitter, (at.out[0], at.tangent[0]))
-        return ((-(x @ da @ x)).value,)

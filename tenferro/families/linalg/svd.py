@@ -1,4 +1,4 @@
-"""The derivative of singular value decompositions, at simple, multiple and zero values.
+"""Singular value decompositions, and their derivative at simple, multiple and zero values.
 
 For A = U S Vᴴ and E = UᴴdA V, dU = U(a + b) and dV = V(a − b) up to complements, with
 a = sym(E)/(s_j − s_i) and b = skew(E)/(s_j + s_i): only a is singular where values are equal, and b
@@ -12,12 +12,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
 
-from tenferro.families.composite import FactorRule, KernelOp, LinearFormula
+import numpy as np
+
+from tenferro.families.composite import (
+    DTypes,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    differentiable,
+)
 from tenferro.families.linalg.degeneracy import (
     Degeneracy,
     SimpleValues,
     SingularClusters,
-    SpectralFormula,
     absolute,
     both,
     chosen,
@@ -29,6 +38,7 @@ from tenferro.families.linalg.degeneracy import (
     ties,
     with_zero,
 )
+from tenferro.families.linalg.lapack import adjoint, stacked
 from tenferro.families.linalg.matrix_op import (
     REAL_OF,
     check_dtype,
@@ -36,19 +46,177 @@ from tenferro.families.linalg.matrix_op import (
     columns,
     diagonal,
     embedded,
+    family,
+    joined,
     real_part,
     rows,
     skew,
     sym,
 )
-from tenferro.ir import Dim, DType, TensorMeta, is_complex, minimum
-from tenferro.ops.extension import OutputMeta, family_id
-from tenferro.ops.functions import Expression, apply, manipulation
+from tenferro.families.runtimes import evaluate_standard
+from tenferro.ir import NumpyArray, TensorMeta, is_complex, minimum
+from tenferro.ops.extension import ExtensionOp
+from tenferro.ops.functions import Expression
 
-__all__ = ["Svd", "SvdJvp", "SvdVjp"]
+__all__ = ["Svd"]
 
 
-# The derivative of singular value decompositions, at simple, multiple and zero values.
+@differentiable(
+    results=3,
+    preserves=("mode", "width"),
+    undefined="svd: the derivative does not exist: the loss depends on the basis or the phases of "
+    "singular vectors, or on single ones of equal singular values; tn.linalg.gauge_report says "
+    "on which, and svd_block, low_rank and polar are exact at equal singular values",
+)
+@family(name="svd")
+@dataclass(frozen=True)
+class Svd(FamilyOp):
+    """Singular values s, descending, U and Vᴴ, with A = U diag(s) Vᴴ.
+
+    A is m×n and k the smaller of both. U is m×k and Vᴴ k×n, or m×m and n×n.
+
+    Attributes:
+        full_matrices: whether U and V are square.
+        mode, width: what derivatives do at multiple singular values; see `Degeneracy`.
+        vectors: whether U and V are computed.
+    """
+
+    full_matrices: bool = False
+    mode: str = "nan"
+    width: float = 1e-12
+    vectors: bool = True
+
+    input_count = 1
+
+    @property
+    def output_count(self) -> int:
+        """s, U and Vᴴ, or s."""
+        return 3 if self.vectors else 1
+
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
+        dtype = check_dtype("svd", *input_dtypes)
+        batch, m, n = check_matrix("svd", dtype, input_shapes[0])
+        k = minimum(m, n)
+        left, right = (m, n) if self.full_matrices else (k, k)
+        types = [(REAL_OF[dtype], (*batch, k)), (dtype, (*batch, m, left))]
+        return [*types, (dtype, (*batch, right, n))][: self.output_count]
+
+    def prune_outputs(self, live: tuple[bool, ...]) -> Svd | None:
+        """The op without vectors, if only s is read."""
+        if live != (True, False, False):
+            return None
+        return Svd(False, self.mode, self.width, vectors=False)
+
+    def whole(self) -> Svd:
+        return self if self.vectors else replace(self, vectors=True)
+
+    @staticmethod
+    def operand_types(*results: TensorMeta) -> Sequence[TensorMeta]:
+        _, u, vh = results
+        return [u.with_extents((*u.extents[:-1], vh.extents[-1]))]
+
+    def kernel(self, a: NumpyArray) -> list[NumpyArray]:
+        """By LAPACK's gesdd."""
+        (*batch, m, n), k = a.shape, min(a.shape[-2:])
+        values = np.empty((*batch, k), np.finfo(a.dtype).dtype)
+        if not self.vectors:
+            return stacked(lambda x: (np.linalg.svd(x, compute_uv=False),), [a], [values])
+        rows, columns = (m, n) if self.full_matrices else (k, k)
+        left, right = np.empty((*batch, m, rows), a.dtype), np.empty((*batch, columns, n), a.dtype)
+
+        def kernel(x: NumpyArray) -> tuple[NumpyArray, NumpyArray, NumpyArray]:
+            u, s, vh = np.linalg.svd(x, full_matrices=self.full_matrices)
+            return s, u, vh
+
+        return stacked(kernel, [a], [values, left, right])
+
+    def jvp(self, at: FormulaSite) -> Terms | None:
+        """ds, dU and dVᴴ.
+
+        Where singular values are equal, the tangents of single values and vectors exist only if
+        sym(E) is a multiple of 1 within the cluster; where they are zero, only if E is 0. They are
+        NaN otherwise.
+        """
+        (s, u, vh), (da,) = at.results, at.tangents
+        sides = _sides(s, u, vh)
+        if sides is None:
+            return None
+        left, right = sides
+        degeneracy = Degeneracy(self.mode, self.width, at.final)
+        clusters = SingularClusters.of(degeneracy, s)
+        image, coimage = da @ right.vectors, da.H @ left.vectors
+        inner = left.vectors.H @ image
+        gaps = clusters.inverse_gaps(s) * sym(inner)
+        sums = clusters.inverse_sums(s) * skew(inner)
+        du, dv = left.vectors @ (gaps + sums), right.vectors @ (gaps - sums)
+        spread = _spread(clusters, inner)
+        if left.has_complement:
+            rest = left.outside(image, inner)
+            du = du + rest * clusters.inverse(s)
+            spread = spread + largest_where(columns(clusters.zero), rest)
+        if right.has_complement:
+            rest = right.outside(coimage, inner.H)
+            dv = dv + rest * clusters.inverse(s)
+            spread = spread + largest_where(columns(clusters.zero), rest)
+        values = real_part(diagonal(inner))
+        results = [values, left.with_others(du), right.with_others(dv).H]
+        if self.mode == "broaden":
+            return results
+        allowed = spread <= largest_of(da) * Degeneracy.tolerance(s.dtype)
+        ones = degeneracy.factor(allowed, s, exists(ties(degeneracy, s), -1))
+        return [values * ones[..., 0], results[1] * ones, results[2] * ones]
+
+    def vjp(self, at: FormulaSite) -> Terms | None:
+        """Ā = U(diag s̄ + P/(s_j − s_i) + Q/(s_j + s_i))Vᴴ, and what complements add.
+
+        P and Q are the sum and the difference of skew(UᴴŪ) and skew(VᴴV̄). NaN for a matrix where
+        the loss depends on the phases of vectors, or on what is undefined where singular values are
+        equal or zero.
+        """
+        (s, u, vh), (s_ct, u_ct, vh_ct) = at.results, at.cts
+        sides = _sides(s, u, vh)
+        if sides is None:
+            return None
+        left, right = sides
+        checks = _Checks(Degeneracy(self.mode, self.width, at.final), s)
+        if u_ct is None and vh_ct is None:
+            factor = checks.of_values(s_ct)
+            if left.has_complement:  # the smaller matrix is scaled
+                return [left.vectors @ (rows(s_ct) * factor * right.vectors.H)]
+            return [(left.vectors * (columns(s_ct) * factor)) @ right.vectors.H]
+        left_ct, left_turn = left.parts(u_ct)
+        right_ct, right_turn = right.parts(None if vh_ct is None else vh_ct.H)
+        of_u, of_v = _turn(left, left_ct), _turn(right, right_ct)
+        checks.measure([ct for ct in (u_ct, vh_ct) if ct is not None])
+        checks.add_vectors(of_u, of_v, [left_turn, right_turn])
+        checks.add_values(s_ct)
+        checks.add_pairs(left_ct, right_ct)
+        clusters = checks.clusters
+        middle = clusters.inverse_gaps(s) * _sum(of_u, of_v)
+        middle = middle + clusters.inverse_sums(s) * _sum(of_u, None if of_v is None else -of_v)
+        if s_ct is not None:
+            middle = middle + embedded(s_ct).astype(u.dtype)
+        rest: Expression | None = None
+        for side, ct in ((left, left_ct), (right, right_ct)):
+            if side.has_complement and ct is not None:
+                inside = side.vectors.H @ ct
+                checks.add_rest(side, ct, inside)
+                inside, rest = inside * clusters.inverse(s), ct * clusters.inverse(s)
+                middle = middle - (inside if side is left else inside.H)
+        middle = middle * checks.factor()
+        if right.has_complement:
+            rest = None if rest is None else rest.H
+            return [left.vectors @ _sum(middle @ right.vectors.H, rest)]
+        return [_sum(left.vectors @ middle, rest) @ right.vectors.H]
+
+
+def _spread(clusters: SingularClusters, inner: Expression) -> Expression:
+    """What in E must be zero for the tangents to exist."""
+    values = real_part(diagonal(inner))
+    equal = clusters.equal
+    off = largest_where(equal, sym(inner) - embedded(values).astype(inner.dtype))
+    apart = largest_where(equal, columns(values) - rows(values))
+    return off + apart + largest_where(clusters.zeros, inner)
 
 
 @dataclass(frozen=True)
@@ -81,8 +249,7 @@ class _Side:
         if self.others is None:
             return tangent
         parallel = -(self.vectors @ (tangent.H @ self.others))
-        result: Expression = apply(manipulation.concat, tangent, parallel, axis=-1)
-        return result
+        return joined(tangent, parallel)
 
     def parts(self, ct: Expression | None) -> tuple[Expression | None, Expression | None]:
         """The cotangent of the vectors alone, and the part that turns the others; the adjoint."""
@@ -101,146 +268,6 @@ def _sides(s: Expression, u: Expression, vh: Expression) -> tuple[_Side, _Side] 
     if order is None:
         return None
     return _Side.of(u, k, order > 0), _Side.of(vh.H, k, order < 0)
-
-
-class _SvdDerivative(SpectralFormula):
-    """Of the fixed inputs s, U and Vᴴ."""
-
-    fixed = 3
-    undefined = (
-        "svd: the derivative does not exist: the loss depends on the basis or the phases of "
-        "singular vectors, or on single ones of equal singular values; tn.linalg.gauge_report says "
-        "on which, and svd_block, low_rank and polar are exact at equal singular values"
-    )
-
-    def clusters(self, s: Expression) -> SingularClusters:
-        """Of the singular values, with what the op does there."""
-        return SingularClusters.of(self.degeneracy, s)
-
-
-@family_id(namespace="tenferro-linalg", name="svd_jvp", version=1)
-@dataclass(frozen=True)
-class SvdJvp(_SvdDerivative):
-    """From s, U, Vᴴ, dA to ds, dU, dVᴴ.
-
-    Where singular values are equal, the tangents of single values and vectors exist only if sym(E)
-    is a multiple of 1 within the cluster; where they are zero, only if E is 0. They are NaN
-    otherwise.
-    """
-
-    formula_outputs = 3
-
-    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
-        """Those of s, U and Vᴴ."""
-        types = [meta for meta in metas[:3] if meta is not None]
-        assert len(types) == 3
-        return types
-
-    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
-        """The tangents."""
-        s, u, vh, da = inputs
-        sides = _sides(s, u, vh)
-        if sides is None:
-            return None
-        left, right = sides
-        clusters = self.clusters(s)
-        image, coimage = da @ right.vectors, da.H @ left.vectors
-        inner = left.vectors.H @ image
-        gaps = clusters.inverse_gaps(s) * sym(inner)
-        sums = clusters.inverse_sums(s) * skew(inner)
-        du, dv = left.vectors @ (gaps + sums), right.vectors @ (gaps - sums)
-        spread = self._spread(clusters, inner)
-        if left.has_complement:
-            rest = left.outside(image, inner)
-            du = du + rest * clusters.inverse(s)
-            spread = spread + largest_where(columns(clusters.zero), rest)
-        if right.has_complement:
-            rest = right.outside(coimage, inner.H)
-            dv = dv + rest * clusters.inverse(s)
-            spread = spread + largest_where(columns(clusters.zero), rest)
-        values = real_part(diagonal(inner))
-        results = values, left.with_others(du), right.with_others(dv).H
-        if self.mode == "broaden":
-            return results
-        allowed = spread <= largest_of(da) * Degeneracy.tolerance(s.dtype)
-        ones = self.degeneracy.factor(allowed, s, exists(ties(self.degeneracy, s), -1))
-        return values * ones[..., 0], results[1] * ones, results[2] * ones
-
-    @staticmethod
-    def _spread(clusters: SingularClusters, inner: Expression) -> Expression:
-        """What in E must be zero for the tangents to exist."""
-        values = real_part(diagonal(inner))
-        equal = clusters.equal
-        off = largest_where(equal, sym(inner) - embedded(values).astype(inner.dtype))
-        apart = largest_where(equal, columns(values) - rows(values))
-        return off + apart + largest_where(clusters.zeros, inner)
-
-    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
-        """The formula of cotangents."""
-        return SvdVjp(self.mode, self.width, present)
-
-
-@family_id(namespace="tenferro-linalg", name="svd_vjp", version=1)
-@dataclass(frozen=True)
-class SvdVjp(_SvdDerivative):
-    """From s, U, Vᴴ, s̄, Ū and the cotangent of Vᴴ to Ā.
-
-    NaN for a matrix where the loss depends on the phases of vectors, or on what is undefined where
-    singular values are equal or zero.
-    """
-
-    present: tuple[bool, ...] = (True, True, True)
-
-    formula_outputs = 1
-
-    def types(self, metas: Sequence[TensorMeta | None]) -> Sequence[TensorMeta]:
-        """That of A."""
-        _, u, vh, *_ = metas
-        assert u is not None
-        assert vh is not None
-        return [u.with_extents((*u.extents[:-1], vh.extents[-1]))]
-
-    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
-        """The cotangent."""
-        s, u, vh, s_ct, u_ct, vh_ct = inputs
-        sides = _sides(s, u, vh)
-        if sides is None:
-            return None
-        left, right = sides
-        checks = _Checks(self.degeneracy, s)
-        if u_ct is None and vh_ct is None:
-            factor = checks.of_values(s_ct)
-            if left.has_complement:  # the smaller matrix is scaled
-                return (left.vectors @ (rows(s_ct) * factor * right.vectors.H),)
-            return ((left.vectors * (columns(s_ct) * factor)) @ right.vectors.H,)
-        left_ct, left_turn = left.parts(u_ct)
-        right_ct, right_turn = right.parts(None if vh_ct is None else vh_ct.H)
-        of_u, of_v = _turn(left, left_ct), _turn(right, right_ct)
-        checks.measure([ct for ct in (u_ct, vh_ct) if ct is not None])
-        checks.add_vectors(of_u, of_v, [left_turn, right_turn])
-        checks.add_values(s_ct)
-        checks.add_pairs(left_ct, right_ct)
-        clusters = checks.clusters
-        middle = clusters.inverse_gaps(s) * _sum(of_u, of_v)
-        middle = middle + clusters.inverse_sums(s) * _sum(of_u, None if of_v is None else -of_v)
-        if s_ct is not None:
-            middle = middle + embedded(s_ct).astype(u.dtype)
-        beside: Expression | None = None
-        for side, ct in ((left, left_ct), (right, right_ct)):
-            if side.has_complement and ct is not None:
-                inside = side.vectors.H @ ct
-                checks.add_rest(side, ct, inside)
-                inside, beside = inside * clusters.inverse(s), ct * clusters.inverse(s)
-                middle = middle - (inside if side is left else inside.H)
-        middle = middle * checks.factor()
-        if right.has_complement:
-            beside = None if beside is None else beside.H
-            return (left.vectors @ _sum(middle @ right.vectors.H, beside),)
-        return (_sum(left.vectors @ middle, beside) @ right.vectors.H,)
-
-    def adjoint(self, present: tuple[bool, ...]) -> LinearFormula:
-        """The formula of tangents."""
-        return SvdJvp(self.mode, self.width, present)
 
 
 def _turn(side: _Side, ct: Expression | None) -> Expression | None:
@@ -364,55 +391,30 @@ class _Checks:
         return self._degeneracy.factor(reduce(both, self._allowed), self._s, multiple)
 
 
-# The family of singular value decompositions.
+# Ops that read the singular values and vectors of an operand.
 
 
-@family_id(namespace="tenferro-linalg", name="svd", version=1)
-@dataclass(frozen=True)
-class Svd(KernelOp):
-    """Singular values s, descending, U and Vᴴ, with A = U diag(s) Vᴴ.
-
-    A is m×n and k the smaller of both. U is m×k and Vᴴ k×n, or m×m and n×n.
-
-    Attributes:
-        full_matrices: whether U and V are square.
-        mode, width: what derivatives do at multiple singular values; see `Degeneracy`.
-        vectors: whether U and V are computed.
-    """
-
-    full_matrices: bool = False
-    mode: str = "nan"
-    width: float = 1e-12
-    vectors: bool = True
-
-    input_count = 1
-    kernel = "tenferro.families.linalg.lapack:svd"
-
-    @property
-    def output_count(self) -> int:
-        """s, U and Vᴴ, or s."""
-        return 3 if self.vectors else 1
-
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The types of s, which is real, U and Vᴴ."""
-        dtype = check_dtype("svd", *input_dtypes)
-        batch, m, n = check_matrix("svd", dtype, input_shapes[0])
-        k = minimum(m, n)
-        left, right = (m, n) if self.full_matrices else (k, k)
-        types = [(REAL_OF[dtype], (*batch, k)), (dtype, (*batch, m, left))]
-        return [*types, (dtype, (*batch, right, n))][: self.output_count]
-
-    def prune_outputs(self, live: tuple[bool, ...]) -> Svd | None:
-        """The op without vectors, if only s is read."""
-        if live != (True, False, False):
-            return None
-        return Svd(False, self.mode, self.width, vectors=False)
+def by_triplets(
+    op: ExtensionOp,
+    a: NumpyArray,
+    s: NumpyArray,
+    u: NumpyArray,
+    vh: NumpyArray,
+    *others: NumpyArray,
+) -> list[NumpyArray]:
+    """The formula, with the given factors of A if they are such, else with others."""
+    if not _decompose(a, s, u, vh):
+        s, u, vh = Svd().kernel(a)
+    return evaluate_standard(op, [a, s, u, vh, *others])
 
 
-SVD_RULE = FactorRule(
-    Svd,
-    lambda op: SvdJvp(op.mode, op.width),
-    whole=lambda op: op if op.vectors else replace(op, vectors=True),
-)
+def _decompose(a: NumpyArray, s: NumpyArray, u: NumpyArray, vh: NumpyArray) -> bool:
+    """Whether A = U diag(s) Vᴴ, with isometries U and V, up to rounding."""
+    tolerance = 100 * np.finfo(s.dtype).eps
+    one = np.eye(s.shape[-1])
+    left = np.abs(adjoint(u) @ u - one)
+    right = np.abs(vh @ adjoint(vh) - one)
+    error = np.abs((u * s[..., None, :]) @ vh - a)
+    size = np.abs(s).max(axis=-1, initial=0.0)[..., None, None]
+    close = np.all(left <= tolerance) and np.all(right <= tolerance)
+    return bool(close and np.all(error <= tolerance * size))

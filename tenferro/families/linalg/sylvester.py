@@ -1,23 +1,32 @@
-"""The family of linear matrix equations with a matrix on either side of the unknown one."""
+"""Linear matrix equations with a matrix on either side of the unknown one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
-from tenferro.core import JvpSite, Slots, TransposeSite, V
-from tenferro.families.composite import KernelOp
-from tenferro.families.linalg.matrix_op import check_dtype, check_matrix, check_same, check_square
-from tenferro.ir import Dim, DType
-from tenferro.ops.extension import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
-from tenferro.ops.functions import Expression, expressions
+import numpy as np
+
+from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
+from tenferro.families.linalg.lapack import over_batch, scipy_linalg
+from tenferro.families.linalg.matrix_op import (
+    check_dtype,
+    check_matrix,
+    check_same,
+    check_square,
+    family,
+)
+from tenferro.ir import NumpyArray
+from tenferro.ops.extension import Extension
+from tenferro.ops.functions import Expression
 
 __all__ = ["Sylvester", "sylvester"]
 
 
-@family_id(namespace="tenferro-linalg", name="sylvester", version=1)
+@family(name="sylvester")
 @dataclass(frozen=True)
-class Sylvester(KernelOp):
+class Sylvester(FamilyOp):
     """X with A X + X B = C, or X − A X B = C. Inputs A, B and C have equal batch sizes.
 
     NaN where the equation is singular, or so close to it that the precision does not suffice.
@@ -30,12 +39,9 @@ class Sylvester(KernelOp):
 
     input_count = 3
     output_count = 1
-    kernel = "tenferro.families.linalg.lapack:sylvester"
+    linear_from = 2
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The type of C."""
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         name = "solve_sylvester"
         dtype = check_dtype(name, *input_dtypes)
         batch, m = check_square(name, dtype, input_shapes[0])
@@ -49,36 +55,64 @@ class Sylvester(KernelOp):
         check_same(name, "the columns of B and C", n, columns)
         return [(dtype, tuple(input_shapes[2]))]
 
+    def kernel(self, a: NumpyArray, b: NumpyArray, c: NumpyArray) -> list[NumpyArray]:
+        """By Schur forms (Bartels and Stewart, 1972)."""
+        one = _stein if self.discrete else _sylvester
+        with np.errstate(all="ignore"):
+            arrays, outputs = [a, b, c], [np.empty_like(c)]
+            return over_batch(lambda x, y, z: (one(x, y, z),), arrays, [2, 2, 2], outputs)
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """The same equation for dC − dA X − X dB, or for dC + dA X B + A X dB."""
+        (a, b, _), (x,), (da, db, dc) = at.operands, at.results, at.tangents
+        terms = [] if dc is None else [dc]
+        if da is not None:
+            terms.append(da @ x @ b if self.discrete else -(da @ x))
+        if db is not None:
+            terms.append(a @ x @ db if self.discrete else -(x @ db))
+        return a.emit_all(Extension(self), b, reduce(add, terms))
+
+    def vjp(self, at: FormulaSite) -> Terms:
+        """C̄: the same equation with Aᴴ and Bᴴ."""
+        (a, b, _), (ct,) = at.operands, at.cts
+        return a.H.emit_all(Extension(self), b.H, ct)
+
+
+def _sylvester(a: NumpyArray, b: NumpyArray, c: NumpyArray) -> NumpyArray:
+    """X with a X + X b = c, by LAPACK's trsyl."""
+    if not c.size:
+        return c
+    r, u = scipy_linalg().schur(a)
+    s, v = scipy_linalg().schur(b.conj().T)
+    right = u.conj().T @ c @ v
+    trsyl = scipy_linalg().get_lapack_funcs("trsyl", (r, s, right))
+    y, scale, info = trsyl(r, s, right, tranb="C")
+    if info:  # common eigenvalues, which trsyl moves apart
+        raise np.linalg.LinAlgError("singular")
+    return np.asarray(u @ (y / scale) @ v.conj().T)
+
+
+def _stein(a: NumpyArray, b: NumpyArray, c: NumpyArray) -> NumpyArray:
+    """X with X − a X b = c, column by column of the complex Schur forms."""
+    if not c.size:
+        return c
+    r, u = scipy_linalg().schur(a, output="complex")
+    s, v = scipy_linalg().schur(b, output="complex")
+    right = u.conj().T @ c @ v
+    y = np.zeros_like(right)
+    eps = np.finfo(c.dtype).eps
+    for k in range(len(s)):
+        matrix = np.eye(len(r)) - s[k, k] * r
+        size = max(1.0, float(np.abs(r).max() * np.abs(s).max()))
+        if np.abs(np.diag(matrix)).min() <= eps * size:
+            raise np.linalg.LinAlgError("singular")
+        column = right[:, k] + r @ (y @ s[:, k])
+        y[:, k] = scipy_linalg().solve_triangular(matrix, column)
+    x = u @ y @ v.conj().T
+    return np.asarray(x if c.dtype.kind == "c" else x.real)
+
 
 def sylvester(a: Expression, b: Expression, c: Expression, *, discrete: bool = False) -> Expression:
     """The solution of a matrix equation; see `Sylvester`."""
     (x,) = a.emit_all(Extension(Sylvester(discrete)), b, c)
     return x
-
-
-class SylvesterRule(ExtensionAdRule):
-    """The same equation with another right side; linear in C, with Aᴴ and Bᴴ in the adjoint."""
-
-    family_id = Sylvester.FAMILY_ID
-
-    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """The solution for dC − dA X − X dB, or for dC + dA X B + A X dB."""
-        assert isinstance(op, Sylvester)
-        a, b, _, x, da, db, dc = expressions(at.emitter, (*at.primal, *at.out, *at.tangent))
-        parts = [] if dc is None else [dc]
-        if da is not None:
-            parts.append(da @ x @ b if op.discrete else -(da @ x))
-        if db is not None:
-            parts.append(a @ x @ db if op.discrete else -(x @ db))
-        right = parts[0]
-        for part in parts[1:]:
-            right = right + part
-        return (sylvester(a, b, right, discrete=op.discrete).value,)
-
-    def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent of C."""
-        assert isinstance(op, Sylvester)
-        if at.active[0] or at.active[1]:
-            return super().transpose_rule(op, at)
-        a, b, ct = expressions(at.emitter, (*at.inputs[:2], at.ct[0]))
-        return (None, None, sylvester(a.H, b.H, ct, discrete=op.discrete).value)

@@ -1,37 +1,93 @@
-"""The family of triangular systems of equations."""
+"""Triangular and tridiagonal systems of equations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tenferro.core import JvpSite, Slots, TransposeSite, V, add_terms
-from tenferro.families.composite import KernelOp
+import numpy as np
+
+from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
+from tenferro.families.linalg.lapack import scipy_linalg
 from tenferro.families.linalg.matrix_op import (
+    SystemOp,
     check_dtype,
     check_matrix,
     check_same,
     check_square,
+    family,
     padded,
     rows,
     tril,
     triu,
 )
-from tenferro.ir import Dim, DType
-from tenferro.ops.extension import Extension, ExtensionAdRule, ExtensionOp, OutputMeta, family_id
-from tenferro.ops.functions import Expression, expressions
+from tenferro.ir import NumpyArray
+from tenferro.ops.extension import Extension
+from tenferro.ops.functions import Expression
 
 __all__ = ["TriangularSolve", "TridiagonalSolve", "triangular_solve"]
 
 
-# The family of triangular systems of equations.
+# The kernel: by BLAS matrix by matrix, or row by row over a whole batch.
+
+_TRANS = {"n": 0, "t": 1, "c": 2}
+
+_SMALL = 8
+"""Up to this size a call of BLAS takes longer than what it computes."""
+
+_MANY = 4
+"""How many matrices for each of their rows make a step over the batch worth its calls."""
+
+
+def substituted(
+    a: NumpyArray,
+    b: NumpyArray,
+    *,
+    left: bool = True,
+    lower: bool = False,
+    trans: str = "n",
+    unit: bool = False,
+) -> NumpyArray:
+    """X of op(A) X = B, or X op(A) = B. A zero on the diagonal gives infinities or NaN."""
+    size, count = a.shape[-1], int(np.prod(b.shape[:-2]))
+    if not b.size:
+        return np.empty_like(b)
+    if size <= _SMALL and count >= _MANY * size:
+        t = a if trans == "n" else np.swapaxes(a, -1, -2)
+        t = np.conj(t) if trans == "c" else t
+        below = lower == (trans == "n")
+        if left:
+            return _row_by_row(t, b, below, unit)
+        turned = _row_by_row(np.swapaxes(t, -1, -2), np.swapaxes(b, -1, -2), not below, unit)
+        return np.ascontiguousarray(np.swapaxes(turned, -1, -2))
+    trsm = scipy_linalg().get_blas_funcs("trsm", (a, b))
+    options = {"side": int(not left), "lower": int(lower), "trans_a": _TRANS[trans]}
+    result = np.empty_like(b)
+    for index in np.ndindex(*b.shape[:-2]):
+        result[index] = trsm(1.0, a[index], b[index], diag=int(unit), **options)
+    return result
+
+
+def _row_by_row(t: NumpyArray, b: NumpyArray, lower: bool, unit: bool) -> NumpyArray:
+    """The solution of t X = B; t has no other elements than on one side of its diagonal."""
+    x = np.array(b, order="C")
+    size = t.shape[-1]
+    with np.errstate(all="ignore"):
+        for row in range(size) if lower else reversed(range(size)):
+            if not unit:
+                x[..., row, :] /= t[..., row, row, None]
+            others = slice(row + 1, size) if lower else slice(row)
+            x[..., others, :] -= t[..., others, row, None] * x[..., row, None, :]
+    return x
+
+
+# The op.
 
 _ADJOINT = {"n": "c", "c": "n"}
 
 
-@family_id(namespace="tenferro-linalg", name="triangular_solve", version=1)
+@family(name="triangular_solve")
 @dataclass(frozen=True)
-class TriangularSolve(KernelOp):
+class TriangularSolve(SystemOp):
     """X with op(A) X = B, or X op(A) = B, for triangular A. Inputs A and B have equal batch sizes.
 
     Attributes:
@@ -48,12 +104,9 @@ class TriangularSolve(KernelOp):
 
     input_count = 2
     output_count = 1
-    kernel = "tenferro.families.linalg.lapack:triangular_solve"
+    linear_from = 1
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The type of B."""
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         name = "solve_triangular"
         dtype = check_dtype(name, *input_dtypes)
         a, b = input_shapes
@@ -64,6 +117,38 @@ class TriangularSolve(KernelOp):
             check_same(name, "batch sizes", ours, theirs)
         check_same(name, "the sizes of A and B", n, rows if self.left else columns)
         return [(dtype, tuple(b))]
+
+    def kernel(self, a: NumpyArray, b: NumpyArray) -> list[NumpyArray]:
+        """The solution. A zero on the diagonal gives infinities or NaN."""
+        options = {"left": self.left, "lower": self.lower, "unit": self.unit}
+        return [substituted(a, b, trans=self.trans, **options)]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """op(A)⁻¹(dB − op(dA) X)."""
+        (a, _), (x,), (da, right) = at.operands, at.results, at.tangents
+        if da is not None:
+            triangle = tril(da, -int(self.unit)) if self.lower else triu(da, int(self.unit))
+            moved = transposed(triangle, self.trans)
+            product = moved @ x if self.left else x @ moved
+            right = -product if right is None else right - product
+        return a.emit_all(Extension(self), right)
+
+    def vjp(self, at: FormulaSite) -> Terms:
+        """B̄ = op(A)⁻ᴴ X̄."""
+        (a, _), (ct,) = at.operands, at.cts
+        if a.dtype.kind != "c":
+            return a.emit_all(Extension(replace(self, trans="t" if self.trans == "n" else "n")), ct)
+        if self.trans == "t":  # the adjoint of Aᵀ is the conjugate of A
+            (result,) = a.emit_all(Extension(replace(self, trans="n")), ct.conj())
+            return [result.conj()]
+        return a.emit_all(Extension(replace(self, trans=_ADJOINT[self.trans])), ct)
+
+
+def transposed(x: Expression, trans: str) -> Expression:
+    """op(x)."""
+    if trans == "n":
+        return x
+    return x.H if trans == "c" else x.mT
 
 
 def triangular_solve(
@@ -81,58 +166,12 @@ def triangular_solve(
     return x
 
 
-class TriangularSolveRule(ExtensionAdRule):
-    """op(A)⁻¹(dB − op(dA) X); linear in B, with the adjoint op(A)⁻ᴴ."""
-
-    family_id = TriangularSolve.FAMILY_ID
-
-    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """The same system with another right side."""
-        assert isinstance(op, TriangularSolve)
-        a, _, x, da, db = expressions(at.emitter, (*at.primal, *at.out, *at.tangent))
-        right = db
-        if da is not None:
-            moved = _transposed(_triangle(op, da), op.trans)
-            product = moved @ x if op.left else x @ moved
-            right = -product if db is None else db - product
-        (dx,) = a.emit_all(Extension(op), right)
-        return (dx.value,)
-
-    def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent of B."""
-        assert isinstance(op, TriangularSolve)
-        if at.active[0]:
-            return super().transpose_rule(op, at)
-        a, ct = expressions(at.emitter, (at.inputs[0], at.ct[0]))
-        if a.dtype.kind != "c":
-            flipped = replace(op, trans="t" if op.trans == "n" else "n")
-            (result,) = a.emit_all(Extension(flipped), ct)
-        elif op.trans == "t":  # the adjoint of Aᵀ is the conjugate of A
-            (result,) = a.emit_all(Extension(replace(op, trans="n")), ct.conj())
-            result = result.conj()
-        else:
-            (result,) = a.emit_all(Extension(replace(op, trans=_ADJOINT[op.trans])), ct)
-        return (None, result.value)
+# Tridiagonal systems.
 
 
-def _triangle(op: TriangularSolve, x: Expression) -> Expression:
-    """The part of x that the op reads."""
-    return tril(x, -int(op.unit)) if op.lower else triu(x, int(op.unit))
-
-
-def _transposed(x: Expression, trans: str) -> Expression:
-    """op(x)."""
-    if trans == "n":
-        return x
-    return x.H if trans == "c" else x.mT
-
-
-# The family of tridiagonal systems of equations.
-
-
-@family_id(namespace="tenferro-linalg", name="tridiagonal_solve", version=1)
+@family(name="tridiagonal_solve")
 @dataclass(frozen=True)
-class TridiagonalSolve(KernelOp):
+class TridiagonalSolve(SystemOp):
     """X with T X = B; NaN where elimination meets a zero pivot.
 
     The inputs are the lower, main and upper diagonal of T, each of shape [..., n], and B. Row i of
@@ -141,12 +180,9 @@ class TridiagonalSolve(KernelOp):
 
     input_count = 4
     output_count = 1
-    kernel = "tenferro.families.linalg.lapack:tridiagonal_solve"
+    linear_from = 3
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The type of B."""
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         name = "tridiagonal_solve"
         dtype = check_dtype(name, *input_dtypes)
         *diagonals, b = input_shapes
@@ -157,37 +193,38 @@ class TridiagonalSolve(KernelOp):
                 check_same(name, "the sizes of a diagonal and of B", ours, theirs)
         return [(dtype, tuple(b))]
 
+    def kernel(
+        self, lower: NumpyArray, main: NumpyArray, upper: NumpyArray, b: NumpyArray
+    ) -> list[NumpyArray]:
+        """By LAPACK's gtsv."""
+        (gtsv,) = scipy_linalg().get_lapack_funcs(("gtsv",), (main, b))
+        result = np.empty_like(b)
+        for index in np.ndindex(*main.shape[:-1]):
+            if not b[index].size:
+                continue
+            if len(main[index]) == 1:
+                with np.errstate(all="ignore"):
+                    result[index] = b[index] / main[index]
+                continue
+            *_, x, info = gtsv(lower[index][1:], main[index], upper[index][:-1], b[index])
+            result[index] = x if info == 0 else np.nan
+        return [result]
 
-class TridiagonalSolveRule(ExtensionAdRule):
-    """T⁻¹(dB − dT X); linear in B, with the adjoint T⁻ᴴ."""
+    def jvp(self, at: FormulaSite) -> Terms:
+        """T⁻¹(dB − dT X)."""
+        (lower, main, upper, _), (x,) = at.operands, at.results
+        *changes, right = at.tangents
+        for change, by in zip(changes, (1, 0, -1), strict=True):
+            if change is not None:
+                term = -(rows(change) * moved(x, by, -2))
+                right = term if right is None else right + term
+        return lower.emit_all(Extension(self), main, upper, right)
 
-    family_id = TridiagonalSolve.FAMILY_ID
-
-    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """The same system with another right side."""
-        *diagonals, _ = expressions(at.emitter, at.primal)
-        *changes, db = expressions(at.emitter, at.tangent)
-        x = Expression(at.emitter, at.out[0])
-        terms = [
-            -(rows(change) * moved(x, by, -2))
-            for change, by in zip(changes, (1, 0, -1), strict=True)
-            if change is not None
-        ]
-        right = add_terms(at.emitter, [None if db is None else db.value, *_values(terms)])
-        return (None if right is None else at.emit(Extension(op), *_values(diagonals), right),)
-
-    def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent of B."""
-        if any(at.active[:3]):
-            return super().transpose_rule(op, at)
-        lower, main, upper, ct = expressions(at.emitter, (*at.inputs[:3], at.ct[0]))
+    def vjp(self, at: FormulaSite) -> Terms:
+        """B̄ = T⁻ᴴ X̄."""
+        (lower, main, upper, _), (ct,) = at.operands, at.cts
         turned = moved(upper.conj(), 1, -1)
-        (x,) = turned.emit_all(Extension(op), main.conj(), moved(lower.conj(), -1, -1), ct)
-        return (None, None, None, x.value)
-
-
-def _values(terms: Sequence[Expression]) -> list[V]:
-    return [term.value for term in terms]
+        return turned.emit_all(Extension(self), main.conj(), moved(lower.conj(), -1, -1), ct)
 
 
 def moved(x: Expression, by: int, axis: int) -> Expression:

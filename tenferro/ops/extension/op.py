@@ -15,6 +15,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from operator import is_not
 from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, final
 from weakref import WeakKeyDictionary
 
@@ -99,7 +100,7 @@ def plain(value: Any) -> Any:
         return value.item()
     if type(value) is tuple:
         items = tuple([plain(item) for item in value])
-        return items if any(map(_differ, items, value)) else value
+        return items if any(map(is_not, items, value)) else value
     return value
 
 
@@ -112,12 +113,8 @@ def _safe(value: Any) -> Any:
         return held
     if type(value) is tuple:
         items = tuple([_safe(item) for item in value])
-        return items if any(map(_differ, items, value)) else value
+        return items if any(map(is_not, items, value)) else value
     return copy.copy(value) if isinstance(value, list | dict | set | bytearray) else value
-
-
-def _differ(x: object, y: object) -> bool:
-    return x is not y
 
 
 def unaliased(results: object) -> list[Any]:
@@ -374,6 +371,11 @@ class ExtensionOp(ABC):
     def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
         """The outputs on NumPy arrays. This is the reference implementation."""
 
+    @classmethod
+    def rule(cls) -> ExtensionAdRule | None:
+        """The derivative rules that the class brings itself; those of a context come first."""
+        return None
+
     def prune_outputs(self, live: tuple[bool, ...]) -> ExtensionOp | None:
         """An op of the same inputs that returns only the live outputs, in order.
 
@@ -564,9 +566,6 @@ def family_id(*, namespace: str, name: str, version: int) -> Callable[[C], C]:
     return decorate
 
 
-# Comparing sizes that may not be known yet.
-
-
 def sizes_differ(a: Dim, b: Dim, reason: str = "sizes") -> bool:
     """Whether two sizes certainly differ, for checks of inputs in `infer_output_meta`.
 
@@ -594,7 +593,7 @@ class _OfFamily:
     A subclass defines `family_id`, or `family`, the op class.
     """
 
-    family: ClassVar[type[ExtensionOp]]
+    family: type[ExtensionOp]
 
     @property
     def family_id(self) -> str:

@@ -47,10 +47,14 @@ def test_values_and_gradients_are_those_without_slices(
 
     expected = tn.einsum(text, *operands)
     wanted = tn.grad(loss(None), argnums=argnums)(*operands)
-    for compile_ in (lambda f: f, tn.jit, lambda f: tn.jit(f, executor="numpy")):
-        result = compile_(with_slices(text, slices))(*operands)
+    gradient = tn.grad(loss(slices), argnums=argnums)
+
+    def both(*values: Any) -> Any:
+        return with_slices(text, slices)(*values), gradient(*values)
+
+    for f in (both, tn.jit(both), tn.jit(both, executor="numpy")):
+        result, gradients = f(*operands)
         np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
-        gradients = compile_(tn.grad(loss(slices), argnums=argnums))(*operands)
         for one, other in zip(gradients, wanted, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
 

@@ -96,9 +96,12 @@ def linalg_cases() -> list[Case]:
         Case(linalg.TriangularSolve(), (("m", "m"), ("m", "n")), into=regular),
         Case(linalg.Cholesky(), (("m", "m"),), into=positive),
         Case(linalg.Eigh(), (("m", "m"),), into=regular),
-        Case(linalg.EighJvp(), (("m",), ("m", "m"), ("m", "m")), into=decomposed, brief=True),
+        Case(linalg.Eigh.jvp_op(), (("m",), ("m", "m"), ("m", "m")), into=decomposed, brief=True),
         Case(
-            linalg.EighVjp(), (("m",), ("m", "m"), ("m",), ("m", "m")), into=decomposed, brief=True
+            linalg.Eigh.vjp_op(),
+            (("m",), ("m", "m"), ("m",), ("m", "m")),
+            into=decomposed,
+            brief=True,
         ),
         Case(linalg.Lu(), square, into=regular),
         Case(linalg.TridiagonalSolve(), (("m",), ("m",), ("m",), ("m", "n")), into=dominant),
@@ -121,7 +124,7 @@ def general_cases() -> list[Case]:
     square = ("m", "m")
     return [
         Case(linalg.Eig(), (square,), into=regular),
-        Case(linalg.EigJvp(), (("m",), square, square, square), into=diagonalized, brief=True),
+        Case(linalg.Eig.jvp_op(), (("m",), square, square, square), into=diagonalized, brief=True),
         Case(linalg.MatrixFunction("sqrt"), (square,), into=positive),
         Case(linalg.Frechet("sqrt"), (square, square), into=positive, brief=True),
         Case(
@@ -151,9 +154,9 @@ def factor_cases() -> list[Case]:
 
     return [
         Case(linalg.Svd(), (tall,)),
-        derivative(linalg.SvdJvp(), (*svd, tall), svd_of),
-        derivative(linalg.SvdVjp(), (*svd, *svd), svd_of),
+        derivative(linalg.Svd.jvp_op(), (*svd, tall), svd_of),
+        derivative(linalg.Svd.vjp_op(), (*svd, *svd), svd_of),
         Case(linalg.Qr(), (tall,), lowering_needs=LATE),
-        derivative(linalg.QrJvp(), (*qr, tall), qr_of),
-        derivative(linalg.QrVjp(), (*qr, *qr), qr_of),
+        derivative(linalg.Qr.jvp_op(), (*qr, tall), qr_of),
+        derivative(linalg.Qr.vjp_op(), (*qr, *qr), qr_of),
     ]

@@ -11,7 +11,7 @@ import tenferro as tn
 from tenferro.errors import BatchingError
 from tenferro.extension import apply
 from tenferro.families import linalg
-from tenferro.ops.extension import Extension, ExtensionOp
+from tenferro.ops.extension import Extension, ExtensionOp, rules_of
 from tenferro.testing import CLAUSES, check_extension
 from tests.families.linalg.matrices import Array
 
@@ -129,6 +129,6 @@ def test_the_check_of_extensions_holds_on_batches(
     op: ExtensionOp, inputs: list[Array], wrt: list[int]
 ) -> None:
     skip = {clause.name for clause in CLAUSES}.difference(CHECKED_CLAUSES, {"batch of gradients"})
-    report = check_extension(op, inputs=inputs, wrt=wrt, rules=linalg.RULES, skip=skip)
+    report = check_extension(op, inputs=inputs, wrt=wrt, rules=rules_of([linalg.LINALG]), skip=skip)
     assert (report["batch"].word, report["batch"].notes) == ("holds", ())
     assert report["batch of gradients"].word == ("holds" if wrt else "not checked")

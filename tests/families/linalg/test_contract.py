@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tenferro.families import linalg
-from tenferro.ops.extension import ExtensionOp
+from tenferro.ops.extension import ExtensionOp, rules_of
 from tenferro.testing import check_extension
 from tests.families.linalg.matrices import Array
 
@@ -23,30 +23,30 @@ def cases(shape: tuple[int, ...]) -> list[tuple[ExtensionOp, list[Array]]]:
     return [
         (linalg.Svd(), [a]),
         (linalg.Svd(vectors=False), [a]),
-        (linalg.SvdJvp(), [s, u, vh, da]),
-        (linalg.SvdVjp(), [s, u, vh, *cts]),
+        (linalg.Svd.jvp_op(), [s, u, vh, da]),
+        (linalg.Svd.vjp_op(), [s, u, vh, *cts]),
         (linalg.Qr(), [a]),
         (linalg.Qr("r"), [a]),
-        (linalg.QrJvp(), [r, q, da]),
-        (linalg.QrVjp(), [r, q, RNG.normal(size=r.shape), RNG.normal(size=q.shape)]),
+        (linalg.Qr.jvp_op(), [r, q, da]),
+        (linalg.Qr.vjp_op(), [r, q, RNG.normal(size=r.shape), RNG.normal(size=q.shape)]),
         (linalg.Pinv(), [a]),
         (linalg.Pinv(given=True), [a, np.full(a.shape[:-2], 1e-3)]),
     ]
 
 
-DERIVATIVES = (linalg.SvdJvp, linalg.SvdVjp, linalg.QrJvp, linalg.QrVjp)
+DERIVATIVES = (linalg.Svd.jvp_op, linalg.Svd.vjp_op, linalg.Qr.jvp_op, linalg.Qr.vjp_op)
 CASES = cases((2, 3, 2)) + [case for case in cases((2, 3)) if isinstance(case[0], DERIVATIVES)]
 IDS = [f"{type(op).__name__}-{number}" for number, (op, _) in enumerate(CASES)]
 
 
 @pytest.mark.parametrize(("op", "inputs"), CASES, ids=IDS)
 def test_a_family_holds_the_contract(op: ExtensionOp, inputs: list[Array]) -> None:
-    check_extension(op, inputs=inputs, rules=linalg.RULES)
+    check_extension(op, inputs=inputs, rules=rules_of([linalg.LINALG]))
 
 
-@pytest.mark.parametrize("op", [linalg.EighJvp(), linalg.EighVjp()])
+@pytest.mark.parametrize("op", [linalg.Eigh.jvp_op(), linalg.Eigh.vjp_op()])
 def test_the_derivatives_of_eigh_hold_the_contract(op: ExtensionOp) -> None:
     x = RNG.normal(size=(2, 3, 3))
     w, v = np.linalg.eigh(x + x.swapaxes(-1, -2))
-    inputs = [x] if isinstance(op, linalg.EighJvp) else [RNG.normal(size=w.shape), x]
-    check_extension(op, inputs=[w, v, *inputs], rules=linalg.RULES)
+    inputs = [x] if isinstance(op, linalg.Eigh.jvp_op) else [RNG.normal(size=w.shape), x]
+    check_extension(op, inputs=[w, v, *inputs], rules=rules_of([linalg.LINALG]))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tenferro.families.linalg.lapack import factored, solved, substituted
+from tenferro.families.linalg.lu import factored, solved
+from tenferro.families.linalg.triangular_solve import substituted
 
 COUNT, SIZE = 64, 3
 

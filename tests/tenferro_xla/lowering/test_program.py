@@ -115,13 +115,14 @@ def taken(op: StdTensorOp, dtype: np.dtype[Any]) -> bool:
     return takes(op, *[np.zeros(1, dtype)] * op.n_inputs)
 
 
-@pytest.mark.parametrize("op", ELEMENTWISE, ids=str)
-def test_an_elementwise_op_is_numpy_s_at_edges_and_specials(op: StdTensorOp) -> None:
+@pytest.mark.parametrize("first", range(0, len(ELEMENTWISE), 15))
+def test_elementwise_ops_are_numpy_s_at_edges_and_specials(first: int) -> None:
     applications = []
-    for dtype in [dtype for dtype in DTYPES if taken(op, dtype)]:
-        operands = at_edges(op, dtype)
-        empty = [operand[:0].reshape(0, 3) for operand in operands]
-        applications += [(op, operands), (op, empty)]
+    for op in ELEMENTWISE[first : first + 15]:
+        for dtype in [dtype for dtype in DTYPES if taken(op, dtype)]:
+            operands = at_edges(op, dtype)
+            empty = [operand[:0].reshape(0, 3) for operand in operands]
+            applications += [(op, operands), (op, empty)]
     assert_parity(*applications)
 
 
