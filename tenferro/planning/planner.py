@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, assert_never, runtime_checkable
 
@@ -136,12 +136,10 @@ class Planner(CacheOwner):
         if options is None:
             options = options_of(plan)
         key = (canonical, tuple(tuple(shape) for shape in shapes), plan, costs)
-        pairs = self.cached(key, lambda: find_tree(subscripts, sizes, options, costs).pairs)
+        pairs = self._cache.get_or_make(
+            key, lambda: find_tree(subscripts, sizes, options, costs).pairs
+        )
         return ContractionTree(subscripts, sizes, pairs)
-
-    def cached(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What a search has found for a key; it searches once."""
-        return self._cache.get_or_make(key, make)
 
 
 PLANNER = Planner()
@@ -300,7 +298,7 @@ def _asked(optimizer: Any, subscripts: Subscripts, shapes: Shapes) -> Order:
     if not isinstance(optimizer, Hashable):
         return _search(optimizer, subscripts, known)
     key = ("order", optimizer, subscripts, tuple(known))
-    order: Order = PLANNER.cached(key, lambda: _search(optimizer, subscripts, known))
+    order: Order = PLANNER._cache.get_or_make(key, lambda: _search(optimizer, subscripts, known))
     return order
 
 
