@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import jax
@@ -85,6 +85,7 @@ class XlaTarget:
         costs: the costs by which contractions are brought into the form that the device is fast
             at; None does not change them.
         in_flight: on a mesh, how many calls with collectives may be outstanding in this process.
+        optimized_for: the target that the compiler optimizes for.
     """
 
     placement: Placement
@@ -95,14 +96,13 @@ class XlaTarget:
     checked: bool
     costs: DeviceCosts | None = None
     in_flight: int = 1
+    optimized_for: Target = field(init=False, compare=False, repr=False)
 
-    @property
-    def optimized_for(self) -> Target:
-        """The target that the compiler optimizes for."""
-        return self.optimized_with(None)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "optimized_for", self.optimized_with(None))
 
     def optimized_with(self, pinned: Pinned | None) -> Target:
-        """The same for a program of which some axes are divided among devices."""
+        """The target for a program of which some axes are divided among devices."""
         platform = self.platform
         passes = (*platform.passes(self.costs, pinned), StoredComparisons())
         shared = self.lowering.shared_slices

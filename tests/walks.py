@@ -32,17 +32,17 @@ class Walk(NamedTuple):
 
 
 BUDGETS = {
-    "jit_grad_first": Walk(510, 79, 604, 34),
+    "jit_grad_first": Walk(457, 75, 508, 34),
     "jit_grad_later": Walk(2, 2, 1, 2),
-    "sin_trace": Walk(155, 33, 69, 18),
-    "sin_lower": Walk(125, 34, 95, 14),
+    "sin_trace": Walk(125, 32, 63, 16),
+    "sin_lower": Walk(68, 22, 39, 11),
     "sin_host": Walk(57, 17, 24, 14),
-    "einsum_trace": Walk(298, 47, 216, 24),
-    "einsum_lower": Walk(268, 40, 179, 24),
-    "scan_trace": Walk(341, 45, 290, 27),
-    "scan_lower": Walk(163, 38, 199, 17),
-    "vmap_sin": Walk(318, 54, 194, 21),
-    "grad_eigh_trace": Walk(460, 55, 555, 31),
+    "einsum_trace": Walk(271, 47, 210, 24),
+    "einsum_lower": Walk(228, 32, 140, 23),
+    "scan_trace": Walk(313, 44, 257, 25),
+    "scan_lower": Walk(97, 26, 71, 16),
+    "vmap_sin": Walk(285, 52, 177, 19),
+    "grad_eigh_trace": Walk(437, 55, 543, 31),
 }
 """The longest that each walk may be."""
 

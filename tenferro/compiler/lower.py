@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 
 from tenferro.core import CompiledProgram
 from tenferro.errors import BindingError, ProgramError, TenferroError
@@ -88,12 +88,11 @@ def without_rules(program: ExecProgram) -> ExecProgram:
     Raises:
         ADRuleError: it computes tangents of a function that has a rule for cotangents only.
     """
-    return _without_rules(program.map_bodies(_without_rules))
+    program = program.map_bodies(_without_rules, (Custom,))
+    return _without_rules(program) if program.has_op(Custom) else program
 
 
 def _without_rules(program: ExecProgram) -> ExecProgram:
-    if not program.has_op(Custom):
-        return program
     rewriter = Rewriter(program)
 
     def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
@@ -157,7 +156,7 @@ def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
     return tuple(guards.values())
 
 
-def all_guards(program: ExecProgram, assumed: Iterable[Guard]) -> tuple[Guard, ...]:
+def all_guards(program: ExecProgram, assumed: Sequence[Guard]) -> tuple[Guard, ...]:
     """The guards of the program and what was assumed while tracing, each pair of sizes once.
 
     What was assumed of sizes that no input of the program has cannot be checked, and is left out:
@@ -166,7 +165,7 @@ def all_guards(program: ExecProgram, assumed: Iterable[Guard]) -> tuple[Guard, .
     guards: dict[tuple[str, str], Guard] = {}
     for guard in guards_of(program):
         guards[guard.sides] = guard
-    symbols = program.symbols()
+    symbols = program.symbols() if assumed else set()
     for guard in assumed:
         if guard.left != guard.right and leaves(guard.left) | leaves(guard.right) <= symbols:
             guards.setdefault(guard.sides, guard)

@@ -67,6 +67,7 @@ __all__ = [
     "contraction_passes",
     "optimize",
     "optimize_for",
+    "optimize_resolved",
     "resolve_sizes",
 ]
 
@@ -213,8 +214,9 @@ class OptimizerOptions:
 
     def limited(self, *limits: MemoryLimit | None) -> Self:
         """These options with the smallest of several limits and their own."""
-        least = tighter([self.memory_limit, *limits])
-        return self if least is self.memory_limit else replace(self, memory_limit=least)
+        if not any(limits):
+            return self
+        return replace(self, memory_limit=tighter([self.memory_limit, *limits]))
 
     def on_device(self, free_bytes: Callable[[], int]) -> Self:
         """These options for a device that has `free_bytes()`, which a limit of the device is."""
@@ -234,15 +236,15 @@ class OptimizerOptions:
 
         If there is a memory limit, those that keep more values wait until they are known to fit.
         """
-        costs = self.layout_costs
-        return [
-            replace(optimization, costs=costs)
-            if isinstance(optimization, ContractionLayout) and costs is not None
-            else optimization
-            for optimization in checked_passes(passes)
-            if getattr(self, optimization.name, True)
-            and not (optimization.keeps_more and self.memory_limit is not None)
-        ]
+        chosen: list[Pass] = []
+        for optimization in checked_passes(passes):
+            waits = optimization.keeps_more and self.memory_limit is not None
+            if waits or not getattr(self, optimization.name, True):
+                continue
+            if isinstance(optimization, ContractionLayout) and self.layout_costs is not None:
+                optimization = replace(optimization, costs=self.layout_costs)
+            chosen.append(optimization)
+        return chosen
 
 
 DEFAULT_OPTIONS = OptimizerOptions()
@@ -259,10 +261,12 @@ def optimize(
     options: OptimizerOptions = DEFAULT_OPTIONS,
     passes: Sequence[Pass] = CANONICAL,
     observe: Observer | None = None,
+    idle: Sequence[Pass] = (),
 ) -> ExecProgram:
     """The program after the passes that `options` ask for, slots numbered and last uses marked.
 
-    Without `passes` it is the canonical program. `observe` is told of each pass that has run.
+    Without `passes` it is the canonical program. `observe` is told of each pass that has run, and
+    for `idle` see `run_passes`.
 
     Raises:
         ProgramError: it is not a program.
@@ -276,7 +280,7 @@ def optimize(
         )
     if config.verify:
         verify(program)
-    program = run_passes(program, [*options.chosen(passes), Numbering()], observe)
+    program = run_passes(program, [*options.chosen(passes), Numbering()], observe, idle)
     if "exec" in config.dump:
         sys.stderr.write(f"{program}\n")
     return program
@@ -297,9 +301,19 @@ def optimize_for(
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
     ready = resolve_sizes(program, target, sizes, options, observe)
+    return optimize_resolved(ready, target, options, observe)
+
+
+def optimize_resolved(
+    ready: ExecProgram,
+    target: Target,
+    options: OptimizerOptions = DEFAULT_OPTIONS,
+    observe: Observer | None = None,
+) -> ExecProgram:
+    """A program of `resolve_sizes` for the device that will run it; see `optimize_for`."""
     limit = options.memory_limit
     if limit is None or target.differentiates:
-        return optimize(ready, options, target.passes, observe)
+        return optimize(ready, options, target.passes, observe, SIMPLIFICATION)
     free = replace(options, memory_limit=None)
     fast = optimize(ready, free, (*CANONICAL, *target.passes), observe)
     needed = memory_report(fast, target.runs, pinned=target.pinned).peak
@@ -355,7 +369,8 @@ def resolve_sizes(
 
     The passes of the target's own are left to `optimize_for`.
     """
-    passes = (BindSizes.of(sizes), ExpandFamilies(target.families, target.advice), Settle())
+    binding = (BindSizes.of(sizes),) if sizes else ()
+    passes = (*binding, ExpandFamilies(target.families, target.advice), Settle())
     ready = settled = run_passes(program, passes, observe)
     if not target.differentiates:
         ready = run_passes(settled, [StopGradientRemoval(), CheckpointInlining()], observe)

@@ -56,14 +56,14 @@ class LinearFragment(Generic[Op]):
     @property
     def input_keys(self) -> tuple[GlobalValKey, ...]:
         """Identities of the tangent inputs."""
-        return tuple(self.fragment.key(local) for _, local in self.tangent_inputs)
+        keys = self.fragment.keys
+        return tuple([keys[local] for _, local in self.tangent_inputs])
 
     @property
     def output_keys(self) -> tuple[GlobalValKey | None, ...]:
         """Identities of the tangent outputs."""
-        return tuple(
-            None if local is None else self.fragment.key(local) for local in self.tangent_outputs
-        )
+        keys = self.fragment.keys
+        return tuple([None if local is None else keys[local] for local in self.tangent_outputs])
 
     def live_nodes(self) -> list[GlobalOpKey]:
         """The ops by which tangents get from the inputs to the outputs, each after its operands."""
@@ -232,13 +232,15 @@ def differentiate(
     require_view("differentiate", view)
     require_values("differentiate", "outputs", outputs)
     require_values("differentiate", "wrt", wrt, keys=True)
-    sources = _distinct([_as_key(value) for value in wrt])
+    sources = _distinct(
+        [value if isinstance(value, GlobalValKey) else input_key(value) for value in wrt]
+    )
     emitter = FragmentEmitter(FragmentBuilder(parents=view.roots), ctx)
     pass_id = fresh_pass_id()
     inputs = [emitter.active_input(Tangent(source, pass_id), source) for source in sources]
     tangents: Tangents = dict(zip(sources, inputs, strict=True))
     _propagate(view, outputs, sources, tangents, emitter)
-    results = [tangents.get(output) for output in outputs]
+    results = list(map(tangents.get, outputs))
     for output, tangent in zip(outputs, results, strict=True):
         if tangent is not None:
             ctx.declare_like(tangent, output)  # otherwise inferred through the whole fragment
@@ -279,7 +281,7 @@ def _propagate(
     order, _ = view.topo_order(outputs, leaves=leaves)
     get, may_flow = tangents.get, emitter.may_flow
     for op in order:
-        incoming = tuple([get(key) for key in op.inputs])
+        incoming = tuple(map(get, op.inputs))
         if not any(incoming):
             continue
         produced = op.outputs
@@ -292,10 +294,6 @@ def _propagate(
                 tangents[key] = tangent
             else:
                 require_zero(op.primitive, "linearize", tangent, emitter)
-
-
-def _as_key(value: GlobalValKey | Hashable) -> GlobalValKey:
-    return value if isinstance(value, GlobalValKey) else input_key(value)
 
 
 def _distinct(sources: Sequence[GlobalValKey]) -> Sequence[GlobalValKey]:

@@ -99,10 +99,13 @@ def own_derivative(op: PrimitiveOp, at: JvpSite[V]) -> bool:
         tangents = op.linearize(at)
     except TenferroError:
         return True
-    pairs = list(zip(tangents, at.out, strict=True))
-    return any(made is out for made, out in pairs) and all(
-        made is None or made is out for made, out in pairs
-    )
+    same = False
+    for made, out in zip(tangents, at.out, strict=True):
+        if made is out:
+            same = True
+        elif made is not None:
+            return False
+    return same
 
 
 def linear_in(

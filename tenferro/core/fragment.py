@@ -340,20 +340,16 @@ class FragmentBuilder(Generic[Op]):
             if key not in self._owned:
                 raise _not_owned(key)
         keys = tuple(self._owned)
-        return Fragment(
-            keys,
-            tuple([node for key in keys if (node := _node_of(key)) is not None]),
-            tuple([local for local, key in enumerate(keys) if type(key) is Input]),
-            tuple(outputs),
-            self._parents,
-        )
-
-
-def _node_of(key: GlobalValKey) -> GlobalOpKey | None:
-    """The op whose first output a value is; None if it is not one."""
-    if type(key) is SingleOutputNode:
-        return key
-    return key.op if isinstance(key, Derived) and key.slot == 0 else None
+        nodes: list[GlobalOpKey] = []
+        inputs: list[int] = []
+        for local, key in enumerate(keys):
+            if type(key) is SingleOutputNode:
+                nodes.append(key)
+            elif type(key) is Input:
+                inputs.append(local)
+            elif isinstance(key, Derived) and key.slot == 0:
+                nodes.append(key.op)
+        return Fragment(keys, tuple(nodes), tuple(inputs), tuple(outputs), self._parents)
 
 
 def _not_owned(key: GlobalValKey) -> GraphError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, cast
 
 from tenferro.core.fragment import Fragment, block, line, name_of
-from tenferro.core.keys import Derived, GlobalOpKey, GlobalValKey, Input
+from tenferro.core.keys import Derived, GlobalOpKey, GlobalValKey, Input, SingleOutputNode
 from tenferro.core.primitive import Op
 from tenferro.errors import GraphError, UnresolvedValueError
 
@@ -115,7 +115,8 @@ class ResolvedView(Generic[Op]):
         """
         ops: list[GlobalOpKey] = []
         inputs: list[Input] = []
-        resolve_val = self._lookup()
+        by_keys = type(self.resolver) is StructuralResolver  # each key is its own definition
+        resolve_val = self.resolver.resolve_val
         seen: set[GlobalValKey | GlobalOpKey] = set(leaves)
         stack: list[Any] = list(reversed(outputs))
         while stack:
@@ -126,14 +127,15 @@ class ResolvedView(Generic[Op]):
             if top in seen or top.serial < since:
                 continue
             seen.add(top)
-            definition = top if resolve_val is None else resolve_val(top)
+            definition = top if by_keys else resolve_val(top)
             if definition is None:
                 raise _unresolved(top)
             if isinstance(definition, Input):
                 inputs.append(definition)
                 continue
-            op = definition.op
-            if op is not definition:  # one of several outputs; the op may have been met
+            op: Any = definition
+            if type(definition) is not SingleOutputNode:  # one of several outputs of an op
+                op = definition.op
                 if op in seen:
                     continue
                 seen.add(op)
@@ -142,11 +144,6 @@ class ResolvedView(Generic[Op]):
             else:
                 stack += (op, None, *op.inputs[::-1])
         return ops, inputs
-
-    def _lookup(self) -> Callable[[GlobalValKey], ValDef | None] | None:
-        """The function that finds definitions; None if each key is its own, which saves calls."""
-        resolver = self.resolver
-        return None if type(resolver) is StructuralResolver else resolver.resolve_val
 
 
 def _unresolved(key: GlobalValKey) -> UnresolvedValueError:

@@ -36,24 +36,22 @@ class ExecBuilder:
         return slot
 
     def add(
-        self, op: ExecOp, input_slots: Sequence[int], site: str | None = None
+        self,
+        op: ExecOp,
+        operands: Sequence[int],
+        site: str | None = None,
+        output_metas: tuple[TensorMeta, ...] | None = None,
     ) -> tuple[int, ...]:
         """Append an instruction and return its output slots.
+
+        `output_metas` are the types of the outputs if the op cannot infer them.
 
         Raises:
             ShapeError, DTypeError, GraphError: the op cannot take these operands.
         """
-        inferred = op.infer_all(list(map(self.metas.__getitem__, input_slots)))
-        return self.add_inferred(op, tuple(input_slots), inferred, site)
-
-    def add_inferred(
-        self,
-        op: ExecOp,
-        input_slots: tuple[int, ...],
-        output_metas: tuple[TensorMeta, ...],
-        site: str | None,
-    ) -> tuple[int, ...]:
-        """Append an instruction whose output types the caller has inferred from the op."""
+        input_slots = tuple(operands)
+        if output_metas is None:
+            output_metas = op.infer_all(list(map(self.metas.__getitem__, input_slots)))
         first = len(self.metas)
         if len(output_metas) == 1 and output_metas[0].dims is not None:
             outputs: tuple[int, ...] = (first,)
@@ -180,7 +178,7 @@ class SlotContext:
         """None: a rewriting does not take derivatives."""
 
 
-class Rewriter:
+class Rewriter(ExecBuilder):
     """Builds a rewritten program, in the order of the old one.
 
     `run` asks a rule about each instruction. A rule emits what it needs with `emit` and `emit_all`
@@ -210,17 +208,17 @@ class Rewriter:
         self, program: ExecProgram, input_metas: Sequence[TensorMeta] | None = None
     ) -> None:
         """`input_metas` are other types of the inputs; the rule then writes every instruction."""
-        self._program = program
-        self._metas = program.slot_metas()
+        super().__init__()
+        metas = program.slot_metas()
         if input_metas is not None:
             for slot, meta in zip(program.input_slots, input_metas, strict=True):
-                self._metas[slot] = with_slots(meta, slot, ())
-        self.ctx = SlotContext(self._metas)
-        self._inputs: list[int] = list(program.input_slots)
-        self._instructions: list[ExecInstruction] = []
+                metas[slot] = with_slots(meta, slot, ())
+        self.ctx = SlotContext(metas)
+        self.metas = cast(list[TensorMeta], metas)  # operands have been written
+        self._program = program
+        self._inputs += program.input_slots
         # For each slot the single-output instruction that writes it.
-        self._makers: list[ExecInstruction | None] = [None] * len(self._metas)
-        self._types_alone: dict[int, tuple[TensorMeta, ...]] = {}
+        self._makers: list[ExecInstruction | None] = [None] * len(metas)
         self._now = list(range(program.n_slots))  # where each value of the old program is
         self._moved = False  # whether any of them is elsewhere
         self._site: str | None = None
@@ -240,27 +238,28 @@ class Rewriter:
             operands = self.now(step.input_slots) if self._moved else step.input_slots
             results = rule(step, operands)
             if results is None:
-                updated = self._on(step, operands)
-                instructions.append(updated)
-                if len(updated.output_slots) == 1:
-                    makers[updated.output_slots[0]] = updated
+                if operands != step.input_slots or step.last_use:
+                    outputs_of, metas, site = step.output_slots, step.output_metas, step.site
+                    step = ExecInstruction(step.op, operands, outputs_of, metas, (), site)
+                instructions.append(step)
+                if len(step.output_slots) == 1:
+                    makers[step.output_slots[0]] = step
             else:
                 self._define(step, (results,) if isinstance(results, int) else tuple(results))
+        program = self._program
         if outputs is None:
-            return self._build(self.now(self._program.output_slots))
-        returned, count = tuple(outputs()), len(instructions)
-        emitted = count > len(self._program.instructions) or returned != self._program.output_slots
-        self._changed = self._changed or emitted
-        return self._build(returned)
+            returned = self.now(program.output_slots) if self._moved else program.output_slots
+        else:
+            returned = tuple(outputs())
+            if len(instructions) > len(program.instructions) or returned != program.output_slots:
+                self._changed = True
+        return self.build(returned) if self._changed else program
 
     def input(self, meta: TensorMeta) -> int:
         """A further input of the program, after those that it has."""
-        slot = len(self._metas)
-        self._metas.append(with_slots(meta, slot, ()))
         self._makers.append(None)
-        self._inputs.append(slot)
         self._changed = True
-        return slot
+        return super().input(meta)
 
     def now(self, slots: Iterable[int]) -> Operands:
         """Where values of the old program are now."""
@@ -286,22 +285,11 @@ class Rewriter:
 
         `site` is where it was recorded; by default where the instruction that it replaces was.
         """
-        metas = self._metas
-        exec_op = cast(ExecOp, op)
-        inferred = exec_op.infer_all([self.ctx.meta(slot) for slot in operands])
-        first = len(metas)
-        if len(inferred) == 1 and inferred[0].dims is not None:
-            # One tuple for all results of a type, to save memory.
-            named = self._types_alone.setdefault(id(inferred[0]), inferred)
-        else:
-            named = tuple(
-                [with_slots(meta, first + i, operands) for i, meta in enumerate(inferred)]
-            )
-        metas.extend(named)
-        outputs = tuple(range(first, len(metas)))
-        step = ExecInstruction(exec_op, operands, outputs, named, (), site or self._site)
-        self._instructions.append(step)
-        self._makers += (step,) if len(outputs) == 1 else (None,) * len(outputs)
+        for slot in operands:
+            assert cast(object, self.metas[slot]) is not None, f"%{slot} is not written"
+        outputs = self.add(cast(ExecOp, op), operands, site or self._site)
+        single = self._instructions[-1] if len(outputs) == 1 else None
+        self._makers += (single,) * len(outputs)
         return outputs
 
     def producer(self, value: int) -> tuple[Any, Operands] | None:
@@ -312,14 +300,6 @@ class Rewriter:
     def order(self, value: int) -> int:
         """The number of the slot."""
         return value
-
-    def _on(self, step: ExecInstruction, operands: Operands) -> ExecInstruction:
-        """`step` on the current slots of its operands; itself if they have not changed."""
-        if operands == step.input_slots and not step.last_use:
-            return step
-        return ExecInstruction(
-            step.op, operands, step.output_slots, step.output_metas, (), step.site
-        )
 
     def _define(self, step: ExecInstruction, values: Operands) -> None:
         """Replace the outputs of `step` by `values`, which have the same types."""
@@ -334,24 +314,11 @@ class Rewriter:
         for slot, value in zip(step.output_slots, values, strict=True):
             self._now[slot] = value
 
-    def _build(self, outputs: Sequence[int]) -> ExecProgram:
-        """The rewritten program."""
-        program = self._program
-        if not self._changed:
-            return program
-        return ExecProgram(
-            tuple(self._instructions),
-            tuple(self._inputs),
-            tuple([self.ctx.meta(slot) for slot in self._inputs]),
-            tuple(outputs),
-            len(self._metas),
-        )
-
     def _is_last_emitted(self, value: int) -> bool:
         return (
             len(self._instructions) > self._mark
             and self._instructions[-1].output_slots == (value,)
-            and value == len(self._metas) - 1
+            and value == len(self.metas) - 1
         )
 
     def _is_again(self, step: ExecInstruction) -> bool:
@@ -370,4 +337,4 @@ class Rewriter:
         step = ExecInstruction(last.op, last.input_slots, (slot,), last.output_metas, (), last.site)
         self._instructions[-1] = self._makers[slot] = step
         self._makers.pop()
-        self._metas[slot] = self._metas.pop()
+        self.metas[slot] = self.metas.pop()

@@ -8,6 +8,7 @@ asks.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 _uids = itertools.count()
+_ANALYSIS = operator.attrgetter("analysis")
 ASSUMED: ContextVar[dict[tuple[str, str], Guard] | None] = ContextVar(
     "tenferro_guards", default=None
 )
@@ -153,7 +155,9 @@ def assume_not_one(size: Dim, reason: str) -> None:
 
 def fresh_input(meta: TensorMeta, name: str) -> Input:
     """A new input of a graph, different from every other."""
-    return input_key(TensorInput(name, meta, next(_uids)))
+    key = input_key(TensorInput(name, meta, next(_uids)))
+    key.analysis = meta if meta.dims is not None else _named_input(key, meta)
+    return key
 
 
 class ShapeGuardContext:
@@ -273,10 +277,16 @@ def _infer(value: GlobalValKey) -> None:
         if top.analysis is not None:
             stack.pop()
         elif isinstance(top, Input):
-            top.analysis = _input_meta(top)
+            meta = getattr(top.key, "meta", None)
+            if not isinstance(meta, TensorMeta):
+                raise ShapeError(
+                    f"meta: input {top.key} carries no metadata; make it with "
+                    "TensorInput(name, meta)"
+                )
+            top.analysis = meta if meta.dims is not None else _named_input(top, meta)
         else:
             op = top if type(top) is SingleOutputNode else top.op
-            metas = [key.analysis for key in op.inputs]
+            metas = list(map(_ANALYSIS, op.inputs))
             if all(metas):
                 _write(op, metas)
             else:
@@ -304,12 +314,6 @@ def _named(op: GlobalOpKey, key: Derived, meta: TensorMeta) -> TensorMeta:
     return name_sizes(meta, key.serial, [operand.serial for operand in op.inputs], source)
 
 
-def _input_meta(value: Input) -> TensorMeta:
-    meta = getattr(value.key, "meta", None)
-    if not isinstance(meta, TensorMeta):
-        raise ShapeError(
-            f"meta: input {value.key} carries no metadata; make it with TensorInput(name, meta)"
-        )
-    if meta.dims is not None:
-        return meta
+def _named_input(value: Input, meta: TensorMeta) -> TensorMeta:
+    """The metadata of an input with sizes that data decide named by the graph's values."""
     return name_sizes(meta, value.serial, (), lambda axis: Source.of(value, axis))

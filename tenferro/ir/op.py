@@ -98,6 +98,8 @@ class Payload:
 
     def symbols(self) -> set[Leaf]:
         """The symbols of the program that the payload mentions, without sizes of operands."""
+        if not self._fields:
+            return set()
         known: set[Leaf] | None = getattr(self, "_symbols", None)
         return self._mentioned() if known is None else known
 

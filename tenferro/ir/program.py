@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import operator
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
@@ -98,6 +99,8 @@ class ExecInstruction:
 
 # The execution program: what every executor runs.
 
+_OP = operator.attrgetter("op")
+_BASES = operator.attrgetter("__mro__")
 OpT = TypeVar("OpT", bound=ExecOp)
 
 
@@ -118,17 +121,15 @@ class ExecProgram(Body):
     output_slots: tuple[int, ...]
     n_slots: int
     verified: bool = field(default=False, init=False, repr=False)
-    _op_classes: frozenset[type[ExecOp]] | None = field(default=None, init=False, repr=False)
+    _op_classes: frozenset[type] | None = field(default=None, init=False, repr=False)
     _bodies: tuple[ExecProgram, ...] | None = field(default=None, init=False, repr=False)
 
     @property
-    def op_classes(self) -> frozenset[type[ExecOp]]:
+    def op_classes(self) -> frozenset[type]:
         """The classes of its ops and their bases; computed once, since passes ask for them."""
         if self._op_classes is None:
-            own = set(map(type, self.ops()))
-            classes = frozenset(
-                [base for op_class in own for base in op_class.__mro__ if issubclass(base, ExecOp)]
-            )
+            own = map(type, self.ops())
+            classes = frozenset(itertools.chain.from_iterable(map(_BASES, set(own))))
             object.__setattr__(self, "_op_classes", classes)
             return classes
         return self._op_classes
@@ -168,7 +169,7 @@ class ExecProgram(Body):
 
     def ops(self) -> list[ExecOp]:
         """The op of each instruction, in order."""
-        return [step.op for step in self.instructions]
+        return list(map(_OP, self.instructions))
 
     def has_op(self, op_class: type[ExecOp] | tuple[type[ExecOp], ...]) -> bool:
         """Whether some instruction has an op of a class, or of one of several."""
@@ -283,13 +284,12 @@ class ExecProgram(Body):
     def bodies(self) -> tuple[ExecProgram, ...]:
         """The programs inside its ops, in order; found once, since passes ask for them."""
         if self._bodies is None:
-            holders = [op for op in self.ops() if op.body_fields]
-            bodies = tuple(
-                [cast(ExecProgram, body) for op in holders for body in op.bodies.values()]
-            )
-            object.__setattr__(self, "_bodies", bodies)
-            return bodies
-        return self._bodies
+            bodies: list[Body] = []
+            for op in self.ops():
+                if op.body_fields:
+                    bodies += op.bodies.values()
+            object.__setattr__(self, "_bodies", tuple(bodies))
+        return cast("tuple[ExecProgram, ...]", self._bodies)
 
     def map_bodies(
         self,

@@ -68,8 +68,10 @@ class TraceContext:
     )
     _tokens: tuple[Token[TraceContext | None], Token[dict[tuple[str, str], Guard] | None]]
 
-    def __init__(self, name: str | None = None, tracked: dict[int, Any] | None = None) -> None:
-        self.name = name
+    def __init__(self, of: object = None, tracked: dict[int, Any] | None = None) -> None:
+        """`of` is the function, or its name."""
+        is_name = of is None or isinstance(of, str)
+        self.name: Any = of if is_name else getattr(of, "__name__", type(of).__name__)
         self.tracked = tracked
         self.parent: TraceContext | None = None
         self.depth = 1
@@ -80,11 +82,6 @@ class TraceContext:
         self.packages: list[Package] = []
         self.limits: list[MemoryLimit] = []
         self.guards: dict[tuple[str, str], Guard] = {}
-
-    @classmethod
-    def of(cls, function: object, tracked: dict[int, Any] | None = None) -> Self:
-        """The context of a trace of `function`."""
-        return cls(getattr(function, "__name__", type(function).__name__), tracked)
 
     def __enter__(self) -> Self:
         parent = self.parent = _current.get()

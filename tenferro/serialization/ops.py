@@ -401,7 +401,7 @@ def read_node(entry: Json, builder: ExecBuilder, reader: OpReader, where: str) -
     op = read_op(fields["op"], fields["payload"], len(operands), types, reader, where)
     if isinstance(op, MissingExtension):
         written = tuple([parse_meta(type_text, where) for type_text in types])
-        builder.add_inferred(op, operands, written, site)
+        builder.add(op, operands, site, written)
         return
     check_payload(op, where)
     with reading(f"{where}: {op.name}"):

@@ -264,7 +264,7 @@ class Bodies:
             PytreeError: a leaf of the result is not an array.
         """
         inputs = [fresh_input(meta, f"{name}{i}") for i, meta in enumerate(metas)]
-        context = TraceContext.of(function, self.tracked)
+        context = TraceContext(function, self.tracked)
         self.traces.append(context)
         context.arguments = list(zip(inputs, passed, strict=False))
         values = [

@@ -124,18 +124,15 @@ def joined(outputs: Sequence[GlobalValKey], ops: Sequence[GlobalOpKey]) -> list[
     twice. `ops` are those that the outputs need. Arguments of functions that are still being traced
     are not replaced.
     """
-    passed = [key for op in ops if _stands_for_another(op) for key in op.inputs]
-    if not passed:
+    closed = [op for op in ops if type(op.primitive) is Argument and not op.primitive.is_open]
+    if not closed:
         return list(outputs)
-    read = {key for op in ops if not _stands_for_another(op) for key in op.inputs}
+    passed = [op.inputs[0] for op in closed]
+    read = {key for op in set(ops).difference(closed) for key in op.inputs}
     if len(set(passed)) == len(passed) and read.isdisjoint(passed):
         return list(outputs)
     new = _rewritten(ops, {}, _WITHOUT_RULES, lambda argument: not argument.is_open)
     return [new.get(key, key) for key in outputs]
-
-
-def _stands_for_another(op: GlobalOpKey) -> bool:
-    return type(op.primitive) is Argument and not op.primitive.is_open
 
 
 def _needed(
@@ -233,6 +230,9 @@ class Aux:
         )
 
 
+_NO_AUX = Aux(*flatten(None))
+
+
 def trace_function(
     function: Callable[..., Any],
     args: tuple[Any, ...],
@@ -255,17 +255,21 @@ def trace_function(
     names = argument_names(function, args, kwargs)
     input_at: dict[int, GlobalValKey] = {}
     values = list(leaves)
-    context = TraceContext.of(function)
+    context = TraceContext(function)
+    sources = leaves if passed is None else passed
+    arguments: list[tuple[GlobalValKey, Any]] = []
+    traced_leaves: list[Any] = []
     for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
         if active is None or position in active or is_array(leaf):
             meta = leaf_meta(leaf, f"argument {name}")
             given = leaf.in_use(f"argument {name}") if isinstance(leaf, TracedTensor) else None
             key = None if given is None or not nested else argument(given)
-            input_at[position] = fresh_input(meta, name) if key is None else key
-            values[position] = TracedTensor(input_at[position], weak_number(leaf), context)
+            key = input_at[position] = fresh_input(meta, name) if key is None else key
+            values[position] = TracedTensor(key, weak_number(leaf), context)
+            arguments.append((key, sources[position]))
+            traced_leaves.append(leaf)
+    context.arguments = arguments
     inputs = list(input_at.values())
-    sources = leaves if passed is None else passed
-    context.arguments = [(key, sources[position]) for position, key in input_at.items()]
     traced_args, traced_kwargs = unflatten(treedef, values)
     with context:
         try:
@@ -274,12 +278,14 @@ def trace_function(
             raise filtered(error)  # noqa: B904  # it is the same error
         if has_aux and (not isinstance(result, tuple) or len(result) != 2):
             raise PytreeError("has_aux: the function must return a pair (result, aux)")
-        result, aux = result if has_aux else (result, None)
+        aux = _NO_AUX
+        if has_aux:
+            result, aux_result = result
+            aux = Aux(*flatten(aux_result))
         out_leaves, out_tree = flatten(result)
         outputs = [_output_key(leaf, position) for position, leaf in enumerate(out_leaves)]
-        aux = Aux(*flatten(aux))
         view: ResolvedView[StdTensorOp] = resolve_keys()
-        ops, met = view.topo_order([*outputs, *aux.keys], leaves=inputs)
+        ops, met = view.topo_order([*outputs, *(aux.keys if has_aux else ())], leaves=inputs)
         outputs = joined(outputs, ops)
     return Trace(
         inputs,
@@ -291,7 +297,7 @@ def trace_function(
         packages=context.packages,
         limit=context.limit,
         guards=tuple(context.guards.values()),
-    ), [leaves[position] for position in input_at]
+    ), traced_leaves
 
 
 def leaf_meta(leaf: Any, name: str) -> TensorMeta:

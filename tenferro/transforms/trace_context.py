@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType, FunctionType, TracebackType
 from typing import Any, TypeVar, cast
 
 from tenferro.config import config
@@ -150,13 +150,16 @@ def argument_names(
     """
     if not callable(function):
         raise TracingError(f"trace: takes a function of arrays, got a {type(function).__name__}")
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    positional = [
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
+    if type(function) is FunctionType and not function.__dict__:  # what `inspect` finds out slowly
+        positional = list(function.__code__.co_varnames[: function.__code__.co_argcount])
+    else:
+        try:
+            parameters = list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError):
+            parameters = []
+        positional = [
+            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
     roots = [*positional, *(f"arg{i}" for i in range(len(positional), len(args)))]
     names: list[str] = []
     for root, arg in zip(roots, args, strict=False):

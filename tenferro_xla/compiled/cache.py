@@ -37,18 +37,20 @@ from tenferro.ir import (
     make_meta,
     program_of_op,
 )
+from tenferro.ops.extension import Extension
 from tenferro.runtime import INFERRED, Shardings, planning_for
 from tenferro_xla.compiled.bucketing import BucketedExecutable, SizeSharing, sizes_key
 from tenferro_xla.compiled.buffer_pool import KeptResults, keeping
 from tenferro_xla.compiled.compile_log import CompileLog, CompileReport, Part, announced, subject_of
 from tenferro_xla.compiled.disk_cache import executable_kept
 from tenferro_xla.compiled.executable import MEMORY_MAPS, Buffers, LoadedExecutable, runner, upload
-from tenferro_xla.compiled.partitioned import MeshExecutable, pinned_by
+from tenferro_xla.compiled.partitioned import MeshExecutable
 from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
 from tenferro_xla.compiled.stablehlo import (
     Module,
     compile_stablehlo,
     lower_to_stablehlo,
+    pinned_by,
     prepare,
     require_bound,
     usable_donations,
@@ -197,8 +199,11 @@ class Executables:
         observe: Observer | None = None,
     ) -> ExecProgram:
         """The program for these sizes, of ops that XLA runs; before the passes of the target."""
+        goal = self.target.optimized_for
+        if not program.bodies() and not program.has_op(Extension):  # nothing is planned
+            return resolve_sizes(program, goal, sizes, options, observe)
         with planning_for(self.target):
-            return resolve_sizes(program, self.target.optimized_for, sizes, options, observe)
+            return resolve_sizes(program, goal, sizes, options, observe)
 
     def _compiled(
         self,
@@ -336,12 +341,12 @@ class Executables:
 
     def _segment(self, ready: Ready, options: OptimizerOptions) -> Loaded:
         """A segment for given sizes; sizes that give the same program share an executable."""
-        return self.cache.get_or_make(
-            (ready.digest, (), (), options, INFERRED),
-            lambda: self._static(
-                ready.program, ready.label, ready.sizes, (), options, "segment", INFERRED
-            ),
-        )
+
+        def load() -> Loaded:
+            program = self.resolved(ready.program, {}, options)
+            return self._static(program, ready.label, ready.sizes, (), options, "segment", INFERRED)
+
+        return self.cache.get_or_make((ready.digest, (), (), options, INFERRED), load)
 
     def load(
         self,

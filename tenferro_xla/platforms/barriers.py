@@ -191,6 +191,7 @@ class KeptTransposes(Pass):
     """
 
     name = "kept_transposes"
+    looks_for = (Transpose,)
     enters_bodies = False  # `run` enters them, since their inputs are treated in another way
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -272,6 +273,7 @@ class StoredProducts(Pass):
     """
 
     name = "stored_products"
+    looks_for = (BroadcastInDim,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with a `Stored` after each value that it stores."""
@@ -316,6 +318,7 @@ class StoredComparisons(Pass):
     """
 
     name = "stored_comparisons"
+    looks_for = (Compare,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with a `Stored` after each such value."""
@@ -326,8 +329,6 @@ class StoredComparisons(Pass):
 def _compared_with_reductions(program: ExecProgram) -> set[int]:
     """The slots of what is stored."""
     stored: set[int] = set()
-    if not program.has_op(Compare):
-        return stored
     makers, metas = program.makers(), program.slot_metas()
     for step in program.steps_of(Compare):
         meta = metas[step.input_slots[0]]

@@ -45,22 +45,19 @@ class AlgebraicSimplifier(Pass):
         rewriter = Rewriter(program)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
+            op = step.op
             if len(step.output_slots) != 1:
                 return None
-            value = _simplified(rewriter, step.op, operands)
+            if isinstance(op, Constant):
+                value = _spread(rewriter, op)
+            else:
+                value = op.fold(rewriter, operands) if isinstance(op, StdTensorOp) else None
+                value = _computed(rewriter, op, operands) if value is None else value
             if value is None or rewriter.ctx.meta(value) != step.output_metas[0]:
                 return None
             return value
 
         return rewriter.run(rule)
-
-
-def _simplified(at: Rewriter, op: ExecOp, operands: tuple[int, ...]) -> int | None:
-    """A simpler value than `op` on `operands`, or None."""
-    if isinstance(op, Constant):
-        return _spread(at, op)
-    value = op.fold(at, operands) if isinstance(op, StdTensorOp) else None
-    return value if value is not None else _computed(at, op, operands)
 
 
 def _spread(at: Rewriter, constant: Constant) -> int | None:

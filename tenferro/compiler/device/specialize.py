@@ -9,6 +9,7 @@ from tenferro.compiler.passes import Needs, Pass
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.ir import Dim, ExecInstruction, ExecOp, ExecProgram, Leaf, Rewriter, TensorMeta
 from tenferro.ops.control_flow import Checkpointed, LaneSum, lane_count
+from tenferro.ops.extension import Extension
 
 __all__ = [
     "GIVE_THE_EXECUTOR_A_LOWERING",
@@ -116,12 +117,11 @@ class PlanFamilies(Pass):
     sizes: tuple[tuple[Leaf, int], ...]
 
     name = "plan_families"
+    looks_for = (Extension,)
     refuses = True
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with these plans."""
-        if all(op.family is None for op in program.ops()):
-            return program
         rewriter, sizes = Rewriter(program), dict(self.sizes)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
@@ -158,6 +158,7 @@ class ExpandFamilies(Pass):
     requires_all: bool = True
 
     name = "expand_families"
+    looks_for = (Extension,)
     refuses = True
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -248,7 +249,7 @@ class StopGradientRemoval(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
-        if not any(op_class.for_derivatives for op_class in program.op_classes):
+        if not any(op.for_derivatives for op in program.ops()):
             return program
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:

@@ -166,6 +166,7 @@ class ContractionLayout(Pass):
     pinned: Pinned | None = None
 
     name = "contraction_layout"
+    looks_for = (DotGeneral,)
     needs = Needs.CONSTANT_EXTENTS
 
     def inside(self, program: ExecProgram) -> ContractionLayout:
@@ -174,7 +175,7 @@ class ContractionLayout(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with other orders of axes inside; inputs and outputs are as they were."""
-        if not program.has_op(DotGeneral) or len(program.ops_of(DotGeneral)) < 2:
+        if len(program.ops_of(DotGeneral)) < 2:
             return program
         if any(meta is not None and meta.static_shape is None for meta in program.slot_metas()):
             return program

@@ -94,7 +94,7 @@ def test_what_a_pass_for_the_device_leaves_is_verified(
 
     monkeypatch.setattr(KeptTransposes, "run", halves)
     with pytest.raises(VerifyError, match="multiply"):
-        xla.lower(tn.make_program(lambda x: x * x, tn.TensorSpec((3,)))).stablehlo()
+        xla.lower(tn.make_program(lambda x: x.T * x, tn.TensorSpec((3, 3)))).stablehlo()
 
 
 @pytest.mark.parametrize(
