@@ -1,4 +1,4 @@
-"""`einsum`: plan and contract a network of tensors."""
+"""`einsum` and `einsum_plan`: read a call, plan its network, contract it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from tenferro.compiler import MemoryLimit
 from tenferro.config import config
 from tenferro.core import BoundedCache, Capacity
 from tenferro.errors import DTypeError, PathError, SubscriptError
-from tenferro.families.einsum import EinsumOp
+from tenferro.families.einsum import (
+    PLANNER,
+    Auto,
+    EinsumOp,
+    NestedEinsum,
+    Subscripts,
+    as_optimize,
+    order_of,
+    specification,
+)
 from tenferro.ir import (
     AnyTensor,
     ArrayLike,
@@ -28,15 +37,6 @@ from tenferro.ir import (
 from tenferro.network.display import with_progress_bar
 from tenferro.network.memory_limit import Slices, bytes_of, read_slices, within
 from tenferro.network.plan import EinsumPlan
-from tenferro.planning import (
-    PLANNER,
-    Auto,
-    NestedEinsum,
-    Subscripts,
-    as_optimize,
-    order_of,
-    specification,
-)
 from tenferro.runtime import HOST_MODEL, Tensor, holder_of, planned_model
 from tenferro.transforms import apply as apply_extension
 from tenferro.transforms import apply_function

@@ -15,7 +15,7 @@ from tenferro.ir import AnyTensor, ArrayLike, DType, DTypeLike, Shape, product
 from tenferro.ops import GammaSample
 from tenferro.random import formulas, threefry
 from tenferro.random.continuous import AnyKey, normal
-from tenferro.random.prng import element, real_array, sizes, split, words_of
+from tenferro.random.prng import element, prepared, real_array, sizes, split, words_of
 from tenferro.transforms import OpFunction, apply_function, create, while_loop
 
 __all__ = ["beta", "dirichlet", "gamma", "loggamma", "t"]
@@ -140,10 +140,7 @@ def beta(
     >>> tn.random.beta(tn.random.key(0), 2.0, 3.0, (4,)).shape
     (4,)
     """
-    name = "random.beta"
-    words_of(name, key)
-    kind, result = element(name, dtype), sizes(name, shape, a, b)
-    shapes = [real_array(name, field, value, kind) for field, value in (("a", a), ("b", b))]
+    kind, result, *shapes = prepared("random.beta", key, shape, dtype, a=a, b=b)
     keys: Any = split(key)
     logs = [loggamma(keys[i], value, result, kind) for i, value in enumerate(shapes)]
     largest = tn.maximum(*logs)
@@ -202,10 +199,8 @@ def t(
     >>> tn.random.t(tn.random.key(0), 3.0, (4,)).shape
     (4,)
     """
-    name = "random.t"
-    words_of(name, key)
-    kind, result = element(name, dtype), sizes(name, shape, df)
-    half = real_array(name, "df", df, kind) / 2
+    kind, result, degrees = prepared("random.t", key, shape, dtype, df=df)
+    half = degrees / 2
     keys: Any = split(key)
     numbers: Any = normal(keys[0], result, kind)
     many = tn.isinf(half)

@@ -1,4 +1,4 @@
-"""poisson, binomial, multinomial, by inversion or rejection.
+"""Counts: poisson, binomial and multinomial, by inversion or rejection.
 
 Up to a mean of 10 numbers are drawn by inversion, from there by rejection.
 """

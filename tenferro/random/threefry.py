@@ -1,4 +1,4 @@
-"""Words and bits of keys and counters, over an emitter.
+"""Threefry: random words and bits of a key, and keys made of keys, over an emitter.
 
 The counter of an element is its place in the result, in row-major order, whatever the size of the
 result: this is the layout of `jax.random` (`jax_threefry_partitionable`).

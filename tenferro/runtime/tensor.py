@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 
 from tenferro.config import config
-from tenferro.core import PrimitiveOp, only_output
+from tenferro.core import Adder, PrimitiveOp, only_output
 from tenferro.errors import (
     ADError,
     DeviceError,
@@ -124,7 +124,7 @@ class BufferContext:
     """Metadata of buffers."""
 
     @property
-    def adder(self) -> PrimitiveOp:
+    def adder(self) -> Adder:
         """Addition."""
         return ADD
 

@@ -1,4 +1,4 @@
-"""Optimized programs and the folder of caches on disk."""
+"""Folders on disk: bytes by key, and caches of optimized programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""save, load, dumps, loads, call."""
+"""save, load, dumps and loads: programs and fragments as bytes and as files; `call`."""
 
 from __future__ import annotations
 
@@ -33,8 +33,6 @@ from tenferro.serialization.values import BlobReader, BlobWriter
 
 __all__ = ["call", "dumps", "load", "loads", "pack_program", "read_bytes", "save", "unpack_program"]
 
-
-# Saving and loading programs and fragments, as bytes and as files.
 
 Saved = GraphProgram | AnyFragment
 """The values that a file can hold."""

@@ -1,4 +1,4 @@
-"""Payload values and arrays.
+"""Values of payloads as JSON; arrays as blobs; files of arrays.
 
 The table in `ir.payloads` lists the kinds of values and how each is written. None, booleans,
 integers and strings are JSON values; a tuple is a list; every other value is an object with one
@@ -47,8 +47,6 @@ from tenferro.serialization.types import parse_size, size_text
 
 __all__ = ["array_digests", "pack_arrays", "unpack_arrays"]
 
-
-# Payload values and arrays as JSON, blobs and bodies.
 
 MAX_DEPTH: Final = 32
 """Maximum depth of tuples within tuples."""

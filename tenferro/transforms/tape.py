@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 
 from tenferro.core import (
+    Adder,
     BatchSite,
     CompiledProgram,
     LeafOrigin,
@@ -43,7 +44,7 @@ class Invoker(Protocol):
 class EagerContext:
     """Metadata of eager tensors: their types."""
 
-    adder: PrimitiveOp = ADD
+    adder: Adder = ADD
 
     def meta(self, value: EagerTensor) -> TensorMeta:
         """The type of a tensor."""
@@ -242,7 +243,7 @@ class RecordApplier:
     def add(self, a: EagerTensor, b: EagerTensor) -> EagerTensor:
         """The sum, computed by the addition of the op set."""
         emitter = EagerEmitter(self._runtime)
-        return emitter.ctx.adder.add(emitter, a, b)
+        return emitter.emit(emitter.ctx.adder, a, b)
 
     def _run(
         self, record: Record, local: LocalProgram, seeds: Slots[EagerTensor]

@@ -1,4 +1,4 @@
-"""Emitting contractions of values with labeled axes."""
+"""A planned network as core ops: pairwise contractions of values with labeled axes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Generic
 
 from tenferro.core import Emitter, V
+from tenferro.families.einsum.contraction_tree import Pairs, Step, entering_labels, steps_of
+from tenferro.families.einsum.subscripts import Label, Labels, Subscripts
 from tenferro.ir import Dim
 from tenferro.ops import (
     MUL,
@@ -18,12 +20,9 @@ from tenferro.ops import (
     Reshape,
     Transpose,
 )
-from tenferro.planning import Label, Labels, Pairs, Step, Subscripts, entering_labels, steps_of
 
 __all__ = ["Labeled", "Sizes", "contract_step", "emit_network", "entered", "finished"]
 
-
-# Emitting contractions of values with labeled axes.
 
 Sizes = Mapping[Label, Dim]
 

@@ -137,7 +137,7 @@ def transpose_rule(op: Loop, at: TransposeSite[V]) -> Slots[V]:
     emitter = KeyEmitter(ctx)
     sums = fresh_like(flow.terms.values(), "sum")
     totals = [
-        ctx.adder.add(emitter, total, term)
+        emitter.emit(ctx.adder, total, term)
         for total, term in zip(sums, flow.terms.values(), strict=True)
     ]
     ending = [

@@ -1,4 +1,4 @@
-"""Subscripts: the labels of the axes of each operand and of the result."""
+"""Subscripts: labels of axes, their sizes, and parentheses as an order."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ __all__ = [
     "labels_text",
 ]
 
-
-# Subscripts: the labels of the axes of each operand and of the result.
 
 Label = int
 """An index: the code point of a character, any integer, or negative for an ellipsis."""

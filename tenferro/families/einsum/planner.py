@@ -1,4 +1,4 @@
-"""From a strategy to a tree: plan specifications, and the planner that makes trees of them."""
+"""The planner: what `optimize=` takes, also from opt_einsum and cotengra, becomes a tree."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from tenferro.compiler import CPU, DeviceCosts
 from tenferro.config import config
 from tenferro.core import BoundedCache, CacheOwner, Capacity
 from tenferro.errors import MemoryLimitError, PathError
-from tenferro.ir import Dim
-from tenferro.planning.contraction_tree import (
+from tenferro.families.einsum.contraction_tree import (
     ContractionTree,
     Pairs,
     concrete_sizes,
@@ -22,7 +21,7 @@ from tenferro.planning.contraction_tree import (
     left_to_right,
     pairs_of_path,
 )
-from tenferro.planning.search import (
+from tenferro.families.einsum.search import (
     NAMES,
     Auto,
     ContractionOptimizerOptions,
@@ -33,7 +32,8 @@ from tenferro.planning.search import (
     Tree,
     find_tree,
 )
-from tenferro.planning.subscripts import Label, Labels, Subscripts, build_size_dict
+from tenferro.families.einsum.subscripts import Label, Labels, Subscripts, build_size_dict
+from tenferro.ir import Dim
 
 __all__ = [
     "PLANNER",
@@ -46,8 +46,6 @@ __all__ = [
     "specification",
 ]
 
-
-# From a strategy to a tree: plan specifications, and the planner that makes trees of them.
 
 Specification = tuple[Any, ...]
 """A strategy as a payload value: `("auto", …)`, or `("pairs", …)` for a fixed order."""

@@ -1,10 +1,12 @@
-"""Improve a tree: replace small subtrees by the best trees over the same leaves.
+"""Improve a tree: replan small subtrees, anneal, and stop when a search no longer pays.
 
-A node with children (a b) and c may become (a c), b or (c b), a. The change of cost follows from
-the labels of a, b, c and the node alone, so a move takes microseconds in a network of any size.
+`refined` replaces small subtrees by the best trees over the same leaves. `annealed` exchanges two
+neighbouring contractions: a node with children (a b) and c may become (a c), b or (c b), a. The
+change of cost follows from the labels of a, b, c and the node alone, so a move takes microseconds
+in a network of any size. `Effort` bounds what a search may spend.
 
-Source: Kalachev, Panteleev, Yung, "Multi-tensor contraction for XEB verification of quantum
-circuits", arXiv:2108.05665.
+Source of `annealed`: Kalachev, Panteleev, Yung, "Multi-tensor contraction for XEB verification of
+quantum circuits", arXiv:2108.05665.
 """
 
 from __future__ import annotations
@@ -13,10 +15,8 @@ import math
 import random
 from collections.abc import Callable, Mapping
 
-from tenferro.planning.contraction_tree import ContractionTree, Pairs, entering_labels
-from tenferro.planning.subscripts import Label, Subscripts
-
-# Improve a tree: replace small subtrees by the best trees over the same leaves.
+from tenferro.families.einsum.contraction_tree import ContractionTree, Pairs, entering_labels
+from tenferro.families.einsum.subscripts import Label, Subscripts
 
 LEAVES = 8
 """Most leaves of a subtree that is planned again; the work grows as 3 to this power."""
