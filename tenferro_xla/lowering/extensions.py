@@ -120,9 +120,6 @@ def check_callbacks(error: Exception) -> None:
 
 _RAISED = re.compile(r"BackendFailureError: callback: (.*)", re.DOTALL)
 
-LOWERINGS: Mapping[type[ExtensionOp], Lowering] = {Callback: call}
-"""Lowerings by op class."""
-
 
 # The lowering of the family of Fourier transforms.
 
@@ -168,20 +165,13 @@ def _empty(op: family.Fft, x: Array, last: int) -> Array:
     return jnp.zeros((*x.shape[:-1], last), x.real.dtype) if op.kind == "c2r" else x
 
 
-FFT_LOWERINGS: Mapping[type[ExtensionOp], Lowering] = {family.Fft: transform}
-"""Lowerings by op class."""
-
-
 # Extension ops on XLA: a registered lowering, else standard ops, else an error.
 
-_STANDARD = (
-    linalg.LOWERINGS,
-    linalg.FACTORS,
-    linalg.SOLVING,
-    linalg.GENERAL,
-    FFT_LOWERINGS,
-    LOWERINGS,
-)
+_STANDARD: Mapping[type[ExtensionOp], Lowering] = {
+    **linalg.LOWERINGS,
+    family.Fft: transform,
+    Callback: call,
+}
 
 
 class ExtensionLowerings:
@@ -193,7 +183,7 @@ class ExtensionLowerings:
     def __init__(self, packages: Sequence[Package] = ()) -> None:
         self._rules: dict[str, tuple[Lowering | str, type[ExtensionOp] | None]] = {
             op.FAMILY_ID: (lowering, op)
-            for lowerings in (*_STANDARD, *[package.lowerings for package in packages])
+            for lowerings in (_STANDARD, *[package.lowerings for package in packages])
             for op, lowering in lowerings.items()
         }
 

@@ -19,15 +19,11 @@ from tenferro_xla import lower
 from tests.graphs import CTX, Array, Function, central, fits, function, inner, metas_of
 from tests.in_jax import in_jax
 from tests.ops.cases import CASES, ROWS
-from tests.ops.rows import DOUBLE, Case, row_id
+from tests.ops.rows import DOUBLE, Case, for_each
 from tests.tolerances import assert_close, difference, rounding
 
-every_row = pytest.mark.parametrize(("case", "dtype"), ROWS, ids=row_id)
-every_differentiable_row = pytest.mark.parametrize(
-    ("case", "dtype"),
-    [(case, dtype) for case, dtype in ROWS if case.differentiable(dtype)],
-    ids=row_id,
-)
+every_row = for_each(CASES, lambda case: case.dtypes)
+every_differentiable_row = for_each(CASES, lambda case: case.smooth_dtypes())
 
 
 def compared(case: Case) -> list[str]:
