@@ -332,11 +332,11 @@ class LinearFormula(FormulaOp):
         """That of a linear formula."""
         return LinearFormulaRule(cls)
 
-    def _in_places(self, given: Sequence[Any]) -> list[Any]:
+    def _in_places(self, values: Sequence[Any]) -> list[Any]:
         """One entry for each input, None for those that are zero."""
-        linear = iter(given[self.fixed :])
+        linear = iter(values[self.fixed :])
         return [
-            *given[: self.fixed],
+            *values[: self.fixed],
             *[next(linear) if on else None for on in self.present],
         ]
 
