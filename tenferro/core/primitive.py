@@ -92,7 +92,12 @@ class RuleContext(Protocol):
 
 
 class Emitter(Protocol[V]):
-    """Emits ops on values of type `V`, and tells local simplifications what made a value."""
+    """Emits ops on values of type `V`, and tells local simplifications what made a value.
+
+    There are four kinds: `KeyEmitter` records a graph, `FragmentEmitter` a fragment, emitters of
+    runtimes run ops, and `Rewriter` rewrites programs. What is defined here is right for emitters
+    that run each op and do not look back.
+    """
 
     @property
     def ctx(self) -> RuleContext:
@@ -107,11 +112,13 @@ class Emitter(Protocol[V]):
     def producer(self, value: V) -> tuple[Any, tuple[V, ...]] | None:
         """The op and operands that make `value`.
 
-        None when it is an input, or the op has several outputs.
+        None when it is an input, the op has several outputs, or nobody has noted it.
         """
+        return None
 
     def order(self, value: V) -> int:
-        """A number by which the operands of a commutative op are sorted."""
+        """A number by which the operands of a commutative op are sorted; 0 keeps their order."""
+        return 0
 
 
 def only_output(op: PrimitiveOp, outputs: Sequence[V]) -> V:

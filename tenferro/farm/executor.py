@@ -18,7 +18,7 @@ from tenferro.compiler import (
     optimize,
     run_passes,
 )
-from tenferro.compiler.canonical import LaneJoining
+from tenferro.compiler.canonical import LoopFusion
 from tenferro.compiler.device import (
     BindSizes,
     CheckpointInlining,
@@ -157,7 +157,9 @@ def with_farm_loops(
     ready = run_passes(program, [*passes, StopGradientRemoval(), CheckpointInlining()])
     if not any(part.has_op(LaneSum) for part in ready.walk()):
         return program
-    return run_passes(ready, [*options.chosen([*SIMPLIFICATION, LaneJoining()]), FarmedLoops()])
+    return run_passes(
+        ready, [*options.chosen([*SIMPLIFICATION, LoopFusion((LaneSum,))]), FarmedLoops()]
+    )
 
 
 # FarmExecutor: an executor whose sliced networks are computed by many workers, part by part.

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 
 from tenferro.config import config
-from tenferro.core import Adder, PrimitiveOp, only_output
+from tenferro.core import Adder, Emitter, PrimitiveOp, only_output
 from tenferro.errors import (
     ADError,
     DeviceError,
@@ -76,7 +76,7 @@ __all__ = [
 # RunEmitter: runs each op as it is emitted.
 
 
-class RunEmitter:
+class RunEmitter(Emitter[Buffer]):
     """Runs each op as it is emitted. Values are buffers of `executor`; NumPy arrays if it is None.
 
     On NumPy arrays an extension op is run by its own `eager_execute`.
@@ -110,14 +110,6 @@ class RunEmitter:
         if self._host and exec_op.family is not None:
             return exec_op.evaluate(operands)  # called directly, without a registered runtime
         return self._executor.run_op(exec_op, *operands)
-
-    def producer(self, value: Buffer) -> None:
-        """None: a buffer does not know the op that computed it."""
-        return
-
-    def order(self, value: Buffer) -> int:
-        """0 for all buffers: operands are not reordered."""
-        return 0
 
 
 class BufferContext:

@@ -7,7 +7,6 @@ from tenferro.transforms.cond import *
 from tenferro.transforms.custom_jvp import *
 from tenferro.transforms.custom_linear_solve import *
 from tenferro.transforms.custom_vjp import *
-from tenferro.transforms.data_size_names import *
 from tenferro.transforms.dispatch import *
 from tenferro.transforms.eager_plan import *
 from tenferro.transforms.eager_runtime import *
@@ -19,7 +18,6 @@ from tenferro.transforms.jit import *
 from tenferro.transforms.jvp import *
 from tenferro.transforms.linear_part import *
 from tenferro.transforms.program import *
-from tenferro.transforms.programs import *
 from tenferro.transforms.pure_callback import *
 from tenferro.transforms.scan import *
 from tenferro.transforms.sparse_matrix import *

@@ -12,6 +12,7 @@ from tenferro.core import (
     Adder,
     BatchSite,
     CompiledProgram,
+    Emitter,
     LeafOrigin,
     LocalProgram,
     Mask,
@@ -58,7 +59,7 @@ class EagerContext:
         return
 
 
-class EagerEmitter:
+class EagerEmitter(Emitter["EagerTensor"]):
     """Computes each op as it is emitted, and records it like any other op."""
 
     def __init__(self, invoker: Invoker) -> None:
@@ -76,14 +77,6 @@ class EagerEmitter:
     def emit_all(self, op: PrimitiveOp, *operands: EagerTensor) -> tuple[EagerTensor, ...]:
         """All outputs of the op."""
         return self._invoker.invoke(op, *operands)
-
-    def producer(self, value: EagerTensor) -> None:
-        """None: the op that computed a value is not looked up."""
-        return
-
-    def order(self, value: EagerTensor) -> int:
-        """0 for all values: operands are not reordered."""
-        return 0
 
 
 _CONTEXT = EagerContext()

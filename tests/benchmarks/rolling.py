@@ -4,7 +4,7 @@ A gradient through RK4 steps of y' = tanh(A y) is written as a Python loop, and 
 compiled; JAX compiles the same as a `lax.scan`. Tracing takes time for each step, so it is shown
 apart. The second table has the time of the pass for each instruction, for programs that roll and
 for programs that do not. The third has chains whose tensors are read from one array: without
-`PadJoining`, the memory of their gradients grows with the square of the length.
+`PadsToConcatenate`, the memory of their gradients grows with the square of the length.
 """
 
 from __future__ import annotations
