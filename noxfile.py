@@ -34,7 +34,6 @@ EXTENSION = "examples/tenferro-ext-tropical"
 SUITE = "https://github.com/data-apis/array-api-tests"
 COMPILED_ONCE = {"PYTHONDONTWRITEBYTECODE": None}  # tests start many processes of the same sources
 SAME_EVERYWHERE = [  # they read the sources, call mypy, or run whole programs of what others test
-    "tests/planning",
     "tests/test_benchmarks.py",
     "tests/test_examples.py",
     "tests/test_facts_about_ops.py",

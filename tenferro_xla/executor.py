@@ -369,7 +369,7 @@ class XlaExecutor(Arrays):
                 see `segments`.
         """
         sizes = bind_specs(program, specs or {})
-        own = self._own("lower", shardings)
+        own = self._own("lower", shardings) if shardings.inputs else shardings
         return Lowered(program, sizes, self._executables, self._run_bound, observe, own)
 
     def _own(self, caller: str, shardings: Shardings) -> Shardings:

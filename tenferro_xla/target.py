@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import jax
 import numpy as np
 from jax import numpy as jnp
 
-from tenferro.compiler import DeviceCosts, DeviceModel, Pinned, Target
+from tenferro.compiler import DeviceCosts, DeviceModel, PartitionedAxes, Target
 from tenferro.compiler.device import SharedLanes
 from tenferro.config import Config, config, count, flag
 from tenferro.errors import ConfigError
@@ -19,7 +19,13 @@ from tenferro.ir import ExecProgram
 from tenferro_xla.devices import device_name
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, SharedSlices
 from tenferro_xla.placement import OnMesh, Placement
-from tenferro_xla.platforms import CPU_PLATFORM, CUDA_PLATFORM, Option, Platform, StoredComparisons
+from tenferro_xla.platforms import (
+    CPU_PLATFORM,
+    CUDA_PLATFORM,
+    MaterializedComparisons,
+    Option,
+    Platform,
+)
 
 __all__ = ["Options", "device_facts", "platform_named", "platform_of", "taken_options"]
 
@@ -85,6 +91,7 @@ class XlaTarget:
         costs: the costs by which contractions are brought into the form that the device is fast
             at; None does not change them.
         in_flight: on a mesh, how many calls with collectives may be outstanding in this process.
+        optimized_for: the target that the compiler optimizes for.
     """
 
     placement: Placement
@@ -95,16 +102,15 @@ class XlaTarget:
     checked: bool
     costs: DeviceCosts | None = None
     in_flight: int = 1
+    optimized_for: Target = field(init=False, compare=False, repr=False)
 
-    @property
-    def optimized_for(self) -> Target:
-        """The target that the compiler optimizes for."""
-        return self.optimized_with(None)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "optimized_for", self.optimized_with(None))
 
-    def optimized_with(self, pinned: Pinned | None) -> Target:
-        """The same for a program of which some axes are divided among devices."""
+    def optimized_with(self, pinned: PartitionedAxes | None) -> Target:
+        """The target for a program of which some axes are divided among devices."""
         platform = self.platform
-        passes = (*platform.passes(self.costs, pinned), StoredComparisons())
+        passes = (*platform.passes(self.costs, pinned), MaterializedComparisons())
         shared = self.lowering.shared_slices
         if shared is not None:
             passes = (SharedLanes(shared.workers, shared.ordered), *passes)

@@ -3,6 +3,7 @@
 import ast
 import os
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -41,6 +42,11 @@ def python_files(*tops: str) -> list[Path]:
     return [path for path in files(*tops) if path.suffix == ".py"]
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -72,22 +78,25 @@ def test_the_directories_of_tests_mirror_the_rooms() -> None:
     ] == []
 
 
-@pytest.mark.parametrize("path", python_files(*PACKAGES), ids=name_of)
-def test_every_import_stands_at_the_top_of_its_module(path: Path) -> None:
-    if name_of(path) not in IMPORTS_WHILE_RUNNING:
-        assert deferred_imports(path.read_text(encoding="utf-8")) == []
+def test_every_import_stands_at_the_top_of_its_module() -> None:
+    assert [
+        f"{name_of(path)}:{line}"
+        for path in python_files(*PACKAGES)
+        if name_of(path) not in IMPORTS_WHILE_RUNNING
+        for line in deferred_imports(parsed(path))
+    ] == []
 
 
 def test_a_deferred_import_is_found() -> None:
     source = "import os\ndef f():\n    import sys\ndef g():\n    return import_module('x')\n"
-    assert deferred_imports(source) == [3, 5]
+    assert deferred_imports(ast.parse(source)) == [3, 5]
 
 
-def deferred_imports(source: str) -> list[int]:
+def deferred_imports(tree: ast.Module) -> list[int]:
     """The lines that import inside a function."""
     functions = (
         node
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
     )
     inside = (node for function in functions for node in ast.walk(function))
@@ -111,13 +120,14 @@ def test_no_module_imports_itself_through_others(graph: grimp.ImportGraph) -> No
     ).prepare()  # raises CycleError, which names the modules
 
 
-@pytest.mark.parametrize("path", python_files(*PACKAGES), ids=name_of)
-def test_a_package_is_used_through_its_front_door(path: Path) -> None:
-    package = name_of(path).removesuffix(".py").split("/")[:2]
+def test_a_package_is_used_through_its_front_door() -> None:
     assert [
-        name
-        for name in imported_modules(path.read_text(encoding="utf-8"))
-        if name.startswith("tenferro.") and not is_door(name) and name.split(".")[:2] != package
+        f"{name_of(path)}: {name}"
+        for path in python_files(*PACKAGES)
+        for name in imported_modules(parsed(path))
+        if name.startswith("tenferro.")
+        and not is_door(name)
+        and name.split(".")[:2] != name_of(path).removesuffix(".py").split("/")[:2]
     ] == []
 
 
@@ -127,9 +137,9 @@ def is_door(module: str) -> bool:
     return path.is_dir() or module.count(".") == 1 or module.split(".")[1] in PUBLIC
 
 
-def imported_modules(source: str) -> Iterator[str]:
+def imported_modules(tree: ast.Module) -> Iterator[str]:
     """The absolute names of modules that a file imports, or imports from."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
                 yield from (alias.name for alias in names)
@@ -142,14 +152,14 @@ def test_few_places_walk_over_the_instructions_of_a_program() -> None:
     walks = [
         f"{name_of(path)}:{line}"
         for path in python_files(*PACKAGES)
-        for line in walks_over_instructions(path.read_text(encoding="utf-8"))
+        for line in walks_over_instructions(parsed(path))
     ]
     assert len(walks) <= MAX_WALKS, walks
 
 
-def walks_over_instructions(source: str) -> Iterator[int]:
+def walks_over_instructions(tree: ast.Module) -> Iterator[int]:
     """The lines of loops and comprehensions over an attribute `instructions`."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.For | ast.comprehension):
             names = (n.attr for n in ast.walk(node.iter) if isinstance(n, ast.Attribute))
             if "instructions" in names:
@@ -160,7 +170,7 @@ def test_a_walk_over_instructions_is_found() -> None:
     source = (
         "for s in reversed(p.instructions): s\nx = [s for s in p.instructions]\nfor s in p: s\n"
     )
-    assert list(walks_over_instructions(source)) == [1, 2]
+    assert list(walks_over_instructions(ast.parse(source))) == [1, 2]
 
 
 def test_no_package_registry_is_named() -> None:

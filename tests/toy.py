@@ -91,12 +91,6 @@ class Toy:
     def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         raise NotImplementedError
 
-    def add(self, emitter: Emitter[V], a: V, b: V) -> V:
-        return emitter.emit(ADD, a, b)
-
-    def repeat(self, emitter: Emitter[V], value: V, size: int) -> V:
-        return emitter.emit(Broadcast(size), value)
-
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         raise ADRuleError(f"{self}: has no linearize rule")
 
@@ -126,6 +120,9 @@ class Add(Toy):
             if producer is not None and producer[0].n_inputs == 0:  # the number 0
                 return other
         return None
+
+    def repeat(self, emitter: Emitter[V], value: V, size: int) -> V:
+        return emitter.emit(Broadcast(size), value)
 
     def evaluate(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         return (entrywise(lambda x, y: x + y, *inputs),)

@@ -32,17 +32,17 @@ class Walk(NamedTuple):
 
 
 BUDGETS = {
-    "jit_grad_first": Walk(488, 79, 584, 34),
+    "jit_grad_first": Walk(443, 75, 494, 31),
     "jit_grad_later": Walk(2, 2, 1, 2),
-    "sin_trace": Walk(125, 32, 61, 17),
-    "sin_lower": Walk(119, 34, 95, 13),
-    "sin_host": Walk(13, 7, 5, 5),
-    "einsum_trace": Walk(271, 47, 211, 24),
-    "einsum_lower": Walk(258, 40, 179, 24),
-    "scan_trace": Walk(312, 43, 273, 26),
-    "scan_lower": Walk(157, 38, 197, 17),
-    "vmap_sin": Walk(290, 54, 186, 20),
-    "grad_eigh_trace": Walk(439, 54, 542, 31),
+    "sin_trace": Walk(125, 30, 63, 16),
+    "sin_lower": Walk(68, 22, 39, 11),
+    "sin_host": Walk(56, 16, 23, 14),
+    "einsum_trace": Walk(268, 45, 194, 24),
+    "einsum_lower": Walk(228, 32, 140, 23),
+    "scan_trace": Walk(306, 40, 249, 25),
+    "scan_lower": Walk(97, 26, 71, 16),
+    "vmap_sin": Walk(278, 50, 172, 18),
+    "grad_eigh_trace": Walk(426, 54, 531, 28),
 }
 """The longest that each walk may be."""
 

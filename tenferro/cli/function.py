@@ -1,4 +1,4 @@
-"""The function and packages that a command names; errors as one line."""
+"""The function and the packages that a command names; errors as one line."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ from tenferro.ops.extension import Package
 from tenferro.runtime import GraphProgram, TraceContext
 from tenferro.serialization import load
 from tenferro.transforms import TracedTensor, flatten, settled
-
-# The function that a command line names, and the types of its arguments.
 
 Shape = tuple[int | str, ...]
 

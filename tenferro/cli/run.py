@@ -1,4 +1,4 @@
-"""`run`, `lower`, `verify`."""
+"""`run`, `lower`, `verify`: a function on files of arrays, its StableHLO, a saved program."""
 
 from __future__ import annotations
 

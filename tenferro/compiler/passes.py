@@ -104,41 +104,50 @@ Observer = Callable[[PassReport], object]
 
 
 def run_passes(
-    program: ExecProgram, passes: Iterable[Pass], observe: Observer | None = None
+    program: ExecProgram,
+    passes: Iterable[Pass],
+    observe: Observer | None = None,
+    idle: Iterable[Pass] = (),
 ) -> ExecProgram:
     """The program after the passes, in their order.
 
-    A pass that is listed again is skipped if the program has not changed since it ran.
+    A pass that is listed again is skipped if the program has not changed since it ran; so are those
+    that are `idle`, which have nothing to do in the program, until another one changes it.
 
     Raises:
         ConfigError: something among `passes` is not a pass.
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
     reported = observe is not None or "passes" in config.dump
-    done: dict[Pass, ExecProgram] = {}
-    classes, nested = program.op_classes, bool(program.bodies())
+    done = dict.fromkeys(idle, program)
+    known = None
     for optimization in checked_passes(passes):
         if done.get(optimization) is program:
             continue
+        if known is not program:
+            classes, nested, known = program.op_classes, bool(program.bodies()), program
+            for part in program.walk() if nested else ():
+                classes |= part.op_classes
         give_way()
         start, before, wanted = time.perf_counter(), program, optimization.looks_for
-        if nested or not wanted or not classes.isdisjoint(wanted):
+        if not wanted or not classes.isdisjoint(wanted):
             program = _run(optimization, program, nested)
         done[optimization] = program
         if reported:
             milliseconds = (time.perf_counter() - start) * 1e3
-            report = PassReport(optimization.name, before, program, milliseconds)
-            if observe is not None:
-                observe(report)
-            if "passes" in config.dump:
-                sys.stderr.write(f"{report}\n")
-        if program is not before:
-            classes, nested = program.op_classes, bool(program.bodies())
-            if config.verify:
-                verify(program, after=optimization.name)
-                if optimization.keeps_types:
-                    _verify_interface(before, program, optimization.name)
+            _tell(PassReport(optimization.name, before, program, milliseconds), observe)
+        if program is not before and config.verify:
+            verify(program, after=optimization.name)
+            if optimization.keeps_types:
+                _verify_interface(before, program, optimization.name)
     return program
+
+
+def _tell(report: PassReport, observe: Observer | None) -> None:
+    if observe is not None:
+        observe(report)
+    if "passes" in config.dump:
+        sys.stderr.write(f"{report}\n")
 
 
 def _run(optimization: Pass, program: ExecProgram, nested: bool) -> ExecProgram:
@@ -147,7 +156,8 @@ def _run(optimization: Pass, program: ExecProgram, nested: bool) -> ExecProgram:
     try:
         if nested and optimization.enters_bodies:
             program = program.map_bodies(optimization.inside(program).run, wanted)
-        return program if wanted and not program.has_op(wanted) else optimization.run(program)
+        skips = wanted and optimization.enters_bodies and not program.has_op(wanted)
+        return program if skips else optimization.run(program)
     except Exception as error:
         if not (optimization.refuses and isinstance(error, TenferroError)):
             error.add_note(f"raised in pass '{optimization.name}'")

@@ -384,7 +384,7 @@ def _accumulate(
     """Add a term to the cotangent of a value; False if it does not depend on any cotangent."""
     ct = total.pop(key, None)
     if ct is not None:
-        term = emitter.ctx.adder.add(emitter, ct, term)
+        term = emitter.emit(emitter.ctx.adder, ct, term)
     if emitter.may_flow(term):
         total[key] = term
         return True

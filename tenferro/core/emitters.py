@@ -128,7 +128,7 @@ def is_zero(value: GlobalValKey, emitter: Emitter[GlobalValKey], near: int = _NE
     """Whether a value is seen to be zero: adding it changes nothing, or a zero makes it zero."""
     other = input_key(Tangent(value, fresh_pass_id()))
     emitter.ctx.declare_like(other, value)
-    if emitter.ctx.adder.add(emitter, other, value) is other:
+    if emitter.emit(emitter.ctx.adder, other, value) is other:
         return True
     producer = emitter.producer(value) if near else None
     if producer is None:

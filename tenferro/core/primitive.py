@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from tenferro.errors import GraphError
 
 __all__ = [
+    "Adder",
     "BatchSite",
     "Batched",
     "Emitter",
@@ -77,8 +78,8 @@ class RuleContext(Protocol):
     """What rules and transforms use of an op set: metadata of values, how to add and to repeat."""
 
     @property
-    def adder(self) -> PrimitiveOp:
-        """Any op of the set; its `add` sums cotangents, its `repeat` makes batches."""
+    def adder(self) -> Adder:
+        """The addition of the op set, which also makes batches of one value."""
 
     def meta(self, value: Any) -> Any:
         """Metadata of a value: for tensors, its `TensorMeta`."""
@@ -91,7 +92,12 @@ class RuleContext(Protocol):
 
 
 class Emitter(Protocol[V]):
-    """Emits ops on values of type `V`, and tells local simplifications what made a value."""
+    """Emits ops on values of type `V`, and tells local simplifications what made a value.
+
+    There are four kinds: `KeyEmitter` records a graph, `FragmentEmitter` a fragment, emitters of
+    runtimes run ops, and `Rewriter` rewrites programs. What is defined here is right for emitters
+    that run each op and do not look back.
+    """
 
     @property
     def ctx(self) -> RuleContext:
@@ -106,11 +112,13 @@ class Emitter(Protocol[V]):
     def producer(self, value: V) -> tuple[Any, tuple[V, ...]] | None:
         """The op and operands that make `value`.
 
-        None when it is an input, or the op has several outputs.
+        None when it is an input, the op has several outputs, or nobody has noted it.
         """
+        return None
 
     def order(self, value: V) -> int:
-        """A number by which the operands of a commutative op are sorted."""
+        """A number by which the operands of a commutative op are sorted; 0 keeps their order."""
+        return 0
 
 
 def only_output(op: PrimitiveOp, outputs: Sequence[V]) -> V:
@@ -223,12 +231,6 @@ class PrimitiveOp(GraphOp, Protocol):
     The rules may emit only ops that have rules themselves; `autodiff.check_closure` tests that.
     """
 
-    def add(self, emitter: Emitter[V], a: V, b: V) -> V:
-        """The sum of two cotangents, as the op set defines it."""
-
-    def repeat(self, emitter: Emitter[V], value: V, size: Any) -> V:
-        """A batch of `size` entries that are all `value`, as the op set defines it."""
-
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Tangents of the outputs, linear in `at.tangent`.
 
@@ -259,15 +261,22 @@ class PrimitiveOp(GraphOp, Protocol):
         """
 
 
+class Adder(PrimitiveOp, Protocol):
+    """The sum of two values, by which terms of tangents and of cotangents are added."""
+
+    def repeat(self, emitter: Emitter[V], value: V, size: Any) -> V:
+        """A batch of `size` entries that are all `value`."""
+
+
 # Rules that many ops share.
 
 
 def add_terms(emitter: Emitter[V], terms: Iterable[V | None]) -> V | None:
-    """The sum of the terms that are not None, with the op set's `add`; None when there are none."""
+    """The sum of the terms that are not None, by the op set's addition; None if none is left."""
     total: V | None = None
     for term in terms:
         if term is not None:
-            total = term if total is None else emitter.ctx.adder.add(emitter, total, term)
+            total = term if total is None else emitter.emit(emitter.ctx.adder, total, term)
     return total
 
 
@@ -307,7 +316,7 @@ def chain(at: JvpSite[V], *partials: Callable[[V], V]) -> Slots[V]:
     for partial, tangent in zip(partials, at.tangent, strict=True):
         if tangent is not None:
             term = partial(tangent)
-            total = term if total is None else emitter.ctx.adder.add(emitter, total, term)
+            total = term if total is None else emitter.emit(emitter.ctx.adder, total, term)
     return (total,)
 
 

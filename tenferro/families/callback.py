@@ -8,18 +8,21 @@ from typing import Any, Literal, NoReturn, Self, get_args
 
 import numpy as np
 
-from tenferro.core import Batched, BatchSite, Emitter, JvpSite, Slots, V
+from tenferro.core import Batched, BatchSite, Emitter, V
 from tenferro.errors import BackendFailureError, UnsupportedADRuleError
-from tenferro.families.runtimes import KernelRuntime
+from tenferro.families.composite import (
+    DTypes,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    family_package,
+)
 from tenferro.ir import Dim, DType, Handle, NumpyArray, TensorMeta, fresh_token, is_inexact
 from tenferro.ops import Reshape
 from tenferro.ops.extension import (
     Extension,
-    ExtensionAdRule,
-    ExtensionBatchRule,
-    ExtensionOp,
-    OutputMeta,
-    Package,
     family_id,
     one_by_one,
     unaliased,
@@ -60,7 +63,7 @@ class HostFunction(Handle):
 
 @family_id(namespace="tenferro", name="callback", version=1)
 @dataclass(frozen=True)
-class Callback(ExtensionOp):
+class Callback(FamilyOp):
     """Calls a function of the user on the host.
 
     Attributes:
@@ -87,14 +90,12 @@ class Callback(ExtensionOp):
         """The number of results."""
         return len(self.results)
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         """The declared types, with the axes of the batch in front."""
         batch = tuple([input_shapes[operand][axis] for axis, operand in enumerate(self.axes)])
         return [(dtype, (*batch, *shape)) for dtype, shape in self.results]
 
-    def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
+    def kernel(self, *inputs: NumpyArray) -> Sequence[NumpyArray]:
         """What the function returns.
 
         Raises:
@@ -102,7 +103,7 @@ class Callback(ExtensionOp):
         """
         types = [array.dtype for array in inputs], [array.shape for array in inputs]
         try:
-            found = unaliased(self.function.function(*[_read_only(array) for array in inputs]))
+            results = unaliased(self.function.function(*[_read_only(array) for array in inputs]))
         except BackendFailureError:
             raise
         except Exception as error:
@@ -110,8 +111,27 @@ class Callback(ExtensionOp):
         expected = self.infer_output_meta(*types)
         return [
             self._checked(place, value, dtype, shape)
-            for place, (value, (dtype, shape)) in enumerate(zip(found, expected, strict=True))
+            for place, (value, (dtype, shape)) in enumerate(zip(results, expected, strict=True))
         ]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """No tangents of integers; for others an error."""
+        if any(is_inexact(dtype) for dtype, _ in self.results):
+            raise UnsupportedADRuleError(
+                self.family_id,
+                "linearize",
+                f"{self.function} has no derivative; wrap it in custom_jvp, or stop the gradient "
+                "of its arguments with lax.stop_gradient",
+            )
+        return [None] * len(self.results)
+
+    def batch(self, at: BatchSite[V]) -> Batched[V]:
+        """One call for each entry, or one call on whole batches, as `method` says."""
+        if self.method == "sequential":
+            return one_by_one(Extension(self), at)
+        whole = replace(self, axes=(at.batched.index(True), *self.axes))
+        operands = [_with_axis(at, place, self.method) for place in range(len(at.inputs))]
+        return tuple([(value, True) for value in at.emitter.emit_all(Extension(whole), *operands)])
 
     def refuse(self, problem: str, cause: Exception | None = None) -> NoReturn:
         """Raise BackendFailureError in the name of the function."""
@@ -138,39 +158,6 @@ class Callback(ExtensionOp):
         return array
 
 
-class _CallbackRule(ExtensionAdRule):
-    """A callback has no derivative."""
-
-    family_id = Callback.FAMILY_ID
-
-    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """No tangents of integers; for others an error."""
-        assert isinstance(op, Callback)
-        if any(is_inexact(dtype) for dtype, _ in op.results):
-            raise UnsupportedADRuleError(
-                op.family_id,
-                "linearize",
-                f"{op.function} has no derivative; wrap it in custom_jvp, or stop the gradient of "
-                "its arguments with lax.stop_gradient",
-            )
-        return (None,) * len(op.results)
-
-
-class _CallbackBatchRule(ExtensionBatchRule):
-    """One call for each entry, or one call on whole batches."""
-
-    family_id = Callback.FAMILY_ID
-
-    def batch(self, op: ExtensionOp, at: BatchSite[V]) -> Batched[V]:
-        """As the op's `method` says."""
-        assert isinstance(op, Callback)
-        if op.method == "sequential":
-            return one_by_one(Extension(op), at)
-        whole = replace(op, axes=(at.batched.index(True), *op.axes))
-        operands = [_with_axis(at, place, op.method) for place in range(len(at.inputs))]
-        return tuple([(value, True) for value in at.emitter.emit_all(Extension(whole), *operands)])
-
-
 def _with_axis(at: BatchSite[V], place: int, method: VmapMethod) -> V:
     """An operand with an axis for the batch, which has size 1 if it is expanded."""
     if at.batched[place] or method == "broadcast_all":
@@ -189,10 +176,4 @@ def _read_only(array: NumpyArray) -> NumpyArray:
     return view
 
 
-CALLBACK = Package(
-    name="tenferro-callback",
-    ops=(Callback,),
-    rules=(_CallbackRule(),),
-    runtimes=(KernelRuntime(Callback.FAMILY_ID),),
-    batch_rules=(_CallbackBatchRule(),),
-)
+CALLBACK = family_package("tenferro-callback", Callback)

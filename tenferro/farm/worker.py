@@ -1,4 +1,4 @@
-"""A worker: reads a job, computes parts, ends with its parent.
+"""A worker: reads a job, computes its parts, and ends with its parent.
 
 A worker keeps the programs and operands of the last jobs, within bounds. It ends after its part if
 the process that started it is gone.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from tenferro.core import PrimitiveOp, only_output
+from tenferro.core import Adder, PrimitiveOp, only_output
 from tenferro.errors import TenferroError
 from tenferro.ir.interpreter import run
 from tenferro.ir.op import ExecOp
@@ -160,7 +160,7 @@ class SlotContext:
         self._metas = metas
 
     @property
-    def adder(self) -> PrimitiveOp:
+    def adder(self) -> Adder:
         """Not available: a rewriting does not sum cotangents."""
         raise AssertionError("a rewriting does not sum cotangents")
 

@@ -17,11 +17,11 @@ from typing import Any
 
 from tenferro.core import (
     PRIMAL,
+    Adder,
     Derived,
     GlobalOpKey,
     GlobalValKey,
     Input,
-    PrimitiveOp,
     SingleOutputNode,
     input_key,
     name_of,
@@ -166,16 +166,14 @@ class ShapeGuardContext:
     `adder` is the op set's addition; `rules` finds derivative rules registered under a name.
     """
 
-    def __init__(
-        self, adder: PrimitiveOp, rules: Callable[[str], object | None] | None = None
-    ) -> None:
+    def __init__(self, adder: Adder, rules: Callable[[str], object | None] | None = None) -> None:
         self._adder = adder
         self._rules = rules
         self._guards: dict[Guard, None] = {}
 
     @property
-    def adder(self) -> PrimitiveOp:
-        """The op whose `add` sums cotangents."""
+    def adder(self) -> Adder:
+        """The addition of the op set."""
         return self._adder
 
     @property

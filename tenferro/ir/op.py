@@ -210,6 +210,8 @@ _defined: dict[str, int] = {}
 @dataclass_transform(frozen_default=True)
 def payload(cls: type[T]) -> type[T]:
     """Make an op class a frozen dataclass whose equality is its identity."""
+    if "_fields" in vars(cls):  # it is one: a row makes itself one
+        return cls
     frozen = dataclass(frozen=True, eq=False, repr=False)(cls)
     frozen._fields = tuple([field.name for field in fields(frozen)])  # type: ignore[attr-defined,arg-type]
     name = vars(frozen).get("name")
@@ -486,6 +488,7 @@ class ExecOp(Payload):
         return (
             self.moves
             or self.repeats
+            or self.for_derivatives
             or (self.pointwise and (self.componentwise or self.commutative))
         )
 

@@ -1,16 +1,4 @@
-"""The types of public signatures: `Array`, `ArrayLike`, `DTypeLike`.
-
-Array functions take `ArrayLike` and return `AnyTensor`. `Array` is any of the four kinds of array:
-`Tensor`, `TracedTensor`, `EagerTensor` and NumPy's. `Array` and `AnyTensor` are protocols: an
-object conforms if it has the members, whatever its class inherits.
-
->>> import tenferro as tn
->>> from tenferro.typing import AnyTensor, Array
->>> def energy(x: Array, weight: float = 0.5) -> AnyTensor:
-...     return weight * tn.sum(x * x)
->>> tn.grad(energy)(tn.array([1.0, 2.0]))
-Tensor([1., 2.])
-"""
+"""The types of public signatures, which `tenferro.typing` names for users."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.families.einsum import EinsumOp
+from tenferro.families.einsum import ContractionOptimizerOptions, EinsumOp, Subscripts
 from tenferro.families.linalg import columns, rows
 from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DTypeLike, TensorMeta, canonical
 from tenferro.linalg.arguments import integer, same_batch
@@ -27,7 +27,6 @@ from tenferro.ops.functions import (
     promote,
     reductions,
 )
-from tenferro.planning import ContractionOptimizerOptions, Subscripts
 
 __all__ = ["block_diag", "multi_dot", "toeplitz"]
 

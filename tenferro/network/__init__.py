@@ -1,36 +1,37 @@
 """Networks of tensors: `einsum`, and its plans.
 
-`tenferro.planning` reads the notation and chooses contraction orders; `tenferro.families` holds the
-extension families. File by file: `plan` is a contraction order with its costs and its program;
-`on_devices` what a plan is on several devices; `display` draws a plan and shows a bar for long
-searches; `memory_limit` slices a plan so that it keeps a limit; `einsum` holds the functions that
-users call.
+`tenferro.families.einsum` reads the notation, chooses contraction orders and has the ops. Here
+`plan` is a contraction order with its costs and its program, on one or on several devices;
+`display` draws a plan and shows a bar for long searches; `memory_limit` slices a plan so that it
+keeps a limit; `einsum` holds the functions that users call.
 """
 
 from tenferro.compiler import DeviceCosts, MemoryNeed, predict_memory
-from tenferro.families.einsum import EINSUM, EinsumOp, NetworkDerivative, SlicedNetwork
-from tenferro.network.display import *
-from tenferro.network.einsum import *
-from tenferro.network.on_devices import *
-from tenferro.network.plan import *
-from tenferro.ops.control_flow import TreeSum, lane_bounds
-from tenferro.ops.extension import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
-from tenferro.planning import (
+from tenferro.families.einsum import (
+    EINSUM,
     PLANNER,
     Auto,
     ContractionOptimizerOptions,
     ContractionTree,
+    EinsumOp,
     EinsumOptimize,
     LeftToRight,
     Nested,
     NestedEinsum,
+    NetworkDerivative,
     Path,
     Planner,
+    SlicedNetwork,
     SlicedTree,
     Step,
     Subscripts,
     Tree,
 )
+from tenferro.network.display import *
+from tenferro.network.einsum import *
+from tenferro.network.plan import *
+from tenferro.ops.control_flow import TreeSum, lane_bounds
+from tenferro.ops.extension import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
 
 __all__ = [
     "PLANNER",

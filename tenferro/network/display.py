@@ -1,4 +1,4 @@
-"""Drawings of trees; progress bars."""
+"""Drawings of contraction trees, and progress bars."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from tenferro.errors import MissingExtraError
-from tenferro.planning import (
+from tenferro.families.einsum import (
     ContractionOptimizerOptions,
     ContractionTree,
     Labels,

@@ -1,4 +1,4 @@
-"""`einsum`: plan and contract a network of tensors."""
+"""`einsum` and `einsum_plan`: read a call, plan its network, contract it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from tenferro.compiler import MemoryLimit
 from tenferro.config import config
 from tenferro.core import BoundedCache, Capacity
 from tenferro.errors import DTypeError, PathError, SubscriptError
-from tenferro.families.einsum import EinsumOp
+from tenferro.families.einsum import (
+    PLANNER,
+    Auto,
+    EinsumOp,
+    NestedEinsum,
+    Subscripts,
+    as_optimize,
+    order_of,
+    specification,
+)
 from tenferro.ir import (
     AnyTensor,
     ArrayLike,
@@ -29,15 +38,6 @@ from tenferro.network.display import with_progress_bar
 from tenferro.network.memory_limit import Slices, bytes_of, read_slices, within
 from tenferro.network.plan import EinsumPlan
 from tenferro.ops.functions import apply
-from tenferro.planning import (
-    PLANNER,
-    Auto,
-    NestedEinsum,
-    Subscripts,
-    as_optimize,
-    order_of,
-    specification,
-)
 from tenferro.runtime import HOST_MODEL, Tensor, holder_of, planned_model
 from tenferro.transforms import apply as apply_extension
 
@@ -302,11 +302,8 @@ def _late(call: EinsumCall) -> AnyTensor:
         strategy = Auto(replace(strategy.options, memory_limit=call.limit))
     plan = specification(strategy, call.subscripts, call.shapes)
     network = call.subscripts.canonical()
-    operands = [_of_dtype(operand, call.dtype) for operand in call.operands]
+    dtype = call.dtype
+    operands = [x if _meta(x).dtype == dtype else x.astype(dtype) for x in call.operands]
     op = EinsumOp(network.inputs, network.output, plan)
     result: AnyTensor = apply_extension(op, *operands)  # the op has one output
     return result
-
-
-def _of_dtype(operand: Any, dtype: DType) -> Any:
-    return operand if _meta(operand).dtype == dtype else operand.astype(dtype)

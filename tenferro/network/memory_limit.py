@@ -1,4 +1,4 @@
-"""Plans that keep a memory limit: slice them, or refuse and name slices that would fit."""
+"""Slice a plan to a memory limit, or refuse it and name slices that fit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from tenferro.compiler import MemoryLimit
 from tenferro.errors import MemoryLimitError, PathError
-from tenferro.network.plan import EinsumPlan
-from tenferro.planning import (
+from tenferro.families.einsum import (
     Label,
     Labels,
     SlicedTree,
@@ -18,6 +17,7 @@ from tenferro.planning import (
     is_lettered,
     labels_text,
 )
+from tenferro.network.plan import EinsumPlan
 from tenferro.runtime import planned_free_bytes
 
 EXACT_LABELS = 12

@@ -1,7 +1,7 @@
 """The primitives: a topic per file, one class per op.
 
 `ALL_OPS` is the vocabulary. Read `broadcast` first: it shows a complete pair of ops, each
-the other's transpose.
+the other's transpose; then `elementwise`, whose ops are rows.
 """
 
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from tenferro.ops.analytic import *
 from tenferro.ops.annotations import *
 from tenferro.ops.base import *
 from tenferro.ops.broadcast import *
-from tenferro.ops.comparison import *
 from tenferro.ops.dot_general import *
 from tenferro.ops.dynamic_shapes import *
 from tenferro.ops.elementwise import *
 from tenferro.ops.error_function import *
 from tenferro.ops.gamma_integrals import *
 from tenferro.ops.gather_scatter import *
+from tenferro.ops.piecewise import *
 from tenferro.ops.random import *
 from tenferro.ops.rearrange import *
 from tenferro.ops.reductions import *
@@ -27,26 +27,13 @@ from tenferro.ops.replay import *
 from tenferro.ops.slicing import *
 from tenferro.ops.special import *
 
-ALL_OPS: tuple[type[StdTensorOp], ...] = (
-    *(Add, Sub, Mul, Neg, Conj, Div, Rem, Abs, Sign, Maximum, Minimum, Compare, Select, Clamp),
-    *(Exp, Log, Sin, Cos, Tanh, SechSquared, Sqrt, Rsqrt, Pow, InversePower, Expm1, Log1p),
-    *(Convert, Constant, Real, Imag, Complex),
-    *(Transpose, Reshape, Reverse, BroadcastInDim, DynamicBroadcastInDim),
-    *(Tan, Sinh, Cosh, Asin, Acos, Atan, Asinh, Acosh, Atanh, Atan2),
-    *(Cbrt, Erf, Erfc, ErfInv, Logistic, LogAddExp, Special),
-    *(Floor, Ceil, RoundNearestEven, SignBit),
-    *(And, Or, Xor, Not, ShiftLeft, ShiftRight),
-    *(Iota, StopGradient, CotangentWhere, CheckpointName, ShardingConstraint),
-    *(ReduceSum, ReduceProd, ReduceMax, ReduceMin, ReduceNorm, ReduceAnd, ReduceOr),
-    *(CumulativeSum, CumulativeProd, LinearRecurrence),
-    *(Slice, Pad, Concatenate),
-    *(Gather, GatherDynamicSliceSizes, Scatter, ScatterReduce),
-    *(DynamicSlice, DynamicUpdateSlice, Sort, ArgMax, ArgMin),
-    *(ShapeOf, DynamicTruncate, PadToMatch, AssumeSize),
-    *(ExtractDiag, EmbedDiag, Tril, Triu),
-    DotGeneral,
-    *(Threefry2x32, GammaSample, GammaGrad),
+ALL_OPS: tuple[type[StdTensorOp], ...] = tuple(
+    op
+    for op in tuple(globals().values())
+    if isinstance(op, type) and issubclass(op, StdTensorOp) and "name" in vars(op)
+    if op is not Argument  # which programs do not contain
 )
+"""The ops of the vocabulary: all that the modules list and that have a name."""
 
 
 def shape_context(rules: Callable[[str], object | None] | None = None) -> ShapeGuardContext:
@@ -64,5 +51,5 @@ MISSING: dict[str, str] = {
 
 
 if not TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = names_of(__name__)
+    __all__ = names_of(__name__, "ALL_OPS", "ShapeGuardContext", "shape_context")
     __getattr__ = refusal("tenferro.ops", __all__, MISSING)

@@ -1,19 +1,19 @@
-"""Exponentials and trigonometry."""
+"""Analytic functions: exponentials, powers, trigonometry, error functions; a row each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
-from tenferro.core import Emitter, JvpSite, Slots, V, chain
+from tenferro.core import Emitter, V
 from tenferro.ir import NumpyArray, is_complex, is_integer, payload
-from tenferro.ops.base import StdTensorOp
-from tenferro.ops.broadcast import STOP_GRADIENT, full_like, uniform
-from tenferro.ops.comparison import ABS, MAXIMUM, SELECT, Compare
-from tenferro.ops.elementwise import ADD, DIV, MUL, NEG, SUB, Constants, Elementwise, is_value
+from tenferro.ops.broadcast import full_like, uniform
+from tenferro.ops.elementwise import MUL, Constants, Elementwise, Formula, Term, is_value, where
+from tenferro.ops.error_function import erf, erf_inv, erfc
+from tenferro.ops.piecewise import MAXIMUM
 
 __all__ = [
     "ACOS",
@@ -23,12 +23,18 @@ __all__ = [
     "ATAN",
     "ATAN2",
     "ATANH",
+    "CBRT",
     "COS",
     "COSH",
+    "ERF",
+    "ERFC",
+    "ERF_INV",
     "EXP",
     "EXPM1",
     "LOG",
     "LOG1P",
+    "LOGISTIC",
+    "LOG_ADD_EXP",
     "POW",
     "RSQRT",
     "SECH_SQUARED",
@@ -44,13 +50,19 @@ __all__ = [
     "Atan",
     "Atan2",
     "Atanh",
+    "Cbrt",
     "Cos",
     "Cosh",
+    "Erf",
+    "ErfInv",
+    "Erfc",
     "Exp",
     "Expm1",
     "InversePower",
     "Log",
     "Log1p",
+    "LogAddExp",
+    "Logistic",
     "Pow",
     "Rsqrt",
     "SechSquared",
@@ -62,95 +74,61 @@ __all__ = [
     "power_of",
 ]
 
-
-# Analytic functions, elementwise on floating-point and complex operands.
-
 T = TypeVar("T")
 
 
 class Analytic(Elementwise):
-    """A function of one floating-point or complex operand; its tangent has factor `derivative`."""
+    """A function of one floating-point or complex operand."""
 
     kinds = "fc"
 
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """f'(x)·dx."""
-        return chain(at, lambda t: at.emit(MUL, self.derivative(at), t))
 
-    def derivative(self, at: JvpSite[V]) -> V:
-        """f'(x), from `at.primal` and `at.out`."""
-        raise AssertionError(f"{self.name}: has no derivative")
+# Exponentials and logarithms.
 
 
-@payload
-class Exp(Analytic, name="exponential"):
+class Exp(Analytic, name="exponential", numpy=np.exp, lax="exp"):
     """e to the power x."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.exp`."""
-        return np.exp(x)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """exp(x)."""
-        return at.out[0]
+    jvp = (lambda t, y, x: y * t,)
 
 
-@payload
-class Expm1(Analytic, name="exponential_minus_one"):
-    """exp(x) - 1, accurate near 0."""
+def _expm1(x: NumpyArray) -> NumpyArray:
+    """`numpy.expm1`; complex results are infinite only where they should be, and real where x is.
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.expm1`; exp(x) - 1 for complex numbers that are not finite."""
-        if x.dtype.kind != "c":
-            return np.expm1(x)
-        finite = np.isfinite(x)
-        return np.where(finite, _complex_expm1(np.where(finite, x, 0)), np.exp(x) - 1)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """exp(x), which expm1(x) + 1 is not where expm1(x) is nearly -1."""
-        return at.emit(EXP, at.primal[0])
-
-
-@payload
-class Log(Analytic, name="log"):
-    """Natural logarithm."""
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.log`."""
-        return np.log(x)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """dx/x."""
-        return chain(at, lambda t: at.emit(DIV, t, at.primal[0]))
-
-
-@payload
-class Log1p(Analytic, name="log_plus_one"):
-    """log(1 + x), accurate near 0."""
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.log1p`; the real part of a complex result keeps the digits of small ones."""
-        return _complex_log1p(x) if x.dtype.kind == "c" else np.log1p(x)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """dx/(1 + x)."""
-        x = at.primal[0]
-        return chain(at, lambda t: at.emit(DIV, t, at.emit(ADD, x, full_like(at.emitter, 1, x))))
-
-
-def _complex_expm1(x: NumpyArray) -> NumpyArray:
-    """exp(x) - 1, infinite only where it is, and real where x is."""
-    re, im = x.real.astype(np.float64), x.imag.astype(np.float64)
+    exp(x) - 1 for complex numbers that are not finite.
+    """
+    if x.dtype.kind != "c":
+        return np.expm1(x)
+    finite = np.isfinite(x)
+    number = np.where(finite, x, 0)
+    re, im = number.real.astype(np.float64), number.imag.astype(np.float64)
     root = np.exp(re / 2)
     small = np.expm1(np.minimum(re, 700)) * np.cos(im) - 2 * np.sin(im / 2) ** 2
-    result = np.empty_like(x)
+    result = np.empty_like(number)
     result.real = np.where(re < 700, small, root * np.cos(im) * root)
     result.imag = np.where(im == 0, im, root * np.sin(im) * root)
-    return result
+    return np.where(finite, result, np.exp(x) - 1)
 
 
-def _complex_log1p(x: NumpyArray) -> NumpyArray:
-    """log(1 + x), near |1 + x| = 1 by that square less 1, summed in twice the precision."""
+class Expm1(Analytic, name="exponential_minus_one", numpy=_expm1, lax="expm1"):
+    """exp(x) - 1, accurate near 0."""
+
+    jvp = (lambda t, y, x: EXP(x) * t,)  # not y + 1, where y is nearly -1
+
+
+class Log(Analytic, name="log", numpy=np.log, lax="log"):
+    """Natural logarithm."""
+
+    jvp = (lambda t, y, x: t / x,)
+
+
+def _log1p(x: NumpyArray) -> NumpyArray:
+    """`numpy.log1p`; the real part of a complex result keeps the digits of small ones.
+
+    It is taken near |1 + x| = 1 by that square less 1, summed in twice the precision.
+    """
+    if x.dtype.kind != "c":
+        return np.log1p(x)
     result = np.array(np.log1p(x))
     near = np.flatnonzero(np.abs(x + 0.5) < 2)
     if near.size:
@@ -182,90 +160,120 @@ def _square(x: NumpyArray) -> tuple[NumpyArray, NumpyArray]:
     return square, ((high * high - square) + 2 * high * low) + low * low
 
 
-@payload
-class Sin(Analytic, name="sine"):
-    """Sine; x in radians."""
+class Log1p(Analytic, name="log_plus_one", numpy=_log1p, lax="log1p"):
+    """log(1 + x), accurate near 0."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.sin`."""
-        return np.sin(x)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """cos(x)."""
-        return at.emit(COS, at.primal[0])
+    jvp = (lambda t, y, x: t / (x + 1),)
 
 
-@payload
-class Cos(Analytic, name="cosine"):
-    """Cosine; x in radians."""
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.cos`."""
-        return np.cos(x)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """-sin(x)."""
-        return at.emit(NEG, at.emit(SIN, at.primal[0]))
+def _weight(x: Term, y: Term, difference: Term) -> Term:
+    """The logistic function of the difference; ½ for equal infinities."""
+    tie = where(x.equals(y), 0, difference)
+    return LOGISTIC(where(abs(x).equals(math.inf), tie, difference))
 
 
-@payload
-class Tanh(Analytic, name="tanh"):
-    """Hyperbolic tangent."""
+class LogAddExp(Elementwise, name="log_add_exp", numpy=np.logaddexp):
+    """log(exp(x) + exp(y)), without overflow."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.tanh`."""
-        return np.tanh(x)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """1/cosh(x)², which 1 - tanh(x)² is not where tanh(x) is nearly ±1."""
-        return at.emit(SECH_SQUARED, at.primal[0])
-
-
-@payload
-class SechSquared(Analytic, name="sech_squared"):
-    """1/cosh(x)², the derivative of tanh; digits stay where it is small."""
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """4p/(1 + p)² with p = exp(-2x) for x on the right; by cosh for complex x near the axis."""
-        turned = np.where(x.real < 0, x, -x)
-        power = np.exp(turned + turned)
-        result = 4 * power / np.square(1 + power)
-        if x.dtype.kind == "c":
-            near = np.abs(x.real) < 1
-            result = np.where(near, 1 / np.square(np.cosh(np.where(near, x, 0))), result)
-        return np.asarray(result).astype(x.dtype)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """-2·tanh(x)/cosh(x)²."""
-        tanh = at.emit(TANH, at.primal[0])
-        return at.emit(MUL, at.emit(MUL, full_like(at.emitter, -2, tanh), tanh), at.out[0])
+    n_inputs = 2
+    kinds = "f"
+    commutative = True
+    jvp = (
+        lambda t, z, x, y: _weight(x, y, x - y) * t,
+        lambda t, z, x, y: _weight(x, y, y - x) * t,
+    )
 
 
-@payload
-class Sqrt(Analytic, name="sqrt"):
+def _logistic(x: NumpyArray) -> NumpyArray:
+    """From exp of numbers whose real part is not positive."""
+    right = x.real >= 0
+    decay = np.exp(np.where(right, -x, x))
+    result = np.where(right, 1, decay) / (1 + decay)
+    return np.asarray(result).astype(x.dtype)
+
+
+class Logistic(Analytic, name="logistic", numpy=_logistic, lax="logistic"):
+    """1/(1 + exp(-x)), without overflow."""
+
+    # 1/(2·cosh(x/2))², accurate for x of either sign, and so are its derivatives
+    jvp = (lambda t, y, x: 0.25 * SECH_SQUARED(0.5 * x) * t,)
+
+
+EXP: Exp = Exp()
+EXPM1 = Expm1()
+LOG: Log = Log()
+LOG1P = Log1p()
+LOG_ADD_EXP = LogAddExp()
+LOGISTIC: Logistic = Logistic()
+
+
+# Roots and powers.
+
+
+class Sqrt(Analytic, name="sqrt", numpy=np.sqrt, lax="sqrt"):
     """Square root; the principal one for complex x."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.sqrt`."""
-        return np.sqrt(x)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """0.5/sqrt(x)."""
-        return at.emit(DIV, full_like(at.emitter, 0.5, at.out[0]), at.out[0])
+    jvp = (lambda t, y, x: 0.5 / y * t,)
 
 
-@payload
-class Rsqrt(Analytic, name="rsqrt"):
+def _rsqrt(x: NumpyArray) -> NumpyArray:
+    return np.divide(1, np.sqrt(x)).astype(x.dtype)
+
+
+class Rsqrt(Analytic, name="rsqrt", numpy=_rsqrt, lax="rsqrt"):
     """1/sqrt(x)."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """1 over `numpy.sqrt`."""
-        return np.divide(1, np.sqrt(x)).astype(x.dtype)
+    jvp = (lambda t, y, x: -0.5 * y / x * t,)
 
-    def derivative(self, at: JvpSite[V]) -> V:
-        """-0.5·rsqrt(x)/x."""
-        scaled = at.emit(MUL, full_like(at.emitter, -0.5, at.out[0]), at.out[0])
-        return at.emit(DIV, scaled, at.primal[0])
+
+class Cbrt(Analytic, name="cbrt", numpy=np.cbrt, lax="cbrt"):
+    """Cube root, negative for negative x."""
+
+    kinds = "f"
+    jvp = (lambda t, y, x: 1 / 3 / (y * y) * t,)
+
+
+def _power(x: NumpyArray, y: NumpyArray) -> NumpyArray:
+    """`numpy.float_power`, since `numpy.power` computes exponent 0.5 as a square root.
+
+    Of integers `numpy.power`, extended to negative exponents: only ±1 have nonzero powers.
+    """
+    if not is_integer(x.dtype):
+        return np.float_power(x, y).astype(x.dtype)
+    inverse = np.where(np.abs(x) == 1, np.power(x, y % 2), 0)
+    return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0))).astype(x.dtype)
+
+
+def _by_base(t: Term, z: Term, x: Term, y: Term) -> Term:
+    """y·x^(y-1)·t, with 1 in place of x = 0 if y = 0."""
+    base, exponent = x, uniform(x.at.emitter, y.value)
+    if exponent is None or exponent == 0:
+        base = where(y.equals(0), where(x.equals(0), 1, x), x)
+    return y * POW(base, y - 1) * t
+
+
+def _by_exponent(t: Term, z: Term, x: Term, y: Term) -> Term:
+    """log(x)·x^y·t, with 1 in place of x = 0 in the log."""
+    return LOG(where(x.equals(0), 1, x)) * z * t
+
+
+class Pow(Elementwise, name="power", numpy=_power, lax="pow"):
+    """x to the power y. At x = y = 0 both derivatives are 0.
+
+    For integers modulo their range; a negative power is rounded toward zero, and is 0 for x = 0.
+    """
+
+    n_inputs = 2
+    jvp = (_by_base, _by_exponent)
+
+    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
+        """The powers 0, 1 and 2."""
+        x = operands[0]
+        if is_value(values[1], 0) and at.ctx.meta(x).dims is not None:
+            return full_like(at, 1, x)
+        if is_value(values[1], 1):
+            return x
+        return at.emit(MUL, x, x) if is_value(values[1], 2) else None
 
 
 @payload
@@ -282,11 +290,10 @@ class InversePower(Analytic, name="inverse_power"):
         """1 over the product."""
         return np.divide(1, power_of(x, self.exponent, np.multiply)).astype(x.dtype)
 
-    def derivative(self, at: JvpSite[V]) -> V:
-        """-n·out/x, which needs no other power."""
-        out = at.out[0]
-        scaled = at.emit(MUL, full_like(at.emitter, -self.exponent, out), out)
-        return at.emit(DIV, scaled, at.primal[0])
+    @property
+    def jvp(self) -> Sequence[Formula]:  # type: ignore[override]  # depends on the payload
+        """-n·y/x·t, which needs no other power."""
+        return (lambda t, y, x: -self.exponent * y / x * t,)
 
 
 def power_of(x: T, exponent: int, multiply: Callable[[T, T], T]) -> T:
@@ -302,289 +309,171 @@ def power_of(x: T, exponent: int, multiply: Callable[[T, T], T]) -> T:
         x = multiply(x, x)
 
 
-@payload
-class Pow(Elementwise, name="power"):
-    """x to the power y. At x = y = 0 both derivatives are 0.
-
-    For integers modulo their range; a negative power is rounded toward zero, and is 0 for x = 0.
-    """
-
-    n_inputs = 2
-    kinds = "iufc"
-
-    def numpy(self, x: NumpyArray, y: NumpyArray) -> NumpyArray:
-        """`numpy.float_power`, since `numpy.power` computes exponent 0.5 as a square root."""
-        if is_integer(x.dtype):
-            return _integer_power(x, y)
-        return np.float_power(x, y).astype(x.dtype)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """y·x^(y-1)·dx + log(x)·x^y·dy, with 1 in place of x = 0 in the log; if y = 0, in both."""
-        x, y = at.primal
-
-        def ones(like: V) -> V:
-            return full_like(at.emitter, 1, like)
-
-        def is_zero(value: V) -> V:
-            return at.emit(Compare("EQ"), value, full_like(at.emitter, 0, value))
-
-        def by_base(t: V) -> V:
-            base = x
-            if (exponent := uniform(at.emitter, y)) is None or exponent == 0:
-                base = at.emit(SELECT, is_zero(y), at.emit(SELECT, is_zero(x), ones(x), x), x)
-            power = at.emit(POW, base, at.emit(SUB, y, ones(y)))
-            return at.emit(MUL, at.emit(MUL, y, power), t)
-
-        def by_exponent(t: V) -> V:
-            log = at.emit(LOG, at.emit(SELECT, is_zero(x), ones(x), x))
-            return at.emit(MUL, at.emit(MUL, log, at.out[0]), t)
-
-        return chain(at, by_base, by_exponent)
-
-    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
-        """The powers 0, 1 and 2."""
-        x = operands[0]
-        if is_value(values[1], 0) and at.ctx.meta(x).dims is not None:
-            return full_like(at, 1, x)
-        if is_value(values[1], 1):
-            return x
-        return at.emit(MUL, x, x) if is_value(values[1], 2) else None
-
-
-def _integer_power(x: NumpyArray, y: NumpyArray) -> NumpyArray:
-    """`numpy.power`, extended to negative exponents, for which only ±1 have nonzero powers."""
-    inverse = np.where(np.abs(x) == 1, np.power(x, y % 2), 0)
-    return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0))).astype(x.dtype)
-
-
-EXP = Exp()
-EXPM1 = Expm1()
-LOG = Log()
-LOG1P = Log1p()
-SIN = Sin()
-COS = Cos()
-TANH = Tanh()
-SECH_SQUARED = SechSquared()
 SQRT = Sqrt()
-RSQRT = Rsqrt()
+RSQRT: Rsqrt = Rsqrt()
+CBRT = Cbrt()
 POW = Pow()
 
 
-# Trigonometric and hyperbolic functions beyond sine and cosine, and their inverses.
+# Trigonometric and hyperbolic functions, and their inverses.
 
 
-@payload
-class Tan(Analytic, name="tan"):
+class Sin(Analytic, name="sine", numpy=np.sin, lax="sin"):
+    """Sine; x in radians."""
+
+    jvp = (lambda t, y, x: COS(x) * t,)
+
+
+class Cos(Analytic, name="cosine", numpy=np.cos, lax="cos"):
+    """Cosine; x in radians."""
+
+    jvp = (lambda t, y, x: -SIN(x) * t,)
+
+
+def _tan(t: Term, y: Term, x: Term) -> Term:
+    """(1 + tan(x)²)·t; for complex x, where that cancels far from the axis, t/cosh(ix)²."""
+    return (SECH_SQUARED(1j * x) if is_complex(x.dtype) else y * y + 1) * t
+
+
+class Tan(Analytic, name="tan", numpy=np.tan, lax="tan"):
     """Tangent; x in radians."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.tan`."""
-        return np.tan(x)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """1 + tan(x)²; for complex x, where that cancels far from the axis, 1/cosh(ix)²."""
-        x = at.primal[0]
-        if is_complex(at.ctx.meta(x).dtype):
-            return at.emit(SECH_SQUARED, at.emit(MUL, full_like(at.emitter, 1j, x), x))
-        return _one_plus(at, at.emit(MUL, at.out[0], at.out[0]))
+    jvp = (_tan,)
 
 
-@payload
-class Sinh(Analytic, name="sinh"):
+class Sinh(Analytic, name="sinh", numpy=np.sinh, lax="sinh"):
     """Hyperbolic sine."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.sinh`."""
-        return np.sinh(x)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """cosh(x)."""
-        return at.emit(COSH, at.primal[0])
+    jvp = (lambda t, y, x: COSH(x) * t,)
 
 
-@payload
-class Cosh(Analytic, name="cosh"):
+class Cosh(Analytic, name="cosh", numpy=np.cosh, lax="cosh"):
     """Hyperbolic cosine."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.cosh`."""
-        return np.cosh(x)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """sinh(x)."""
-        return at.emit(SINH, at.primal[0])
+    jvp = (lambda t, y, x: SINH(x) * t,)
 
 
-@payload
-class Asin(Analytic, name="asin"):
+class Tanh(Analytic, name="tanh", numpy=np.tanh, lax="tanh"):
+    """Hyperbolic tangent."""
+
+    jvp = (lambda t, y, x: SECH_SQUARED(x) * t,)  # not 1 - y², where y is nearly ±1
+
+
+def _sech_squared(x: NumpyArray) -> NumpyArray:
+    """4p/(1 + p)² with p = exp(-2x) for x on the right; by cosh for complex x near the axis."""
+    turned = np.where(x.real < 0, x, -x)
+    power = np.exp(turned + turned)
+    result = 4 * power / np.square(1 + power)
+    if x.dtype.kind == "c":
+        near = np.abs(x.real) < 1
+        result = np.where(near, 1 / np.square(np.cosh(np.where(near, x, 0))), result)
+    return np.asarray(result).astype(x.dtype)
+
+
+class SechSquared(Analytic, name="sech_squared", numpy=_sech_squared):
+    """1/cosh(x)², the derivative of tanh; digits stay where it is small."""
+
+    jvp = (lambda t, y, x: -2 * TANH(x) * y * t,)
+
+
+class Asin(Analytic, name="asin", numpy=np.arcsin, lax="asin"):
     """Inverse sine; NaN where a real x is beyond ±1."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.arcsin`."""
-        return np.arcsin(x)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """1/sqrt(1 - x²)."""
-        return _inverse_root(at, at.primal[0])
+    jvp = (lambda t, y, x: _inverse_root(x) * t,)
 
 
-@payload
-class Acos(Analytic, name="acos"):
+class Acos(Analytic, name="acos", numpy=np.arccos, lax="acos"):
     """Inverse cosine; NaN where a real x is beyond ±1."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.arccos`."""
-        return np.arccos(x)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """-1/sqrt(1 - x²)."""
-        return at.emit(NEG, _inverse_root(at, at.primal[0]))
+    jvp = (lambda t, y, x: -_inverse_root(x) * t,)
 
 
-@payload
-class Atan(Analytic, name="atan"):
+def _atan(t: Term, y: Term, x: Term) -> Term:
+    """t/(1 + x²)."""
+    return _over_one_minus_square(t, 1j * x) if is_complex(x.dtype) else t / (x * x + 1)
+
+
+class Atan(Analytic, name="atan", numpy=np.arctan, lax="atan"):
     """Inverse tangent."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.arctan`."""
-        return np.arctan(x)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """dx/(1 + x²)."""
-        x = at.primal[0]
-        if is_complex(at.ctx.meta(x).dtype):
-            turned = at.emit(MUL, full_like(at.emitter, 1j, x), x)
-            return chain(at, lambda t: _over_one_minus_square(at, t, turned))
-        return chain(at, lambda t: at.emit(DIV, t, _one_plus(at, at.emit(MUL, x, x))))
+    jvp = (_atan,)
 
 
-@payload
-class Asinh(Analytic, name="asinh"):
+def _asinh(t: Term, y: Term, x: Term) -> Term:
+    """t/sqrt(1 + x²), from 1 and x divided by the larger of them, whose squares are finite."""
+    if is_complex(x.dtype):
+        return _inverse_root(1j * x) * t
+    scale = (1 / MAXIMUM(abs(x), 1)).constant  # the product does not depend on it
+    scaled = x * scale
+    return scale * RSQRT(scale * scale + scaled * scaled) * t
+
+
+class Asinh(Analytic, name="asinh", numpy=np.arcsinh, lax="asinh"):
     """Inverse hyperbolic sine."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.arcsinh`."""
-        return np.arcsinh(x)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """1/sqrt(1 + x²), from 1 and x divided by the larger of them, whose squares are finite."""
-        x = at.primal[0]
-        if is_complex(at.ctx.meta(x).dtype):
-            return _inverse_root(at, at.emit(MUL, full_like(at.emitter, 1j, x), x))
-        one = full_like(at.emitter, 1, x)
-        scale = at.emit(DIV, one, at.emit(MAXIMUM, at.emit(ABS, x), one))
-        scale = at.emit(STOP_GRADIENT, scale)  # on which the product does not depend
-        scaled = at.emit(MUL, x, scale)
-        squares = at.emit(ADD, at.emit(MUL, scale, scale), at.emit(MUL, scaled, scaled))
-        return at.emit(MUL, scale, at.emit(RSQRT, squares))
+    jvp = (_asinh,)
 
 
-@payload
-class Acosh(Analytic, name="acosh"):
+class Acosh(Analytic, name="acosh", numpy=np.arccosh, lax="acosh"):
     """Inverse hyperbolic cosine; NaN where a real x is below 1."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.arccosh`."""
-        return np.arccosh(x)
-
-    def derivative(self, at: JvpSite[V]) -> V:
-        """1/(sqrt(x - 1)·sqrt(x + 1)); sqrt(x² - 1) would be wrong for negative real parts."""
-        x = at.primal[0]
-        one = full_like(at.emitter, 1, x)
-        return at.emit(
-            MUL, at.emit(RSQRT, at.emit(SUB, x, one)), at.emit(RSQRT, at.emit(ADD, x, one))
-        )
+    # the root of x² - 1 would be wrong for negative real parts
+    jvp = (lambda t, y, x: RSQRT(x - 1) * RSQRT(x + 1) * t,)
 
 
-@payload
-class Atanh(Analytic, name="atanh"):
+class Atanh(Analytic, name="atanh", numpy=np.arctanh, lax="atanh"):
     """Inverse hyperbolic tangent; NaN where a real x is beyond ±1."""
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.arctanh`."""
-        return np.arctanh(x)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """dx/(1 - x²)."""
-        return chain(at, lambda t: _over_one_minus_square(at, t, at.primal[0]))
+    jvp = (lambda t, y, x: _over_one_minus_square(t, x),)
 
 
-@payload
-class Atan2(Elementwise, name="atan2"):
+def _angle(t: Term, y: Term, x: Term) -> Term:
+    """x·t/(x² + y²), from x and y divided by the larger, whose squares are finite."""
+    size = MAXIMUM(abs(x), abs(y)).constant  # the quotient does not depend on it
+    v, u = y / size, x / size
+    return u / (u * u + v * v) / size * t
+
+
+class Atan2(Elementwise, name="atan2", numpy=np.arctan2, lax="atan2"):
     """The angle of the point (x, y) between -π and π; the operands are y, x."""
 
     n_inputs = 2
     kinds = "f"
-
-    def numpy(self, y: NumpyArray, x: NumpyArray) -> NumpyArray:
-        """`numpy.arctan2`."""
-        return np.arctan2(y, x)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """(x·dy - y·dx)/(x² + y²), from x and y divided by the larger, whose squares are finite."""
-        y, x = at.primal
-        size = at.emit(MAXIMUM, at.emit(ABS, x), at.emit(ABS, y))
-        size = at.emit(STOP_GRADIENT, size)  # on which the quotient does not depend
-        v, u = at.emit(DIV, y, size), at.emit(DIV, x, size)
-
-        def over_square(value: V) -> V:
-            square = at.emit(ADD, at.emit(MUL, u, u), at.emit(MUL, v, v))
-            return at.emit(DIV, at.emit(DIV, value, square), size)
-
-        return chain(
-            at,
-            lambda t: at.emit(MUL, over_square(u), t),
-            lambda t: at.emit(NEG, at.emit(MUL, over_square(v), t)),
-        )
+    jvp = (lambda t, z, y, x: _angle(t, y, x), lambda t, z, y, x: -_angle(t, x, y))
 
 
-def _one_plus(at: JvpSite[V], value: V) -> V:
-    return at.emit(ADD, value, full_like(at.emitter, 1, value))
-
-
-def _inverse_root(at: JvpSite[V], x: V) -> V:
+def _inverse_root(x: Term) -> Term:
     """1/sqrt(1 - x²). Complex roots are taken of both factors, which are smaller."""
-    below, above = _factors(at, x)
-    if is_complex(at.ctx.meta(x).dtype):
-        apart = at.emit(MUL, at.emit(RSQRT, below), at.emit(RSQRT, above))
-        return _unless_small(at, x, at.emit(RSQRT, _one_minus_square(at, x)), apart)
-    product = at.emit(MUL, below, above)
-    return at.emit(RSQRT, _unless_small(at, x, _one_minus_square(at, x), product))
+    below, above = 1 - x, 1 + x
+    if is_complex(x.dtype):
+        return _unless_small(x, RSQRT(1 - x * x), RSQRT(below) * RSQRT(above))
+    return RSQRT(_unless_small(x, 1 - x * x, below * above))
 
 
-def _over_one_minus_square(at: JvpSite[V], value: V, x: V) -> V:
-    """value/(1 - x²). Complex numbers are divided by one factor after the other."""
-    below, above = _factors(at, x)
-    if is_complex(at.ctx.meta(x).dtype):
-        apart = at.emit(DIV, at.emit(DIV, value, below), above)
-        return _unless_small(at, x, at.emit(DIV, value, _one_minus_square(at, x)), apart)
-    product = at.emit(MUL, below, above)
-    return at.emit(DIV, value, _unless_small(at, x, _one_minus_square(at, x), product))
+def _over_one_minus_square(t: Term, x: Term) -> Term:
+    """t/(1 - x²). Complex numbers are divided by one factor after the other."""
+    below, above = 1 - x, 1 + x
+    if is_complex(x.dtype):
+        apart = t / below / above
+        return _unless_small(x, t / (1 - x * x), apart)
+    return t / _unless_small(x, 1 - x * x, below * above)
 
 
-def _factors(at: JvpSite[V], x: V) -> tuple[V, V]:
-    one = full_like(at.emitter, 1, x)
-    return at.emit(SUB, one, x), at.emit(ADD, one, x)
-
-
-def _one_minus_square(at: JvpSite[V], x: V) -> V:
-    return at.emit(SUB, full_like(at.emitter, 1, x), at.emit(MUL, x, x))
-
-
-def _unless_small(at: JvpSite[V], x: V, small: V, large: V) -> V:
+def _unless_small(x: Term, small: Term, large: Term) -> Term:
     """`small` where |x| is below ½, else `large`.
 
     1 - x² cancels near ±1; the derivative of (1 - x)(1 + x) cancels near 0.
     """
-    size = at.emit(ABS, x)
-    return at.emit(
-        SELECT, at.emit(Compare("LT"), size, full_like(at.emitter, 0.5, size)), small, large
-    )
+    return where(abs(x) < 0.5, small, large)
 
 
+SIN: Sin = Sin()
+COS: Cos = Cos()
 TAN = Tan()
-SINH = Sinh()
-COSH = Cosh()
+SINH: Sinh = Sinh()
+COSH: Cosh = Cosh()
+TANH: Tanh = Tanh()
+SECH_SQUARED: SechSquared = SechSquared()
 ASIN = Asin()
 ACOS = Acos()
 ATAN = Atan()
@@ -594,85 +483,42 @@ ATANH = Atanh()
 ATAN2 = Atan2()
 
 
-# Values of an emitter with the operators of arithmetic, for formulas of derivatives.
+# Error functions, in double precision.
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A value at the site of a derivative rule; numbers beside it get its dtype and shape."""
-
-    at: JvpSite[Any]
-    value: Any
-
-    def on(self, op: StdTensorOp, *others: Term | float) -> Term:
-        """The op on this value and others."""
-        return Term(self.at, self.at.emit(op, self.value, *(self.like(x).value for x in others)))
-
-    def like(self, number: Term | float) -> Term:
-        """A number as a value of this dtype and shape."""
-        if isinstance(number, Term):
-            return number
-        return Term(self.at, full_like(self.at.emitter, number, self.value))
-
-    def where(self, direction: str, bound: float, chosen: Term | float) -> Term:
-        """`chosen` where the comparison with `bound` is true, elsewhere this value."""
-        return self.chosen(self, direction, bound, chosen)
-
-    def chosen(self, x: Term, direction: str, bound: float, chosen: Term | float) -> Term:
-        """`chosen` where the comparison of x with `bound` is true, elsewhere this value."""
-        return x.on(Compare(direction), bound).on(SELECT, self.like(chosen), self)
-
-    def __add__(self, other: Term | float) -> Term:
-        return self.on(ADD, other)
-
-    def __sub__(self, other: Term | float) -> Term:
-        return self.on(SUB, other)
-
-    def __rsub__(self, other: float) -> Term:
-        return self.like(other).on(SUB, self)
-
-    def __mul__(self, other: Term | float) -> Term:
-        return self.on(MUL, other)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def __truediv__(self, other: Term | float) -> Term:
-        return self.on(DIV, other)
-
-    def __rtruediv__(self, other: float) -> Term:
-        return self.like(other).on(DIV, self)
-
-    def __abs__(self) -> Term:
-        return self.on(ABS)
-
-    def __neg__(self) -> Term:
-        return self.on(NEG)
+def _erf(x: NumpyArray) -> NumpyArray:
+    return erf(x.astype(np.float64)).astype(x.dtype)
 
 
-Partial = Callable[..., Term]
-"""A derivative as a function of the result and the operands."""
+def _erfc(x: NumpyArray) -> NumpyArray:
+    return erfc(x.astype(np.float64)).astype(x.dtype)
 
 
-def exp(x: Term) -> Term:
-    """e to the power x."""
-    return x.on(EXP)
+def _erf_inv(x: NumpyArray) -> NumpyArray:
+    return erf_inv(x.astype(np.float64)).astype(x.dtype)
 
 
-def log(x: Term) -> Term:
-    """Natural logarithm."""
-    return x.on(LOG)
+class Erf(Analytic, name="erf", numpy=_erf, lax="erf"):
+    """The error function, 2/sqrt(π) times the integral of exp(-t²) from 0 to x."""
+
+    kinds = "f"
+    jvp = (lambda t, y, x: 2 / math.sqrt(math.pi) * EXP(-(x * x)) * t,)
 
 
-def log1p(x: Term) -> Term:
-    """log(1 + x)."""
-    return x.on(LOG1P)
+class Erfc(Analytic, name="erfc", numpy=_erfc, lax="erfc"):
+    """1 - erf(x), accurate where it is small."""
+
+    kinds = "f"
+    jvp = (lambda t, y, x: -2 / math.sqrt(math.pi) * EXP(-(x * x)) * t,)
 
 
-def sin(x: Term) -> Term:
-    """Sine."""
-    return x.on(SIN)
+class ErfInv(Analytic, name="erf_inv", numpy=_erf_inv, lax="erf_inv"):
+    """The y with erf(y) = x; infinite at ±1 and NaN beyond."""
+
+    kinds = "f"
+    jvp = (lambda t, y, x: math.sqrt(math.pi) / 2 * EXP(y * y) * t,)
 
 
-def cos(x: Term) -> Term:
-    """Cosine."""
-    return x.on(COS)
+ERF = Erf()
+ERFC = Erfc()
+ERF_INV = ErfInv()

@@ -16,10 +16,17 @@ from tenferro.core import (
     each_active,
     multilinear,
 )
-from tenferro.errors import GuardViolationError, ShapeError, UnsupportedDynamicShapeError
+from tenferro.errors import (
+    DTypeError,
+    GuardViolationError,
+    ShapeError,
+    UnsupportedDynamicShapeError,
+)
 from tenferro.ir import (
+    BOOL,
     AxisMap,
     AxisOrder,
+    Conjugation,
     Dim,
     Exact,
     Guard,
@@ -30,9 +37,11 @@ from tenferro.ir import (
     describe,
     payload,
 )
-from tenferro.ops.base import StdTensorOp, Unchanged, check_axes, meta_of
+from tenferro.ops.base import StdTensorOp, Unchanged, check_axes, check_same_shape, meta_of
+from tenferro.ops.broadcast import zeros_like
+from tenferro.ops.elementwise import SELECT
 
-__all__ = ["Argument", "AssumeSize", "CheckpointName", "ShardingConstraint"]
+__all__ = ["Argument", "AssumeSize", "CheckpointName", "CotangentWhere", "ShardingConstraint"]
 
 
 # Argument: an argument of a function, as a value that differs from every other value.
@@ -220,3 +229,48 @@ class CheckpointName(Unchanged, name="checkpoint_name"):
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The tangent of the operand, which has no name."""
         return at.tangent
+
+
+# CotangentWhere: a value to which cotangents flow only in some places.
+
+
+@payload
+class CotangentWhere(StdTensorOp, name="cotangent_where"):
+    """The first operand, to which cotangents flow only where the second, a bool, is true.
+
+    For values whose results are not read elsewhere: a zero cotangent times a coefficient that is
+    infinite there would be NaN. It is linear, so that the value may be a tangent.
+    """
+
+    n_inputs = 2
+    pointwise = True
+    for_derivatives = True
+    conjugation = Conjugation.EXACT
+
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        """The type of the first operand."""
+        value, flows = metas
+        if flows.dtype != BOOL:
+            raise DTypeError(f"cotangent_where: the second operand must be bool, got {flows}")
+        if value.dims is None or value.dims != flows.dims:
+            text = f"value {value} and bools {flows} must have equal shapes"
+            check_same_shape(self.name, value, flows, text)
+        return value
+
+    def numpy(self, value: NumpyArray, flows: NumpyArray) -> NumpyArray:
+        """The value."""
+        return value
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear in the value."""
+        tangent = at.tangent[0]
+        return (None if tangent is None else at.emit(self, tangent, at.primal[1]),)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent, and zero where it does not flow."""
+        flows = at.inputs[1]
+        return each_active(
+            at,
+            lambda ct: at.emit(SELECT, flows, ct, zeros_like(at.emitter, ct)),
+            lambda ct: None,
+        )

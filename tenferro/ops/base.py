@@ -99,14 +99,6 @@ class StdTensorOp(ExecOp):
         """What it assumes for operands of these types; `reason` says what needs it."""
         return ()
 
-    def add(self, emitter: Emitter[V], a: V, b: V) -> V:
-        """The sum of two cotangents."""
-        return emitter.emit(emitter.ctx.adder, a, b)
-
-    def repeat(self, emitter: Emitter[V], value: V, size: Dim) -> V:
-        """A batch of `size` entries that are all `value`."""
-        return emitter.ctx.adder.repeat(emitter, value, size)
-
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Tangents of the outputs; see `PrimitiveOp`."""
         raise ADRuleError(f"{self.name}: has no linearize rule")
@@ -167,21 +159,6 @@ class Unchanged(StdTensorOp):
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """The operand."""
         return x
-
-
-class SameType(StdTensorOp):
-    """An elementwise op on operands of one type. `kinds` are the NumPy dtype kinds it takes."""
-
-    pointwise = True
-    kinds: ClassVar[str] = "iufc"
-
-    def infer(self, *metas: TensorMeta) -> TensorMeta:
-        """The operands' common type."""
-        first = metas[0]
-        alike = metas[-1] is first and len(metas) < 3  # equal types are nearly always one object
-        if alike and first.as_size is None and first.dtype.kind in self.kinds:
-            return first
-        return same_type(self.name, metas, self.kinds)
 
 
 @payload

@@ -1,8 +1,14 @@
-"""Arithmetic, conversion, rounding."""
+"""Elementwise ops as rows: arithmetic, complex numbers and their parts, comparison, selection.
+
+A row says in its class statement what the op is called, what it is in NumPy, and what in `jax.lax`;
+then its derivative as a formula, and facts. `analytic` and `piecewise` have further rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,12 +18,9 @@ from tenferro.core import (
     Slots,
     TransposeSite,
     V,
-    add_terms,
-    chain,
-    each_active,
     jointly_linear,
-    multilinear,
 )
+from tenferro.errors import DTypeError
 from tenferro.ir import (
     BOOL,
     Conjugation,
@@ -32,46 +35,143 @@ from tenferro.ir import (
     payload,
     real_dtype,
 )
-from tenferro.ops.base import Inactive, SameType, StdTensorOp, check_kind, same_type
-from tenferro.ops.broadcast import full, may_repeat, on_scalars, repeated, uniform, zeros_like
+from tenferro.ops.base import StdTensorOp, check_same_shape, same_type, types
+from tenferro.ops.broadcast import (
+    STOP_GRADIENT,
+    full,
+    full_like,
+    may_repeat,
+    on_scalars,
+    repeated,
+    uniform,
+    zeros_like,
+)
 
 __all__ = [
+    "ABS",
     "ADD",
-    "CEIL",
     "COMPLEX",
     "CONJ",
     "DIV",
-    "FLOOR",
     "IMAG",
     "MUL",
     "NEG",
     "REAL",
-    "ROUND",
-    "SIGN_BIT",
+    "SELECT",
+    "SIGN",
     "SUB",
+    "Abs",
     "Add",
-    "Ceil",
+    "Compare",
     "Complex",
     "Conj",
     "Convert",
     "Div",
     "Elementwise",
-    "Floor",
     "Imag",
     "Mul",
     "Neg",
     "Real",
-    "RoundNearestEven",
-    "SignBit",
+    "Select",
+    "Sign",
     "Sub",
+    "Term",
+    "where",
 ]
 
+Formula = Callable[..., "Term | None"]
+Constants = Sequence[NumpyArray | None]
 
-# Elementwise ops, whose operands and result have one type, and their constant folding.
 
+class Elementwise(StdTensorOp):
+    """An elementwise op, whose operands have one type. It folds constants.
 
-class Elementwise(SameType):
-    """An elementwise op. It folds constants; subclasses add identities in `simplify`."""
+    A row is a subclass with a name and without payload, such as
+
+        class Sin(Elementwise, name="sine", numpy=np.sin, lax="sin"):
+            jvp = (lambda t, y, x: COS(x) * t,)
+
+    Attributes:
+        lax: the name of the function of `jax.lax` that computes it. Where none does, or not for all
+            operands, `tenferro_xla.lowering.elementwise` says how.
+        kinds: the NumPy dtype kinds that it takes.
+        dtype_of: the dtype of the result from that of the operands; None if it is the same.
+        jvp: for each operand a formula of (its tangent, the result, the operands): a term of the
+            tangent of the result; None if no tangent flows. A formula sees result and operands, to
+            take the form that keeps its digits at the ends of the range.
+        vjp: for each operand that the op is linear in, a formula of (the cotangent of the result,
+            the operands): its cotangent.
+    """
+
+    pointwise = True
+    lax: ClassVar[str | None] = None
+    kinds: ClassVar[str] = "iufc"
+    dtype_of: ClassVar[Callable[[DType], DType] | None] = None
+    jvp: Sequence[Formula | None] | None = None
+    vjp: Sequence[Formula | None] | None = None
+
+    def __init_subclass__(
+        cls,
+        name: str | None = None,
+        numpy: Callable[..., Any] | None = None,
+        lax: str | None = None,
+        dtype_of: Callable[[DType], DType] | None = None,
+    ) -> None:
+        super().__init_subclass__(name=name)
+        cls.lax = lax
+        if numpy is not None:
+            cls.numpy = staticmethod(numpy)  # type: ignore[method-assign]  # without `self`
+        if dtype_of is not None:
+            cls.dtype_of = staticmethod(dtype_of)
+        if name is not None and "__annotations__" not in vars(cls):
+            payload(cls)
+
+    def __call__(self, *operands: Term | complex) -> Term:
+        """The op on terms; numbers among them get the dtype and shape of the first term."""
+        first, *others = operands
+        if isinstance(first, Term):
+            like, values = first, [first.value]
+        else:
+            like = next(operand for operand in others if isinstance(operand, Term))
+            values = [like.number(first)]
+        for x in others:
+            values.append(x.value if isinstance(x, Term) else like.number(x))
+        return Term(like.at, like.at.emit(self, *values))
+
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        """The operands' common type, with the dtype of the result."""
+        first = metas[0]
+        alike = metas[-1] is first and len(metas) < 3  # equal types are nearly always one object
+        if not (alike and first.as_size is None and first.dtype.kind in self.kinds):
+            first = same_type(self.name, metas, self.kinds)
+        dtype_of = type(self).dtype_of
+        return first if dtype_of is None else first.with_dtype(dtype_of(first.dtype))
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The sum of the terms of `jvp`."""
+        if self.jvp is None:
+            return super().linearize(at)
+        values = [*map(Term, repeat(at), (*at.out, *at.primal))]
+        total: V | None = None
+        for formula, tangent in zip(self.jvp, at.tangent, strict=True):
+            if formula is not None and tangent is not None:
+                term = formula(Term(at, tangent), *values)
+                if term is not None:
+                    total = term.value if total is None else at.emit(ADD, total, term.value)
+        return (total,)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents that `vjp` says."""
+        if self.vjp is None:
+            return super().transpose_rule(at)
+        if at.ct[0] is None:
+            return (None,) * len(at.active)
+        ct, operands = Term(at, at.ct[0]), [*map(Term, repeat(at), at.inputs)]
+        cotangents: list[V | None] = []
+        for formula, active in zip(self.vjp, at.active, strict=True):
+            term = formula(ct, *operands) if active and formula is not None else None
+            cotangents.append(None if term is None else term.value)
+        return tuple(cotangents)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """Fold constants and repeated scalars, order commutative operands, then `simplify`."""
@@ -85,18 +185,16 @@ class Elementwise(SameType):
 
     def _fold_through(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """`fold` for operands with a producer that is `seen_through`."""
-        values: Sequence[np.ndarray | None] = [None] * len(operands)
+        values: Constants = [None] * len(operands)
         if any(may_repeat(at, operand) for operand in operands):
             values = [uniform(at, operand) for operand in operands]
-            if (repeated := self._on_repeated(at, operands, values)) is not None:
-                return repeated
+            if (value := self._on_repeated(at, operands, values)) is not None:
+                return value
         if self.commutative and at.order(operands[0]) > at.order(operands[1]):
             return at.emit(self, operands[1], operands[0])
         return self.simplify(at, tuple(operands), values)
 
-    def _on_repeated(
-        self, at: Emitter[V], operands: Sequence[V], values: Sequence[np.ndarray | None]
-    ) -> V | None:
+    def _on_repeated(self, at: Emitter[V], operands: Sequence[V], values: Constants) -> V | None:
         """The result if every operand is a constant or a repeated scalar, else None."""
         known = [value for value in values if value is not None]
         if len(known) < len(values):
@@ -106,9 +204,7 @@ class Elementwise(SameType):
             result = self.evaluate(known)[0]
         return None if meta.dims is None else full(at, result, meta)
 
-    def simplify(
-        self, at: Emitter[V], operands: tuple[V, ...], values: Sequence[np.ndarray | None]
-    ) -> V | None:
+    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
         """A simpler value, or None. `values[i]` is the constant that fills operand i, or None.
 
         Called only if the producer of an operand is `seen_through`.
@@ -116,40 +212,134 @@ class Elementwise(SameType):
         return None
 
 
-def is_value(constant: np.ndarray | None, number: complex) -> bool:
-    """Whether a uniform constant is known and is `number`."""
-    return constant is not None and bool(constant == number)
+class Term:
+    """A value at the site of a derivative rule, with operators. Numbers get its dtype and shape."""
+
+    __slots__ = ("at", "value")
+
+    def __init__(self, at: JvpSite[Any] | TransposeSite[Any], value: Any) -> None:
+        self.at = at
+        self.value = value
+
+    def number(self, number: complex) -> Any:
+        """A number as a value of this dtype and shape."""
+        return full_like(self.at.emitter, number, self.value)
+
+    def like(self, number: complex) -> Term:
+        """A number as a term of this dtype and shape."""
+        return Term(self.at, self.number(number))
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the value."""
+        dtype: DType = self.at.ctx.meta(self.value).dtype
+        return dtype
+
+    @property
+    def conj(self) -> Term:
+        """The conjugate; the value itself if its dtype is real."""
+        return Term(self.at, conj(self.at.emitter, self.value))
+
+    @property
+    def constant(self) -> Term:
+        """The value, by which nothing is differentiated."""
+        return Term(self.at, self.at.emit(STOP_GRADIENT, self.value))
+
+    def equals(self, other: Term | complex) -> Term:
+        """Where it equals the other."""
+        return _EQ(self, other)
+
+    def __neg__(self) -> Term:
+        return Term(self.at, self.at.emit(NEG, self.value))
+
+    def __abs__(self) -> Term:
+        return Term(self.at, self.at.emit(ABS, self.value))
+
+    def __lt__(self, other: Term | complex) -> Term:
+        y = other.value if isinstance(other, Term) else self.number(other)
+        return Term(self.at, self.at.emit(_LT, self.value, y))
+
+    def __le__(self, other: Term | complex) -> Term:
+        y = other.value if isinstance(other, Term) else self.number(other)
+        return Term(self.at, self.at.emit(_LE, self.value, y))
+
+    def __gt__(self, other: Term | complex) -> Term:
+        y = other.value if isinstance(other, Term) else self.number(other)
+        return Term(self.at, self.at.emit(_GT, self.value, y))
+
+    def __ge__(self, other: Term | complex) -> Term:
+        y = other.value if isinstance(other, Term) else self.number(other)
+        return Term(self.at, self.at.emit(_GE, self.value, y))
+
+    def __add__(self, other: Term | complex) -> Term:
+        y = other.value if isinstance(other, Term) else self.number(other)
+        return Term(self.at, self.at.emit(ADD, self.value, y))
+
+    def __sub__(self, other: Term | complex) -> Term:
+        y = other.value if isinstance(other, Term) else self.number(other)
+        return Term(self.at, self.at.emit(SUB, self.value, y))
+
+    def __mul__(self, other: Term | complex) -> Term:
+        y = other.value if isinstance(other, Term) else self.number(other)
+        return Term(self.at, self.at.emit(MUL, self.value, y))
+
+    def __truediv__(self, other: Term | complex) -> Term:
+        y = other.value if isinstance(other, Term) else self.number(other)
+        return Term(self.at, self.at.emit(DIV, self.value, y))
+
+    def __radd__(self, other: complex) -> Term:
+        return Term(self.at, self.at.emit(ADD, self.number(other), self.value))
+
+    def __rsub__(self, other: complex) -> Term:
+        return Term(self.at, self.at.emit(SUB, self.number(other), self.value))
+
+    def __rmul__(self, other: complex) -> Term:
+        return Term(self.at, self.at.emit(MUL, self.number(other), self.value))
+
+    def __rtruediv__(self, other: complex) -> Term:
+        return Term(self.at, self.at.emit(DIV, self.number(other), self.value))
+
+
+def where(predicate: Term, x: Term | complex, y: Term | complex) -> Term:
+    """x where the predicate is true, elsewhere y; one of them is a term."""
+    like = x if isinstance(x, Term) else y
+    assert isinstance(like, Term), "numbers alone do not have a dtype"
+    chosen = [each.value if isinstance(each, Term) else like.number(each) for each in (x, y)]
+    return Term(like.at, like.at.emit(SELECT, predicate.value, *chosen))
 
 
 # Sums, products and quotients.
 
-Constants = Sequence[NumpyArray | None]
+
+def is_value(constant: NumpyArray | None, number: complex) -> bool:
+    """Whether a uniform constant is known and is `number`."""
+    return constant is not None and bool(constant == number)
 
 
-@payload
-class Add(Elementwise, name="add"):
+def negand(at: Emitter[V], value: V) -> V | None:
+    """x, if `value` is -x."""
+    producer = at.producer(value)
+    return producer[1][0] if producer is not None and type(producer[0]) is Neg else None
+
+
+def conj(at: Emitter[V], value: V) -> V:
+    """The conjugate of a value; the value itself if its dtype is real."""
+    return at.emit(CONJ, value) if is_complex(at.ctx.meta(value).dtype) else value
+
+
+class Add(Elementwise, name="add", numpy=np.add, lax="add"):
     """x + y."""
 
     n_inputs = 2
     commutative = True
     conjugation = Conjugation.ZERO_SIGNS
     componentwise = True
-
-    def numpy(self, x: NumpyArray, y: NumpyArray) -> NumpyArray:
-        """`numpy.add`."""
-        return np.add(x, y)
+    jvp = (lambda t, z, x, y: t, lambda t, z, x, y: t)
+    vjp = (lambda ct, x, y: ct, lambda ct, x, y: ct)
 
     def repeat(self, emitter: Emitter[V], value: V, size: Dim) -> V:
-        """The value, repeated along a new first axis."""
+        """A batch of `size` entries that are all `value`."""
         return repeated(emitter, value, size)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The sum of the tangents."""
-        return (add_terms(at.emitter, at.tangent),)
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent, for both operands."""
-        return each_active(at, lambda ct: ct, lambda ct: ct)
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
         """x + 0 is x; x + (-y) is x - y."""
@@ -165,63 +355,39 @@ class Add(Elementwise, name="add"):
         return None
 
 
-@payload
-class Sub(Elementwise, name="subtract"):
+class Sub(Elementwise, name="subtract", numpy=np.subtract, lax="sub"):
     """x - y."""
 
     n_inputs = 2
     conjugation = Conjugation.ZERO_SIGNS
     componentwise = True
-
-    def numpy(self, x: NumpyArray, y: NumpyArray) -> NumpyArray:
-        """`numpy.subtract`."""
-        return np.subtract(x, y)
+    jvp = (lambda t, z, x, y: t, lambda t, z, x, y: -t)
+    vjp = (lambda ct, x, y: ct, lambda ct, x, y: -ct)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The difference of the tangents."""
         dx, dy = at.tangent
-        if dx is not None and dy is not None:
-            return (at.emit(SUB, dx, dy),)
-        return chain(at, lambda t: t, lambda t: at.emit(NEG, t))
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent, and its negative."""
-        return each_active(at, lambda ct: ct, lambda ct: at.emit(NEG, ct))
+        if dx is None or dy is None:
+            return super().linearize(at)
+        return (at.emit(SUB, dx, dy),)
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
         """x - 0 is x; x - (-y) is x + y."""
         x, y = operands
         if is_value(values[1], 0):
             return x
-        if (negated := negand(at, y)) is not None:
-            return at.emit(ADD, x, negated)
-        return None
+        negated = negand(at, y)
+        return None if negated is None else at.emit(ADD, x, negated)
 
 
-@payload
-class Mul(Elementwise, name="multiply"):
+class Mul(Elementwise, name="multiply", numpy=np.multiply, lax="mul"):
     """x · y."""
 
     n_inputs = 2
     commutative = True
     conjugation = Conjugation.ZERO_SIGNS
-
-    def numpy(self, x: NumpyArray, y: NumpyArray) -> NumpyArray:
-        """`numpy.multiply`."""
-        return np.multiply(x, y)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The product rule."""
-        return multilinear(at, self)
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent times the conjugate of the other factor."""
-        x, y = at.inputs
-        return each_active(
-            at,
-            lambda ct: at.emit(MUL, conj(at.emitter, y), ct),
-            lambda ct: at.emit(MUL, conj(at.emitter, x), ct),
-        )
+    jvp = (lambda t, z, x, y: t * y, lambda t, z, x, y: x * t)
+    vjp = (lambda ct, x, y: y.conj * ct, lambda ct, x, y: x.conj * ct)
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
         """x · 1 is x; x · (-1) is -x; (-x) · y is -(x · y); integer factors are combined."""
@@ -238,119 +404,6 @@ class Mul(Elementwise, name="multiply"):
         if (negated := negand(at, y)) is not None:
             return at.emit(NEG, at.emit(MUL, x, negated))
         return None
-
-
-@payload
-class Neg(Elementwise, name="negate"):
-    """-x; for unsigned integers, modulo their range."""
-
-    conjugation = Conjugation.EXACT
-    componentwise = True
-    seen_through = True
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.negative`."""
-        return np.negative(x)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear."""
-        return multilinear(at, self)
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The negative of the cotangent."""
-        return each_active(at, lambda ct: at.emit(NEG, ct))
-
-    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
-        """-(-x) is x."""
-        return negand(at, operands[0])
-
-
-@payload
-class Conj(Elementwise, name="conj"):
-    """Complex conjugate; the operand itself if its dtype is real."""
-
-    kinds = "iufc"
-    seen_through = True
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.conjugate`."""
-        return np.conjugate(x)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear over the reals."""
-        return multilinear(at, self)
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The conjugate of the cotangent."""
-        return each_active(at, lambda ct: at.emit(CONJ, ct))
-
-    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """conj(x) is x for real x."""
-        (x,) = operands
-        return super().fold(at, operands) if is_complex(at.ctx.meta(x).dtype) else x
-
-    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
-        """conj(conj(x)) is x."""
-        producer = at.producer(operands[0])
-        return producer[1][0] if producer is not None and type(producer[0]) is Conj else None
-
-
-@payload
-class Div(Elementwise, name="divide"):
-    """x / y; for integers rounded toward zero, and 0 where y is 0."""
-
-    n_inputs = 2
-
-    def numpy(self, x: NumpyArray, y: NumpyArray) -> NumpyArray:
-        """`numpy.divide`, or integer division rounded toward zero."""
-        return _truncated(x, y) if is_integer(x.dtype) else np.divide(x, y)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """(dx - out · dy)/y, which repeats in higher orders with `out` in the place of x."""
-        _, y = at.primal
-        dx, dy = at.tangent
-        numerator = dx
-        if dy is not None:
-            scaled = at.emit(MUL, at.out[0], dy)
-            numerator = at.emit(NEG, scaled) if dx is None else at.emit(SUB, dx, scaled)
-        return (None if numerator is None else at.emit(DIV, numerator, y),)
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent divided by the conjugate of the divisor, which is never active."""
-        divisor = at.inputs[1]
-        return each_active(
-            at, lambda ct: at.emit(DIV, ct, conj(at.emitter, divisor)), lambda ct: None
-        )
-
-    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
-        """x / 1 is x; (-x) / y is -(x / y)."""
-        x, y = operands
-        if is_value(values[1], 1):
-            return x
-        negated = negand(at, x)
-        # A negated integer may have wrapped around.
-        if negated is not None and is_inexact(at.ctx.meta(x).dtype):
-            return at.emit(NEG, at.emit(DIV, negated, y))
-        return None
-
-
-ADD = Add()
-SUB = Sub()
-MUL = Mul()
-NEG = Neg()
-CONJ = Conj()
-DIV = Div()
-
-
-def conj(at: Emitter[V], value: V) -> V:
-    """The conjugate of a value; the value itself if its dtype is real."""
-    return at.emit(CONJ, value) if is_complex(at.ctx.meta(value).dtype) else value
-
-
-def negand(at: Emitter[V], value: V) -> V | None:
-    """x, if `value` is -x."""
-    producer = at.producer(value)
-    return producer[1][0] if producer is not None and type(producer[0]) is Neg else None
 
 
 def _join_factors(at: Emitter[V], outer: NumpyArray, value: V) -> V | None:
@@ -379,8 +432,24 @@ def _largest(dtype: DType) -> int:
     return 2 ** min(31, np.finfo(dtype).nmant + 1) if is_inexact(dtype) else 2**31
 
 
-def _truncated(x: NumpyArray, y: NumpyArray) -> NumpyArray:
-    """Integer quotient rounded toward zero; 0 where the divisor is 0."""
+class Neg(Elementwise, name="negate", numpy=np.negative, lax="neg"):
+    """-x; for unsigned integers, modulo their range."""
+
+    conjugation = Conjugation.EXACT
+    componentwise = True
+    seen_through = True
+    jvp = (lambda t, y, x: -t,)
+    vjp = (lambda ct, x: -ct,)
+
+    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
+        """-(-x) is x."""
+        return negand(at, operands[0])
+
+
+def _quotient(x: NumpyArray, y: NumpyArray) -> NumpyArray:
+    """`numpy.divide`; of integers the quotient rounded toward zero, 0 where the divisor is 0."""
+    if not is_integer(x.dtype):
+        return np.divide(x, y)
     divisor = np.where(y == 0, 1, y).astype(y.dtype)
     quotient = np.floor_divide(x, divisor)
     inexact = quotient * divisor != x
@@ -388,11 +457,119 @@ def _truncated(x: NumpyArray, y: NumpyArray) -> NumpyArray:
     return np.where(y == 0, 0, quotient + correction).astype(x.dtype)
 
 
-# Conversion between dtypes, and between complex numbers and their parts.
+class Div(Elementwise, name="divide", numpy=_quotient, lax="div"):
+    """x / y; for integers rounded toward zero, and 0 where y is 0."""
+
+    n_inputs = 2
+    vjp = (lambda ct, x, y: ct / y.conj, None)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """(dx - out · dy)/y, which repeats in higher orders with `out` in the place of x."""
+        _, y = at.primal
+        dx, dy = at.tangent
+        numerator = dx
+        if dy is not None:
+            scaled = at.emit(MUL, at.out[0], dy)
+            numerator = at.emit(NEG, scaled) if dx is None else at.emit(SUB, dx, scaled)
+        return (None if numerator is None else at.emit(DIV, numerator, y),)
+
+    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
+        """x / 1 is x; (-x) / y is -(x / y)."""
+        x, y = operands
+        if is_value(values[1], 1):
+            return x
+        negated = negand(at, x)
+        # A negated integer may have wrapped around.
+        if negated is not None and is_inexact(at.ctx.meta(x).dtype):
+            return at.emit(NEG, at.emit(DIV, negated, y))
+        return None
+
+
+ADD = Add()
+SUB = Sub()
+MUL = Mul()
+NEG = Neg()
+DIV = Div()
+
+
+# Complex numbers and their parts, and conversion between dtypes.
+
+
+class Conj(Elementwise, name="conj", numpy=np.conjugate, lax="conj"):
+    """Complex conjugate; the operand itself if its dtype is real."""
+
+    seen_through = True
+    jvp = (lambda t, y, x: t.conj,)
+    vjp = (lambda ct, x: ct.conj,)
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """conj(x) is x for real x."""
+        (x,) = operands
+        return super().fold(at, operands) if is_complex(at.ctx.meta(x).dtype) else x
+
+    def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
+        """conj(conj(x)) is x."""
+        producer = at.producer(operands[0])
+        return producer[1][0] if producer is not None and type(producer[0]) is Conj else None
+
+
+class Real(Elementwise, name="real", numpy=np.real, lax="real", dtype_of=real_dtype):
+    """Real part of a complex operand."""
+
+    kinds = "c"
+    conjugation = Conjugation.SAME
+    jvp = (lambda t, y, x: REAL(t),)
+    vjp = (lambda ct, x: COMPLEX(ct, 0),)
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """The real part of `complex(re, im)` is re."""
+        part = _part(at, operands[0], 0)
+        return super().fold(at, operands) if part is None else part
+
+
+class Imag(Elementwise, name="imag", numpy=np.imag, lax="imag", dtype_of=real_dtype):
+    """Imaginary part of a complex operand."""
+
+    kinds = "c"
+    conjugation = Conjugation.NEGATED
+    jvp = (lambda t, y, x: IMAG(t),)
+    vjp = (lambda ct, x: COMPLEX(0, ct),)
+
+    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
+        """The imaginary part of `complex(re, im)` is im."""
+        part = _part(at, operands[0], 1)
+        return super().fold(at, operands) if part is None else part
+
+
+def _part(at: Emitter[V], x: V, number: int) -> V | None:
+    producer = at.producer(x)
+    return producer[1][number] if producer is not None and type(producer[0]) is Complex else None
+
+
+def _from_parts(re: NumpyArray, im: NumpyArray) -> NumpyArray:
+    """The parts, stored without arithmetic, which would turn infinities into NaN."""
+    result = np.empty(re.shape, complex_dtype(re.dtype))
+    result.real = re
+    result.imag = im
+    return result
+
+
+class Complex(
+    Elementwise, name="complex", numpy=_from_parts, lax="complex", dtype_of=complex_dtype
+):
+    """The complex number with the given real and imaginary parts."""
+
+    n_inputs = 2
+    kinds = "f"
+    vjp = (lambda ct, re, im: REAL(ct), lambda ct, re, im: IMAG(ct))
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """Linear in both parts together."""
+        return jointly_linear(at, self, lambda part: zeros_like(at.emitter, part))
 
 
 @payload
-class Convert(StdTensorOp, name="convert"):
+class Convert(Elementwise, name="convert"):
     """The numbers in another dtype, changed as follows if they do not fit.
 
     Complex to real takes the real part. Float to integer truncates, saturates at the ends of the
@@ -401,11 +578,9 @@ class Convert(StdTensorOp, name="convert"):
 
     dtype: DType
 
-    pointwise = True
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
         """The operand's shape with `dtype`."""
-        return x.with_dtype(self.dtype)
+        return metas[0].with_dtype(self.dtype)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """`astype`, with defined results for the conversions that NumPy leaves undefined."""
@@ -415,28 +590,18 @@ class Convert(StdTensorOp, name="convert"):
             return _saturate(x, self.dtype)
         return x.astype(self.dtype)
 
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+    @property
+    def jvp(self) -> Sequence[Formula]:  # type: ignore[override]  # depends on the payload
         """Linear between inexact dtypes; inactive if either dtype is exact."""
-        if not (is_inexact(self.dtype) and is_inexact(at.ctx.meta(at.primal[0]).dtype)):
-            return (None,)
-        return multilinear(at, self)
+        exact = not is_inexact(self.dtype)
+        return (lambda t, y, x: self(t) if not exact and is_inexact(x.dtype) else None,)
 
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent in the operand's dtype; a real operand gets the real part."""
-        return each_active(at, lambda ct: at.emit(Convert(at.ctx.meta(at.inputs[0]).dtype), ct))
+    vjp = (lambda ct, x: Convert(x.dtype)(ct),)  # a real operand gets the real part
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Drop a conversion to the same dtype; convert uniform values as scalars."""
+        """Drop a conversion to the same dtype."""
         (x,) = operands
-        meta = at.ctx.meta(x)
-        if meta.dtype == self.dtype:
-            return x
-        value = uniform(at, x)
-        if value is None or meta.dims is None:
-            return on_scalars(at, self, operands)
-        with np.errstate(all="ignore"):
-            converted = self.numpy(value)
-        return full(at, converted, self.infer(meta))
+        return x if at.ctx.meta(x).dtype == self.dtype else super().fold(at, operands)
 
 
 def _saturate(x: NumpyArray, dtype: DType) -> NumpyArray:
@@ -448,168 +613,126 @@ def _saturate(x: NumpyArray, dtype: DType) -> NumpyArray:
         return np.where(x <= float(info.min), info.min, result).astype(dtype)
 
 
-@payload
-class Real(StdTensorOp, name="real"):
-    """Real part of a complex operand."""
+CONJ = Conj()
+REAL: Real = Real()
+IMAG: Imag = Imag()
+COMPLEX: Complex = Complex()
 
-    pointwise = True
-    conjugation = Conjugation.SAME
 
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The parts' dtype."""
-        check_kind(self.name, x, "c")
-        return x.with_dtype(real_dtype(x.dtype))
+# Comparison and selection; sign and magnitude.
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.real`."""
-        return np.real(x)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear over the reals."""
-        return multilinear(at, self)
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent as the real part."""
-        return each_active(at, lambda ct: at.emit(COMPLEX, ct, zeros_like(at.emitter, ct)))
-
-    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The real part of `complex(re, im)` is re."""
-        producer = at.producer(operands[0])
-        if producer is not None and type(producer[0]) is Complex:
-            return producer[1][0]
-        return on_scalars(at, self, operands)
+_DIRECTIONS: dict[str, Callable[..., Any]] = {
+    "EQ": np.equal,
+    "NE": np.not_equal,
+    "LT": np.less,
+    "LE": np.less_equal,
+    "GT": np.greater,
+    "GE": np.greater_equal,
+}
 
 
 @payload
-class Imag(StdTensorOp, name="imag"):
-    """Imaginary part of a complex operand."""
+class Compare(Elementwise, name="compare", dtype_of=lambda dtype: BOOL):
+    """Comparison, `direction` one of EQ NE LT LE GT GE. Complex numbers have no order."""
 
-    pointwise = True
-    conjugation = Conjugation.NEGATED
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The parts' dtype."""
-        check_kind(self.name, x, "c")
-        return x.with_dtype(real_dtype(x.dtype))
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.imag`."""
-        return np.imag(x)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear over the reals."""
-        return multilinear(at, self)
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent as the imaginary part."""
-        return each_active(at, lambda ct: at.emit(COMPLEX, zeros_like(at.emitter, ct), ct))
-
-    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The imaginary part of `complex(re, im)` is im."""
-        producer = at.producer(operands[0])
-        if producer is not None and type(producer[0]) is Complex:
-            return producer[1][1]
-        return on_scalars(at, self, operands)
-
-
-@payload
-class Complex(StdTensorOp, name="complex"):
-    """The complex number with the given real and imaginary parts."""
+    direction: str
 
     n_inputs = 2
-    pointwise = True
+    kinds = "biufc"
+    jvp = (None, None)
 
-    def infer(self, *parts: TensorMeta) -> TensorMeta:
-        """The complex dtype of the parts."""
-        meta = same_type(self.name, parts, "f")
-        return meta.with_dtype(complex_dtype(meta.dtype))
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        """bool, in the operands' shape."""
+        if self.direction not in _DIRECTIONS:
+            raise DTypeError(
+                f"compare: direction {self.direction!r} is not one of {', '.join(_DIRECTIONS)}"
+            )
+        if self.direction not in ("EQ", "NE") and is_complex(metas[0].dtype):
+            raise DTypeError(
+                f"compare: {self.direction} orders its operands, and {types(metas)} have no order"
+            )
+        return super().infer(*metas)
 
-    def numpy(self, re: NumpyArray, im: NumpyArray) -> NumpyArray:
-        """The parts, stored without arithmetic, which would turn infinities into NaN."""
-        result = np.empty(re.shape, complex_dtype(re.dtype))
-        result.real = re
-        result.imag = im
-        return result
+    def numpy(self, x: NumpyArray, y: NumpyArray) -> NumpyArray:
+        """NumPy's comparison for the direction."""
+        return np.asarray(_DIRECTIONS[self.direction](x, y))
+
+
+_EQ, _LT, _LE, _GT, _GE = map(Compare, ("EQ", "LT", "LE", "GT", "GE"))
+
+
+class Select(Elementwise, name="select", numpy=np.where, lax="select"):
+    """The second operand where `pred` is true, elsewhere the third."""
+
+    n_inputs = 3
+    kinds = "biufc"
+    conjugation = Conjugation.EXACT
+    vjp = (
+        None,
+        lambda ct, pred, x, y: where(pred, ct, 0),
+        lambda ct, pred, x, y: where(pred, 0, ct),
+    )
+
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        """The type of the two choices."""
+        pred, *choices = metas
+        if pred.dtype != BOOL:
+            raise DTypeError(f"select: the predicate must be bool, got {pred}")
+        chosen = same_type(self.name, choices, self.kinds)
+        if pred.dims is None or pred.dims != chosen.dims:
+            text = f"predicate {pred} and choices {chosen} must have equal shapes"
+            check_same_shape(self.name, pred, chosen, text)
+        return chosen
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in both parts together."""
-        return jointly_linear(at, self, lambda part: zeros_like(at.emitter, part))
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The parts of the cotangent."""
-        return each_active(at, lambda ct: at.emit(REAL, ct), lambda ct: at.emit(IMAG, ct))
-
-    def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Combine repeated scalars as scalars."""
-        return on_scalars(at, self, operands)
-
-
-REAL = Real()
-IMAG = Imag()
-COMPLEX = Complex()
-
-
-# Rounding and the sign bit: piecewise constant functions, through which no tangent flows.
-
-
-class Rounding(Elementwise):
-    """An integer near x, as a floating-point number. Infinities, NaN and -0.0 are unchanged."""
-
-    kinds = "f"
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """A symbolic zero."""
-        return (None,)
-
-
-@payload
-class Floor(Rounding, name="floor"):
-    """The largest integer that is not above x."""
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.floor`."""
-        return np.floor(x)
-
-
-@payload
-class Ceil(Rounding, name="ceil"):
-    """The smallest integer that is not below x."""
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.ceil`."""
-        return np.ceil(x)
-
-
-@payload
-class RoundNearestEven(Rounding, name="round_nearest_even"):
-    """The nearest integer, half to even."""
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.rint`."""
-        return np.rint(x)
-
-
-@payload
-class SignBit(Inactive, name="sign_bit"):
-    """Whether the sign bit of a floating-point x is set, as for -0.0; NaN has a sign bit too."""
-
-    pointwise = True
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """bool, in the operand's shape."""
-        check_kind(self.name, x, "f")
-        return x.with_dtype(BOOL)
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.signbit`."""
-        return np.signbit(x)
+        """The tangent of the selected operand."""
+        _, *tangents = at.tangent
+        if tangents == [None, None]:
+            return (None,)
+        zero = zeros_like(at.emitter, at.out[0])
+        return (at.emit(SELECT, at.primal[0], *[zero if t is None else t for t in tangents]),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The sign bit of a repeated scalar is computed on the scalar."""
-        return on_scalars(at, self, operands)
+        """The selected operand, if the predicate is constant or both choices are one value."""
+        pred, on_true, on_false = operands
+        known = uniform(at, pred)
+        if known is not None:
+            return on_true if known else on_false
+        return on_true if on_true == on_false else on_scalars(at, self, operands)
 
 
-FLOOR = Floor()
-CEIL = Ceil()
-ROUND = RoundNearestEven()
-SIGN_BIT = SignBit()
+def _turn(t: Term, s: Term, x: Term) -> Term | None:
+    """i·s·Im(conj(s)·t)/|x|, the change of angle, and 0 at 0; nothing for real numbers."""
+    if not is_complex(x.dtype):
+        return None
+    size, re, im = abs(x), REAL(s), IMAG(s)
+    is_zero = size.equals(0)
+    across = re * IMAG(t) - im * REAL(t)
+    turn = where(is_zero, 0, across / where(is_zero, 1, size))
+    return COMPLEX(-(im * turn), re * turn)
+
+
+class Sign(Elementwise, name="sign", numpy=np.sign, lax="sign"):
+    """-1, 0 or 1; for complex x, x/|x|, and 0 at 0."""
+
+    jvp = (_turn,)
+
+
+def _along(t: Term, y: Term, x: Term) -> Term:
+    """Re(conj(sign x)·t), from the parts, without a conjugate."""
+    sign = SIGN(x)
+    if not is_complex(x.dtype):
+        return sign * t
+    return REAL(sign) * REAL(t) + IMAG(sign) * IMAG(t)
+
+
+class Abs(Elementwise, name="abs", numpy=np.abs, lax="abs", dtype_of=real_dtype):
+    """|x|, real for complex x. Its derivative at 0 is 0."""
+
+    conjugation = Conjugation.SAME
+    jvp = (_along,)
+
+
+SELECT = Select()
+SIGN = Sign()
+ABS = Abs()

@@ -46,7 +46,6 @@ from tenferro.ops.broadcast import (
     uniform,
     zeros_like,
 )
-from tenferro.ops.comparison import SELECT, Compare
 from tenferro.ops.dimension_numbers import (
     DimensionNumbers,
     check_combined,
@@ -60,7 +59,7 @@ from tenferro.ops.dimension_numbers import (
     scattered,
     window_of_updates,
 )
-from tenferro.ops.elementwise import CONJ, DIV, MUL
+from tenferro.ops.elementwise import CONJ, DIV, MUL, SELECT, Compare
 from tenferro.ops.rearrange import Reshape
 
 __all__ = ["Gather", "GatherDynamicSliceSizes", "Scatter", "ScatterReduce", "Scattering"]

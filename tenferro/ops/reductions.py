@@ -57,9 +57,9 @@ from tenferro.ops.base import (
     shape_of,
 )
 from tenferro.ops.broadcast import ReduceSum, broadcast_like, full, full_like, zeros_like
-from tenferro.ops.comparison import AND, MAXIMUM, MINIMUM, OR, REAL_KINDS, SELECT, Compare
-from tenferro.ops.elementwise import ADD, DIV, IMAG, MUL, REAL, conj
+from tenferro.ops.elementwise import ADD, DIV, IMAG, MUL, REAL, SELECT, Compare, conj
 from tenferro.ops.gather_scatter import Gather
+from tenferro.ops.piecewise import AND, MAXIMUM, MINIMUM, OR
 from tenferro.ops.rearrange import EmbedDiag
 from tenferro.ops.slicing import Concatenate, Pad, Slice
 
@@ -170,7 +170,7 @@ class ReduceExtremum(Reduction):
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type without `axes`."""
-        check_kind(self.name, x, REAL_KINDS)
+        check_kind(self.name, x, "iuf")
         result = reduced(self.name, x, self.axes)
         for axis in self.axes:
             if x.extents[axis] == Exact(0) and not self.empty:

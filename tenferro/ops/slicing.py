@@ -81,9 +81,8 @@ from tenferro.ops.broadcast import (
     uniform,
     zeros_like,
 )
-from tenferro.ops.comparison import SELECT
 from tenferro.ops.dimension_numbers import DimensionNumbers, exceeds
-from tenferro.ops.elementwise import SUB
+from tenferro.ops.elementwise import SELECT, SUB
 from tenferro.ops.gather_scatter import Scatter, gathering
 
 __all__ = ["Concatenate", "DynamicSlice", "DynamicUpdateSlice", "Pad", "Slice"]

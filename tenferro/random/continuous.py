@@ -1,11 +1,11 @@
-"""Numbers of continuous distributions, as users draw them."""
+"""Numbers of continuous distributions: uniform, normal, exponential, gumbel and others."""
 
 from __future__ import annotations
 
 from tenferro.errors import ConfigError
 from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, Shape
 from tenferro.random import formulas
-from tenferro.random.prng import Key, draw, element, sizes
+from tenferro.random.prng import Key, numbers
 
 __all__ = [
     "cauchy",
@@ -44,11 +44,7 @@ def uniform(
     >>> tn.random.uniform(tn.random.key(0), (3,))
     Tensor([0.41845711, 0.21629545, 0.96532146])
     """
-    name = "random.uniform"
-    result = sizes(name, shape, minval, maxval)
-    return draw(
-        name, formulas.uniform, key, minval, maxval, shape=result, dtype=element(name, dtype)
-    )
+    return numbers("random.uniform", formulas.uniform, key, shape, dtype, minval, maxval)
 
 
 def normal(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
@@ -67,9 +63,7 @@ def normal(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> An
     >>> tn.random.normal(tn.random.key(0), (3,))
     Tensor([-0.20584214, -0.78476578,  1.81608667])
     """
-    name = "random.normal"
-    kind = element(name, dtype, "fc")
-    return draw(name, formulas.normal, key, shape=sizes(name, shape), dtype=kind)
+    return numbers("random.normal", formulas.normal, key, shape, dtype, kinds="fc")
 
 
 def exponential(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
@@ -83,9 +77,7 @@ def exponential(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) 
     >>> bool((tn.random.exponential(tn.random.key(0), (3,)) >= 0).all())
     True
     """
-    name = "random.exponential"
-    kind = element(name, dtype)
-    return draw(name, formulas.exponential, key, shape=sizes(name, shape), dtype=kind)
+    return numbers("random.exponential", formulas.exponential, key, shape, dtype)
 
 
 def gumbel(
@@ -106,15 +98,7 @@ def gumbel(
     (3,)
     """
     name = "random.gumbel"
-    kind = element(name, dtype)
-    return draw(
-        name,
-        formulas.gumbel,
-        key,
-        shape=sizes(name, shape),
-        dtype=kind,
-        mode=checked_mode(name, mode),
-    )
+    return numbers(name, formulas.gumbel, key, shape, dtype, mode=checked_mode(name, mode))
 
 
 def checked_mode(name: str, mode: str | None) -> str:
@@ -134,9 +118,7 @@ def laplace(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> A
     >>> tn.random.laplace(tn.random.key(0), (3,)).shape
     (3,)
     """
-    name = "random.laplace"
-    kind = element(name, dtype)
-    return draw(name, formulas.laplace, key, shape=sizes(name, shape), dtype=kind)
+    return numbers("random.laplace", formulas.laplace, key, shape, dtype)
 
 
 def logistic(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
@@ -145,9 +127,7 @@ def logistic(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> 
     >>> tn.random.logistic(tn.random.key(0), (3,)).shape
     (3,)
     """
-    name = "random.logistic"
-    kind = element(name, dtype)
-    return draw(name, formulas.logistic, key, shape=sizes(name, shape), dtype=kind)
+    return numbers("random.logistic", formulas.logistic, key, shape, dtype)
 
 
 def cauchy(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
@@ -156,9 +136,7 @@ def cauchy(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> An
     >>> tn.random.cauchy(tn.random.key(0), (3,)).shape
     (3,)
     """
-    name = "random.cauchy"
-    kind = element(name, dtype)
-    return draw(name, formulas.cauchy, key, shape=sizes(name, shape), dtype=kind)
+    return numbers("random.cauchy", formulas.cauchy, key, shape, dtype)
 
 
 def truncated_normal(
@@ -185,6 +163,4 @@ def truncated_normal(
     True
     """
     name = "random.truncated_normal"
-    kind = element(name, dtype)
-    result = sizes(name, shape, lower, upper)
-    return draw(name, formulas.truncated_normal, key, lower, upper, shape=result, dtype=kind)
+    return numbers(name, formulas.truncated_normal, key, shape, dtype, lower, upper)

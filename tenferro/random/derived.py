@@ -1,4 +1,4 @@
-"""Distributions whose numbers follow from those of others by a formula."""
+"""Distributions that follow from others by a formula."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tenferro import namespace as tn
-from tenferro.ir import FLOAT64, INT64, AnyTensor, ArrayLike, DTypeLike, Shape, real_dtype
+from tenferro.ir import FLOAT64, INT64, AnyTensor, ArrayLike, DTypeLike, Shape
 from tenferro.random.continuous import AnyKey, exponential, normal, uniform
 from tenferro.random.discrete import rademacher
 from tenferro.random.gamma import gamma, loggamma
-from tenferro.random.prng import element, real_array, sizes, split, words_of
+from tenferro.random.prng import element, prepared, real_array, sizes, split, words_of
 
 __all__ = [
     "chisquare",
@@ -50,10 +50,7 @@ def lognormal(
     >>> bool((tn.random.lognormal(tn.random.key(0), 0.5, (3,)) > 0).all())
     True
     """
-    name = "random.lognormal"
-    words_of(name, key)
-    kind, result = element(name, dtype, "fc"), sizes(name, shape, sigma)
-    deviation = real_array(name, "sigma", sigma, real_dtype(kind))
+    kind, result, deviation = prepared("random.lognormal", key, shape, dtype, "fc", sigma=sigma)
     return tn.exp(normal(key, result, kind) * deviation)
 
 
@@ -75,12 +72,8 @@ def pareto(
     >>> bool((tn.random.pareto(tn.random.key(0), 2.0, (3,)) >= 1).all())
     True
     """
-    name = "random.pareto"
-    words_of(name, key)
-    kind, result = element(name, dtype), sizes(name, shape, b)
-    exponent = real_array(name, "b", b, kind)
-    numbers: Any = exponential(key, result, kind)
-    return tn.exp(numbers / exponent)
+    kind, result, exponent = prepared("random.pareto", key, shape, dtype, b=b)
+    return tn.exp(exponential(key, result, kind) / exponent)
 
 
 def rayleigh(
@@ -101,10 +94,7 @@ def rayleigh(
     >>> tn.random.rayleigh(tn.random.key(0), 2.0, (3,)).shape
     (3,)
     """
-    name = "random.rayleigh"
-    words_of(name, key)
-    kind, result = element(name, dtype), sizes(name, shape, scale)
-    factor = real_array(name, "scale", scale, kind)
+    kind, result, factor = prepared("random.rayleigh", key, shape, dtype, scale=scale)
     return factor * tn.sqrt(tn.log(uniform(key, result, kind)) * -2)  # type: ignore[no-any-return]
 
 
@@ -131,12 +121,11 @@ def weibull_min(
     >>> tn.random.weibull_min(tn.random.key(0), 1.0, 2.0, (3,)).shape
     (3,)
     """
-    name = "random.weibull_min"
-    words_of(name, key)
-    kind, result = element(name, dtype), sizes(name, shape, scale, concentration)
-    factor = real_array(name, "scale", scale, kind)
-    power = 1 / real_array(name, "concentration", concentration, kind)
-    return (-tn.log1p(-uniform(key, result, kind))) ** power * factor  # type: ignore[no-any-return]
+    kind, result, factor, power = prepared(
+        "random.weibull_min", key, shape, dtype, scale=scale, concentration=concentration
+    )
+    level = -tn.log1p(-uniform(key, result, kind))
+    return level ** (1 / power) * factor  # type: ignore[no-any-return]
 
 
 def triangular(
@@ -163,12 +152,8 @@ def triangular(
     >>> bool((tn.random.triangular(tn.random.key(0), 1, 2, 3, (9,)) > 1).all())
     True
     """
-    name = "random.triangular"
-    words_of(name, key)
-    kind, result = element(name, dtype), sizes(name, shape, left, mode, right)
-    low, top, high = (
-        real_array(name, field, value, kind)
-        for field, value in (("left", left), ("mode", mode), ("right", right))
+    kind, result, low, top, high = prepared(
+        "random.triangular", key, shape, dtype, left=left, mode=mode, right=right
     )
     u: Any = uniform(key, result, kind)
     width = high - low
@@ -202,10 +187,7 @@ def wald(
     >>> tn.random.wald(tn.random.key(0), 2.0, (3,)).shape
     (3,)
     """
-    name = "random.wald"
-    words_of(name, key)
-    kind, result = element(name, dtype), sizes(name, shape, mean)
-    center = real_array(name, "mean", mean, kind)
+    kind, result, center = prepared("random.wald", key, shape, dtype, mean=mean)
     keys: Any = split(key)
     numbers: Any = normal(keys[0], result, kind)
     level = uniform(keys[1], result, kind)
@@ -241,10 +223,8 @@ def maxwell(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> A
     >>> tn.random.maxwell(tn.random.key(0), (3,)).shape
     (3,)
     """
-    name = "random.maxwell"
-    words_of(name, key)
-    kind = element(name, dtype)
-    vectors: Any = normal(key, (*sizes(name, shape), 3), kind)
+    kind, result = prepared("random.maxwell", key, shape, dtype)
+    vectors: Any = normal(key, (*result, 3), kind)
     return tn.sqrt(tn.sum(vectors * vectors, axis=-1))
 
 
@@ -296,11 +276,8 @@ def chisquare(
     >>> tn.random.chisquare(tn.random.key(0), 3.0, (4,)).shape
     (4,)
     """
-    name = "random.chisquare"
-    words_of(name, key)
-    kind, result = element(name, dtype), sizes(name, shape, df)
-    half = real_array(name, "df", df, kind) / 2
-    return tn.exp(loggamma(key, half, result, kind)) * 2
+    kind, result, degrees = prepared("random.chisquare", key, shape, dtype, df=df)
+    return tn.exp(loggamma(key, degrees / 2, result, kind)) * 2
 
 
 def f(
@@ -326,11 +303,7 @@ def f(
     >>> tn.random.f(tn.random.key(0), 3.0, 4.0, (2,)).shape
     (2,)
     """
-    name = "random.f"
-    words_of(name, key)
-    kind, result = element(name, dtype), sizes(name, shape, dfnum, dfden)
-    above = real_array(name, "dfnum", dfnum, kind)
-    below = real_array(name, "dfden", dfden, kind)
+    kind, result, above, below = prepared("random.f", key, shape, dtype, dfnum=dfnum, dfden=dfden)
     keys: Any = split(key)
     ratio: AnyTensor = _mean_square(keys[1], above, result, kind) / _mean_square(
         keys[0], below, result, kind
@@ -363,10 +336,8 @@ def generalized_normal(
     >>> tn.random.generalized_normal(tn.random.key(0), 4.0, (2,)).shape
     (2,)
     """
-    name = "random.generalized_normal"
-    words_of(name, key)
-    kind, result = element(name, dtype), sizes(name, shape, p)
-    power = 1 / real_array(name, "p", p, kind)
+    kind, result, exponent = prepared("random.generalized_normal", key, shape, dtype, p=p)
+    power = 1 / exponent
     keys: Any = split(key)
     signs: Any = rademacher(keys[1], result, kind)
     return signs * gamma(keys[0], power, result, kind) ** power  # type: ignore[no-any-return]

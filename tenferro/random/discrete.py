@@ -1,4 +1,4 @@
-"""Bits, integers and categories, as users draw them."""
+"""Bits, integers, booleans, categories, choices and permutations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tenferro.namespace import arange, asarray
 from tenferro.ops.functions import is_number, normal_axis
 from tenferro.random import formulas
 from tenferro.random.continuous import AnyKey, checked_mode
-from tenferro.random.prng import draw, element, lifted, natural, sizes, words_of
+from tenferro.random.prng import draw, lifted, natural, numbers, sizes, words_of
 from tenferro.runtime import meta_of_value
 
 __all__ = ["bernoulli", "bits", "categorical", "choice", "permutation", "rademacher", "randint"]
@@ -44,8 +44,7 @@ def bits(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyT
     dtype('uint8')
     """
     name = "random.bits"
-    kind = element(name, dtype, "u", UINT64)
-    return draw(name, formulas.bits, key, shape=sizes(name, shape), dtype=kind)
+    return numbers(name, formulas.bits, key, shape, dtype, kinds="u", default=UINT64)
 
 
 def randint(
@@ -74,19 +73,15 @@ def randint(
     Tensor([...])
     """
     name = "random.randint"
-    kind = element(name, dtype, "iu", INT64)
     for field, bound in (("minval", minval), ("maxval", maxval)):
-        _check_integer(name, field, bound)
-    result = sizes(name, shape, minval, maxval)
-    return draw(name, formulas.randint, key, minval, maxval, shape=result, dtype=kind)
-
-
-def _check_integer(name: str, field: str, bound: Any) -> None:
-    if isinstance(bound, DimExpr) or (isinstance(bound, int) and not isinstance(bound, bool)):
-        return
-    meta = None if is_number(bound) else meta_of_value(lifted(bound))
-    if meta is None or meta.dtype.kind not in "iu":
-        raise DTypeError(f"{name}: {field} must be an integer, got {meta or type(bound).__name__}")
+        if isinstance(bound, DimExpr) or (isinstance(bound, int) and not isinstance(bound, bool)):
+            continue
+        meta = None if is_number(bound) else meta_of_value(lifted(bound))
+        if meta is None or meta.dtype.kind not in "iu":
+            got = meta or type(bound).__name__
+            raise DTypeError(f"{name}: {field} must be an integer, got {got}")
+    bounds = (minval, maxval)
+    return numbers(name, formulas.randint, key, shape, dtype, *bounds, kinds="iu", default=INT64)
 
 
 def bernoulli(
@@ -130,8 +125,7 @@ def rademacher(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -
     (3,)
     """
     name = "random.rademacher"
-    kind = element(name, dtype, "iufc", INT64)
-    return draw(name, formulas.rademacher, key, shape=sizes(name, shape), dtype=kind)
+    return numbers(name, formulas.rademacher, key, shape, dtype, kinds="iufc", default=INT64)
 
 
 def categorical(

@@ -1,4 +1,4 @@
-"""Distributions as formulas of uniform bits.
+"""Draws as functions of the words of a key, over an emitter.
 
 The formulas are those of `jax.random`, step by step, so that the numbers are the same.
 """

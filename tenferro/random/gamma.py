@@ -16,7 +16,7 @@ from tenferro.ops import GammaSample
 from tenferro.ops.functions import OpFunction, apply
 from tenferro.random import formulas, threefry
 from tenferro.random.continuous import AnyKey, normal
-from tenferro.random.prng import element, real_array, sizes, split, words_of
+from tenferro.random.prng import element, prepared, real_array, sizes, split, words_of
 from tenferro.transforms import create, while_loop
 
 __all__ = ["beta", "dirichlet", "gamma", "loggamma", "t"]
@@ -91,8 +91,8 @@ def _accepted(words: Any, a: Any, dtype: DType, log: bool) -> Any:
         x, v = _with_positive_cube(three[:, 1], c, active, dtype)
         u = create(formulas.uniform, three[:, 2], 0.0, 1.0, shape=(), dtype=dtype)
         new = (x * x, v * v * v, u)
-        kept = [tn.where(active, n, o) for n, o in zip(new, old, strict=True)]
-        return (tn.where(active[:, None], three[:, 0], key), *kept)
+        renewed = [tn.where(active, n, o) for n, o in zip(new, old, strict=True)]
+        return (tn.where(active[:, None], three[:, 0], key), *renewed)
 
     start = (keys[:, 0], zero, one, one * 2)
     _, _, v, _ = while_loop(lambda state: tn.any(rejected(state)), again, start)
@@ -141,10 +141,7 @@ def beta(
     >>> tn.random.beta(tn.random.key(0), 2.0, 3.0, (4,)).shape
     (4,)
     """
-    name = "random.beta"
-    words_of(name, key)
-    kind, result = element(name, dtype), sizes(name, shape, a, b)
-    shapes = [real_array(name, field, value, kind) for field, value in (("a", a), ("b", b))]
+    kind, result, *shapes = prepared("random.beta", key, shape, dtype, a=a, b=b)
     keys: Any = split(key)
     logs = [loggamma(keys[i], value, result, kind) for i, value in enumerate(shapes)]
     largest = tn.maximum(*logs)
@@ -203,10 +200,8 @@ def t(
     >>> tn.random.t(tn.random.key(0), 3.0, (4,)).shape
     (4,)
     """
-    name = "random.t"
-    words_of(name, key)
-    kind, result = element(name, dtype), sizes(name, shape, df)
-    half = real_array(name, "df", df, kind) / 2
+    kind, result, degrees = prepared("random.t", key, shape, dtype, df=df)
+    half = degrees / 2
     keys: Any = split(key)
     numbers: Any = normal(keys[0], result, kind)
     many = tn.isinf(half)

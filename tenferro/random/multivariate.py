@@ -10,7 +10,16 @@ from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, Shape, TensorMeta
 from tenferro.random.continuous import AnyKey, exponential, normal
 from tenferro.random.derived import generalized_normal
-from tenferro.random.prng import element, natural, real_array, sizes, sizes_for, split, words_of
+from tenferro.random.prng import (
+    element,
+    natural,
+    prepared,
+    real_array,
+    sizes,
+    sizes_for,
+    split,
+    words_of,
+)
 
 __all__ = ["ball", "multivariate_normal", "orthogonal"]
 
@@ -96,12 +105,11 @@ def ball(
     >>> bool(tn.linalg.norm(tn.random.ball(tn.random.key(0), 3)) < 1)
     True
     """
-    name = "random.ball"
-    words_of(name, key)
-    kind, result = element(name, dtype), sizes(name, shape)
-    exponent = real_array(name, "p", p, kind)
+    kind, result = prepared("random.ball", key, shape, dtype)
+    exponent = real_array("random.ball", "p", p, kind)
     keys: Any = split(key)
-    vectors: Any = generalized_normal(keys[0], exponent, (*result, natural(name, "d", d)), kind)
+    whole = (*result, natural("random.ball", "d", d))
+    vectors: Any = generalized_normal(keys[0], exponent, whole, kind)
     further: Any = exponential(keys[1], result, kind)
     norms = (tn.sum(tn.abs(vectors) ** exponent, axis=-1) + further) ** (1 / exponent)
     return vectors / norms[..., None]  # type: ignore[no-any-return]

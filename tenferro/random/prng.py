@@ -1,8 +1,8 @@
-"""Keys, how they are made, and arguments of draws."""
+"""Keys, how they are made, and what draws do with their arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -25,6 +25,7 @@ from tenferro.ir import (
     as_dtype,
     dim,
     integer_of,
+    real_dtype,
     refuse_traced,
     short_name,
 )
@@ -43,8 +44,6 @@ from tenferro.transforms import NAMESPACE, EagerTensor, TracedTensor, check_name
 
 __all__ = ["Key", "PRNGKey", "fold_in", "key", "key_data", "split", "wrap_key_data"]
 
-
-# Keys: what random numbers are made from.
 
 _Tensors = Tensor | TracedTensor | EagerTensor
 
@@ -124,19 +123,11 @@ class Key:
             return f"Key({self.words!r})"
 
 
-def _children(key: Any) -> tuple[tuple[Any], None, tuple[str]]:
-    return (key.words,), None, ("words",)
-
-
-def _rebuilt(_: Any, children: Iterable[Any]) -> Any:
-    return Key.of(*children)
-
-
-_as_tree: Any = Key  # which is no `Collection`, as the stubs of optree ask for
-optree.register_pytree_node(
-    _as_tree,
-    _children,
-    _rebuilt,
+_register: Any = optree.register_pytree_node  # whose stubs ask for a `Collection`
+_register(
+    Key,
+    lambda key: ((key.words,), None, ("words",)),
+    lambda _, children: Key.of(*children),
     namespace=NAMESPACE,
     path_entry_type=optree.GetAttrEntry,
 )
@@ -152,7 +143,7 @@ def words_of(name: str, key: Any, *, several: bool = False) -> Any:
     words = key.words if isinstance(key, Key) else key
     if not isinstance(words, _Tensors):
         if not is_array(words):
-            raise DTypeError(f"{name}: a key is made by tn.random.key, got {_kind(key)}")
+            raise DTypeError(f"{name}: a key is made by tn.random.key, got {type(key).__name__}")
         words = Tensor(words)
     meta: TensorMeta = words.meta
     if meta.dtype != UINT32 or not meta.rank or meta.dims is None or meta.dims[-1] != 2:
@@ -168,10 +159,6 @@ def shown(shape: Any) -> str:
     """A shape, as Python writes tuples."""
     sizes = ", ".join(str(size) for size in shape)
     return f"({sizes},)" if len(shape) == 1 else f"({sizes})"
-
-
-def _kind(key: object) -> str:
-    return type(key).__name__
 
 
 def _equal(x: AnyTensor, y: AnyTensor) -> AnyTensor:
@@ -203,6 +190,45 @@ def draw(
     return create(formula, words, *map(lifted, parameters), shape=shape, **options)
 
 
+def numbers(
+    name: str,
+    formula: Callable[..., Any],
+    key: Any,
+    shape: Shape | None,
+    dtype: DTypeLike | None,
+    *parameters: Any,
+    kinds: str = "f",
+    default: DType = FLOAT64,
+    **options: Any,
+) -> AnyTensor:
+    """As `draw`, for a shape and a dtype as users pass them."""
+    kind = element(name, dtype, kinds, default)
+    result = sizes(name, shape, *parameters)
+    return draw(name, formula, key, *parameters, shape=result, dtype=kind, **options)
+
+
+def prepared(
+    name: str,
+    key: Any,
+    shape: Shape | None,
+    dtype: DTypeLike | None,
+    kinds: str = "f",
+    **parameters: Any,
+) -> tuple[Any, ...]:
+    """Dtype and sizes of a result, then its parameters as real arrays; the key is checked.
+
+    Raises:
+        DTypeError: it is not a key, dtype is not of the kinds, or a parameter is complex.
+        ShapeError: it is an array of keys, or a parameter does not broadcast to the shape.
+    """
+    words_of(name, key)
+    kind = element(name, dtype, kinds)
+    result = sizes(name, shape, *parameters.values())
+    real_kind = real_dtype(kind)
+    arrays = [real_array(name, field, each, real_kind) for field, each in parameters.items()]
+    return kind, result, *arrays
+
+
 def lifted(parameter: Any) -> Any:
     """A parameter as an operand of array functions: lists become tensors."""
     if is_number(parameter) or isinstance(parameter, DimExpr) or is_array(parameter):
@@ -218,7 +244,8 @@ def sizes(name: str, shape: Shape | None, *parameters: Any) -> tuple[Dim, ...]:
         ShapeError: an item is not a size, or the parameters do not broadcast to the shape.
         TracingError: a size is a name, and no function is traced.
     """
-    metas = [meta for each in parameters if (meta := _meta(each)) is not None]
+    arrays = [lifted(each) for each in parameters if not is_number(each)]
+    metas = [meta for each in arrays if (meta := meta_of_value(each)) is not None]
     return sizes_for(name, shape, metas)
 
 
@@ -249,10 +276,6 @@ def _may_fit(extent: ShapeExtent, size: Dim) -> bool:
     if not (isinstance(extent, Exact) and isinstance(extent.dim, int) and isinstance(size, int)):
         return True
     return extent.dim in (1, size)
-
-
-def _meta(parameter: Any) -> TensorMeta | None:
-    return None if is_number(parameter) else meta_of_value(lifted(parameter))
 
 
 def element(
@@ -313,15 +336,11 @@ def real(name: str, field: str, operand: Any, dtype: DType) -> AnyTensor:
     Raises:
         DTypeError: it is complex.
     """
-    complex_number = isinstance(operand, complex)
-    if complex_number or (not is_number(operand) and _dtype_of(operand).kind == "c"):
-        got = "complex" if complex_number else operand.meta
+    meta = None if is_number(operand) or isinstance(operand, DimExpr) else operand.meta
+    if isinstance(operand, complex) or (meta is not None and meta.dtype.kind == "c"):
+        got = "complex" if meta is None else meta
         raise DTypeError(f"{name}: {field} must be real, got {got}")
     return promotion.as_value(operand, dtype)
-
-
-def _dtype_of(operand: Any) -> DType:
-    return FLOAT64 if isinstance(operand, DimExpr) else operand.meta.dtype
 
 
 def number(value: float, dtype: DType) -> AnyTensor:

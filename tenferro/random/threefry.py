@@ -1,4 +1,4 @@
-"""Words and bits of keys and counters.
+"""Threefry: random words and bits of a key, and keys made of keys.
 
 The counter of an element is its place in the result, in row-major order, whatever the size of the
 result: this is the layout of `jax.random` (`jax_threefry_partitionable`).

@@ -376,9 +376,10 @@ def bind_specs(program: GraphProgram, specs: Mapping[Any, Any]) -> dict[Leaf, in
                 f"lower: input {declared.name!r} is {declared.meta}, its spec is {text}"
             )
         learn_sizes("run", declared, meta.static_shape, sizes)
-    unbound = sorted(str(leaf) for leaf in program.exec_program.symbols() - sizes.keys())
+    unbound = program.exec_program.symbols() - sizes.keys()
     if unbound:
-        raise BindingError(f"lower: no spec gives the size of {', '.join(unbound)}")
+        names = ", ".join(sorted(map(str, unbound)))
+        raise BindingError(f"lower: no spec gives the size of {names}")
     return _checked(program, sizes)
 
 

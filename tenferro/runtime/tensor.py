@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from tenferro.config import config
-from tenferro.core import PrimitiveOp, called_function, only_output
+from tenferro.core import Adder, Emitter, PrimitiveOp, called_function, only_output
 from tenferro.errors import (
     ADError,
     DeviceError,
@@ -85,7 +85,7 @@ __all__ = [
 # RunEmitter: runs each op as it is emitted.
 
 
-class RunEmitter:
+class RunEmitter(Emitter[Buffer]):
     """Runs each op as it is emitted. Values are buffers of `executor`; NumPy arrays if it is None.
 
     On NumPy arrays an extension op is run by its own `eager_execute`.
@@ -127,20 +127,12 @@ class RunEmitter:
             self._notes.add(exec_op, operands, outputs, metas)
         return outputs
 
-    def producer(self, value: Buffer) -> None:
-        """None: a buffer does not know the op that computed it."""
-        return
-
-    def order(self, value: Buffer) -> int:
-        """0 for all buffers: operands are not reordered."""
-        return 0
-
 
 class BufferContext:
     """Metadata of buffers."""
 
     @property
-    def adder(self) -> PrimitiveOp:
+    def adder(self) -> Adder:
         """Addition."""
         return ADD
 

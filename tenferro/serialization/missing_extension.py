@@ -1,4 +1,4 @@
-"""Placeholder of an op without its package, and digests."""
+"""The placeholder of an extension op whose package is missing, and digests that look through it."""
 
 from __future__ import annotations
 

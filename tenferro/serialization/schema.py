@@ -1,4 +1,4 @@
-"""Checked access to JSON and to fields of dataclasses."""
+"""Checked reading of JSON, with errors that name the place, and of fields of dataclasses."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from tenferro.errors import ExtensionError, FileError, TenferroError
 from tenferro.serialization.container import Json
-
-# Checked access to parsed JSON. Errors name the place of a value in the file.
 
 MAX_INTEGER = 2**63 - 1
 

@@ -1,4 +1,4 @@
-"""Types and sizes as text, compared with what ops infer.
+"""Types and sizes as text, in the notation of programs, compared with what ops infer.
 
 The reader accepts only the output of the writer: sums of products of integers, names and calls, in
 normal form. This bounds the work by the length of the text. The general notation has no such bound,
@@ -35,8 +35,6 @@ from tenferro.ops import StdTensorOp
 from tenferro.ops.extension import Extension
 from tenferro.serialization.container import Json
 from tenferro.serialization.schema import MAX_INTEGER, items, reading, text
-
-# Types and sizes as text, in the notation in which programs print them.
 
 MAX_TEXT: Final = 4096
 """Maximum number of characters of the text of one type."""

@@ -1,4 +1,4 @@
-"""The batch rule, or what stands in for it: a batch is the stack of single runs."""
+"""Batch rules, or what stands in for them: a batch is the stack of single runs."""
 
 from __future__ import annotations
 

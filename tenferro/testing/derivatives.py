@@ -1,4 +1,4 @@
-"""Section 10: derivative rules."""
+"""Section 10: the rules are the derivative and its adjoint, on every executor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names, payloads, files."""
+"""Sections 4, 5 and 11: names, payloads and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings of a check, clause by clause."""
+"""Clauses of the contract, verdicts on them, and the parts of a family that are checked."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from tenferro.serialization import PayloadCodecs, codecs_of
 
 __all__ = ["Clause", "ExtensionReport", "Verdict"]
 
-
-# What a check of a family found, clause by clause.
 
 S = TypeVar("S")
 

@@ -1,4 +1,4 @@
-"""Types, and sizes that data decide."""
+"""Sections 6 and 7: arity, inference of types, and sizes that data decide."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from tenferro.transforms.cond import *
 from tenferro.transforms.custom_jvp import *
 from tenferro.transforms.custom_linear_solve import *
 from tenferro.transforms.custom_vjp import *
-from tenferro.transforms.data_size_names import *
 from tenferro.transforms.dispatch import *
 from tenferro.transforms.eager_runtime import *
 from tenferro.transforms.eager_tensor import *

@@ -18,7 +18,6 @@ from tenferro.core import (
     GlobalValKey,
     KeyEmitter,
     LinearFragment,
-    ResolvedView,
     differentiate,
     pull_back,
     push_forward,
@@ -335,15 +334,14 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
 
     def linearize(self, outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey]) -> Linear:
         """The linear fragment of `outputs` with respect to `wrt`; cached."""
-        return self._cache.get_or_make(
-            (tuple(outputs), tuple(wrt)), lambda: self._linearize(outputs, wrt)
-        )
-
-    def _linearize(self, outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey]) -> Linear:
-        linear = differentiate(_everything(), outputs, wrt, ctx=self._shapes)
+        key = (tuple(outputs), tuple(wrt))
+        known = self._cache.get(key)
+        if known is not None:
+            return known
+        linear: Linear = differentiate(resolve_keys(), outputs, wrt, ctx=self._shapes)
         if "fragment" in config.dump:
             sys.stderr.write(f"{linear}\n")
-        return linear
+        return self._cache.put(key, linear)
 
     def push_forward(
         self,
@@ -352,7 +350,7 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         tangents: Sequence[GlobalValKey | None],
     ) -> list[GlobalValKey | None]:
         """Tangents of graph values from `seeds`."""
-        return push_forward(_everything(), outputs, wrt, tangents, ctx=self._shapes)
+        return push_forward(resolve_keys(), outputs, wrt, tangents, ctx=self._shapes)
 
     def pull_back(
         self, linear: Linear, cotangents: Sequence[GlobalValKey | None]
@@ -469,10 +467,6 @@ def _require_rules(name: str, rules: object) -> None:
             f"{name}: takes an ExtensionRuleSet, got a {type(rules).__name__}; "
             "make one, and register each rule in it with register_rule(rule)"
         )
-
-
-def _everything() -> ResolvedView[StdTensorOp]:
-    return resolve_keys()
 
 
 def _keys(values: Sequence[TracedTensor | None]) -> list[GlobalValKey | None]:

@@ -24,8 +24,8 @@ from tenferro.transforms.bodies import (
     run,
     tracing_bodies,
 )
-from tenferro.transforms.data_size_names import also_for_data_sizes
 from tenferro.transforms.program import Results
+from tenferro.transforms.trace import also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter
 from tenferro.transforms.trees import unflatten
 

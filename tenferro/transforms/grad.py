@@ -17,7 +17,7 @@ from tenferro.core import (
     resolve_keys,
 )
 from tenferro.errors import ADError, DTypeError, PytreeError
-from tenferro.ir import PyTree, fresh_input, integer_of, is_complex
+from tenferro.ir import PyTree, fresh_input, integer_of, is_complex, is_inexact
 from tenferro.ops import CONJ, StdTensorOp, full_like
 from tenferro.ops.control_flow import ControlOp
 from tenferro.transforms.ad_context import (
@@ -378,7 +378,8 @@ def require_active(keys: Sequence[GlobalValKey], holomorphic: bool = False) -> N
     """Raise DTypeError unless all inputs are floating-point or complex, and complex if so said."""
     for key in keys:
         meta = AD.shapes.meta(key)
-        check_active(meta, f"derivative by {name_of(key)}")
+        if not is_inexact(meta.dtype):
+            check_active(meta, f"derivative by {name_of(key)}")
         if holomorphic and not is_complex(meta.dtype):
             raise DTypeError(
                 f"derivative by {name_of(key)}: with holomorphic=True it must be complex, got "

@@ -1,4 +1,4 @@
-"""GraphCompiler: from a graph to a program and its results."""
+"""GraphCompiler, make_program, eval_shape: from a graph to a program and its results."""
 
 from __future__ import annotations
 

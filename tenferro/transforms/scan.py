@@ -22,7 +22,7 @@ from tenferro.transforms.bodies import (
     run,
     tracing_bodies,
 )
-from tenferro.transforms.data_size_names import also_for_data_sizes
+from tenferro.transforms.trace import also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 from tenferro.transforms.vmap import vmap

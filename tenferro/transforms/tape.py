@@ -9,8 +9,10 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 
 from tenferro.core import (
+    Adder,
     BatchSite,
     CompiledProgram,
+    Emitter,
     LeafOrigin,
     LocalProgram,
     Mask,
@@ -43,7 +45,7 @@ class Invoker(Protocol):
 class EagerContext:
     """Metadata of eager tensors: their types."""
 
-    adder: PrimitiveOp = ADD
+    adder: Adder = ADD
 
     def meta(self, value: EagerTensor) -> TensorMeta:
         """The type of a tensor."""
@@ -57,7 +59,7 @@ class EagerContext:
         return
 
 
-class EagerEmitter:
+class EagerEmitter(Emitter["EagerTensor"]):
     """Computes each op as it is emitted, and records it like any other op."""
 
     def __init__(self, invoker: Invoker) -> None:
@@ -75,14 +77,6 @@ class EagerEmitter:
     def emit_all(self, op: PrimitiveOp, *operands: EagerTensor) -> tuple[EagerTensor, ...]:
         """All outputs of the op."""
         return self._invoker.invoke(op, *operands)
-
-    def producer(self, value: EagerTensor) -> None:
-        """None: the op that computed a value is not looked up."""
-        return
-
-    def order(self, value: EagerTensor) -> int:
-        """0 for all values: operands are not reordered."""
-        return 0
 
 
 _CONTEXT = EagerContext()
@@ -242,7 +236,7 @@ class RecordApplier:
     def add(self, a: EagerTensor, b: EagerTensor) -> EagerTensor:
         """The sum, computed by the addition of the op set."""
         emitter = EagerEmitter(self._runtime)
-        return emitter.ctx.adder.add(emitter, a, b)
+        return emitter.emit(emitter.ctx.adder, a, b)
 
     def _run(
         self, record: Record, local: LocalProgram, seeds: Slots[EagerTensor]

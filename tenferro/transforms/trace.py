@@ -9,10 +9,11 @@ rewritten when a transform ends.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -27,8 +28,9 @@ from tenferro.core import (
     filtered,
     op_key,
     resolve_keys,
+    user_site,
 )
-from tenferro.errors import DTypeError, PytreeError
+from tenferro.errors import DTypeError, PytreeError, UnsupportedDynamicShapeError
 from tenferro.ir import (
     INT64,
     AnyTensor,
@@ -49,6 +51,7 @@ from tenferro.runtime import (
     meta_of_value,
     weak_number,
 )
+from tenferro.transforms.data_sizes import for_named_sizes, named
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
     TracedTensor,
@@ -60,6 +63,7 @@ from tenferro.transforms.trees import TreeDef, flatten, registering, unflatten
 
 __all__ = [
     "Trace",
+    "also_for_data_sizes",
     "argument",
     "is_traced",
     "joined",
@@ -356,3 +360,53 @@ def _output_key(leaf: Any, position: int) -> GlobalValKey:
 
 def _as_value(size: DimExpr) -> AnyTensor:
     return promote((size,), INT64)[0]
+
+
+# Functions of sizes that data decide, traced for named sizes.
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def also_for_data_sizes(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, which is called again for named sizes if it needs one that data decide.
+
+    See `for_named_sizes`; the function may take and return trees of arrays.
+    """
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except UnsupportedDynamicShapeError as error:
+            try:
+                return _called(function, args, kwargs)
+            except UnsupportedDynamicShapeError:
+                raise error from None
+
+    return called
+
+
+def _called(function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
+    def call() -> R:
+        return function(*named(args), **named(kwargs))
+
+    def split(result: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+        leaves, tree = flatten(result)
+        parts = [leaf.key if isinstance(leaf, TracedTensor) else leaf for leaf in leaves]
+        places = [
+            place for place, part in enumerate(parts) if isinstance(part, GlobalValKey | DimExpr)
+        ]
+
+        def whole(found: list[Any]) -> Any:
+            values = list(leaves)
+            for place, part in zip(places, found, strict=True):
+                leaf = leaves[place]
+                if isinstance(leaf, TracedTensor):
+                    part = TracedTensor(part, leaf.weak, leaf.scope)
+                values[place] = part
+            return unflatten(tree, values)
+
+        return [parts[place] for place in places], whole
+
+    return cast(R, for_named_sizes(call, split, user_site(), (args, kwargs)))

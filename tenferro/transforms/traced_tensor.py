@@ -22,6 +22,7 @@ from tenferro.core import (
     Derived,
     GlobalValKey,
     Input,
+    KeyEmitter,
     PrimitiveOp,
     SingleOutputNode,
     input_key,
@@ -464,13 +465,11 @@ class TracedTensor(ArrayOperators):
         )
 
 
-class TraceEmitter:
+class TraceEmitter(KeyEmitter):
     """Records each op; `site` is the line of the user's program that called it.
 
     Ops are not simplified, so that the graph is what the user wrote.
     """
-
-    __slots__ = ("call", "ctx", "site")
 
     def __init__(
         self, site: str | None = None, call: tuple[Callable[..., Any], Sequence[Any]] | None = None
@@ -517,14 +516,6 @@ class TraceEmitter:
         if op.assumes:  # type: ignore[attr-defined]
             self._assume(op, operands)
         return outputs
-
-    def producer(self, value: GlobalValKey) -> tuple[Any, tuple[GlobalValKey, ...]] | None:
-        """The op and operands of a single-output op."""
-        return (value.primitive, value.inputs) if type(value) is SingleOutputNode else None
-
-    def order(self, value: GlobalValKey) -> int:
-        """The number of a value: older values have smaller ones."""
-        return value.serial
 
 
 _CONTEXT = shape_context()

@@ -27,9 +27,13 @@ from tenferro.ir import (
 from tenferro.ops import StdTensorOp, Transpose, repeated, shape_context
 from tenferro.ops.extension import Package, rules_of, runtime_name
 from tenferro.runtime import ShownType, holder_of, runs_family
-from tenferro.transforms.data_size_names import also_for_data_sizes
 from tenferro.transforms.program import Results, wraps
-from tenferro.transforms.trace import Trace, is_traced, leaf_meta, trace_function
+from tenferro.transforms.trace import (
+    also_for_data_sizes,
+    is_traced,
+    leaf_meta,
+    trace_function,
+)
 from tenferro.transforms.traced_tensor import TracedTensor, argument_names, as_key
 from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, spread, unflatten
 
@@ -279,34 +283,42 @@ class _Mapping:
     packages: tuple[Package, ...]
 
     def results(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The results for all entries, of the function traced for one."""
         leaves, treedef = flatten((args, kwargs))
         mapped = self._mapped(args, kwargs, leaves)
         size = common_size(list(mapped.values()), self.axis_size)
-        trace = self._traced(leaves, treedef, mapped)
-        packages = self._packages(trace)
+        entries = list(leaves)
+        for position, argument in mapped.items():
+            entries[position] = TracedTensor(fresh_input(argument.entry, argument.name))
+        one_args, one_kwargs = unflatten(treedef, entries)
+        trace, _ = trace_function(
+            self.function, one_args, one_kwargs, active=mapped, nested=False, passed=leaves
+        )
+        packages = tuple({id(each): each for each in (*self.packages, *trace.packages)}.values())
+        actual = [leaves[position] for position in trace.input_at]
+        traced = trace.outer or is_traced(actual)
+        inputs: list[GlobalValKey] = []
+        whole: dict[GlobalValKey, GlobalValKey] = {}
+        same: dict[GlobalValKey, GlobalValKey] = {}
         emitter = KeyEmitter(_context(packages, holder_of(leaves)))
-        results, values = self._bound(trace, leaves, mapped)
-        whole = {
-            key: emitter.emit(Transpose(mapped[position].front), value)
-            for (position, key), value in zip(trace.input_at.items(), values, strict=True)
-            if position in mapped
-        }
-        same = {
-            key: value
-            for key, value in zip(trace.inputs, values, strict=True)
-            if key not in whole and key is not value
-        }
+        for (position, key), leaf in zip(trace.input_at.items(), actual, strict=True):
+            of = mapped.get(position)
+            value = as_key(leaf) if traced else key if of is None else fresh_input(of.meta, of.name)
+            if not traced:
+                inputs.append(value)
+            if of is not None:
+                whole[key] = emitter.emit(Transpose(of.front), value)
+            elif key is not value:
+                same[key] = value
         view: ResolvedView[StdTensorOp] = resolve_keys()
         outputs = batch(
             view, trace.outputs, whole, size, ctx=emitter.ctx, replaced=same, emitter=emitter
         )
         emitter.site = None
         placed_outputs = self._placed(trace.out_tree, outputs, size, emitter)
+        bound = [] if traced else actual
+        results = Results(inputs, bound, traced, self.function, packages, trace.limit)
         return unflatten(trace.out_tree, results.of(placed_outputs))
-
-    def _packages(self, trace: Trace) -> tuple[Package, ...]:
-        """The given packages and those that functions within brought."""
-        return tuple({id(each): each for each in (*self.packages, *trace.packages)}.values())
 
     def _mapped(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
@@ -321,40 +333,6 @@ class _Mapping:
             )
             if axis is not None
         }
-
-    def _traced(
-        self, leaves: Sequence[Any], treedef: TreeDef, mapped: dict[int, MappedArgument]
-    ) -> Trace:
-        """The trace of the function for one entry."""
-        entries = [
-            TracedTensor(fresh_input(mapped[position].entry, mapped[position].name))
-            if position in mapped
-            else leaf
-            for position, leaf in enumerate(leaves)
-        ]
-        args, kwargs = unflatten(treedef, entries)
-        trace, _ = trace_function(
-            self.function, args, kwargs, active=mapped, nested=False, passed=leaves
-        )
-        return trace
-
-    def _bound(
-        self, trace: Trace, leaves: Sequence[Any], mapped: dict[int, MappedArgument]
-    ) -> tuple[Results, list[GlobalValKey]]:
-        """What makes results, and graph values for the arguments.
-
-        In an outer trace these are the passed values, otherwise inputs.
-        """
-        actual = [leaves[position] for position in trace.input_at]
-        traced = trace.outer or is_traced(actual)
-        results = Results([], [], traced, self.function, self._packages(trace), trace.limit)
-        if traced:
-            return results, [as_key(leaf) for leaf in actual]
-        inputs = [
-            fresh_input(mapped[position].meta, mapped[position].name) if position in mapped else key
-            for position, key in trace.input_at.items()
-        ]
-        return results.extended(inputs, actual), inputs
 
     def _placed(
         self,

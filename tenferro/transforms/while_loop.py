@@ -38,7 +38,7 @@ from tenferro.transforms.bodies import (
     shown,
     tracing_bodies,
 )
-from tenferro.transforms.data_size_names import also_for_data_sizes
+from tenferro.transforms.trace import also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, unflatten
 

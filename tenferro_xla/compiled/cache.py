@@ -20,7 +20,6 @@ from tenferro.compiler import (
     run_passes,
 )
 from tenferro.compiler.device import Buckets, PlanFamilies, is_dynamic, mask_program
-from tenferro.config import config
 from tenferro.core import BoundedCache, CacheStats, Capacity
 from tenferro.errors import (
     DistributedError,
@@ -38,18 +37,20 @@ from tenferro.ir import (
     make_meta,
     program_of_op,
 )
+from tenferro.ops.extension import Extension
 from tenferro.runtime import INFERRED, Shardings, planning_for
 from tenferro_xla.compiled.bucketing import BucketedExecutable, SizeSharing, sizes_key
-from tenferro_xla.compiled.buffer_pool import KeptResults, keeping
+from tenferro_xla.compiled.buffer_pool import BufferPool, pooled
 from tenferro_xla.compiled.compile_log import CompileLog, CompileReport, Part, announced, subject_of
 from tenferro_xla.compiled.disk_cache import executable_kept
 from tenferro_xla.compiled.executable import MEMORY_MAPS, Buffers, LoadedExecutable, runner, upload
-from tenferro_xla.compiled.partitioned import MeshExecutable, pinned_by
+from tenferro_xla.compiled.partitioned import MeshExecutable
 from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
 from tenferro_xla.compiled.stablehlo import (
     Module,
     compile_stablehlo,
     lower_to_stablehlo,
+    pinned_by,
     prepare,
     require_bound,
     usable_donations,
@@ -126,14 +127,11 @@ class Executables:
         buckets: Buckets | None,
         kept_bytes: int | None = None,
     ) -> None:
-        self.target, self.kept = target, KeptResults(kept_bytes)
+        self.target, self.kept = target, BufferPool(kept_bytes)
         self._buckets = Buckets({}) if buckets is None else buckets
         self._sharing = SizeSharing(target.platform.kernel_seconds) if buckets is None else None
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
             capacity, measure=lambda executable: executable.code_size
-        )
-        self._prepared: BoundedCache[Hashable, ExecProgram] = BoundedCache(
-            Capacity(config.cache_entries)
         )
         self._log = CompileLog()
 
@@ -201,8 +199,11 @@ class Executables:
         observe: Observer | None = None,
     ) -> ExecProgram:
         """The program for these sizes, of ops that XLA runs; before the passes of the target."""
+        goal = self.target.optimized_for
+        if not program.bodies() and not program.has_op(Extension):  # nothing is planned
+            return resolve_sizes(program, goal, sizes, options, observe)
         with planning_for(self.target):
-            return resolve_sizes(program, self.target.optimized_for, sizes, options, observe)
+            return resolve_sizes(program, goal, sizes, options, observe)
 
     def _compiled(
         self,
@@ -340,12 +341,12 @@ class Executables:
 
     def _segment(self, ready: Ready, options: OptimizerOptions) -> Loaded:
         """A segment for given sizes; sizes that give the same program share an executable."""
-        return self.cache.get_or_make(
-            (ready.digest, (), (), options, INFERRED),
-            lambda: self._static(
-                ready.program, ready.label, ready.sizes, (), options, "segment", INFERRED
-            ),
-        )
+
+        def load() -> Loaded:
+            program = self.resolved(ready.program, {}, options)
+            return self._static(program, ready.label, ready.sizes, (), options, "segment", INFERRED)
+
+        return self.cache.get_or_make((ready.digest, (), (), options, INFERRED), load)
 
     def load(
         self,
@@ -397,7 +398,7 @@ class Executables:
         owned = part == "program" and not donated and options.memory_limit is None
         keep = None
         if owned and platform.maps_results:
-            keep = keeping(bound, self.kept, platform.kernel_seconds, run_with)
+            keep = pooled(bound, self.kept, platform.kernel_seconds, run_with)
         loaded = LoadedExecutable(bound, compiled, self.target, donated, compile_now, keep)
         MEMORY_MAPS.add(loaded)
         return loaded
@@ -410,35 +411,21 @@ class Executables:
         shardings: Shardings,
         places: tuple[int, ...],
     ) -> jax.stages.Compiled:
+        """The program prepared, lowered and compiled by XLA, within its memory limit."""
+        pinned = pinned_by(bound, self.target.placement, shardings)
+
         def compile_with(options: OptimizerOptions) -> jax.stages.Compiled:
-            module = self._lowered(bound, donated, options, shardings, places)
+            prepared = prepare(bound, self.target, options, pinned=pinned)
+            module = lower_to_stablehlo(prepared, self.target, donated, shardings, places)
             return compile_stablehlo(module, self.target)
 
         limit = options.memory_limit
         return compile_with(options) if limit is None else within(limit, options, compile_with)
 
-    def _lowered(
-        self,
-        bound: ExecProgram,
-        donated: tuple[int, ...],
-        options: OptimizerOptions,
-        shardings: Shardings,
-        places: tuple[int, ...],
-    ) -> Module:
-        pinned = pinned_by(bound, self.target.placement, shardings)
-        key = (bound.identity, options, pinned)
-        prepared = None if pinned is None else self._prepared.get(key)
-        if prepared is None:
-            prepared = prepare(bound, self.target, options, pinned=pinned)
-            if pinned is not None:
-                self._prepared.put(key, prepared)
-        return lower_to_stablehlo(prepared, self.target, donated, shardings, places)
-
     def clear(self) -> None:
         """Drop all executables, the results that are kept, and what was seen of sizes."""
         self.cache.clear()
         self.kept.clear()
-        self._prepared.clear()
         if self._sharing is not None:
             self._sharing.clear()
 

@@ -51,7 +51,7 @@ def passes_kept(
     make: Callable[[], ExecProgram],
 ) -> ExecProgram:
     """What the passes of a target make of a program: read from disk, or made now and kept."""
-    if disk_cache() is None or not _is_own(program):
+    if not _is_own(program):
         return make()
     return program_kept((_text(goal), options), program, make, Families(ops=OPS))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +9,6 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding
 
-from tenferro.compiler import Pinned
 from tenferro.config import config
 from tenferro.errors import BindingError, DeviceError
 from tenferro.ir import ExecProgram, NumpyArray, TensorMeta
@@ -18,17 +16,12 @@ from tenferro.runtime import Shardings
 from tenferro_xla.compiled.executable import Buffers, LoadedExecutable, private, refuse_deleted
 from tenferro_xla.placement import (
     OnMesh,
-    Placement,
     automatic,
     canonical,
     check_divides,
-    entry_names,
     put,
     where,
 )
-
-__all__ = ["pinned_by"]
-
 
 # A program on the devices of a mesh: one executable for each set of shardings of its inputs.
 
@@ -147,35 +140,3 @@ def _check_all(
         if sharding is not None:
             assert meta.static_shape is not None, "the program is bound"
             check_divides(sharding, meta.static_shape, f"jit: {name(position)}", meta)
-
-
-# Which axes of a program are divided among devices, as the passes of the compiler ask it.
-
-
-def pinned_by(program: ExecProgram, placement: Placement, shardings: Shardings) -> Pinned | None:
-    """The divided axes of a program on a mesh; None if all of it is whole, or on one device."""
-    if not isinstance(placement, OnMesh):
-        return None
-    inputs = _parts(program.input_metas, shardings.inputs)
-    outputs = _parts(program.output_metas, shardings.outputs)
-    divided = any(count != 1 for counts in (*inputs, *outputs) for count in counts)
-    programs = list(program.walk())
-    if not divided and not any(op.divides for each in programs for op in each.ops()):
-        return None
-    return Pinned(inputs, outputs, tuple(placement.mesh.shape.items()))
-
-
-def _parts(
-    metas: Sequence[TensorMeta], shardings: Sequence[NamedSharding | None]
-) -> tuple[tuple[int, ...], ...]:
-    """Into how many parts each axis is divided; what is inferred counts as whole."""
-    given = (*shardings, *(None,) * (len(metas) - len(shardings)))
-    return tuple([_counts(meta.rank, each) for meta, each in zip(metas, given, strict=True)])
-
-
-def _counts(rank: int, sharding: NamedSharding | None) -> tuple[int, ...]:
-    if sharding is None:
-        return (1,) * rank
-    sizes = sharding.mesh.shape
-    counts = [math.prod(sizes[name] for name in entry_names(entry)) for entry in sharding.spec]
-    return (*counts, *(1,) * (rank - len(counts)))

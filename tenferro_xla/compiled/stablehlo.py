@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import functools
+import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 from jax.experimental.layout import Layout, with_layout_constraint
+from jax.sharding import NamedSharding
 
 from tenferro.compiler import (
     DEFAULT_OPTIONS,
-    TURNS,
     Observer,
     OptimizerOptions,
-    Pinned,
-    optimize_for,
+    PartitionedAxes,
+    optimize_resolved,
 )
 from tenferro.config import config
 from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
 from tenferro.ir import Exact, ExecProgram, Leaf, TensorMeta, check_budget, describe, verify
 from tenferro.ops import Transpose
 from tenferro.runtime import INFERRED, Shardings
+from tenferro.serialization import disk_cache
 from tenferro_xla.compiled.disk_cache import passes_kept
 from tenferro_xla.lowering import JaxFunction, jax_function
-from tenferro_xla.placement import OneDevice
+from tenferro_xla.placement import OneDevice, OnMesh, Placement, entry_names
 from tenferro_xla.settings import own_settings
 from tenferro_xla.target import XlaTarget
 
-__all__ = ["Cost", "Memory", "prepare", "require_static"]
+__all__ = ["Cost", "Memory", "pinned_by", "prepare", "require_static"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,9 @@ def prepare(
     target: XlaTarget,
     options: OptimizerOptions = DEFAULT_OPTIONS,
     observe: Observer | None = None,
-    pinned: Pinned | None = None,
+    pinned: PartitionedAxes | None = None,
 ) -> ExecProgram:
-    """The program to lower: verified, within the byte budget, and optimized for the device.
+    """A program of `resolve_sizes` to lower: verified, within the byte budget, and optimized.
 
     `pinned` are its axes that are divided among devices.
 
@@ -81,14 +83,16 @@ def prepare(
     require_static(program)
     verify(program)
     check_budget(program, target.max_bytes)  # before passes that compute constants
-    options = options.on_device(target.free_bytes)
-    goal = target.optimized_with(pinned)
-    make = functools.partial(optimize_for, program, goal, None, options, observe)
-    is_plain = observe is None and pinned is None
-    program = passes_kept(program, goal, options, make) if is_plain else make()
-    verify(program)
-    check_budget(program, target.max_bytes)
-    return program
+    if options.memory_limit is not None:
+        options = options.on_device(target.free_bytes)
+    goal = target.optimized_for if pinned is None else target.optimized_with(pinned)
+    make = functools.partial(optimize_resolved, program, goal, options, observe)
+    is_kept = disk_cache() is not None and observe is None and pinned is None
+    ready = passes_kept(program, goal, options, make) if is_kept else make()
+    if ready is not program:
+        verify(ready)
+        check_budget(ready, target.max_bytes)
+    return ready
 
 
 def lower_to_stablehlo(
@@ -149,11 +153,11 @@ def _in_rows(program: ExecProgram, function: JaxFunction, overwrites: bool) -> J
     XLA looks at the layouts of several results after it has chosen all others; on the CPU it then
     writes a transposed matrix twice. `overwrites` says whether results overwrite inputs.
     """
+    if len(program.output_slots) < 2 or not program.has_op(Transpose):
+        return function
     makers = program.makers()
     outputs = [makers.get(slot) for slot in program.output_slots]
     turned = [step is not None and isinstance(step.op, Transpose) for step in outputs]
-    if len(turned) < 2 or not any(turned):
-        return function
 
     def tenferro_program(*arrays: Any) -> tuple[jax.Array, ...]:
         results = zip(function(*arrays), turned, strict=True)
@@ -179,8 +183,7 @@ def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:
     try:
         with own_settings():
             options = target.options_for(module.program)
-            with TURNS.outside_python():
-                return module.lowered.compile(compiler_options=options or None)
+            return module.lowered.compile(compiler_options=options or None)
     except jax.errors.JaxRuntimeError as error:
         raise ExecutorError(f"compile: XLA says {str(error).splitlines()[0]}") from error
 
@@ -217,10 +220,13 @@ def usable_donations(
 
 def require_static(program: ExecProgram) -> None:
     """Raise UnsupportedDynamicShapeError unless every extent of the program is an integer."""
-    for meta in program.input_metas:
-        _require_static("input", meta)
-    for step, meta in program.results():
-        _require_static(step.op.name, meta)
+    named = [("input", meta) for meta in program.input_metas]
+    named += [(step.op.name, meta) for step, meta in program.results()]
+    for name, meta in named:
+        if meta.static_shape is None:
+            sizes = meta.exact_shape(name)
+            axis = next(axis for axis, size in enumerate(sizes) if not isinstance(size, int))
+            raise UnsupportedDynamicShapeError(name, f"shape[{axis}]", describe(meta.extents[axis]))
 
 
 def require_bound(program: ExecProgram) -> None:
@@ -229,13 +235,6 @@ def require_bound(program: ExecProgram) -> None:
         for axis, extent in enumerate(meta.extents):
             if isinstance(extent, Exact) and not isinstance(extent.dim, int):
                 raise UnsupportedDynamicShapeError("input", f"shape[{axis}]", describe(extent))
-
-
-def _require_static(name: str, meta: TensorMeta) -> None:
-    if meta.static_shape is None:
-        sizes = meta.exact_shape(name)
-        axis = next(axis for axis, size in enumerate(sizes) if not isinstance(size, int))
-        raise UnsupportedDynamicShapeError(name, f"shape[{axis}]", describe(meta.extents[axis]))
 
 
 def cost_of(analysis: Any) -> Cost:
@@ -261,3 +260,37 @@ def memory_of(compiled: jax.stages.Compiled) -> Memory:
         analysis.alias_size_in_bytes,
         analysis.generated_code_size_in_bytes,
     )
+
+
+# Which axes of a program are divided among devices, as the passes of the compiler ask it.
+
+
+def pinned_by(
+    program: ExecProgram, placement: Placement, shardings: Shardings
+) -> PartitionedAxes | None:
+    """The divided axes of a program on a mesh; None if all of it is whole, or on one device."""
+    if not isinstance(placement, OnMesh):
+        return None
+    inputs = _parts(program.input_metas, shardings.inputs)
+    outputs = _parts(program.output_metas, shardings.outputs)
+    divided = any(count != 1 for counts in (*inputs, *outputs) for count in counts)
+    programs = list(program.walk())
+    if not divided and not any(op.divides for each in programs for op in each.ops()):
+        return None
+    return PartitionedAxes(inputs, outputs, tuple(placement.mesh.shape.items()))
+
+
+def _parts(
+    metas: Sequence[TensorMeta], shardings: Sequence[NamedSharding | None]
+) -> tuple[tuple[int, ...], ...]:
+    """Into how many parts each axis is divided; what is inferred counts as whole."""
+    given = (*shardings, *(None,) * (len(metas) - len(shardings)))
+    return tuple([_counts(meta.rank, each) for meta, each in zip(metas, given, strict=True)])
+
+
+def _counts(rank: int, sharding: NamedSharding | None) -> tuple[int, ...]:
+    if sharding is None:
+        return (1,) * rank
+    sizes = sharding.mesh.shape
+    counts = [math.prod(sizes[name] for name in entry_names(entry)) for entry in sharding.spec]
+    return (*counts, *(1,) * (rank - len(counts)))

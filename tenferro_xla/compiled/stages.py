@@ -7,19 +7,19 @@ from typing import Any
 
 from tenferro.compiler import Observer
 from tenferro.compiler.device import refuse_dynamic
-from tenferro.errors import BindingError, ExecutorError
+from tenferro.errors import BindingError, ExecutorError, UnsupportedDynamicShapeError
 from tenferro.ir import ExecProgram, Leaf
 from tenferro.runtime import INFERRED, Bound, GraphProgram, Shardings, Tensor, bind_inputs
 from tenferro_xla.compiled.bucketing import sizes_key, sizes_text
 from tenferro_xla.compiled.cache import Executables
 from tenferro_xla.compiled.executable import LoadedExecutable
-from tenferro_xla.compiled.partitioned import pinned_by
 from tenferro_xla.compiled.stablehlo import (
     Cost,
     Memory,
     cost_of,
     lower_to_stablehlo,
     memory_of,
+    pinned_by,
     prepare,
 )
 
@@ -48,9 +48,12 @@ class Lowered:
         self._shardings = shardings
         options = program.options
         self._bound = executables.resolved(program.exec_program, sizes, options, observe)
-        refuse_dynamic(self._bound, "lower")
         pinned = pinned_by(self._bound, executables.target.placement, shardings)
-        self._prepared = prepare(self._bound, executables.target, options, observe, pinned)
+        try:
+            self._prepared = prepare(self._bound, executables.target, options, observe, pinned)
+        except UnsupportedDynamicShapeError:
+            refuse_dynamic(self._bound, "lower")
+            raise
         self._module = lower_to_stablehlo(self._prepared, executables.target, shardings=shardings)
 
     @property

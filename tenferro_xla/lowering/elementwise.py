@@ -1,4 +1,8 @@
-"""Sums, products and quotients."""
+"""Elementwise ops for which the function of `jax.lax` that the row names is not enough.
+
+XLA leaves integer division by zero undefined, takes roots on a branch cut without the sign of zero,
+and loses digits of complex functions. Every other row is lowered by its name; see `registry`.
+"""
 
 from __future__ import annotations
 
@@ -11,84 +15,35 @@ from tenferro.ops import (
     Abs,
     Acos,
     Acosh,
-    Add,
-    And,
     Asin,
     Asinh,
     Atan,
-    Atan2,
     Atanh,
-    Cbrt,
-    Ceil,
-    Clamp,
     Compare,
-    Complex,
     Conj,
     Convert,
     Cos,
     Cosh,
     Div,
-    Erf,
-    Erfc,
-    ErfInv,
     Exp,
     Expm1,
-    Floor,
-    Imag,
     InversePower,
-    Log,
-    Log1p,
     LogAddExp,
-    Logistic,
-    Maximum,
-    Minimum,
-    Mul,
-    Neg,
-    Not,
-    Or,
     Pow,
-    Real,
     Rem,
     RoundNearestEven,
-    Rsqrt,
     SechSquared,
-    Select,
-    ShiftLeft,
     ShiftRight,
     Sign,
     SignBit,
     Sin,
     Sinh,
     Sqrt,
-    Sub,
-    Tan,
-    Tanh,
-    Xor,
     power_of,
 )
 from tenferro_xla.lowering.registry import lower
 
-# Sums, products and quotients.
-
-
-@lower.register
-def _(op: Add, x: Array, y: Array) -> Array:
-    return lax.add(x, y)
-
-
-@lower.register
-def _(op: Sub, x: Array, y: Array) -> Array:
-    return lax.sub(x, y)
-
-
-@lower.register
-def _(op: Mul, x: Array, y: Array) -> Array:
-    return lax.mul(x, y)
-
-
-@lower.register
-def _(op: Neg, x: Array) -> Array:
-    return lax.neg(x)
+# Conjugates and quotients.
 
 
 @lower.register
@@ -111,16 +66,6 @@ def zero_where_zero(divisor: Array, result: Array) -> Array:
 
 
 # Rounding, and the sign bit.
-
-
-@lower.register
-def _(op: Floor, x: Array) -> Array:
-    return lax.floor(x)
-
-
-@lower.register
-def _(op: Ceil, x: Array) -> Array:
-    return lax.ceil(x)
 
 
 @lower.register
@@ -179,21 +124,6 @@ def _(op: Expm1, x: Array) -> Array:
 
 
 @lower.register
-def _(op: Log, x: Array) -> Array:
-    return lax.log(x)
-
-
-@lower.register
-def _(op: Log1p, x: Array) -> Array:
-    return lax.log1p(x)
-
-
-@lower.register
-def _(op: Tanh, x: Array) -> Array:
-    return lax.tanh(x)
-
-
-@lower.register
 def _(op: SechSquared, x: Array) -> Array:
     if not is_complex(x.dtype):
         power = lax.exp(-2 * lax.abs(x))
@@ -207,11 +137,6 @@ def _(op: SechSquared, x: Array) -> Array:
 @lower.register
 def _(op: Sqrt, x: Array) -> Array:
     return with_signs(lax.sqrt(x), None, x)
-
-
-@lower.register
-def _(op: Rsqrt, x: Array) -> Array:
-    return lax.rsqrt(x)
 
 
 @lower.register
@@ -252,12 +177,7 @@ def _integer_power(x: Array, y: Array) -> Array:
     return lax.select(lax.lt(y, zero), inverse, result)
 
 
-# Trigonometric and hyperbolic functions beyond sine and cosine, and their inverses.
-
-
-@lower.register
-def _(op: Tan, x: Array) -> Array:
-    return lax.tan(x)
+# Trigonometric and hyperbolic functions of complex numbers, and their inverses.
 
 
 @lower.register
@@ -354,37 +274,7 @@ def _(op: Atanh, x: Array) -> Array:
     return with_signs(lax.atanh(x), x, x)
 
 
-@lower.register
-def _(op: Atan2, y: Array, x: Array) -> Array:
-    return lax.atan2(y, x)
-
-
-# Operations on bits.
-
-
-@lower.register
-def _(op: And, x: Array, y: Array) -> Array:
-    return lax.bitwise_and(x, y)
-
-
-@lower.register
-def _(op: Or, x: Array, y: Array) -> Array:
-    return lax.bitwise_or(x, y)
-
-
-@lower.register
-def _(op: Xor, x: Array, y: Array) -> Array:
-    return lax.bitwise_xor(x, y)
-
-
-@lower.register
-def _(op: Not, x: Array) -> Array:
-    return lax.bitwise_not(x)
-
-
-@lower.register
-def _(op: ShiftLeft, x: Array, y: Array) -> Array:
-    return lax.shift_left(x, y)
+# Shifts, comparison, and the piecewise functions.
 
 
 @lower.register
@@ -392,8 +282,6 @@ def _(op: ShiftRight, x: Array, y: Array) -> Array:
     signed = x.dtype.kind == "i"
     return lax.shift_right_arithmetic(x, y) if signed else lax.shift_right_logical(x, y)
 
-
-# Comparison and choice, and the piecewise functions made of them.
 
 _DIRECTIONS = {
     "EQ": lax.eq,
@@ -408,26 +296,6 @@ _DIRECTIONS = {
 @lower.register
 def _(op: Compare, x: Array, y: Array) -> Array:
     return _DIRECTIONS[op.direction](x, y)
-
-
-@lower.register
-def _(op: Select, pred: Array, on_true: Array, on_false: Array) -> Array:
-    return lax.select(pred, on_true, on_false)
-
-
-@lower.register
-def _(op: Maximum, x: Array, y: Array) -> Array:
-    return lax.max(x, y)
-
-
-@lower.register
-def _(op: Minimum, x: Array, y: Array) -> Array:
-    return lax.min(x, y)
-
-
-@lower.register
-def _(op: Clamp, low: Array, x: Array, high: Array) -> Array:
-    return lax.clamp(low, x, high)
 
 
 @lower.register
@@ -467,7 +335,7 @@ def _(op: Rem, x: Array, y: Array) -> Array:
     return zero_where_zero(y, remainder) if is_integer(x.dtype) else remainder
 
 
-# Between dtypes, and between a complex number and its parts.
+# Between dtypes.
 
 
 @lower.register
@@ -498,49 +366,6 @@ def _saturate(x: Array, dtype: DType) -> Array:
     result = where(lax.ge(x, lax.full_like(x, high)), info.max)
     result = where(lax.le(x, lax.full_like(x, low)), info.min)
     return where(lax.ne(x, x), 0)
-
-
-@lower.register
-def _(op: Real, x: Array) -> Array:
-    return lax.real(x)
-
-
-@lower.register
-def _(op: Imag, x: Array) -> Array:
-    return lax.imag(x)
-
-
-@lower.register
-def _(op: Complex, re: Array, im: Array) -> Array:
-    return lax.complex(re, im)
-
-
-# Special functions.
-
-
-@lower.register
-def _(op: Cbrt, x: Array) -> Array:
-    return lax.cbrt(x)
-
-
-@lower.register
-def _(op: Erf, x: Array) -> Array:
-    return lax.erf(x)
-
-
-@lower.register
-def _(op: Erfc, x: Array) -> Array:
-    return lax.erfc(x)
-
-
-@lower.register
-def _(op: ErfInv, x: Array) -> Array:
-    return lax.erf_inv(x)
-
-
-@lower.register
-def _(op: Logistic, x: Array) -> Array:
-    return lax.logistic(x)
 
 
 @lower.register

@@ -1,12 +1,13 @@
-"""The lowerings of the families of linear algebra, by LAPACK's or the device's own library.
+"""The lowerings of linear algebra, by LAPACK's or the device's own library; one table of them.
 
-All but the exponential need a Schur form or eigenvectors, which XLA has on
-the CPU alone. On other devices they are refused before XLA runs.
+Large batches of tiny matrices go another way, see `small_matrices`. Schur forms and general
+eigenvectors are on the CPU alone: other devices refuse them before XLA runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -43,20 +44,13 @@ from tenferro.ops.extension import ExtensionOp, Lowering
 from tenferro_xla.lowering import schur as lowering_schur
 from tenferro_xla.lowering import small_matrices
 from tenferro_xla.lowering.extents import known, number
-from tenferro_xla.lowering.schur import nan_unless, zeros_unless_finite
+from tenferro_xla.lowering.schur import adjoint, nan_unless, zeros_unless_finite
 
-# The lowerings of the families of linear algebra, by LAPACK's or the device's own library.
-
-
-def is_empty(x: Array) -> bool:
-    """Whether an operand certainly has no elements. LAPACK does not take such operands."""
-    return any(isinstance(size, int) and size == 0 for size in x.shape)
+# Cholesky and triangular systems.
 
 
 def cholesky(op: Cholesky, a: Array) -> Array:
     """The lower factor; NaN where it does not exist."""
-    if is_empty(a):
-        return a
     if small_matrices.pays(a, 5):
         return small_matrices.cholesky(a)
     return lax.linalg.cholesky(a, symmetrize_input=True)
@@ -64,34 +58,21 @@ def cholesky(op: Cholesky, a: Array) -> Array:
 
 def triangular_solve(op: TriangularSolve, a: Array, b: Array) -> Array:
     """The solution."""
-    if op.left:
-        return solve_triangle(a, b, lower=op.lower, trans=op.trans, unit=op.unit)
-    if is_empty(b):
-        return b
-    return lax.linalg.triangular_solve(
-        a,
-        b,
-        lower=op.lower,
-        transpose_a=op.trans != "n",
-        conjugate_a=op.trans == "c",
-        unit_diagonal=op.unit,
-    )
+    return solve_triangle(a, b, left=op.left, lower=op.lower, trans=op.trans, unit=op.unit)
 
 
 def solve_triangle(
-    a: Array, b: Array, *, lower: bool, trans: str = "n", unit: bool = False
+    a: Array, b: Array, *, left: bool = True, lower: bool, trans: str = "n", unit: bool = False
 ) -> Array:
-    """x with op(a) x = b for triangular a."""
-    if is_empty(b):
-        return b
-    if small_matrices.pays(a, 4):
+    """x with op(a) x = b, or x op(a) = b, for triangular a."""
+    if left and small_matrices.pays(a, 4):
         if trans != "n":
-            a, lower = jnp.conj(a.mT) if trans == "c" else a.mT, not lower
+            a, lower = adjoint(a) if trans == "c" else a.mT, not lower
         return small_matrices.triangular_solve(a, b, lower=lower, unit=unit)
     return lax.linalg.triangular_solve(
         a,
         b,
-        left_side=True,
+        left_side=left,
         lower=lower,
         transpose_a=trans != "n",
         conjugate_a=trans == "c",
@@ -99,11 +80,11 @@ def solve_triangle(
     )
 
 
+# Eigenvalues of Hermitian matrices, singular values, QR factors and what is computed so.
+
+
 def eigh(op: Eigh, a: Array) -> tuple[Array, ...]:
     """Values and vectors; NaN for a matrix that is not finite."""
-    real = jnp.abs(a).dtype
-    if is_empty(a):
-        return (jnp.zeros(a.shape[:-1], real), a)[: op.output_count]
     if small_matrices.pays(a, 4) and a.dtype.kind == "f":
         values, vectors = small_matrices.eigh(a)
     else:
@@ -122,26 +103,8 @@ def nan_unless_finite(a: Array, *results: Array) -> tuple[Array, ...]:
     )
 
 
-LOWERINGS: Mapping[type[ExtensionOp], Lowering] = {
-    Cholesky: cholesky,
-    Eigh: eigh,
-    TriangularSolve: triangular_solve,
-}
-"""Lowerings by op class."""
-
-
-# The lowerings of singular value decompositions, QR factorizations and what is computed so.
-
-
 def svd(op: Svd, a: Array) -> tuple[Array, ...]:
     """Values and vectors; NaN for a matrix that is not finite."""
-    real = jnp.abs(a).dtype
-    *batch, m, n = a.shape
-    if is_empty(a):
-        k = min(m, n)
-        left, right = (m, n) if op.full_matrices else (k, k)
-        empty = (jnp.zeros((*batch, k), real), _eye(a, m, left), _eye(a, right, n))
-        return empty[: op.output_count]
     if not op.vectors:
         values = lax.linalg.svd(a, full_matrices=False, compute_uv=False)
         return nan_unless_finite(a, values)
@@ -151,10 +114,7 @@ def svd(op: Svd, a: Array) -> tuple[Array, ...]:
 
 def qr(op: Qr, a: Array) -> tuple[Array, ...]:
     """R and Q."""
-    *batch, m, n = a.shape
-    if is_empty(a):
-        k = m if op.mode == "complete" else min(m, n)
-        return (jnp.zeros((*batch, k, n), a.dtype), _eye(a, m, k))[: op.output_count]
+    m, n = a.shape[-2:]
     if any(not isinstance(size, int) for size in (m, n)) and m != n:
         raise UnsupportedExtensionError(
             op.family_id,
@@ -167,8 +127,6 @@ def qr(op: Qr, a: Array) -> tuple[Array, ...]:
 
 def pinv(op: Pinv, a: Array, *rtol: Array) -> Array:
     """The pseudoinverse by singular values; NaN for a matrix that is not finite."""
-    if is_empty(a):
-        return jnp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
     u, s, vh = lax.linalg.svd(a, full_matrices=False, compute_uv=True)
     m, n = a.shape[-2:]
     cutoff: Array | float
@@ -178,31 +136,17 @@ def pinv(op: Pinv, a: Array, *rtol: Array) -> Array:
         cutoff = op.cutoff(m, n, s.dtype)
     else:
         cutoff = jnp.maximum(number(m), number(n)).astype(s.dtype) * op.cutoff(1, 1, s.dtype)
-    kept = s > cutoff * s[..., :1]
-    inverse = jnp.where(kept, 1 / jnp.where(kept, s, 1), 0)
-    adjoint = jnp.conj(vh.swapaxes(-1, -2)) * inverse[..., None, :]
-    (result,) = nan_unless_finite(a, adjoint @ jnp.conj(u.swapaxes(-1, -2)))
+    nonzero = s > cutoff * s[..., :1]
+    inverse = jnp.where(nonzero, 1 / jnp.where(nonzero, s, 1), 0)
+    (result,) = nan_unless_finite(a, (adjoint(vh) * inverse[..., None, :]) @ adjoint(u))
     return result
 
 
-def _eye(a: Array, rows: int, columns: int) -> Array:
-    """The identity, for each matrix of a batch."""
-    return jnp.broadcast_to(jnp.eye(rows, columns, dtype=a.dtype), (*a.shape[:-2], rows, columns))
-
-
-FACTORS: Mapping[type[ExtensionOp], Lowering] = {Pinv: pinv, Qr: qr, Svd: svd}
-"""Lowerings by op class."""
-
-
-# The lowerings of LU factorizations and of what they solve.
+# LU factorizations and what they solve.
 
 
 def lu(op: Lu, a: Array) -> tuple[Array, Array, Array]:
     """The packed factors, the pivots and the permutation."""
-    if is_empty(a):
-        *batch, m, n = a.shape
-        pivots = jnp.zeros((*batch, 0 if 0 in (m, n) else min(m, n)), jnp.int32)
-        return a, pivots, jnp.broadcast_to(jnp.arange(m, dtype=jnp.int32), (*batch, m))
     if small_matrices.pays(a, 4):
         return small_matrices.lu(a)
     packed, pivots, permutation = lax.linalg.lu(a)
@@ -211,8 +155,6 @@ def lu(op: Lu, a: Array) -> tuple[Array, Array, Array]:
 
 def pivots_to_permutation(op: PivotsToPermutation, pivots: Array) -> Array:
     """The permutations."""
-    if is_empty(pivots):
-        return pivots
     n = pivots.shape[-1]
     return lax.linalg.lu_pivots_to_permutation(jnp.clip(pivots, 0, n - 1), n)
 
@@ -220,8 +162,6 @@ def pivots_to_permutation(op: PivotsToPermutation, pivots: Array) -> Array:
 def lu_solve(op: LuSolve, a: Array, *rest: Array) -> Array:
     """The solution."""
     *factors, b = rest
-    if is_empty(b):
-        return b
     if op.kind == "gen":
         packed, permutation = factors
         return _solved(packed, permutation, b, op.trans)
@@ -234,8 +174,6 @@ def tridiagonal_solve(
     op: TridiagonalSolve, lower: Array, main: Array, upper: Array, b: Array
 ) -> Array:
     """The solution."""
-    if is_empty(b):
-        return b
     if main.shape[-1] == 1:
         return b / main[..., None]
     return lax.linalg.tridiagonal_solve(lower, main, upper, b)
@@ -243,7 +181,7 @@ def tridiagonal_solve(
 
 def inverse(op: Inverse, a: Array, packed: Array, permutation: Array) -> Array:
     """The inverse."""
-    return a if is_empty(a) else _inverse(packed, permutation)
+    return _inverse(packed, permutation)
 
 
 def determinant(
@@ -263,8 +201,6 @@ def determinant(
 
 def adjugate(op: Adjugate, a: Array, packed: Array, permutation: Array, *direction: Array) -> Array:
     """The adjugate by the inverse; by singular values for a batch with a matrix near singular."""
-    if is_empty(a):
-        return a
     if a.shape[-1] == 1:
         return jnp.zeros_like(a) if direction else jnp.ones_like(a)
     det = determinant(Determinant(), a, packed, permutation)
@@ -294,7 +230,7 @@ def _by_singular_values(a: Array, *direction: Array) -> Array:
     finite = jnp.all(jnp.isfinite(a), (-2, -1), keepdims=True)
     u, s, vh = jnp.linalg.svd(jnp.where(finite, a, 0))
     phase = jnp.linalg.det(u @ vh)[..., None, None]
-    v, uh = _adjoint(vh), _adjoint(u)
+    v, uh = adjoint(vh), adjoint(u)
     diagonal = jnp.eye(a.shape[-1], dtype=bool)
     if not direction:
         result = phase * ((v * _leave_one_out(s).astype(a.dtype)[..., None, :]) @ uh)
@@ -313,10 +249,6 @@ def _leave_one_out(s: Array) -> Array:
     before = jnp.cumprod(jnp.concatenate([one, s[..., :-1]], -1), -1)
     after = jnp.cumprod(jnp.concatenate([one, s[..., :0:-1]], -1), -1)[..., ::-1]
     return before * after
-
-
-def _adjoint(x: Array) -> Array:
-    return jnp.conj(jnp.swapaxes(x, -1, -2))
 
 
 def _norm(x: Array) -> Array:
@@ -355,19 +287,7 @@ def _rows(x: Array, places: Array) -> Array:
     return jnp.take_along_axis(x, places[..., None], -2)
 
 
-SOLVING: Mapping[type[ExtensionOp], Lowering] = {
-    Lu: lu,
-    PivotsToPermutation: pivots_to_permutation,
-    LuSolve: lu_solve,
-    Inverse: inverse,
-    Determinant: determinant,
-    Adjugate: adjugate,
-    TridiagonalSolve: tridiagonal_solve,
-}
-"""Lowerings by op class."""
-
-
-# The lowerings of general eigenvalue problems, matrix functions and matrix equations.
+# General eigenvalue problems, matrix functions and matrix equations.
 
 
 def needs_cpu(op: ExtensionOp) -> None:
@@ -390,21 +310,17 @@ def needs_cpu(op: ExtensionOp) -> None:
 def eig(op: Eig, a: Array) -> tuple[Array, ...]:
     """Values, vectors with real pivots, and the inverse of these."""
     needs_cpu(op)
-    dtype = jnp.result_type(a.dtype, jnp.complex64)
-    if is_empty(a):
-        empty = a.astype(dtype)
-        return (jnp.zeros(a.shape[:-1], dtype), empty, empty)[: op.results]
     clean, finite = zeros_unless_finite(a)
-    found = lax.linalg.eig(
+    results = lax.linalg.eig(
         clean,
         compute_left_eigenvectors=False,
         compute_right_eigenvectors=op.results > 1,
         enable_eigvec_derivs=op.results > 1,
     )
-    values = nan_unless(finite[..., 0], found[0])
+    values = nan_unless(finite[..., 0], results[0])
     if op.results == 1:
         return (values,)
-    vectors = nan_unless(finite, _with_real_pivots(found[1]))
+    vectors = nan_unless(finite, _with_real_pivots(results[1]))
     return (values, vectors, jnp.linalg.inv(vectors))[: op.results]
 
 
@@ -419,8 +335,6 @@ def _with_real_pivots(vectors: Array) -> Array:
 
 def matrix_function(op: MatrixFunction, a: Array) -> Array:
     """The exponential by scaling and squaring; the others by the complex Schur form."""
-    if is_empty(a):
-        return a
     if op.name == "exp":
         result: Array = jsp.linalg.expm(a)
         return result
@@ -430,16 +344,12 @@ def matrix_function(op: MatrixFunction, a: Array) -> Array:
 
 def sylvester(op: Sylvester, a: Array, b: Array, c: Array) -> Array:
     """The solution."""
-    if is_empty(c):
-        return c
     needs_cpu(op)
     return lowering_schur.sylvester(a, b, c, op.discrete)
 
 
 def schur(op: Schur, a: Array) -> tuple[Array, ...]:
     """T and Q."""
-    if is_empty(a):
-        return (a, a)[: op.output_count]
     needs_cpu(op)
     clean, finite = zeros_unless_finite(a)
     form, basis = lax.linalg.schur(clean)
@@ -448,8 +358,6 @@ def schur(op: Schur, a: Array) -> tuple[Array, ...]:
 
 def hessenberg(op: Hessenberg, a: Array) -> tuple[Array, ...]:
     """H and Q."""
-    if is_empty(a):
-        return (a, a)[: op.output_count]
     needs_cpu(op)
     if not all(isinstance(size, int) for size in a.shape):
         reason = "is not lowered for named sizes; give the inputs constant sizes"
@@ -459,11 +367,45 @@ def hessenberg(op: Hessenberg, a: Array) -> tuple[Array, ...]:
     return (nan_unless(finite, form), nan_unless(finite, basis))[: op.output_count]
 
 
-GENERAL: Mapping[type[ExtensionOp], Lowering] = {
+# The table.
+
+
+def unless_empty(lowering: Lowering, op: ExtensionOp, *operands: Array) -> Any:
+    """The lowering, unless an operand has no elements: LAPACK does not take such operands.
+
+    Then the results are constants, by the kernel of the op; for a named size besides the 0, zeros.
+    """
+    sizes = [size for operand in operands for size in operand.shape]
+    if not any(isinstance(size, int) and size == 0 for size in sizes):
+        return lowering(op, *operands)
+    if known(sizes):
+        results = op.eager_execute([np.zeros(x.shape, x.dtype) for x in operands])
+        return tuple(map(jnp.asarray, results))
+    types = op.infer_output_meta([x.dtype for x in operands], [x.shape for x in operands])
+    return tuple([jnp.zeros(shape, dtype) for dtype, shape in types])
+
+
+_OF_MATRICES: Mapping[type[ExtensionOp], Lowering] = {
+    Cholesky: cholesky,
+    TriangularSolve: triangular_solve,
+    Eigh: eigh,
+    Svd: svd,
+    Qr: qr,
+    Pinv: pinv,
+    Lu: lu,
+    PivotsToPermutation: pivots_to_permutation,
+    LuSolve: lu_solve,
+    Inverse: inverse,
+    Determinant: determinant,
+    Adjugate: adjugate,
+    TridiagonalSolve: tridiagonal_solve,
     Eig: eig,
-    Hessenberg: hessenberg,
     MatrixFunction: matrix_function,
-    Schur: schur,
     Sylvester: sylvester,
+    Schur: schur,
+    Hessenberg: hessenberg,
+}
+LOWERINGS: Mapping[type[ExtensionOp], Lowering] = {
+    op: partial(unless_empty, lowering) for op, lowering in _OF_MATRICES.items()
 }
 """Lowerings by op class."""

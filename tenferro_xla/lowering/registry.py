@@ -105,6 +105,7 @@ class LoweringOptions:
 class Lowering:
     """The lowerings by op type. A subclass of an op does not inherit its lowering.
 
+    A row of `tenferro.ops` that has no rule is lowered by the function of `jax.lax` that it names.
     A rule takes the op and its operands and returns the result, or a tuple of results. One that
     depends on the options takes them as the keyword `options`.
     """
@@ -122,7 +123,7 @@ class Lowering:
 
     def covers(self, op_type: type[ExecOp]) -> bool:
         """Whether there is a lowering for the op type."""
-        return op_type in self._rules
+        return op_type in self._rules or vars(op_type).get("lax") is not None
 
     def __call__(
         self, op: ExecOp, operands: Sequence[Any], options: LoweringOptions
@@ -132,14 +133,17 @@ class Lowering:
         Raises:
             ExecutorError: the op has no lowering.
         """
-        entry = self._rules.get(type(op))
-        if entry is None:
+        result: Any
+        if (entry := self._rules.get(type(op))) is not None:
+            rule, takes_options = entry
+            result = rule(op, *operands, options=options) if takes_options else rule(op, *operands)
+        elif (name := vars(type(op)).get("lax")) is not None:
+            result = getattr(jax.lax, name)(*operands)
+        else:
             raise ExecutorError(
                 f"{op.name}: {type(op).__name__} has no XLA lowering; "
                 "write one with @lower.register"
             )
-        rule, takes_options = entry
-        result = rule(op, *operands, options=options) if takes_options else rule(op, *operands)
         return result if type(result) is tuple else (result,)
 
 

@@ -29,12 +29,9 @@ def nan_unless(allowed: Array, x: Array) -> Array:
     return jnp.where(allowed, x, jnp.nan)
 
 
-def _adjoint(x: Array) -> Array:
-    return jnp.conj(jnp.swapaxes(x, -1, -2))
-
-
-def _transposed(x: Array) -> Array:
-    return jnp.swapaxes(x, -1, -2)
+def adjoint(x: Array) -> Array:
+    """The conjugate transpose of each matrix."""
+    return jnp.conj(x.mT)
 
 
 @jax.custom_jvp
@@ -67,7 +64,7 @@ def _logm_forward(a: Array) -> tuple[Array, Array]:
 
 def _logm_backward(a: Array, ct: Array) -> tuple[Array]:
     """The derivative at the transpose: the upper right block of log([[Aᵀ, ct], [0, Aᵀ]])."""
-    at, n = _transposed(a), a.shape[-1]
+    at, n = a.mT, a.shape[-1]
     above = jnp.concatenate([at, ct], axis=-1)
     below = jnp.concatenate([jnp.zeros_like(at), at], axis=-1)
     return (logm(jnp.concatenate([above, below], axis=-2))[..., :n, n:],)
@@ -80,7 +77,7 @@ def _by_schur(of_triangular: Callable[[Array], Array], a: Array) -> Array:
     """A function of matrices by one of triangular matrices; in double precision."""
     form, basis = lax.linalg.schur(a.astype(jnp.complex128))
     inner = jnp.vectorize(of_triangular, signature="(n,n)->(n,n)")(form)
-    result: Array = basis @ inner @ _adjoint(basis)
+    result: Array = basis @ inner @ adjoint(basis)
     return result
 
 
@@ -155,7 +152,7 @@ def sylvester(a: Array, b: Array, c: Array, discrete: bool = False) -> Array:
         return _solution(a, b, right, discrete)
 
     def transposed_solution(_: Any, right: Array) -> Array:
-        return _solution(_transposed(a), _transposed(b), right, discrete)
+        return _solution(a.mT, b.mT, right, discrete)
 
     result: Array = lax.custom_linear_solve(product, c, solution, transposed_solution)
     return result
@@ -167,8 +164,8 @@ def _solution(a: Array, b: Array, c: Array, discrete: bool) -> Array:
     r, u = lax.linalg.schur(a.astype(dtype))
     s, v = lax.linalg.schur(b.astype(dtype))
     solve = _stein_columns if discrete else _sylvester_columns
-    y = jnp.vectorize(solve, signature="(m,m),(n,n),(m,n)->(m,n)")(r, s, _adjoint(u) @ c @ v)
-    x = u @ y @ _adjoint(v)
+    y = jnp.vectorize(solve, signature="(m,m),(n,n),(m,n)->(m,n)")(r, s, adjoint(u) @ c @ v)
+    x = u @ y @ adjoint(v)
     return nan_unless(ok_a & ok_b & ok_c, x if c.dtype.kind == "c" else x.real)
 
 

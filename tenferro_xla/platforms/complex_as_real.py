@@ -109,6 +109,7 @@ class RealContractions(Pass):
     costs: DeviceCosts = CPU
 
     name = "real_contractions"
+    looks_for = (DotGeneral,)
     needs = Needs.CONSTANT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:

@@ -19,8 +19,8 @@ from tenferro.cli import main
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.extension import Extension
 from tenferro.families import CALLBACK, STANDARD, EinsumOp, NetworkDerivative, SlicedNetwork
+from tenferro.families.einsum import ContractionOptimizerOptions
 from tenferro.families.fft import Fft
-from tenferro.planning import ContractionOptimizerOptions
 from tests.families.cases import SIZES, Case, random_array
 from tests.families.cube import CUBE, Cube, Table
 from tests.families.linalg.cases import linalg_cases

@@ -17,7 +17,7 @@ from tenferro.families.linalg import (
 )
 from tenferro.ops.extension import ExtensionOp, register_runtimes, rules_of
 from tenferro.testing import check_extension
-from tenferro_xla.lowering.linalg import FACTORS as LOWERINGS
+from tenferro_xla.lowering.linalg import LOWERINGS
 from tests.linalg.derivative_checks import Array, gaussian, hermitian
 
 pytestmark = pytest.mark.exhaustive

@@ -182,7 +182,17 @@ SMALL = [one for one in instances() if one["paths"]["opt_flops"]["log10_flops"] 
 
 
 @pytest.mark.skipif(not SMALL, reason="the instances are not beside the checkout")
-@pytest.mark.parametrize("instance", SMALL, ids=[one["name"] for one in SMALL])
+@pytest.mark.parametrize(
+    "instance",
+    [
+        pytest.param(
+            one,
+            id=one["name"],
+            marks=pytest.mark.exhaustive if one["paths"]["opt_flops"]["log2_size"] > 20 else [],
+        )
+        for one in SMALL
+    ],
+)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 def test_instances_of_the_benchmark_are_right(instance: dict[str, object], dtype: str) -> None:
     generator = np.random.default_rng(1)

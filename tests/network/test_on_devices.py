@@ -6,7 +6,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import PathError
-from tenferro.network.on_devices import balance
+from tenferro.network.plan import balance
 from tenferro.ops.control_flow import lane_count
 
 SPECS = [tn.TensorSpec(shape) for shape in ((16, 64), (64, 64), (64, 16))]

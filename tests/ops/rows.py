@@ -6,11 +6,12 @@ The values drawn keep clear of kinks and poles; what ops do there is in the file
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tenferro.ops import StdTensorOp
 from tenferro.shape import DType, as_dtype
@@ -124,6 +125,10 @@ class Case:
         """The op when tried with `dtype`."""
         return self.op if isinstance(self.op, StdTensorOp) else self.op(as_dtype(dtype))
 
+    def smooth_dtypes(self) -> list[str]:
+        """The dtypes in which a derivative can be taken."""
+        return [dtype for dtype in self.dtypes if self.differentiable(dtype)]
+
     def arrays(self, dtype: str, variant: int = 0) -> list[Array]:
         """The operands; the same numbers, rounded, for each dtype of one kind."""
         kind = as_dtype(dtype).kind
@@ -180,3 +185,24 @@ def single(
 def row_id(value: object) -> str:
     """How pytest names a row."""
     return value.name.replace(" ", "_") if isinstance(value, Case) else str(value)
+
+
+def for_each(
+    cases: Sequence[Case], dtypes: Callable[[Case], Sequence[str]]
+) -> Callable[[Callable[[Case, str], None]], Callable[[Case], None]]:
+    """Make of a check of a case with a dtype the test of each case with all its dtypes."""
+
+    def of(check: Callable[[Case, str], None]) -> Callable[[Case], None]:
+        @pytest.mark.parametrize("case", [case for case in cases if dtypes(case)], ids=row_id)
+        def test(case: Case) -> None:
+            for dtype in dtypes(case):
+                try:
+                    check(case, dtype)
+                except Exception as error:
+                    error.add_note(f"{case.name} of {dtype}")
+                    raise
+
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        return test
+
+    return of

@@ -9,23 +9,21 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from jax import lax
 
 from tenferro.core import check_closure, input_key
-from tenferro.ops import ALL_OPS, Conj
+from tenferro.ops import ALL_OPS, Conj, Elementwise, GammaGrad
 from tenferro.shape import TensorInput, TensorMeta
 from tenferro.testing.reference import directions
+from tenferro_xla import lower
 from tests.graphs import CTX, Array, Function, central, fits, function, inner, metas_of
 from tests.in_jax import in_jax
 from tests.ops.cases import CASES, ROWS
-from tests.ops.rows import DOUBLE, Case, row_id
+from tests.ops.rows import DOUBLE, Case, for_each
 from tests.tolerances import assert_close, difference, rounding
 
-every_row = pytest.mark.parametrize(("case", "dtype"), ROWS, ids=row_id)
-every_differentiable_row = pytest.mark.parametrize(
-    ("case", "dtype"),
-    [(case, dtype) for case, dtype in ROWS if case.differentiable(dtype)],
-    ids=row_id,
-)
+every_row = for_each(CASES, lambda case: case.dtypes)
+every_differentiable_row = for_each(CASES, lambda case: case.smooth_dtypes())
 
 
 def compared(case: Case) -> list[str]:
@@ -40,6 +38,23 @@ def compared(case: Case) -> list[str]:
 def test_every_op_has_a_row() -> None:
     rows = {type(case.op_for("f64")) for case in CASES}
     assert [op.name for op in ALL_OPS if op not in rows] == []
+
+
+@pytest.mark.parametrize(
+    "op", [op for op in ALL_OPS if issubclass(op, Elementwise)], ids=lambda op: op.name
+)
+def test_a_row_says_what_it_is_in_numpy_and_in_lax_and_its_derivative(
+    op: type[Elementwise],
+) -> None:
+    assert op.numpy is not Elementwise.numpy
+    assert lower.covers(op)
+    assert op.lax is None or callable(getattr(lax, op.lax))
+    if isinstance(op.jvp, tuple):
+        assert len(op.jvp) == op.n_inputs
+    else:
+        own = op.jvp is not None or op.linearize is not Elementwise.linearize
+        assert own == (op is not GammaGrad)
+    assert op.vjp is None or len(op.vjp) == op.n_inputs
 
 
 def test_rows_have_names_of_their_own() -> None:

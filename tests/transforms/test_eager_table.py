@@ -10,19 +10,12 @@ import pytest
 import tenferro as tn
 from tenferro.transforms import EagerTensor
 from tests.graphs import Array, function, metas_of
-from tests.ops.cases import ROWS
-from tests.ops.rows import Case, row_id
+from tests.ops.cases import CASES
+from tests.ops.rows import Case, for_each, row_id
 from tests.tolerances import assert_close, rounding
 
-DIFFERENTIABLE = [(case, dtype) for case, dtype in ROWS if case.differentiable(dtype)]
-IN_DOUBLE = [(case, dtype) for case, dtype in DIFFERENTIABLE if dtype in ("f64", "c128")]
-
-every_differentiable_row = pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE, ids=row_id)
-
-
-@pytest.fixture(scope="module")
-def rt() -> tn.EagerRuntime:
-    return tn.EagerRuntime()
+RT = tn.EagerRuntime()
+DOUBLE = ("f64", "c128")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +23,7 @@ def on_xla() -> tn.EagerRuntime:
     return tn.EagerRuntime("xla")
 
 
-IN_F64 = [case for case, dtype in DIFFERENTIABLE if dtype == "f64"]
+IN_F64 = [case for case in CASES if "f64" in case.smooth_dtypes()]
 FEW = 10  # one of so many is tried by default: each op is compiled by itself
 
 
@@ -44,9 +37,8 @@ FEW = 10  # one of so many is tried by default: each op is compiled by itself
 )
 def test_xla_gives_what_numpy_gives(on_xla: tn.EagerRuntime, case: Case) -> None:
     arrays, wrt = case.arrays("f64"), case.differentiable("f64")
-    rt = tn.EagerRuntime()
     results = []
-    for runtime in (rt, on_xla):
+    for runtime in (RT, on_xla):
         xs = operands(runtime, arrays, wrt)
         y = runtime.invoke(case.op_for("f64"), *xs)[case.output]
         seed = like([y.numpy()], 5)
@@ -95,68 +87,60 @@ def assert_equal(ours: EagerTensor | None, theirs: Array | None) -> None:
         assert_close(ours.numpy(), theirs, rounding(theirs.dtype))
 
 
-@every_differentiable_row
-def test_first_derivatives_are_those_of_the_graph(
-    rt: tn.EagerRuntime, case: Case, dtype: str
-) -> None:
+@for_each(CASES, lambda case: case.smooth_dtypes())
+def test_first_derivatives_are_those_of_the_graph(case: Case, dtype: str) -> None:
     arrays, wrt = case.arrays(dtype), case.differentiable(dtype)
     f = function(case.op_for(dtype), metas_of(arrays), case.output)
-    xs = operands(rt, arrays, wrt)
-    y = rt.invoke(case.op_for(dtype), *xs)[case.output]
+    xs = operands(RT, arrays, wrt)
+    y = RT.invoke(case.op_for(dtype), *xs)[case.output]
     assert_equal(y, f(*arrays)[0])
     moving = [xs[place] for place in wrt]
     tangents = like([arrays[place] for place in wrt], 1)
     df = f.jvp(wrt)
-    assert_all_equal(rt.jvp_optional([y], moving, tangents), df(*arrays, *tangents))
+    assert_all_equal(RT.jvp_optional([y], moving, tangents), df(*arrays, *tangents))
     assert y.tracked == (df.outputs != (None,))
     if y.tracked:
         seeds = like([y.numpy()], 2)
-        assert_all_equal(rt.vjp_optional([y], moving, seeds), f.vjp(wrt)(*arrays, *seeds))
+        assert_all_equal(RT.vjp_optional([y], moving, seeds), f.vjp(wrt)(*arrays, *seeds))
 
 
-@pytest.mark.parametrize(
-    ("case", "dtype"),
-    [(case, dtype) for case, dtype in IN_DOUBLE if len(case.differentiable(dtype)) > 1],
-    ids=row_id,
+@for_each(
+    CASES, lambda case: [d for d in case.dtypes if d in DOUBLE and len(case.differentiable(d)) > 1]
 )
-def test_of_several_tracked_operands_one_can_be_differentiated_by(
-    rt: tn.EagerRuntime, case: Case, dtype: str
-) -> None:
+def test_of_several_tracked_operands_one_can_be_differentiated_by(case: Case, dtype: str) -> None:
     arrays, wrt = case.arrays(dtype), case.differentiable(dtype)
     f = function(case.op_for(dtype), metas_of(arrays), case.output)
-    xs = operands(rt, arrays, wrt)
-    y = rt.invoke(case.op_for(dtype), *xs)[case.output]
+    xs = operands(RT, arrays, wrt)
+    y = RT.invoke(case.op_for(dtype), *xs)[case.output]
     seeds = like([y.numpy()], 2)
     for place in wrt:
         tangents = like([arrays[place]], 1)
         df = f.jvp([place])
-        assert_all_equal(rt.jvp_optional([y], [xs[place]], tangents), df(*arrays, *tangents))
+        assert_all_equal(RT.jvp_optional([y], [xs[place]], tangents), df(*arrays, *tangents))
         expected = [None] if df.outputs == (None,) else f.vjp([place])(*arrays, *seeds)
-        assert_all_equal(rt.vjp_optional([y], [xs[place]], seeds), expected)
+        assert_all_equal(RT.vjp_optional([y], [xs[place]], seeds), expected)
 
 
-@pytest.mark.parametrize(("case", "dtype"), IN_DOUBLE, ids=row_id)
-def test_second_derivatives_are_those_of_the_graph(
-    rt: tn.EagerRuntime, case: Case, dtype: str
-) -> None:
+@for_each(CASES, lambda case: [d for d in DOUBLE if d in case.smooth_dtypes()])
+def test_second_derivatives_are_those_of_the_graph(case: Case, dtype: str) -> None:
     arrays, wrt = case.arrays(dtype), case.differentiable(dtype)
     f = function(case.op_for(dtype), metas_of(arrays), case.output)
     if f.jvp(wrt).outputs == (None,) or None in f.vjp(wrt).outputs:
         return
-    xs = operands(rt, arrays, wrt)
-    y = rt.invoke(case.op_for(dtype), *xs)[case.output]
+    xs = operands(RT, arrays, wrt)
+    y = RT.invoke(case.op_for(dtype), *xs)[case.output]
     moving = [xs[place] for place in wrt]
     seeds = like([y.numpy()], 3)
-    first = rt.vjp([y], moving, seeds)
+    first = RT.vjp([y], moving, seeds)
     again = like([arrays[place] for place in wrt], 4)
     ddf = f.vjp(wrt).jvp(wrt)
     assert_all_equal(
-        rt.jvp_optional(first, moving, again), ddf(*arrays, *seeds, *again), symbolic=False
+        RT.jvp_optional(first, moving, again), ddf(*arrays, *seeds, *again), symbolic=False
     )
     reached = [ct for ct, key in zip(again, ddf.outputs, strict=True) if key is not None]
     if reached:
         assert_all_equal(
-            rt.vjp_optional(first, moving, again),
+            RT.vjp_optional(first, moving, again),
             f.vjp(wrt).vjp(wrt)(*arrays, *seeds, *reached),
             symbolic=False,
         )

@@ -63,8 +63,12 @@ def grows_polynomially(found: list[int]) -> bool:
 
 def differentiable() -> list[ops.StdTensorOp]:
     """The elementwise ops of real numbers whose results are real."""
-    with_payload = (ops.Special, ops.InversePower)
-    every = [op() for op in ops.ALL_OPS if issubclass(op, Elementwise) and op not in with_payload]
+    every = [
+        op()
+        for op in ops.ALL_OPS
+        if issubclass(op, Elementwise) and (op is ops.Rem or not op.payload_fields())
+        if op not in (ops.Select, ops.GammaGrad)
+    ]
     number = TensorMeta.of(FLOAT64, ())
     return [
         op

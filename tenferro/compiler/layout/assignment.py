@@ -10,7 +10,7 @@ from tenferro.compiler.cost_model import CPU, DeviceCosts
 from tenferro.compiler.layout.axis_orders import Problem
 from tenferro.compiler.layout.requests import NOTHING_CHOSEN, Choice, Requests, Rules
 from tenferro.compiler.layout.rewrite import Estimate, LayoutRewrite, ProgramWriter
-from tenferro.compiler.partitioned_axes import Pinned
+from tenferro.compiler.partitioned_axes import PartitionedAxes
 from tenferro.compiler.passes import Needs, Pass
 from tenferro.ir import MAX_EXTENT, ExecProgram
 from tenferro.ops import DotGeneral
@@ -163,9 +163,10 @@ class ContractionLayout(Pass):
 
     costs: DeviceCosts = CPU
     trials: int = TRIALS
-    pinned: Pinned | None = None
+    pinned: PartitionedAxes | None = None
 
     name = "contraction_layout"
+    looks_for = (DotGeneral,)
     needs = Needs.CONSTANT_EXTENTS
 
     def inside(self, program: ExecProgram) -> ContractionLayout:
@@ -174,7 +175,7 @@ class ContractionLayout(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with other orders of axes inside; inputs and outputs are as they were."""
-        if not program.has_op(DotGeneral) or len(program.ops_of(DotGeneral)) < 2:
+        if len(program.ops_of(DotGeneral)) < 2:
             return program
         if any(meta is not None and meta.static_shape is None for meta in program.slot_metas()):
             return program

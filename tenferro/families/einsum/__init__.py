@@ -1,15 +1,21 @@
-"""The einsum families: networks of tensors as one op, their derivatives, and sliced networks.
+"""Networks of tensors: subscripts, contraction orders, slices, and the ops of networks.
 
-Read in this order: `contraction` emits a planned network as core ops; `einsum_op` has the network
-whose sizes are not yet known, and its transforms; `sliced_op` the loop over slices, and the
-derivative and batch rules of all of them.
+Read in this order: `subscripts` (labels of axes), `contraction_tree` (an order and its costs),
+`reconfigure` (better trees), `search` (finds trees), `planner` (what `optimize=` takes), `slicing`;
+then `contraction` (a planned network as core ops), `einsum_op` (a network whose sizes are not yet
+known, and its transforms) and `sliced_op` (the loop over slices; rules of all of them).
 """
 
 from tenferro.families.composite import TransformRule
 from tenferro.families.einsum.contraction import *
+from tenferro.families.einsum.contraction_tree import *
 from tenferro.families.einsum.einsum_op import *
+from tenferro.families.einsum.planner import *
+from tenferro.families.einsum.search import *
 from tenferro.families.einsum.sliced_op import *
 from tenferro.families.einsum.sliced_op import EinsumRule, NetworkBatchRule, SlicedRule
+from tenferro.families.einsum.slicing import *
+from tenferro.families.einsum.subscripts import *
 from tenferro.families.runtimes import StandardRuntime
 from tenferro.ops.extension import Package
 

@@ -1,4 +1,4 @@
-"""The einsum family: a network as one op, for shapes that are not known when it is traced.
+"""The op of a network whose shapes are not known when it is traced, and its derivatives.
 
 The op has the network and the transforms applied to it. When sizes are known, the network is
 lowered and the transforms are applied to the resulting graph. Gradients of all operands then share
@@ -16,24 +16,14 @@ from tenferro.core import Emitter, V
 from tenferro.errors import DTypeError
 from tenferro.families.composite import FormulaOp, Transform
 from tenferro.families.einsum.contraction import Sizes, emit_network
+from tenferro.families.einsum.planner import PLANNER, Specification, check_memory, options_of
+from tenferro.families.einsum.subscripts import Labels, Subscripts, build_size_dict
 from tenferro.families.runtimes import evaluate_standard
 from tenferro.ir import Dim, DType, NumpyArray, TensorMeta, make_meta, short_name
 from tenferro.ops.extension import ExtensionOp, OutputMeta, family_id
-from tenferro.planning import (
-    PLANNER,
-    Labels,
-    Specification,
-    Subscripts,
-    build_size_dict,
-    check_memory,
-    options_of,
-)
 from tenferro.runtime import planned_model
 
 __all__ = ["EinsumOp", "NetworkDerivative"]
-
-
-# The einsum family: a network as one op, for shapes that are not known when it is traced.
 
 
 @family_id(namespace="tenferro-einsum", name="einsum", version=1)

@@ -1,4 +1,4 @@
-"""The sliced family: a network contracted slice by slice in a loop, and its derivatives."""
+"""The op of a network contracted slice by slice; rules of derivatives and batches of all ops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import numpy as np
 
 from tenferro.core import Batched, BatchSite, Emitter, JvpSite, PrimitiveOp, Slots, TransposeSite, V
 from tenferro.families.composite import Transform, TransformRule, pushed
+from tenferro.families.einsum.contraction_tree import Pairs
 from tenferro.families.einsum.einsum_op import EinsumOp, NetworkDerivative
+from tenferro.families.einsum.subscripts import Labels, Subscripts, build_size_dict
 from tenferro.families.runtimes import evaluate_standard
 from tenferro.ir import INT64, Dim, DType, ExecProgram, NumpyArray, Rewriter, TensorMeta, make_meta
 from tenferro.ops import (
@@ -37,12 +39,8 @@ from tenferro.ops.extension import (
     OutputMeta,
     family_id,
 )
-from tenferro.planning import Labels, Pairs, Subscripts, build_size_dict
 
 __all__ = ["SlicedNetwork"]
-
-
-# The sliced family: a network contracted slice by slice in a loop, and its derivatives.
 
 
 @family_id(namespace="tenferro-einsum", name="sliced", version=1)

@@ -1,14 +1,23 @@
-"""The op of Fourier transforms, and its derivative rule."""
+"""The op of discrete Fourier transforms along the last axes, its kernel and its derivative."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tenferro.core import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
+import numpy as np
+
+from tenferro.core import Batched, BatchSite, Emitter, V
 from tenferro.errors import DTypeError, InvalidConfigError, ShapeError
-from tenferro.families.runtimes import KernelOp
+from tenferro.families.composite import (
+    DTypes,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    family_package,
+)
 from tenferro.ir import (
     BOOL,
     COMPLEX64,
@@ -18,6 +27,7 @@ from tenferro.ir import (
     INT64,
     Dim,
     DType,
+    NumpyArray,
     ShapeExtent,
     TensorMeta,
     complex_dtype,
@@ -27,16 +37,12 @@ from tenferro.ir import (
 from tenferro.ops import Iota, full
 from tenferro.ops.extension import (
     Extension,
-    ExtensionAdRule,
-    ExtensionBatchRule,
-    ExtensionOp,
-    OutputMeta,
     family_id,
     sizes_differ,
 )
-from tenferro.ops.functions import Expression, apply, array_methods, elementwise, logical
+from tenferro.ops.functions import Expression, apply, elementwise, logical
 
-__all__ = ["Fft", "exact_size", "points", "spectrum_length"]
+__all__ = ["FFT", "Fft", "exact_size", "points", "spectrum_length"]
 
 KINDS = ("c2c", "c2c inverse", "r2c", "c2r")
 SCALES = ("none", "inverse", "root")
@@ -45,7 +51,7 @@ _INVERSE = {"c2c": "c2c inverse", "c2c inverse": "c2c", "r2c": "c2r", "c2r": "r2
 
 @family_id(namespace="tenferro-fft", name="fft", version=1)
 @dataclass(frozen=True)
-class Fft(KernelOp):
+class Fft(FamilyOp):
     """The discrete Fourier transform along the last axes.
 
     `"c2c"` and `"r2c"` have the exponent -2πi jk/n, `"c2c inverse"` and `"c2r"` +2πi jk/n. `"r2c"`
@@ -65,7 +71,7 @@ class Fft(KernelOp):
     scale: str = "none"
 
     output_count = 1
-    kernel = "tenferro.families.fft.kernels:transform"
+    linear_from = 0
 
     def __post_init__(self) -> None:
         """Check the payload."""
@@ -85,10 +91,7 @@ class Fft(KernelOp):
         """Whether the exponent is +2πi jk/n."""
         return self.kind in ("c2c inverse", "c2r")
 
-    def infer_output_meta(
-        self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
-    ) -> Sequence[OutputMeta]:
-        """The type of the operand, with the dtype and the size of the last axis of the kind."""
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         dtype, shape = input_dtypes[0], tuple(input_shapes[0])
         expected = (FLOAT32, FLOAT64) if self.kind == "r2c" else (COMPLEX64, COMPLEX128)
         if dtype not in expected:
@@ -119,6 +122,51 @@ class Fft(KernelOp):
             )
         return (*shape[:-1], source[-1])
 
+    def kernel(self, x: NumpyArray, *source: NumpyArray) -> list[NumpyArray]:
+        """By `numpy.fft`; single precision stays single."""
+        shapes = [x.shape, *(each.shape for each in source)]
+        ((dtype, shape),) = self.infer_output_meta([x.dtype] * len(shapes), shapes)
+        if not x.size:
+            return [np.zeros(tuple(shape), dtype)]
+        scales = ("forward", "backward") if self.is_inverse else ("backward", "forward")
+        norm: Any = dict(zip(SCALES, (*scales, "ortho"), strict=True))[self.scale]
+        axes = tuple(range(-self.axes, 0))
+        transform: Any = {
+            "c2c": np.fft.fftn,
+            "c2c inverse": np.fft.ifftn,
+            "r2c": np.fft.rfftn,
+            "c2r": np.fft.irfftn,
+        }[self.kind]
+        sizes = (*x.shape[-self.axes : -1], (source[0] if source else x).shape[-1])
+        with np.errstate(all="ignore"):  # infinities give NaN
+            return [np.asarray(transform(x, s=sizes, axes=axes, norm=norm), dtype)]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """The transform of the tangent; the source of the length has none."""
+        dx: Expression | None = at.tangents[0]
+        return [None] if dx is None else dx.emit_all(Extension(self), *at.operands[1:])
+
+    def vjp(self, at: FormulaSite) -> Terms:
+        """The op with the other sign of the exponent.
+
+        `"r2c"` keeps one of each pair of conjugate frequencies. So its adjoint is `"c2r"` of half
+        the cotangent at frequencies that have a partner, and the adjoint of `"c2r"` doubles these.
+        """
+        (x, *source), (ct,) = at.operands, at.cts
+        back = Extension(replace(self, kind=_INVERSE[self.kind]))
+        if self.kind == "r2c":
+            weighted: Expression = ct * pair_weights(ct, exact_size("fft", x.meta, -1), 0.5)
+            length = Expression(x.emitter, points(x.emitter, x.meta.extents[-1]))
+            return weighted.emit_all(back, length)
+        (result,) = ct.emit_all(back)
+        if self.kind == "c2r":
+            result = result * pair_weights(result, exact_size("fft", ct.meta, -1), 2.0)
+        return [result, *[None] * len(source)]
+
+    def batch(self, at: BatchSite[V]) -> Batched[V]:
+        """The op itself; only the last axis of the source of the length matters, batched or not."""
+        return ((at.emit(Extension(self), *at.inputs), at.batched[0]),)
+
 
 def _check_sizes(dtype: DType, shape: tuple[Dim, ...], axes: int) -> None:
     for axis in range(-axes, 0):
@@ -147,47 +195,6 @@ def points(at: Emitter[V], extent: ShapeExtent) -> V:
     return full(at, False, TensorMeta(BOOL, (extent,)), "fft")
 
 
-class FftRule(ExtensionAdRule):
-    """The op itself on tangents; the adjoint is the op with the other sign of the exponent.
-
-    `"r2c"` keeps one of each pair of conjugate frequencies. So its adjoint is `"c2r"` of half the
-    cotangent at frequencies that have a partner, and the adjoint of `"c2r"` doubles these.
-    """
-
-    family_id = Fft.FAMILY_ID
-
-    def linearize(self, op: ExtensionOp, at: JvpSite[V]) -> Slots[V]:
-        """The transform of the tangent; the source of the length has none."""
-        dx = at.tangent[0]
-        return (None if dx is None else at.emit(Extension(op), dx, *at.primal[1:]),)
-
-    def transpose_rule(self, op: ExtensionOp, at: TransposeSite[V]) -> Slots[V]:
-        """The transform of the cotangent with the other sign, and weights for real values."""
-        assert isinstance(op, Fft)
-        assert not any(at.active[1:]), "the source of a length has no tangent"
-        back = Extension(replace(op, kind=_INVERSE[op.kind]))
-        (ct,) = array_methods.expressions(at.emitter, at.ct)
-        if op.kind == "r2c":
-            meta: TensorMeta = at.ctx.meta(at.inputs[0])
-            weighted = ct * pair_weights(ct, exact_size("fft", meta, -1), 0.5)
-            return (at.emit(back, weighted.value, points(at.emitter, meta.extents[-1])),)
-        result = Expression(at.emitter, at.emit(back, ct.value))
-        if op.kind == "c2r":
-            result = result * pair_weights(result, exact_size("fft", ct.meta, -1), 2.0)
-            return (result.value, None)
-        return (result.value,)
-
-
-class FftBatchRule(ExtensionBatchRule):
-    """The op itself; only the last axis of the source of the length matters, batched or not."""
-
-    family_id = Fft.FAMILY_ID
-
-    def batch(self, op: ExtensionOp, at: BatchSite[V]) -> Batched[V]:
-        """The op itself."""
-        return ((at.emit(Extension(op), *at.inputs), at.batched[0]),)
-
-
 def pair_weights(like: Expression, n: Dim, weight: float) -> Expression:
     """1 at the frequencies 0 and n/2 of n points, `weight` at others, as precise as `like`."""
     count = spectrum_length(n)
@@ -195,3 +202,6 @@ def pair_weights(like: Expression, n: Dim, weight: float) -> Expression:
     paired: Any = apply(logical.logical_and, k > 0, 2 * k < n)
     weights: Expression = apply(elementwise.where, paired, weight, 1.0)
     return weights.astype(real_dtype(like.dtype))
+
+
+FFT = family_package("tenferro-fft", Fft)

@@ -1,4 +1,4 @@
-"""What is said of a sample: `sem`, `mode` and `rankdata`."""
+"""Functions of samples: `sem`, `mode` and `rankdata`."""
 
 from __future__ import annotations
 

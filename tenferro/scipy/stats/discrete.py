@@ -5,21 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tenferro import namespace as tn
 from tenferro.ir import ArrayLike
-from tenferro.namespace import (
-    arange,
-    betaln,
-    exp,
-    expand_dims,
-    floor,
-    lgamma,
-    log,
-    log1p,
-    sum,
-    where,
-    xlog1py,
-    xlogy,
-)
 from tenferro.scipy.special import gammainc, gammaincc
 from tenferro.scipy.stats.distribution import row
 
@@ -30,20 +17,20 @@ _COUNTS = (0.0, math.inf)
 
 def _log_binomial(n: Any, k: Any) -> Any:
     """Logarithm of the number of ways to take k of n things."""
-    return -betaln(n - k + 1, k + 1) - log1p(n)
+    return -tn.betaln(n - k + 1, k + 1) - tn.log1p(n)
 
 
 def _is_count(n: Any) -> Any:
-    return (n >= 0) & (floor(n) == n)
+    return (n >= 0) & (tn.floor(n) == n)
 
 
 @row(
     support=(0.0, 1.0),
     allowed=lambda p: (p >= 0) & (p <= 1),
-    logpmf=lambda k, p: xlogy(k, p) + xlog1py(1 - k, -p),
-    cdf=lambda k, p: where(k < 1, 1 - p, k),
-    sf=lambda k, p: where(k < 1, p, 1 - k),
-    ppf=lambda q, p: where(q == 0, -1.0, where(q <= 1 - p, 0 * q, 1.0)),
+    logpmf=lambda k, p: tn.xlogy(k, p) + tn.xlog1py(1 - k, -p),
+    cdf=lambda k, p: tn.where(k < 1, 1 - p, k),
+    sf=lambda k, p: tn.where(k < 1, p, 1 - k),
+    ppf=lambda q, p: tn.where(q == 0, -1.0, tn.where(q <= 1 - p, 0 * q, 1.0)),
 )
 def bernoulli(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Any:
     """One trial that succeeds with probability p; `ppf` is -1 for q = 0, as in SciPy.
@@ -57,7 +44,7 @@ def bernoulli(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Any:
 @row(
     support=lambda n, p: (0.0, n),
     allowed=lambda n, p: _is_count(n) & (p >= 0) & (p <= 1),
-    logpmf=lambda k, n, p: _log_binomial(n, k) + xlogy(k, p) + xlog1py(n - k, -p),
+    logpmf=lambda k, n, p: _log_binomial(n, k) + tn.xlogy(k, p) + tn.xlog1py(n - k, -p),
 )
 def binom(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Any:
     """How many of n trials succeed, each with probability p.
@@ -71,7 +58,9 @@ def binom(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Any:
 @row(
     support=_COUNTS,
     allowed=lambda n, p: (n > 0) & (p > 0) & (p <= 1),
-    logpmf=lambda k, n, p: -betaln(n, k + 1) - log(n + k) + xlogy(n, p) + xlog1py(k, -p),
+    logpmf=lambda k, n, p: (
+        -tn.betaln(n, k + 1) - tn.log(n + k) + tn.xlogy(n, p) + tn.xlog1py(k, -p)
+    ),
 )
 def nbinom(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Any:
     """How many trials fail before n succeed, each with probability p.
@@ -85,7 +74,7 @@ def nbinom(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Any:
 @row(
     support=(1.0, math.inf),
     allowed=lambda p: (p > 0) & (p <= 1),
-    logpmf=lambda k, p: xlog1py(k - 1, -p) + log(p),
+    logpmf=lambda k, p: tn.xlog1py(k - 1, -p) + tn.log(p),
 )
 def geom(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Any:
     """How many trials until one succeeds, each with probability p.
@@ -104,19 +93,19 @@ _TERMS = 256
 def _poisson_entropy(mu: Any) -> Any:
     """A sum up to mu = 100, then an expansion that is exact to 1e-10."""
     small = mu <= _SERIES
-    mean = expand_dims(where(small, mu, 1.0), axis=-1)
-    k = arange(float(_TERMS), dtype=mu.dtype)
-    logs = xlogy(k, mean) - lgamma(k + 1) - mean
-    series = -sum(exp(logs) * where(logs > -math.inf, logs, 0.0), axis=-1)
-    r = 1 / where(small, _SERIES, mu)
+    mean = tn.expand_dims(tn.where(small, mu, 1.0), axis=-1)
+    k = tn.arange(float(_TERMS), dtype=mu.dtype)
+    logs = tn.xlogy(k, mean) - tn.lgamma(k + 1) - mean
+    series = -tn.sum(tn.exp(logs) * tn.where(logs > -math.inf, logs, 0.0), axis=-1)
+    r = 1 / tn.where(small, _SERIES, mu)
     tail = r / 12 + r**2 / 24 + r**3 * 19 / 360 + r**4 * 9 / 80
-    return where(small, series, 0.5 * (math.log(2 * math.pi) + 1 - log(r)) - tail)
+    return tn.where(small, series, 0.5 * (math.log(2 * math.pi) + 1 - tn.log(r)) - tail)
 
 
 @row(
     support=_COUNTS,
     allowed=lambda mu: mu >= 0,
-    logpmf=lambda k, mu: xlogy(k, mu) - lgamma(k + 1) - mu,
+    logpmf=lambda k, mu: tn.xlogy(k, mu) - tn.lgamma(k + 1) - mu,
     cdf=lambda k, mu: gammaincc(k + 1, mu),
     sf=lambda k, mu: gammainc(k + 1, mu),
     entropy=_poisson_entropy,
@@ -133,7 +122,7 @@ def poisson(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Any:
 @row(
     support=lambda n, a, b: (0.0, n),
     allowed=lambda n, a, b: _is_count(n) & (a > 0) & (b > 0),
-    logpmf=lambda k, n, a, b: _log_binomial(n, k) + betaln(k + a, n - k + b) - betaln(a, b),
+    logpmf=lambda k, n, a, b: _log_binomial(n, k) + tn.betaln(k + a, n - k + b) - tn.betaln(a, b),
 )
 def betabinom(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Any:
     """The binomial distribution whose probability has a beta distribution.

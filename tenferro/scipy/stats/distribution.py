@@ -1,7 +1,7 @@
-"""A distribution as a row of a table: from what holds inside of its support, all functions follow.
+"""A distribution as a row of a table: formulas of its standard form, from which all else follows.
 
-`Distribution` adds what all rows share: location and scale, the ends of the support, parameters
-that are not allowed, NaN. A row says the rest, for the standard distribution.
+`row` adds what all rows share: location and scale, the ends of the support, parameters that are not
+allowed, NaN. `of_vectors` declares a distribution of vectors.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import update_wrapper
+from functools import reduce, update_wrapper
+from operator import and_
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
 
-from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.ir import AnyTensor
 from tenferro.missing_names import missing
 from tenferro.namespace import clip, exp, floor, log, log1p, where
 from tenferro.scipy.special import real
@@ -66,11 +66,17 @@ class Distribution(Generic[P]):
     entropy: Callable[..., AnyTensor]
 
     def __init__(self, declaration: Callable[P, Any], functions: dict[str, Function]) -> None:
-        """The functions by name, with the signature and the module of the declaration."""
+        """The functions by name, and those of which one is the logarithm of another one."""
+        completed = dict(functions)
+        for name, other in LOGARITHMS.items():
+            if name in functions:
+                completed.setdefault(other, _composed(exp, functions[name]))
+            elif other in functions:
+                completed[name] = _composed(log, functions[other])
         self.__name__ = declaration.__name__
         update_wrapper(cast(Any, self), declaration)  # its text and signature
-        self.__all__ = sorted(functions)
-        for name, function in functions.items():
+        self.__all__ = sorted(completed)
+        for name, function in completed.items():
             setattr(self, name, _public(name, function, declaration))
 
     def __repr__(self) -> str:
@@ -82,6 +88,10 @@ class Distribution(Generic[P]):
             own = vars(self)
             home = f"tenferro.scipy.stats.{own.get('__name__')}"
             raise missing(home, name, lambda: own.get("__all__", []))
+
+
+def _composed(outer: Function, inner: Function) -> Function:
+    return lambda *args, **kwargs: outer(inner(*args, **kwargs))
 
 
 def _public(name: str, function: Function, declaration: Callable[..., Any]) -> Function:
@@ -106,36 +116,9 @@ def _public(name: str, function: Function, declaration: Callable[..., Any]) -> F
     return public
 
 
-def _completed(functions: dict[str, Function]) -> dict[str, Function]:
-    """The functions, and those of which one is the logarithm of another one."""
-    completed = dict(functions)
-    for name, other in LOGARITHMS.items():
-        if name in functions:
-            completed.setdefault(other, _composed(exp, functions[name]))
-        elif other in functions:
-            completed[name] = _composed(log, functions[other])
-    return completed
-
-
-def _composed(outer: Function, inner: Function) -> Function:
-    return lambda *args, **kwargs: outer(inner(*args, **kwargs))
-
-
-def _log_of(part: Function, rest: Function) -> Function:
-    """The logarithm of a probability, from that of the opposite where this has more digits."""
-
-    def formula(*operands: Any) -> Any:
-        probability, opposite = part(*operands), rest(*operands)
-        large = probability > 0.5
-        inner = log(where(large, 1.0, probability))
-        return where(large, log1p(where(large, -opposite, 0.0)), inner)
-
-    return formula
-
-
 def of_vectors(name: str) -> Callable[[Callable[P, AnyTensor]], Distribution[P]]:
     """Declares a distribution of vectors: the decorated function is the one of this name."""
-    return lambda function: Distribution(function, _completed({name: function}))
+    return lambda function: Distribution(function, {name: function})
 
 
 def row(
@@ -156,134 +139,91 @@ def row(
         formulas: by the names of the functions. A function is the exponential or the logarithm of
             another one where it is not among them.
     """
+    for name, other in (("cdf", "sf"), ("sf", "cdf")):
+        if {name, other} <= formulas.keys():
+            formulas.setdefault(f"log{name}", _log_of(formulas[name], formulas[other]))
+    whole = "logpmf" in formulas
 
     def declared(declaration: Callable[P, Any]) -> Distribution[P]:
-        form = _Row(declaration, support, allowed, "logpmf" in formulas)
-        for name, other in (("cdf", "sf"), ("sf", "cdf")):
-            if {name, other} <= formulas.keys():
-                formulas.setdefault(f"log{name}", _log_of(formulas[name], formulas[other]))
-        functions = {name: form.function(name, formula) for name, formula in formulas.items()}
-        return Distribution(declaration, _completed(functions))
+        functions = {}
+        for name, formula in formulas.items():
+            if name in ENDS and support is not None:
+                formula = _of_all_numbers(name, formula, support, whole)
+            functions[name] = _with_location(declaration, name, formula, allowed)
+        return Distribution(declaration, functions)
 
     return declared
 
 
-@dataclass(frozen=True)
-class _Row:
-    """What the functions of a row share."""
+def _log_of(part: Function, rest: Function) -> Function:
+    """The logarithm of a probability, from that of the opposite where this has more digits."""
 
-    parameters: Callable[..., Any]
-    support: Support | Callable[..., tuple[Any, Any]] | None
-    allowed: Function | None
-    whole: bool
+    def formula(*operands: Any) -> Any:
+        probability, opposite = part(*operands), rest(*operands)
+        large = probability > 0.5
+        inner = log(where(large, 1.0, probability))
+        return where(large, log1p(where(large, -opposite, 0.0)), inner)
 
-    def function(self, name: str, formula: Function) -> Function:
-        """The function of the arguments, for the formula of the standard distribution."""
-        title = f"{self.parameters.__name__}.{name}"
-        if name == "entropy":
-            return lambda *args, **kwargs: self._of_shapes(
-                title, formula, self.parameters(0, *args, **kwargs)
-            )
-        if name in ("ppf", "isf"):
-            return lambda *args, **kwargs: self._of_probability(
-                title, formula, self.parameters(*args, **kwargs)
-            )
-        return lambda *args, **kwargs: self._of_number(
-            title, name, formula, self.parameters(*args, **kwargs)
-        )
+    return formula
 
-    def _of_number(self, title: str, name: str, formula: Function, operands: Any) -> Any:
-        y, width, shapes = _standard(title, *operands)
-        valid = self._valid(width, shapes)
-        below, above, inner = self._places(y, shapes, density=name in ("logpdf", "logpmf"))
-        value = formula(inner, *shapes)
-        start, stop = ENDS[name]
-        if above is not None:
-            value = where(above, stop, value)
-        if below is not None:
-            value = where(below, start, value)
-        if name == "logpdf" and width is not None:
-            value = value - log(width)
-        return value if valid is None else where(valid, value, math.nan)
 
-    def _places(
-        self, y: Any, shapes: tuple[Any, ...], density: bool
-    ) -> tuple[Any | None, Any | None, Any]:
-        """Where y is below and above the support, and y with another number there.
+def _of_all_numbers(name: str, formula: Function, support: Any, whole: bool) -> Function:
+    """A formula that holds inside of the support, continued by its values below and above."""
+    density = name in ("logpdf", "logpmf")
 
-        At that number formulas have derivatives. NaN is neither below nor above.
-        """
-        support = self.support
-        if support is None:
-            return None, None, y
-        if self.whole and not density:
+    def extended(y: Any, *shapes: Any) -> Any:
+        if whole and not density:
             y = floor(y)
         low, high = support(*shapes) if callable(support) else support
-        below = y <= low if _is_infinite(low) else y < low
-        above = y >= high if _is_infinite(high) else y > high
-        if self.whole and density:
+        # A fixed end is infinite if it is not of the support. NaN is neither below nor above.
+        fixed = isinstance(low, float)
+        below = y <= low if fixed and math.isinf(low) else y < low
+        above = y >= high if isinstance(high, float) and math.isinf(high) else y > high
+        if whole and density:
             below = below | (floor(y) < y)
-        return below, above, where(below | above, _between(low, high, self.whole), y)
+        if whole:  # at a number of the support, formulas have derivatives
+            inside = low
+        elif fixed:
+            inside = min(max(0.0, low + 0.5), high)
+        else:
+            inside = clip(0.0, low, high)
+        value = formula(where(below | above, inside, y), *shapes)
+        start, stop = ENDS[name]
+        return where(below, start, where(above, stop, value))
 
-    def _of_probability(self, title: str, formula: Function, operands: Any) -> Any:
-        q, loc, scale, *shapes = operands
-        moved, stretched = not _is(loc, 0), not _is(scale, 1)
-        q, *others = real(title, q, *(loc,) * moved, *(scale,) * stretched, *shapes)
-        width = others[moved] if stretched else None
-        parameters = tuple(others[moved + stretched :])
-        inside = (q >= 0) & (q <= 1)
-        valid = self._valid(width, parameters)
-        value = formula(where(inside, q, 0.5), *parameters)
-        if width is not None:
-            value = value * width
-        if moved:
-            value = value + others[0]
-        return where(inside if valid is None else inside & valid, value, math.nan)
-
-    def _of_shapes(self, title: str, formula: Function, operands: Any) -> Any:
-        y, width, shapes = _standard(title, *operands)
-        valid = self._valid(width, shapes)
-        defined = y == y  # y is 0 but for a location of NaN
-        defined = defined if valid is None else defined & valid
-        return where(defined, formula(*shapes), math.nan)
-
-    def _valid(self, width: Any | None, shapes: tuple[Any, ...]) -> Any | None:
-        """Where the parameters are allowed; None if there are none."""
-        allowed = None if self.allowed is None else self.allowed(*shapes)
-        if width is None:
-            return allowed
-        positive = width > 0
-        return positive if allowed is None else positive & allowed
+    return extended
 
 
-def _is(value: Any, default: int) -> bool:
-    """Whether a parameter is its default, which needs no operation."""
-    return type(value) is int and value == default
+def _with_location(
+    declaration: Callable[..., Any], name: str, formula: Function, allowed: Function | None
+) -> Function:
+    """The function of location, scale and shapes, for the formula of the standard distribution."""
+    title = f"{declaration.__name__}.{name}"
 
+    def function(*args: Any, **kwargs: Any) -> Any:
+        args = (0, *args) if name == "entropy" else args
+        x, loc, scale, *shapes = declaration(*args, **kwargs)
+        moved = not (type(loc) is int and loc == 0)  # the defaults need no operation
+        stretched = not (type(scale) is int and scale == 1)
+        x, *others = real(title, x, *(loc,) * moved, *(scale,) * stretched, *shapes)
+        shapes = others[moved + stretched :]
+        width = others[moved] if stretched else 1
+        valid = ([width > 0] if stretched else []) + ([allowed(*shapes)] if allowed else [])
+        if name in ("ppf", "isf"):
+            valid.insert(0, (x >= 0) & (x <= 1))
+            value = formula(where(valid[0], x, 0.5), *shapes)
+            value = value * width if stretched else value
+            value = value + others[0] if moved else value
+        else:
+            y = x - others[0] if moved else x
+            y = y / width if stretched else y
+            if name == "entropy":
+                valid.insert(0, y == y)  # y is 0 but for a location of NaN
+                value = formula(*shapes)
+            else:
+                value = formula(y, *shapes)
+            if name == "logpdf" and stretched:
+                value = value - log(width)
+        return where(reduce(and_, valid), value, math.nan) if valid else value
 
-def _standard(
-    title: str, x: ArrayLike, loc: ArrayLike, scale: ArrayLike, *shapes: ArrayLike
-) -> tuple[Any, Any | None, tuple[Any, ...]]:
-    """(x - loc)/scale, scale (None if it is 1) and the shapes, as real values of one shape."""
-    moved, stretched = not _is(loc, 0), not _is(scale, 1)
-    y, *others = real(title, x, *(loc,) * moved, *(scale,) * stretched, *shapes)
-    width = others[moved] if stretched else None
-    if moved:
-        y = y - others[0]
-    if width is not None:
-        y = y / width
-    return y, width, tuple(others[moved + stretched :])
-
-
-def _is_infinite(end: Any) -> bool:
-    """Whether an end that does not depend on shapes is infinite, and so not of the support."""
-    return isinstance(end, float) and math.isinf(end)
-
-
-def _between(low: Any, high: Any, whole: bool) -> Any:
-    """A number of the support."""
-    if whole:
-        return low
-    if not isinstance(low, float):
-        return clip(0.0, low, high)
-    return min(max(0.0, low + 0.5), high)
+    return function

@@ -5,25 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tenferro import namespace as tn
 from tenferro.errors import ShapeError
 from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.linalg import cholesky, diagonal, solve_triangular
-from tenferro.namespace import (
-    abs,
-    all,
-    asarray,
-    concat,
-    expand_dims,
-    floor,
-    isnan,
-    lgamma,
-    log,
-    square,
-    squeeze,
-    sum,
-    where,
-    xlogy,
-)
 from tenferro.namespace import any as any_of
 from tenferro.scipy.stats.distribution import of_vectors
 
@@ -44,21 +29,21 @@ def dirichlet(x: ArrayLike, alpha: ArrayLike) -> AnyTensor:
     >>> tn.scipy.stats.dirichlet.pdf([0.2, 0.8], [1.0, 1.0])
     Tensor(1.)
     """
-    point, power = asarray(x), asarray(alpha)
+    point, power = tn.asarray(x), tn.asarray(alpha)
     if power.ndim != 1 or point.ndim < 1 or power.shape[0] - point.shape[0] not in (0, 1):
         raise ShapeError(
             "dirichlet.logpdf: takes coordinates [n, ...] or [n-1, ...] and concentrations [n], "
             f"got {point.meta} and {power.meta}"
         )
     if point.shape[0] != power.shape[0]:
-        point = concat([point, 1 - sum(point, axis=0, keepdims=True)])
-    total = sum(lgamma(power)) - lgamma(sum(power))
-    defined = all(power > 0) & ~any_of(isnan(point), axis=0)
+        point = tn.concat([point, 1 - tn.sum(point, axis=0, keepdims=True)])
+    total = tn.sum(tn.lgamma(power)) - tn.lgamma(tn.sum(power))
+    defined = tn.all(power > 0) & ~any_of(tn.isnan(point), axis=0)
     for _ in range(point.ndim - 1):
-        power = expand_dims(power, axis=-1)
-    inside = all(point >= 0, axis=0) & (abs(sum(point, axis=0) - 1) < 1e-6)
-    density = sum(xlogy(power - 1, where(inside, point, 0.5)), axis=0) - total
-    return where(defined, where(inside, density, -math.inf), math.nan)
+        power = tn.expand_dims(power, axis=-1)
+    inside = tn.all(point >= 0, axis=0) & (tn.abs(tn.sum(point, axis=0) - 1) < 1e-6)
+    density = tn.sum(tn.xlogy(power - 1, tn.where(inside, point, 0.5)), axis=0) - total
+    return tn.where(defined, tn.where(inside, density, -math.inf), math.nan)
 
 
 @of_vectors("logpmf")
@@ -73,15 +58,15 @@ def multinomial(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> AnyTensor:
     >>> tn.scipy.stats.multinomial.pmf([1.0, 1.0], 2.0, [0.5, 0.5])
     Tensor(0.5)
     """
-    counts, trials, chances = asarray(x), asarray(n), asarray(p)
-    defined = (trials >= 0) & (floor(trials) == trials)
-    defined = defined & all((chances >= 0) & (chances <= 1), axis=-1)
-    defined = defined & ~any_of(isnan(counts), axis=-1)
-    whole = (counts >= 0) & (floor(counts) == counts)
-    possible = (sum(counts, axis=-1) == trials) & all(whole, axis=-1)
-    orders = lgamma(trials + 1) - sum(lgamma(where(whole, counts, 0) + 1), axis=-1)
-    logs = orders + sum(xlogy(where(whole, counts, 0), chances), axis=-1)
-    return where(defined, where(possible, logs, -math.inf), math.nan)
+    counts, trials, chances = tn.asarray(x), tn.asarray(n), tn.asarray(p)
+    defined = (trials >= 0) & (tn.floor(trials) == trials)
+    defined = defined & tn.all((chances >= 0) & (chances <= 1), axis=-1)
+    defined = defined & ~any_of(tn.isnan(counts), axis=-1)
+    whole = (counts >= 0) & (tn.floor(counts) == counts)
+    possible = (tn.sum(counts, axis=-1) == trials) & tn.all(whole, axis=-1)
+    orders = tn.lgamma(trials + 1) - tn.sum(tn.lgamma(tn.where(whole, counts, 0) + 1), axis=-1)
+    logs = orders + tn.sum(tn.xlogy(tn.where(whole, counts, 0), chances), axis=-1)
+    return tn.where(defined, tn.where(possible, logs, -math.inf), math.nan)
 
 
 @of_vectors("logpdf")
@@ -99,15 +84,15 @@ def multivariate_normal(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> AnyTen
     >>> tn.scipy.stats.multivariate_normal.logpdf([0.0], [0.0], [[1.0]])
     Tensor(-0.91893853)
     """
-    vectors, center, matrix = asarray(x), asarray(mean), asarray(cov)
+    vectors, center, matrix = tn.asarray(x), tn.asarray(mean), tn.asarray(cov)
     if vectors.ndim < 1 or center.ndim < 1 or matrix.ndim < 2:
         raise ShapeError(
             "multivariate_normal.logpdf: takes vectors, vectors and matrices, got "
             f"{vectors.meta}, {center.meta} and {matrix.meta}; use norm for numbers"
         )
     factor: Any = cholesky(matrix)
-    offsets: Any = expand_dims(vectors - center, axis=-1)
-    scaled: Any = squeeze(solve_triangular(factor, offsets, lower=True), axis=-1)
-    size = asarray(matrix.shape[-1]).astype(factor.dtype)
-    volume = log(diagonal(factor)).sum(-1) + size * (math.log(2 * math.pi) / 2)
-    return square(scaled).sum(-1) * -0.5 - volume
+    offsets: Any = tn.expand_dims(vectors - center, axis=-1)
+    scaled: Any = tn.squeeze(solve_triangular(factor, offsets, lower=True), axis=-1)
+    size = tn.asarray(matrix.shape[-1]).astype(factor.dtype)
+    volume = tn.log(diagonal(factor)).sum(-1) + size * (math.log(2 * math.pi) / 2)
+    return tn.square(scaled).sum(-1) * -0.5 - volume

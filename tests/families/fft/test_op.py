@@ -16,7 +16,7 @@ from tenferro.families.fft.op import KINDS, SCALES
 from tenferro.ops.extension import register_runtimes, rules_of
 from tenferro.shape import dim
 from tenferro.testing import check_extension
-from tenferro_xla.lowering.extensions import FFT_LOWERINGS as LOWERINGS
+from tenferro_xla.lowering.extensions import transform
 
 Array = np.ndarray[Any, Any]
 LENGTHS = (1, 2, 3, 4, 7, 8)
@@ -62,7 +62,7 @@ def test_the_family_keeps_the_contract(op: Fft) -> None:
         different=[Fft("c2c", 3)],
         rules=rules_of((FFT,)),
         register_runtime=lambda to: register_runtimes((FFT,), to),
-        register_xla=lambda to: to.register(Fft.FAMILY_ID, LOWERINGS[Fft]),
+        register_xla=lambda to: to.register(Fft.FAMILY_ID, transform),
         skip={"processes"},
     )
     unchecked = {

@@ -23,7 +23,7 @@ from tenferro.families.linalg import (
 from tenferro.native import NUMPY_EXECUTOR
 from tenferro.ops.extension import Extension, register_runtimes, rules_of
 from tenferro.testing import check_extension
-from tenferro_xla.lowering.linalg import SOLVING as LOWERINGS
+from tenferro_xla.lowering.linalg import LOWERINGS
 from tests.tolerances import assert_close, rounding
 
 Array = np.ndarray[Any, Any]

@@ -1,4 +1,4 @@
-"""Contraction orders in two notations: positions in a shrinking list, and numbers of values."""
+"""ContractionTree: a contraction order with its costs; paths and pairs, two notations of orders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 
 from tenferro.compiler import DeviceCosts
 from tenferro.errors import PathError, ShapeError
-from tenferro.planning.subscripts import Label, Labels, Subscripts, build_size_dict
+from tenferro.families.einsum.subscripts import Label, Labels, Subscripts, build_size_dict
 
 __all__ = [
     "ContractionTree",
@@ -27,8 +27,6 @@ __all__ = [
     "tree_seconds",
 ]
 
-
-# Contraction orders in two notations: positions in a shrinking list, and numbers of values.
 
 LinearPath = tuple[tuple[int, int], ...]
 """Each pair is two positions in the list of remaining values; the result is appended to it."""

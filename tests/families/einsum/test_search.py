@@ -8,16 +8,16 @@ import pytest
 
 from tenferro.compiler import CPU
 from tenferro.errors import PathError
-from tenferro.network import (
-    ContractionOptimizerOptions,
-    Subscripts,
-)
-from tenferro.planning import (
+from tenferro.families.einsum import (
     ContractionTree,
     find_tree,
     options_of,
     pairs_of_path,
     tree_seconds,
+)
+from tenferro.network import (
+    ContractionOptimizerOptions,
+    Subscripts,
 )
 from tests.networks import instances, ring
 

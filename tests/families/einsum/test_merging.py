@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro.families.einsum import ContractionOptimizerOptions, ContractionTree, find_tree
+from tenferro.families.einsum.contraction_tree import Merged
 from tenferro.network import Subscripts
-from tenferro.planning import ContractionOptimizerOptions, ContractionTree, find_tree
-from tenferro.planning.contraction_tree import Merged
 
 
 def test_a_network_of_different_operands_stays_as_it_is() -> None:

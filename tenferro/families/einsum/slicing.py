@@ -1,4 +1,4 @@
-"""Slicing: choose labels to loop over so that a contraction fits in memory; predict the cost."""
+"""Labels to loop over so that a contraction fits in memory, and what that costs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tenferro.planning.contraction_tree import ContractionTree, Step
-from tenferro.planning.subscripts import Label, Labels, Subscripts
+from tenferro.families.einsum.contraction_tree import ContractionTree, Step
+from tenferro.families.einsum.subscripts import Label, Labels, Subscripts
 
 __all__ = ["SlicedTree", "cut_loop", "depends", "find_slices"]
 

@@ -1,4 +1,4 @@
-"""From a strategy to a tree: plan specifications, and the planner that makes trees of them."""
+"""The planner: what `optimize=` takes, also from opt_einsum and cotengra, becomes a tree."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from tenferro.compiler import CPU, DeviceCosts
 from tenferro.config import config
 from tenferro.core import BoundedCache, CacheOwner, Capacity
 from tenferro.errors import MemoryLimitError, PathError
-from tenferro.ir import Dim
-from tenferro.planning.contraction_tree import (
+from tenferro.families.einsum.contraction_tree import (
     ContractionTree,
     Pairs,
     concrete_sizes,
@@ -22,7 +21,7 @@ from tenferro.planning.contraction_tree import (
     left_to_right,
     pairs_of_path,
 )
-from tenferro.planning.search import (
+from tenferro.families.einsum.search import (
     NAMES,
     Auto,
     ContractionOptimizerOptions,
@@ -33,7 +32,8 @@ from tenferro.planning.search import (
     Tree,
     find_tree,
 )
-from tenferro.planning.subscripts import Label, Labels, Subscripts, build_size_dict
+from tenferro.families.einsum.subscripts import Label, Labels, Subscripts, build_size_dict
+from tenferro.ir import Dim
 
 __all__ = [
     "PLANNER",
@@ -46,8 +46,6 @@ __all__ = [
     "specification",
 ]
 
-
-# From a strategy to a tree: plan specifications, and the planner that makes trees of them.
 
 Specification = tuple[Any, ...]
 """A strategy as a payload value: `("auto", …)`, or `("pairs", …)` for a fixed order."""
@@ -106,13 +104,13 @@ def _order(subscripts: Subscripts) -> list[int]:
 
 
 class Planner(CacheOwner):
-    """Makes trees from specifications, and caches the trees that searches find.
+    """Makes trees from specifications, and caches what searches and other libraries find.
 
     All calls of `einsum` share the planner `network.PLANNER`.
     """
 
     def __init__(self, capacity: Capacity | None = None) -> None:
-        self._cache: BoundedCache[Any, Pairs] = BoundedCache(
+        self._cache: BoundedCache[Any, Any] = BoundedCache(
             Capacity(config.cache_entries) if capacity is None else capacity
         )
 
@@ -200,10 +198,6 @@ class _Searching(Protocol):
     def search(self, inputs: Any, output: Any, size_dict: Any) -> _CotengraTree:
         """The best tree that was found."""
         ...
-
-
-ORDERS: BoundedCache[Any, Order] = BoundedCache(Capacity(config.cache_entries))
-"""The orders that optimizers found, each asked once for a network and its shapes."""
 
 
 def order_of(value: Any, subscripts: Subscripts, shapes: Shapes) -> Order | None:
@@ -301,8 +295,9 @@ def _asked(optimizer: Any, subscripts: Subscripts, shapes: Shapes) -> Order:
         )
     if not isinstance(optimizer, Hashable):
         return _search(optimizer, subscripts, known)
-    key = (optimizer, subscripts, tuple(known))
-    return ORDERS.get_or_make(key, lambda: _search(optimizer, subscripts, known))
+    key = ("order", optimizer, subscripts, tuple(known))
+    order: Order = PLANNER._cache.get_or_make(key, lambda: _search(optimizer, subscripts, known))
+    return order
 
 
 def _search(optimizer: Any, subscripts: Subscripts, shapes: Shapes) -> Order:

@@ -1,10 +1,12 @@
-"""Improve a tree: replace small subtrees by the best trees over the same leaves.
+"""Improve a tree: replan small subtrees, anneal, and stop when a search no longer pays.
 
-A node with children (a b) and c may become (a c), b or (c b), a. The change of cost follows from
-the labels of a, b, c and the node alone, so a move takes microseconds in a network of any size.
+`refined` replaces small subtrees by the best trees over the same leaves. `annealed` exchanges two
+neighbouring contractions: a node with children (a b) and c may become (a c), b or (c b), a. The
+change of cost follows from the labels of a, b, c and the node alone, so a move takes microseconds
+in a network of any size. `Effort` bounds what a search may spend.
 
-Source: Kalachev, Panteleev, Yung, "Multi-tensor contraction for XEB verification of quantum
-circuits", arXiv:2108.05665.
+Source of `annealed`: Kalachev, Panteleev, Yung, "Multi-tensor contraction for XEB verification of
+quantum circuits", arXiv:2108.05665.
 """
 
 from __future__ import annotations
@@ -13,10 +15,8 @@ import math
 import random
 from collections.abc import Callable, Mapping
 
-from tenferro.planning.contraction_tree import ContractionTree, Pairs, entering_labels
-from tenferro.planning.subscripts import Label, Subscripts
-
-# Improve a tree: replace small subtrees by the best trees over the same leaves.
+from tenferro.families.einsum.contraction_tree import ContractionTree, Pairs, entering_labels
+from tenferro.families.einsum.subscripts import Label, Subscripts
 
 LEAVES = 8
 """Most leaves of a subtree that is planned again; the work grows as 3 to this power."""
@@ -31,7 +31,7 @@ def refined(
     """The tree after rounds of replacing subtrees; stops at the first without a lower score."""
     best = score(tree)
     for _ in range(rounds):
-        candidate = ContractionTree(tree.subscripts, tree.sizes, _round(tree))
+        candidate = ContractionTree(tree.subscripts, tree.sizes, _Round(tree).run())
         candidate_score = score(candidate)
         if not candidate_score < best:
             break
@@ -56,13 +56,11 @@ def exact_pairs(subscripts: Subscripts, sizes: Mapping[Label, int]) -> Pairs:
     return tuple(pairs)
 
 
-def _round(tree: ContractionTree) -> Pairs:
-    """The pairs after planning the subtree below each node again, from the root down."""
-    return _Round(tree).run()
-
-
 class _Round:
-    """Nested pairs, rebuilt node by node. A node is an operand's number or a pair of nodes."""
+    """The subtree below each node is planned again, from the root down.
+
+    A node is an operand's number or a pair of nodes.
+    """
 
     def __init__(self, tree: ContractionTree) -> None:
         self.tree = tree

@@ -3,7 +3,7 @@
 import pytest
 
 from tenferro.errors import ShapeError
-from tenferro.planning import ContractionTree, Subscripts, concrete_sizes
+from tenferro.families.einsum import ContractionTree, Subscripts, concrete_sizes
 
 
 def test_a_tree_knows_its_costs() -> None:

@@ -1,4 +1,4 @@
-"""EinsumOptimize: the strategies that choose the contraction order of a network."""
+"""Find a tree: exactly, greedily, or by a search of many; the options of searches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import opt_einsum
 
 from tenferro.compiler import CPU, DeviceCosts
 from tenferro.errors import PathError
-from tenferro.planning.contraction_tree import (
+from tenferro.families.einsum.contraction_tree import (
     ContractionTree,
     Merged,
     Pairs,
@@ -25,7 +25,7 @@ from tenferro.planning.contraction_tree import (
     pairs_of_path,
     tree_seconds,
 )
-from tenferro.planning.reconfigure import (
+from tenferro.families.einsum.reconfigure import (
     CANDIDATES,
     GREEDY,
     MOVE,
@@ -36,7 +36,7 @@ from tenferro.planning.reconfigure import (
     exact_pairs,
     refined,
 )
-from tenferro.planning.subscripts import Label, NestedEinsum, Subscripts
+from tenferro.families.einsum.subscripts import Label, NestedEinsum, Subscripts
 
 __all__ = [
     "Auto",
@@ -50,8 +50,6 @@ __all__ = [
     "find_tree",
 ]
 
-
-# EinsumOptimize: the strategies that choose the contraction order of a network.
 
 Objective = Literal["time", "flops", "size"]
 Method = Literal["auto", "greedy", "exact", "search", "cotengra"]
