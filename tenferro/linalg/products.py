@@ -256,7 +256,7 @@ def _toeplitz(c: Any, r: Any) -> Any:
     right: Any
     down, right = (emit(Iota(INT64, size)) for size in (n, m))
     last: Any = manipulation.flip(down)
-    places = rows(last) + columns(right)
+    places: Any = rows(last) + columns(right)
     axis = along.ndim - 1
     at_places = indexing.Places((axis,), axis)
     result: Any = indexing.gather(along, at_places, [places], [True])

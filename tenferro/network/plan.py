@@ -87,7 +87,8 @@ def emit_contraction(
         result = emit_sliced(at, subscripts, sizes, pairs, numbers, sliced)
     else:
         result = emit_network(at, subscripts, sizes, pairs, numbers)
-    return convert(Expression(at, result), dtype)
+    whole: Any = Expression(at, result)
+    return convert(whole, dtype)
 
 
 def emit_sliced(

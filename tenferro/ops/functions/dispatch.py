@@ -137,7 +137,9 @@ def _apply(
 class ArrayFunction(Protocol[P, R_co]):
     """An array function as users call it; `body` is the function as it is declared."""
 
-    body: Callable[P, R_co]
+    @property
+    def body(self) -> Callable[P, R_co]:
+        """The function of expressions."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """The result for operands of any kind."""
