@@ -590,7 +590,7 @@ def _compute(
         if plan is not None or not lasts(function):
             key = None
     try:
-        return _run(function, operands, options, key, buffers)
+        return _run(function, operands, options, key)
     except ExtentError as error:
         what = str(error).partition(": ")[2] or str(error)
         raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
@@ -605,9 +605,8 @@ def _run(
     operands: tuple[Any, ...],
     options: dict[str, Any],
     key: tuple[Any, ...] | None,
-    buffers: list[Any],
 ) -> Any:
-    """Run a function op by op; with a key, note the ops on the host's `buffers`."""
+    """Run a function op by op; with a key, on the host, note the ops for later calls."""
     lifted = [as_operand(operand) for operand in operands]
     if any(operand is NotImplemented for operand in lifted):
         return NotImplemented
@@ -617,7 +616,10 @@ def _run(
         value if not isinstance(value, Tensor) else place(function.__name__, value, executor)
         for value in lifted
     ]
-    notes = None if key is None else Notes(buffers)
+    notes = None
+    if key is not None:  # an operand given twice is two operands in later calls
+        values = [value if is_number(value) else value.view() for value in values]
+        notes = Notes([value for value in values if not is_number(value)])
     result = run_at(executor, function, values, options, notes)
     several = isinstance(result, tuple)
     results = result if several else (result,)

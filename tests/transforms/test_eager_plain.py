@@ -98,6 +98,15 @@ def test_what_is_kept_is_small_and_can_be_cleared() -> None:
     assert len(HOST_PLANS) == 0
 
 
+def test_operands_that_were_one_array_may_be_two() -> None:
+    y = tn.Tensor(np.arange(12.0).reshape(3, 4))
+    for first, second in ((X, X), (X, y), (y, X), (y, y)):
+        np.testing.assert_array_equal(first - second, first.numpy() - second.numpy())
+        np.testing.assert_array_equal(
+            tn.where(first > 0, second, first), np.where(first.numpy() > 0, second, first)
+        )
+
+
 def test_the_second_call_runs_what_the_first_one_noted() -> None:
     HOST_PLANS.clear()
     bodies = []

@@ -17,6 +17,7 @@ from tenferro.core import Capacity
 from tenferro.errors import ADError, DeviceError, ExecutorError
 from tenferro.ir import ExecOp
 from tenferro.ops import ADD
+from tenferro.ops.functions import emit
 from tenferro.transforms import EagerTensor
 
 X = np.array([[0.5, -1.0, 2.0], [0.25, 1.5, -0.75]])
@@ -294,7 +295,7 @@ def test_functions_made_anew_leave_nothing_behind(rt: tn.EagerRuntime) -> None:
     x = rt.variable(X)
 
     def step() -> EagerTensor:
-        twice: EagerTensor = rt.apply(lambda at, v: at.emit(ADD, v, v), (x,), {})
+        twice: EagerTensor = rt.apply(lambda v: emit(ADD, v, v), (x,), {})
         return twice
 
     assert step().tracked
@@ -302,7 +303,7 @@ def test_functions_made_anew_leave_nothing_behind(rt: tn.EagerRuntime) -> None:
     assert step().tolist() == (2 * X).tolist()
     assert (rt.stats().entries, rt.stats().misses) == (before.entries, before.misses)
     with rt.no_grad():
-        assert not rt.apply(lambda at, v: v, (x,), {}).tracked
+        assert not rt.apply(lambda v: v, (x,), {}).tracked
 
 
 def test_the_cache_is_bounded_and_can_be_cleared() -> None:

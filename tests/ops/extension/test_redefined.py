@@ -27,8 +27,9 @@ from tenferro.extension import (
 )
 from tenferro.ir import payload
 from tenferro.ops import Elementwise
+from tenferro.ops.functions import OpFunction
+from tenferro.ops.functions import apply as apply_function
 from tenferro.runtime import HOST_PLANS
-from tenferro.transforms import record
 from tenferro_xla import lower
 
 X = np.array([1.0, 2.0])
@@ -200,7 +201,7 @@ def primitive(factor: float) -> Any:
     op = Scaled()
 
     def function(x: Any) -> Any:
-        return record(lambda at, value: at.emit(op, value), (x,), {})
+        return apply_function(OpFunction(op), x)
 
     return op, function
 
