@@ -39,7 +39,7 @@ BUDGETS = {
     "sin_host": Walk(56, 16, 23, 14),
     "einsum_trace": Walk(271, 46, 210, 24),
     "einsum_lower": Walk(228, 32, 140, 23),
-    "scan_trace": Walk(313, 42, 257, 25),
+    "scan_trace": Walk(292, 40, 219, 25),
     "scan_lower": Walk(97, 26, 71, 16),
     "vmap_sin": Walk(284, 51, 176, 18),
     "grad_eigh_trace": Walk(433, 54, 536, 28),

@@ -298,9 +298,9 @@ def associative_scan(
     sizes = [meta.dims[at] for meta, at in zip(leaves.metas, axes, strict=True) if meta.dims]
     different = list(dict.fromkeys(sizes))
     if len(different) > 1:
+        listed = " and ".join(builtins.map(str, different))
         raise ControlFlowError(
-            f"associative_scan: elems leaves have sizes {' and '.join(builtins.map(str, different))} "
-            "along the axis of the entries"
+            f"associative_scan: elems leaves have sizes {listed} along the axis of the entries"
         )
     if different and not isinstance(different[0], int):
         raise ControlFlowError(
