@@ -153,7 +153,11 @@ def open_traces() -> tuple[TraceContext, ...]:
 
 def innermost(traces: Iterable[TraceContext | None]) -> TraceContext | None:
     """The innermost of several traces; None if there is none."""
-    return max((t for t in traces if t is not None), key=lambda t: t.depth, default=None)
+    found: TraceContext | None = None
+    for trace in traces:
+        if trace is not None and (found is None or trace.depth > found.depth):
+            found = trace
+    return found
 
 
 def require_packages(packages: Iterable[Package]) -> None:
