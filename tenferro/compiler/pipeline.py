@@ -12,22 +12,16 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 from tenferro.compiler.canonical.conjugates import ConjugateSinking
-from tenferro.compiler.canonical.dot_transposes import DotDimensionSorter, TransposeFolding
-from tenferro.compiler.canonical.loop_fusion import (
-    LaneJoining,
-    LoopJoining,
-    SwitchJoining,
-    WhileJoining,
-)
-from tenferro.compiler.canonical.loop_invariants import LoopInvariants, LoopProducts
-from tenferro.compiler.canonical.pads_to_concatenate import PadJoining
-from tenferro.compiler.canonical.repeated_operands import RepeatedOperands, SummedProducts
+from tenferro.compiler.canonical.dots import DotDimensionSorter, SummedProducts, TransposeFolding
+from tenferro.compiler.canonical.loop_fusion import LoopFusion
+from tenferro.compiler.canonical.loop_invariants import LoopInvariantCodeMotion, ScanPushoutDot
+from tenferro.compiler.canonical.pads_to_concatenate import PadsToConcatenate
 from tenferro.compiler.canonical.simplify import (
     AlgebraicSimplifier,
     CommonSubexpressions,
     DeadCode,
     LoopInlining,
-    Numbering,
+    RenumberSlots,
 )
 from tenferro.compiler.cost_model import CPU, DeviceCosts
 from tenferro.compiler.device.dot_decomposer import DotDecomposer
@@ -37,16 +31,16 @@ from tenferro.compiler.device.specialize import (
     BindSizes,
     CheckpointInlining,
     ExpandFamilies,
-    Settle,
+    ResolveDynamicOps,
     StopGradientRemoval,
 )
 from tenferro.compiler.layout.assignment import ContractionLayout
 from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.memory import MemoryLimit, in_words, tighter
-from tenferro.compiler.partitioned_axes import Pinned
+from tenferro.compiler.partitioned_axes import PartitionedAxes
 from tenferro.compiler.passes import Observer, Pass, checked_passes, run_passes
 from tenferro.compiler.report import memory_report
-from tenferro.compiler.reroll.reroll import Rolling
+from tenferro.compiler.reroll.reroll import Reroll
 from tenferro.compiler.schedule import COMPILED, INTERPRETED, Runs
 from tenferro.config import config
 from tenferro.core import CompiledProgram
@@ -80,29 +74,25 @@ CANONICAL: tuple[Pass, ...] = (
     ConjugateSinking(),
     DeadCode(),  # before passes that ask whether a value is used once
     LoopInlining(),
-    LoopJoining(),
-    LaneJoining(),
-    SwitchJoining(),
-    WhileJoining(),
-    LoopInvariants(),
-    RepeatedOperands(),
+    LoopFusion(),
+    LoopInvariantCodeMotion(),
     DotDimensionSorter(),
     TransposeFolding(),
     DotDimensionSorter(),  # axes have other numbers now
     *SIMPLIFICATION,
     SummedProducts(),
-    PadJoining(),
+    PadsToConcatenate(),
     *SIMPLIFICATION,  # before a pass that looks for instructions that are repeated
-    Rolling(),
-    LoopProducts(),
-    LoopInvariants(),  # sums without products are the same in all rounds
+    Reroll(),
+    ScanPushoutDot(),
+    LoopInvariantCodeMotion(),  # sums without products are the same in all rounds
     *SIMPLIFICATION,
 )
 """Passes that need neither sizes nor a device. Files hold their result."""
 
 
 def contraction_passes(
-    costs: DeviceCosts | None, search: bool = True, pinned: Pinned | None = None
+    costs: DeviceCosts | None, search: bool = True, pinned: PartitionedAxes | None = None
 ) -> tuple[Pass, ...]:
     """Passes that bring contractions into the form that a device is fast at.
 
@@ -138,7 +128,7 @@ class Target:
     advice: str = GIVE_THE_EXECUTOR_A_LOWERING
     differentiates: bool = False
     runs: Runs = COMPILED
-    pinned: Pinned | None = None
+    pinned: PartitionedAxes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +139,8 @@ class OptimizerOptions:
         layout_costs: the costs to choose orders of axes by, in place of the device's own.
         memory_limit: the most bytes that a program may need in addition to its arguments: a number,
             a text such as "1.5 GB", "device" for as much as the device has free, or None.
+        loop_joining, lane_joining, switch_joining, while_joining: which ops `LoopFusion` makes one.
+        repeated_operands: has no effect; `algebraic_simplifier` does it.
 
     Raises:
         ConfigError: there is no option of that name; the text lists those that exist. Or a switch
@@ -237,13 +229,17 @@ class OptimizerOptions:
         If there is a memory limit, those that keep more values wait until they are known to fit.
         """
         chosen: list[Pass] = []
-        for optimization in checked_passes(passes):
-            waits = optimization.keeps_more and self.memory_limit is not None
-            if waits or not getattr(self, optimization.name, True):
+        for each in checked_passes(passes):
+            waits = each.keeps_more and self.memory_limit is not None
+            if waits or not getattr(self, each.name, True):
                 continue
-            if isinstance(optimization, ContractionLayout) and self.layout_costs is not None:
-                optimization = replace(optimization, costs=self.layout_costs)
-            chosen.append(optimization)
+            if isinstance(each, ContractionLayout) and self.layout_costs is not None:
+                each = replace(each, costs=self.layout_costs)
+            elif isinstance(each, LoopFusion):
+                for name, op in each.switches.items():
+                    if not getattr(self, name):
+                        each = replace(each, ops=tuple([kept for kept in each.ops if kept != op]))
+            chosen.append(each)
         return chosen
 
 
@@ -280,7 +276,7 @@ def optimize(
         )
     if config.verify:
         verify(program)
-    program = run_passes(program, [*options.chosen(passes), Numbering()], observe, idle)
+    program = run_passes(program, [*options.chosen(passes), RenumberSlots()], observe, idle)
     if "exec" in config.dump:
         sys.stderr.write(f"{program}\n")
     return program
@@ -370,7 +366,7 @@ def resolve_sizes(
     The passes of the target's own are left to `optimize_for`.
     """
     binding = (BindSizes.of(sizes),) if sizes else ()
-    passes = (*binding, ExpandFamilies(target.families, target.advice), Settle())
+    passes = (*binding, ExpandFamilies(target.families, target.advice), ResolveDynamicOps())
     ready = settled = run_passes(program, passes, observe)
     if not target.differentiates:
         ready = run_passes(settled, [StopGradientRemoval(), CheckpointInlining()], observe)
@@ -378,7 +374,7 @@ def resolve_sizes(
         ready = run_passes(ready, options.chosen(SIMPLIFICATION), observe)
     if ready is program:
         return program
-    return run_passes(ready, [*options.chosen(CANONICAL), Numbering()], observe)
+    return run_passes(ready, [*options.chosen(CANONICAL), RenumberSlots()], observe)
 
 
 def compile_program(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tenferro.core.emitters import KeyEmitter
@@ -25,6 +25,7 @@ def batch(
     ctx: RuleContext,
     replaced: Mapping[GlobalValKey, GlobalValKey] | None = None,
     emitter: KeyEmitter | None = None,
+    rule: Callable[[Any, BatchSite[GlobalValKey]], Batched[GlobalValKey]] | None = None,
 ) -> list[tuple[GlobalValKey, bool]]:
     """For each output its value for all entries, and whether it is batched.
 
@@ -40,6 +41,8 @@ def batch(
         ctx: the metadata of values.
         replaced: for values of the view, others that are the same for all entries.
         emitter: what new ops are emitted with, a `KeyEmitter` by default.
+        rule: what applies an op to the values of which some are replaced or batched, in place of
+            the op's own batch rule.
 
     Raises:
         BatchRuleError: an op on the way has no batch rule, or its rule returns something else than
@@ -62,7 +65,7 @@ def batch(
             mask.append(value is not None and value[1])
         if changed:
             emitter.site = op.site
-            results = _applied(op, tuple(inputs), tuple(mask), size, emitter)
+            results = _applied(op, tuple(inputs), tuple(mask), size, emitter, rule)
             if type(op) is SingleOutputNode:  # nearly always; `update` takes longer
                 values[op] = results[0]
             else:
@@ -76,15 +79,19 @@ def _applied(
     mask: tuple[bool, ...],
     size: Any,
     emitter: KeyEmitter,
+    rule: Callable[[Any, BatchSite[GlobalValKey]], Batched[GlobalValKey]] | None,
 ) -> Batched[GlobalValKey]:
     """The outputs of an op on other operands; `mask` says which are batched."""
     primitive: Any = op.primitive
+    site = BatchSite(emitter, inputs, mask, size)
+    if rule is not None:
+        return _checked(primitive, rule(primitive, site), len(op.outputs))
     if True not in mask:
         return tuple([(value, False) for value in emitter.emit_all(primitive, *inputs)])
-    rule = getattr(primitive, "batch_rule", None)
-    if rule is None:
+    own = getattr(primitive, "batch_rule", None)
+    if own is None:
         raise BatchRuleError(f"{primitive}: has no batch rule")
-    return _checked(primitive, rule(BatchSite(emitter, inputs, mask, size)), len(op.outputs))
+    return _checked(primitive, own(site), len(op.outputs))
 
 
 def _checked(op: Any, result: Any, count: int) -> Batched[GlobalValKey]:

@@ -18,12 +18,12 @@ from tenferro.compiler import (
     optimize,
     run_passes,
 )
-from tenferro.compiler.canonical import LaneJoining
+from tenferro.compiler.canonical import LoopFusion
 from tenferro.compiler.device import (
     BindSizes,
     CheckpointInlining,
     ExpandFamilies,
-    Settle,
+    ResolveDynamicOps,
     StopGradientRemoval,
 )
 from tenferro.config import config, count, flag
@@ -153,11 +153,13 @@ def with_farm_loops(
         sizes: symbols and their sizes.
         options: those of the program.
     """
-    passes = (BindSizes.of(sizes), ExpandFamilies(_AllButSliced(families)), Settle())
+    passes = (BindSizes.of(sizes), ExpandFamilies(_AllButSliced(families)), ResolveDynamicOps())
     ready = run_passes(program, [*passes, StopGradientRemoval(), CheckpointInlining()])
     if not any(part.has_op(LaneSum) for part in ready.walk()):
         return program
-    return run_passes(ready, [*options.chosen([*SIMPLIFICATION, LaneJoining()]), FarmedLoops()])
+    return run_passes(
+        ready, [*options.chosen([*SIMPLIFICATION, LoopFusion((LaneSum,))]), FarmedLoops()]
+    )
 
 
 # FarmExecutor: an executor whose sliced networks are computed by many workers, part by part.

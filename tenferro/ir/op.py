@@ -488,6 +488,7 @@ class ExecOp(Payload):
         return (
             self.moves
             or self.repeats
+            or self.for_derivatives
             or (self.pointwise and (self.componentwise or self.commutative))
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -45,11 +45,11 @@ from tenferro.ops.base import (
     shape_of,
     types,
 )
-from tenferro.ops.broadcast import uniform
+from tenferro.ops.broadcast import BroadcastInDim, uniform
 from tenferro.ops.elementwise import conj, is_value
-from tenferro.ops.rearrange import Transpose, inverse
+from tenferro.ops.rearrange import Reshape, Transpose, inverse
 
-__all__ = ["DotGeneral"]
+__all__ = ["DotGeneral", "repeated_axes", "without_axes"]
 
 
 @payload
@@ -189,8 +189,10 @@ class DotGeneral(StdTensorOp, name="dot_general"):
         return ((product if order is None else at.emit(order, product), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The product with a rank-0 one is the other operand."""
+        """The product with a rank-0 one is the other operand; of copies only one is read."""
         lhs, rhs = operands
+        if self.lhs_batch:
+            return _of_one_copy(self, at, lhs, rhs)
         for scalar, other in ((lhs, rhs), (rhs, lhs)):
             if not at.ctx.meta(scalar).rank and is_value(uniform(at, scalar), 1):
                 return other
@@ -243,6 +245,113 @@ def _batched(
     others = (*range(batch + first, rank),)
     order = (batch, *range(batch), *((*others, *own) if swapped else (*own, *others)))
     return dot, None if order == (*range(rank),) else Transpose(order), swapped
+
+
+# Operands that are the same for all entries of a batch: a batch axis becomes a free one.
+
+
+_DEEPEST = 8  # how many pointwise ops a repetition is looked for behind
+
+
+def repeated_axes(at: Emitter[V], value: V) -> set[int]:
+    """The axes along which a value is only repeated, behind pointwise ops of one operand."""
+    for _ in range(_DEEPEST):
+        producer = at.producer(value)
+        if producer is None:
+            return set()
+        op, operands = producer
+        if isinstance(op, BroadcastInDim):
+            sizes = at.ctx.meta(operands[0]).dims
+            own = dict(zip(op.dims, sizes or (), strict=False))
+            repeated = {axis for axis, size in enumerate(op.shape) if own.get(axis) != size}
+            return set() if sizes is None else repeated
+        if not op.pointwise or len(operands) != 1:
+            return set()
+        (value,) = operands
+    return set()
+
+
+def without_axes(at: Emitter[V], value: V, axes: Collection[int]) -> V:
+    """A value without axes along which it is repeated."""
+    if not axes:
+        return value
+    producer = at.producer(value)
+    assert producer is not None, "a value that is repeated has a producer"
+    op, (source,) = producer
+    if not isinstance(op, BroadcastInDim):
+        return at.emit(op, without_axes(at, source, axes))
+    left = [axis for axis in range(len(op.shape)) if axis not in axes]
+    kept = [place for place, axis in enumerate(op.dims) if axis not in axes]
+    if len(kept) < len(op.dims):  # it has size 1 along the others
+        sizes = at.ctx.meta(source).exact_shape(op.name)
+        source = at.emit(Reshape(tuple([sizes[place] for place in kept])), source)
+    shape = tuple([op.shape[axis] for axis in left])
+    return at.emit(BroadcastInDim(shape, tuple([left.index(op.dims[i]) for i in kept])), source)
+
+
+_Label = tuple[str, int]  # `batch` or `contracted` and a number, or `lhs` or `rhs` and an axis
+
+
+def _of_one_copy(op: DotGeneral, at: Emitter[V], lhs: V, rhs: V) -> V | None:
+    """The contraction of operands that are not repeated along batch axes; None if none is.
+
+    If the axes of the result must be put in order, it must be known to be not larger than the
+    copies, so that the transpose moves no more than they did.
+    """
+    batch = range(len(op.lhs_batch))
+    gone = [
+        {("batch", i) for i in batch if axes[i] in repeated_axes(at, value)}
+        for value, axes in ((lhs, op.lhs_batch), (rhs, op.rhs_batch))
+    ]
+    metas = [at.ctx.meta(lhs), at.ctx.meta(rhs)]
+    if not any(gone) or any(meta.dims is None for meta in metas):
+        return None
+    labels: list[list[_Label]] = []
+    for side, meta, batched, contracted in (
+        ("lhs", metas[0], op.lhs_batch, op.lhs_contract),
+        ("rhs", metas[1], op.rhs_batch, op.rhs_contract),
+    ):
+        named = {axis: ("batch", place) for place, axis in enumerate(batched)}
+        named |= {axis: ("contracted", place) for place, axis in enumerate(contracted)}
+        labels.append([named.get(axis, (side, axis)) for axis in range(meta.rank)])
+    free = [label for side in labels for label in side if label[0] in ("lhs", "rhs")]
+    wanted = [*(("batch", i) for i in batch), *free]
+    made = [label for label in wanted if label not in gone[0] & gone[1]]
+    left, right = ([x for x in of if x not in out] for of, out in zip(labels, gone, strict=True))
+    dot, order = _contraction(left, right)
+    swapped = order != made and _contraction(right, left)[1] == made
+    if swapped:
+        dot, order = _contraction(right, left)
+    sizes = {
+        label: size
+        for side, meta in zip(labels, metas, strict=True)
+        for label, size in zip(side, meta.dims, strict=True)
+    }
+    if order != made:
+        shapes = [meta.static_shape for meta in metas]
+        if None in shapes:
+            return None
+        copies = sum(math.prod(shape) for shape, out in zip(shapes, gone, strict=True) if out)
+        if math.prod(sizes[label] for label in wanted) > copies:
+            return None
+    once = [
+        without_axes(at, value, {side.index(label) for label in out})
+        for value, side, out in zip((lhs, rhs), labels, gone, strict=True)
+    ]
+    value = at.emit(dot, *(reversed(once) if swapped else once))
+    value = at.emit(Transpose(tuple([order.index(label) for label in made])), value)
+    shape = tuple([sizes[label] for label in wanted])
+    return at.emit(BroadcastInDim(shape, tuple([wanted.index(label) for label in made])), value)
+
+
+def _contraction(
+    left: Sequence[_Label], right: Sequence[_Label]
+) -> tuple[DotGeneral, list[_Label]]:
+    """The contraction of operands with labels for their axes, and the labels of its axes."""
+    shared = sorted(set(left).intersection(right))
+    groups = [[x for x in shared if x[0] == kind] for kind in ("contracted", "batch")]
+    places = [tuple(map(of.index, group)) for group in groups for of in (left, right)]
+    return DotGeneral(*places), [*groups[1], *(x for x in (*left, *right) if x not in shared)]
 
 
 _Pullback = tuple[DotGeneral, Transpose]

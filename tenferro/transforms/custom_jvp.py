@@ -25,7 +25,7 @@ from tenferro.ir import (
     type_of,
 )
 from tenferro.ops import STOP_GRADIENT, full
-from tenferro.ops.control_flow import Custom, Rule, Ruled, emitted, program_of
+from tenferro.ops.control_flow import Custom, Rule, emitted, program_of
 from tenferro.ops.functions import convert
 from tenferro.runtime import (
     Tensor,
@@ -605,7 +605,7 @@ class _TangentRule(FormRule):
         self._rule = rule
         self._symbolic_zeros = symbolic_zeros
 
-    def linearize(self, op: Ruled, at: JvpSite[V]) -> Slots[V]:
+    def linearize(self, op: Custom, at: JvpSite[V]) -> Slots[V]:
         """The tangents that the user's rule returns."""
         form, count = self.form, op.consts
         if any(tangent is not None for tangent in at.tangent[:count]):
@@ -626,7 +626,7 @@ class _TangentRule(FormRule):
         )
         return emitted(at.emitter, found, known, primals[0].serial, f"rule of {self}")
 
-    def _tangents(self, op: Ruled, primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+    def _tangents(self, op: Custom, primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
         """The tangents of the results, as graph values."""
         form, metas = self.form, op.body.input_metas[op.consts :]
         with form.tracing("the rule") as scope:

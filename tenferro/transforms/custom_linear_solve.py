@@ -36,7 +36,6 @@ from tenferro.ops import NEG, SUB, full, shape_context, zeros_like
 from tenferro.ops.control_flow import (
     Custom,
     Rule,
-    Ruled,
     emitted,
     graph_of,
     inner_emitter,
@@ -266,7 +265,7 @@ class SolveRule(Rule):
             body = restricted(body, range(len(body.input_slots)), range(count))
         return Custom(body, replace(self, solve=body), len(body.input_slots) - count)
 
-    def linearize(self, op: Ruled, at: JvpSite[V]) -> Slots[V]:
+    def linearize(self, op: Custom, at: JvpSite[V]) -> Slots[V]:
         """The solution of A dx = db - dA x."""
         moved = pushed(self.matvec, at, op.consts, at.out[: self.size])
         sides = [
@@ -279,7 +278,7 @@ class SolveRule(Rule):
         tangents = solved(self.op, at, at.primal[: op.consts], sides, at.primal[op.consts :])
         return (*tangents, *none[self.size :])
 
-    def transpose_rule(self, op: Ruled, at: TransposeSite[V]) -> Slots[V]:
+    def transpose_rule(self, op: Custom, at: TransposeSite[V]) -> Slots[V]:
         """The solution of the transposed system."""
         if self.by_body:
             return super().transpose_rule(op, at)
@@ -447,7 +446,7 @@ class RootRule(Rule):
     def __str__(self) -> str:
         return "custom_root"
 
-    def linearize(self, op: Ruled, at: JvpSite[V]) -> Slots[V]:
+    def linearize(self, op: Custom, at: JvpSite[V]) -> Slots[V]:
         """The solution of the linear system at the root."""
         size = self.tangent.size
         root, none = at.out[:size], (None,) * len(at.out)

@@ -18,7 +18,7 @@ from tenferro.ir import (
     type_of,
 )
 from tenferro.ops import full
-from tenferro.ops.control_flow import Custom, Rule, Ruled, emitted, inner_emitter, program_of
+from tenferro.ops.control_flow import Custom, Rule, emitted, inner_emitter, program_of
 from tenferro.runtime import TraceContext, is_array
 from tenferro.transforms.bodies import weak_leaf
 from tenferro.transforms.custom_jvp import (
@@ -96,7 +96,7 @@ class _CotangentRule(FormRule):
         self._bwd = bwd
         self._symbolic_zeros = symbolic_zeros
 
-    def linearize(self, op: Ruled, at: JvpSite[V]) -> Slots[V]:
+    def linearize(self, op: Custom, at: JvpSite[V]) -> Slots[V]:
         """The results of `fwd`, and the op that `bwd` transposes."""
         form, count = self.form, op.consts
         if any(tangent is not None for tangent in at.tangent[:count]):
@@ -120,7 +120,7 @@ class _CotangentRule(FormRule):
         )
 
     def _residuals(
-        self, op: Ruled, primals: Sequence[GlobalValKey], active: Sequence[bool]
+        self, op: Custom, primals: Sequence[GlobalValKey], active: Sequence[bool]
     ) -> _Residuals:
         """What `fwd` keeps."""
         form = self.form
@@ -204,7 +204,7 @@ class _Pullback(Rule):
             "in reverse"
         )
 
-    def linearize(self, op: Ruled, at: JvpSite[V]) -> Slots[V]:
+    def linearize(self, op: Custom, at: JvpSite[V]) -> Slots[V]:
         """The op itself on other tangents, in which it is linear."""
         if any(tangent is not None for tangent in at.tangent[: op.consts]):
             self.check_computed()
@@ -214,7 +214,7 @@ class _Pullback(Rule):
         ]
         return at.emitter.emit_all(op, *at.primal[: op.consts], *zeros)
 
-    def transpose_rule(self, op: Ruled, at: TransposeSite[V]) -> Slots[V]:
+    def transpose_rule(self, op: Custom, at: TransposeSite[V]) -> Slots[V]:
         """The cotangents that `bwd` returns."""
         types = self._body.output_metas
         arriving = iter(at.ct)

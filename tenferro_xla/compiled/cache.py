@@ -20,7 +20,6 @@ from tenferro.compiler import (
     run_passes,
 )
 from tenferro.compiler.device import Buckets, PlanFamilies, is_dynamic, mask_program
-from tenferro.config import config
 from tenferro.core import BoundedCache, CacheStats, Capacity
 from tenferro.errors import (
     DistributedError,
@@ -41,7 +40,7 @@ from tenferro.ir import (
 from tenferro.ops.extension import Extension
 from tenferro.runtime import INFERRED, Shardings, planning_for
 from tenferro_xla.compiled.bucketing import BucketedExecutable, SizeSharing, sizes_key
-from tenferro_xla.compiled.buffer_pool import KeptResults, keeping
+from tenferro_xla.compiled.buffer_pool import BufferPool, pooled
 from tenferro_xla.compiled.compile_log import CompileLog, CompileReport, Part, announced, subject_of
 from tenferro_xla.compiled.disk_cache import executable_kept
 from tenferro_xla.compiled.executable import MEMORY_MAPS, Buffers, LoadedExecutable, runner, upload
@@ -128,14 +127,11 @@ class Executables:
         buckets: Buckets | None,
         kept_bytes: int | None = None,
     ) -> None:
-        self.target, self.kept = target, KeptResults(kept_bytes)
+        self.target, self.kept = target, BufferPool(kept_bytes)
         self._buckets = Buckets({}) if buckets is None else buckets
         self._sharing = SizeSharing(target.platform.kernel_seconds) if buckets is None else None
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
             capacity, measure=lambda executable: executable.code_size
-        )
-        self._prepared: BoundedCache[Hashable, ExecProgram] = BoundedCache(
-            Capacity(config.cache_entries)
         )
         self._log = CompileLog()
 
@@ -402,7 +398,7 @@ class Executables:
         owned = part == "program" and not donated and options.memory_limit is None
         keep = None
         if owned and platform.maps_results:
-            keep = keeping(bound, self.kept, platform.kernel_seconds, run_with)
+            keep = pooled(bound, self.kept, platform.kernel_seconds, run_with)
         loaded = LoadedExecutable(bound, compiled, self.target, donated, compile_now, keep)
         MEMORY_MAPS.add(loaded)
         return loaded
@@ -415,35 +411,21 @@ class Executables:
         shardings: Shardings,
         places: tuple[int, ...],
     ) -> jax.stages.Compiled:
+        """The program prepared, lowered and compiled by XLA, within its memory limit."""
+        pinned = pinned_by(bound, self.target.placement, shardings)
+
         def compile_with(options: OptimizerOptions) -> jax.stages.Compiled:
-            module = self._lowered(bound, donated, options, shardings, places)
+            prepared = prepare(bound, self.target, options, pinned=pinned)
+            module = lower_to_stablehlo(prepared, self.target, donated, shardings, places)
             return compile_stablehlo(module, self.target)
 
         limit = options.memory_limit
         return compile_with(options) if limit is None else within(limit, options, compile_with)
 
-    def _lowered(
-        self,
-        bound: ExecProgram,
-        donated: tuple[int, ...],
-        options: OptimizerOptions,
-        shardings: Shardings,
-        places: tuple[int, ...],
-    ) -> Module:
-        pinned = pinned_by(bound, self.target.placement, shardings)
-        key = (bound.identity, options, pinned)
-        prepared = None if pinned is None else self._prepared.get(key)
-        if prepared is None:
-            prepared = prepare(bound, self.target, options, pinned=pinned)
-            if pinned is not None:
-                self._prepared.put(key, prepared)
-        return lower_to_stablehlo(prepared, self.target, donated, shardings, places)
-
     def clear(self) -> None:
         """Drop all executables, the results that are kept, and what was seen of sizes."""
         self.cache.clear()
         self.kept.clear()
-        self._prepared.clear()
         if self._sharing is not None:
             self._sharing.clear()
 

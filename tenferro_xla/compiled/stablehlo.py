@@ -15,10 +15,9 @@ from jax.sharding import NamedSharding
 
 from tenferro.compiler import (
     DEFAULT_OPTIONS,
-    TURNS,
     Observer,
     OptimizerOptions,
-    Pinned,
+    PartitionedAxes,
     optimize_resolved,
 )
 from tenferro.config import config
@@ -69,7 +68,7 @@ def prepare(
     target: XlaTarget,
     options: OptimizerOptions = DEFAULT_OPTIONS,
     observe: Observer | None = None,
-    pinned: Pinned | None = None,
+    pinned: PartitionedAxes | None = None,
 ) -> ExecProgram:
     """A program of `resolve_sizes` to lower: verified, within the byte budget, and optimized.
 
@@ -184,8 +183,7 @@ def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:
     try:
         with own_settings():
             options = target.options_for(module.program)
-            with TURNS.outside_python():
-                return module.lowered.compile(compiler_options=options or None)
+            return module.lowered.compile(compiler_options=options or None)
     except jax.errors.JaxRuntimeError as error:
         raise ExecutorError(f"compile: XLA says {str(error).splitlines()[0]}") from error
 
@@ -267,7 +265,9 @@ def memory_of(compiled: jax.stages.Compiled) -> Memory:
 # Which axes of a program are divided among devices, as the passes of the compiler ask it.
 
 
-def pinned_by(program: ExecProgram, placement: Placement, shardings: Shardings) -> Pinned | None:
+def pinned_by(
+    program: ExecProgram, placement: Placement, shardings: Shardings
+) -> PartitionedAxes | None:
     """The divided axes of a program on a mesh; None if all of it is whole, or on one device."""
     if not isinstance(placement, OnMesh):
         return None
@@ -277,7 +277,7 @@ def pinned_by(program: ExecProgram, placement: Placement, shardings: Shardings) 
     programs = program.walk()
     if not divided and not any(op.divides for each in programs for op in each.ops()):
         return None
-    return Pinned(inputs, outputs, tuple(placement.mesh.shape.items()))
+    return PartitionedAxes(inputs, outputs, tuple(placement.mesh.shape.items()))
 
 
 def _parts(

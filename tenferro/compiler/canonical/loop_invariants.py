@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import cast
 
-from tenferro.compiler.canonical.repeated_operands import repetitions, with_repetitions
 from tenferro.compiler.passes import Pass
 from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, Rewriter, TensorMeta
 from tenferro.ops import ADD, Add, DotGeneral
 from tenferro.ops.control_flow import ControlOp, Scan
 
-__all__ = ["LoopInvariants", "LoopProducts"]
+__all__ = ["LoopInvariantCodeMotion", "ScanPushoutDot"]
 
 
 # Loop invariants: what is the same in all rounds is computed once; constants stand inside.
@@ -24,16 +23,15 @@ LARGE = 1024
 
 
 @dataclass(frozen=True)
-class LoopInvariants(Pass):
+class LoopInvariantCodeMotion(Pass):
     """Moves what reads consts alone out of loops, and scalar constants into programs inside ops.
 
-    In a body, a constant can be folded, and a contraction over a batch needs no copies of an
-    operand: where only such instructions read an operand that is repeated, the body repeats it. A
-    carried value that no round changes becomes a const. An instruction is moved out if it computes
-    something. What only moves or repeats elements is done where it is read, and so is what an op
-    without operands makes, unless it is large. A loop may have no round, in which an op that may
-    fail, or take long, would not have run: ops of extension families and ops that hold programs are
-    moved out only if it certainly has one. Works for any extents.
+    In a body, a constant can be folded. A carried value that no round changes becomes a const. An
+    instruction is moved out if it computes something. What only moves or repeats elements is done
+    where it is read, and so is what an op without operands makes, unless it is large. A loop may
+    have no round, in which an op that may fail, or take long, would not have run: ops of extension
+    families and ops that hold programs are moved out only if it certainly has one. Works for any
+    extents.
     """
 
     name = "loop_invariants"
@@ -46,7 +44,7 @@ class LoopInvariants(Pass):
 
 
 class _Sinking:
-    """Puts constants and repetitions into the programs that read them, the outermost first."""
+    """Puts constants into the programs that read them, the outermost first."""
 
     def __init__(self) -> None:
         # Each program with what it becomes: the key has its id, so that it must not be freed.
@@ -72,7 +70,7 @@ class _Sinking:
         """Yields the programs inside, with their constants; then returns the whole program."""
         if not program.has_op(ControlOp):
             return program
-        makers, metas = program.makers(), program.slot_metas()
+        makers = program.makers()
         replaced: dict[ExecInstruction, tuple[ExecOp, tuple[int, ...]]] = {}
         for step in program.steps_of(ControlOp):
             op = cast(ControlOp, step.op)
@@ -82,21 +80,15 @@ class _Sinking:
                 for place in places
                 if (recipe := _recipe(step.input_slots[place], makers))
             }
-            spread = repetitions(step, makers, metas)
             bodies: dict[str, ExecProgram] = {}
             counts: dict[str, int] = {}
             for label, places in op.const_places.items():
-                body = with_repetitions(cast(ExecProgram, op.bodies[label]), places, spread)
-                filled = self._with_constants(body, places, known)
+                filled = self._with_constants(cast(ExecProgram, op.bodies[label]), places, known)
                 yield filled
                 bodies[label] = self._done[id(filled)][1]
                 counts[label] = len([place for place in places if place not in known])
             if known or any(bodies[label] is not body for label, body in op.bodies.items()):
-                kept = [
-                    spread[place].step.input_slots[0] if place in spread else slot
-                    for place, slot in enumerate(step.input_slots)
-                    if place not in known
-                ]
+                kept = [slot for place, slot in enumerate(step.input_slots) if place not in known]
                 replaced[step] = op.with_consts(bodies, counts), tuple(kept)
         return _with_steps(program, replaced)
 
@@ -272,7 +264,7 @@ def _is_worth_it(step: ExecInstruction) -> bool:
     """Whether an instruction computes something, or makes something large of nothing."""
     if step.op.source:
         return math.prod(step.output_metas[0].static_shape or ()) >= LARGE
-    return not (step.op.moves or step.op.repeats)
+    return not (step.op.moves or step.op.repeats or step.op.for_derivatives)
 
 
 # Loop products: products that a loop adds up become one product after it.
@@ -281,7 +273,7 @@ Slots = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class LoopProducts(Pass):
+class ScanPushoutDot(Pass):
     """Moves products out of sums that a `Scan` carries.
 
     A leaf of the carry to which each round adds `dot_general(u, v)`, and which nothing else reads,

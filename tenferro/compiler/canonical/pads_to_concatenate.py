@@ -11,11 +11,11 @@ from tenferro.compiler.passes import Needs, Pass
 from tenferro.ir import Dim, ExecInstruction, ExecProgram, Rewriter, TensorMeta
 from tenferro.ops import ADD, Add, Concatenate, Constant, DynamicUpdateSlice, Pad, full, uniform
 
-__all__ = ["PadJoining"]
+__all__ = ["PadsToConcatenate"]
 
 
 @dataclass(frozen=True)
-class PadJoining(Pass):
+class PadsToConcatenate(Pass):
     """A sum of arrays that are zero but for a window becomes a concatenation of the windows.
 
     The gradient of a Python loop that reads `x[i]` is such a sum: each term is as large as `x`, so

@@ -23,7 +23,13 @@ from tenferro.ir import (
 from tenferro.ops import Constant, Reshape, StdTensorOp, full
 from tenferro.ops.control_flow import Scan, Switch
 
-__all__ = ["AlgebraicSimplifier", "CommonSubexpressions", "DeadCode", "LoopInlining", "Numbering"]
+__all__ = [
+    "AlgebraicSimplifier",
+    "CommonSubexpressions",
+    "DeadCode",
+    "LoopInlining",
+    "RenumberSlots",
+]
 
 
 # Algebraic simplification, mainly of what differentiation produces.
@@ -275,7 +281,7 @@ def _known_branch(at: Rewriter, op: Switch, index: int) -> int | None:
 
 
 @dataclass(frozen=True)
-class Numbering(Pass):
+class RenumberSlots(Pass):
     """Numbers slots in the order in which they are written, without gaps, and marks last uses.
 
     Passes keep the numbers of values that they do not rewrite; this pass runs after them.

@@ -7,13 +7,12 @@ compute, which several devices may share, `Sized` a program for sizes that data 
 `tenferro.ops` do not hold programs.
 
 Read in this order: `base` (what they have in common), `bodies` (the programs inside as graphs),
-`scan`, `switch`, `while_loop`, `checkpoint`, `lane_sum`, `sized`, each with its rules; `batching`;
+`scan`, `switch`, `while_loop`, `checkpoint`, `lane_sum`, `sized`, each with its rules;
 `custom_derivatives` is for programs with derivatives by hand.
 """
 
 from tenferro.ops import ALL_OPS, StdTensorOp
 from tenferro.ops.control_flow.base import *
-from tenferro.ops.control_flow.batching import *
 from tenferro.ops.control_flow.bodies import *
 from tenferro.ops.control_flow.checkpoint import *
 from tenferro.ops.control_flow.custom_derivatives import *

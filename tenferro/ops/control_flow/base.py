@@ -7,17 +7,15 @@ from functools import cached_property
 from itertools import compress
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
-from tenferro.core import JvpSite, PrimitiveOp, V
+from tenferro.core import Batched, BatchSite, JvpSite, V
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
 from tenferro.ir import (
     Body,
     Category,
-    Dim,
     Exact,
     ExecProgram,
     NumpyArray,
     Pruned,
-    Sizes,
     Steps,
     TensorMeta,
     describe,
@@ -27,145 +25,13 @@ from tenferro.ir import (
 )
 from tenferro.ops import StdTensorOp
 
-__all__ = ["ControlOp", "Interpreter", "Ruled"]
-
-
-# The parts of the ops that their rules read, so that rules need not import the ops.
-
-
-class Loop(PrimitiveOp, Protocol):
-    """The part of a `Scan` that its rules read."""
-
-    @property
-    def body(self) -> ExecProgram:
-        """What one round computes."""
-
-    @property
-    def consts(self) -> int:
-        """Number of values that are the same in all rounds."""
-
-    @property
-    def carry(self) -> int:
-        """Number of values that go from round to round."""
-
-    @property
-    def length(self) -> Dim:
-        """Number of rounds."""
-
-    @property
-    def checkpoints(self) -> int:
-        """On how many levels derivatives store the carry and compute the rest again; 0 for none."""
-
-    @property
-    def reverse(self) -> bool:
-        """Whether the rounds go from the last entry to the first."""
-
-    @property
-    def operand_metas(self) -> Sequence[TensorMeta]:
-        """The types of the operands."""
-
-    def like(
-        self,
-        body: ExecProgram,
-        consts: int,
-        carry: int,
-        backward: bool = False,
-        length: Dim | None = None,
-        checkpoints: int | None = None,
-    ) -> Loop:
-        """A loop with another body, and for the rest like this one.
-
-        It goes in the other direction if `backward`.
-        """
-
-
-class Call(Protocol):
-    """The part of a `Checkpointed` that its rules read."""
-
-    @property
-    def body(self) -> ExecProgram:
-        """What is computed."""
-
-    @property
-    def saved(self) -> int:
-        """How many of the last outputs are values that derivatives may read."""
-
-    def like(self, body: ExecProgram, saved: int = 0, transposed: bool = False) -> StdTensorOp:
-        """An op of another body, which waits for its last operand if it is `transposed`."""
-
-
-class Choice(Protocol):
-    """The part of a `Switch` that its rules read."""
-
-    @property
-    def branches(self) -> tuple[ExecProgram, ...]:
-        """The programs."""
-
-    def like(self, branches: Sequence[ExecProgram]) -> StdTensorOp:
-        """A choice between as many other programs."""
-
-
-class ConditionalLoop(Protocol):
-    """The part of a `While` that its rules read."""
-
-    @property
-    def cond(self) -> ExecProgram:
-        """Whether another round runs."""
-
-    @property
-    def body(self) -> ExecProgram:
-        """What one round computes."""
-
-    @property
-    def cond_consts(self) -> int:
-        """Number of values that `cond` reads beside the carry."""
-
-    @property
-    def body_consts(self) -> int:
-        """Number of values that `body` reads beside the carry."""
-
-    @property
-    def max_steps(self) -> int | None:
-        """The largest number of rounds."""
-
-    @property
-    def checkpoints(self) -> int:
-        """On how many levels reverse mode stores the carry and computes the rest again."""
-
-    def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> StdTensorOp:
-        """A loop of as many rounds of another body."""
-
-
-class Ruled(PrimitiveOp, Protocol):
-    """The part of a `Custom` that rules read."""
-
-    @property
-    def body(self) -> ExecProgram:
-        """What it computes."""
-
-    @property
-    def rule(self) -> object:
-        """Its derivatives, which print as what users call them."""
-
-    @property
-    def consts(self) -> int:
-        """Number of first operands that are not arguments of the user's function."""
-
-    @property
-    def identity(self) -> bytes:
-        """Bytes that equal ops share."""
-
-    def bind(self, sizes: Sizes) -> Self:
-        """The op with symbols replaced by sizes."""
-
-    def check_computed(self) -> None:
-        """Raise ADRuleError if the op has no values, but can be transposed."""
+__all__ = ["ControlOp", "Interpreter"]
 
 
 # What ops that hold programs have in common, and the checks that they share.
 
 T = TypeVar("T")
-_GUESSED_ROUNDS = 10
+_GUESSED_ITERATIONS = 10
 
 
 class Interpreter(Protocol[T]):
@@ -238,6 +104,13 @@ class ControlOp(StdTensorOp):
         """Assumed here, and checked when it is transposed: of each op of the programs."""
         return True
 
+    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V] | None:
+        """The batch rule for entries of which only those count that are taken; see `batching`.
+
+        None if it is that of the op on copies of what it shares among entries.
+        """
+        return None
+
     def surely_runs(self, label: str) -> bool:
         """Whether a program certainly runs, whatever the operands are."""
         return False
@@ -266,7 +139,7 @@ class ControlOp(StdTensorOp):
     @property
     def rounds(self) -> int:
         """How often a loop runs its programs; a guess if that is not known."""
-        return _GUESSED_ROUNDS
+        return _GUESSED_ITERATIONS
 
     def _as_body(self, field: str, value: object) -> ExecProgram:
         """The value of a field, such as `the body`: a program, with its last uses marked."""
@@ -292,16 +165,16 @@ class ControlOp(StdTensorOp):
             f"{self.name}: {field} must be {expected}, got {value!r} of type {type(value).__name__}"
         )
 
-    def _check_sizes(self, field: str, body: ExecProgram, roles: Sequence[str]) -> None:
+    def _check_sizes(self, field: str, body: ExecProgram, roles: Sequence[str] = ()) -> None:
         """Raise UnsupportedDynamicShapeError if data decide a size in a body.
 
-        `roles` are the names of the inputs.
+        `roles` are the names of the inputs, those of the operands by default.
         """
-        for role, meta in zip(roles, body.input_metas, strict=True):
-            self._require_exact(meta, role)
+        for place, meta in enumerate(body.input_metas):
+            self._require_exact(meta, roles[place] if roles else self._role(place))
         for step, meta in body.results():
-            place = "" if step.site is None else f" at {step.site}"
-            self._require_exact(meta, f"in {field}, {step.op.name}{place}")
+            where = "" if step.site is None else f" at {step.site}"
+            self._require_exact(meta, f"in {field}, {step.op.name}{where}")
 
     def _require_exact(self, meta: TensorMeta, place: str) -> None:
         """Raise UnsupportedDynamicShapeError unless all extents are exact."""
@@ -468,10 +341,10 @@ class Called(ControlOp):
         return Steps(self.body)
 
 
-# Rounds: the body of a loop, prepared to run many times on NumPy arrays.
+# The body of a loop, prepared to run many times on NumPy arrays.
 
 
-class Rounds(Steps):
+class PreparedBody(Steps):
     """A body whose first inputs are `consts` values for all rounds, and then `carry` values.
 
     Its first outputs are the next carry. A round drops the carry that it was given after the

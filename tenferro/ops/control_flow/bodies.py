@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from tenferro.core import (
     PRIMAL,
+    Batched,
+    BatchSite,
     Emitter,
     FragmentBuilder,
     FragmentEmitter,
@@ -30,16 +32,18 @@ from tenferro.core import (
     TransposeSite,
     V,
     affine_in,
+    batch,
     finish,
     input_key,
     op_key,
     pull_back,
-    residuals,
     resolve_keys,
 )
 from tenferro.errors import TenferroError, TracingError, UnsupportedExtensionError
 from tenferro.ir import (
     BOOL,
+    Dim,
+    Exact,
     ExecBuilder,
     ExecInstruction,
     ExecProgram,
@@ -47,12 +51,23 @@ from tenferro.ir import (
     TensorInput,
     TensorMeta,
     fresh_input,
-    restricted,
+    is_inexact,
     run,
     type_of,
 )
-from tenferro.ops import AND, Argument, StdTensorOp, replay, shape_context, zeros_like
-from tenferro.ops.control_flow.base import ControlOp, Loop, in_all_rounds
+from tenferro.ops import (
+    AND,
+    Argument,
+    CotangentWhere,
+    ReduceOr,
+    StdTensorOp,
+    broadcast_like,
+    repeated,
+    replay,
+    shape_context,
+    zeros_like,
+)
+from tenferro.ops.control_flow.base import ControlOp, in_all_rounds
 
 __all__ = [
     "emitted",
@@ -185,39 +200,6 @@ def fresh_like(keys: Iterable[GlobalValKey], name: str) -> list[GlobalValKey]:
     return [fresh_input(type_of(key), f"{name}{number}") for number, key in enumerate(keys)]
 
 
-def fresh_of_type(meta: TensorMeta) -> GlobalValKey:
-    """A new input of a graph that nothing reads."""
-    return fresh_input(meta, "unread")
-
-
-def with_active_carry(
-    given: Sequence[bool],
-    start: int,
-    count: int,
-    linear_by: Callable[[Sequence[bool]], LinearFragment[Any]],
-) -> tuple[list[bool], LinearFragment[Any]]:
-    """Which inputs of a round are active, and the linear part of the round in these.
-
-    The first `count` outputs are the carry of the next round, whose inputs begin at `start`. A leaf
-    of the carry is active if a tangent reaches it in any round.
-    """
-    return in_all_rounds(
-        given,
-        start,
-        count,
-        linear_by,
-        lambda linear: [key is not None for key in linear.output_keys],
-    )
-
-
-def by_role(
-    values: Sequence[T], consts: int, carry: int
-) -> tuple[Sequence[T], Sequence[T], Sequence[T]]:
-    """The values of the consts, those of the carry, and the others."""
-    end = consts + carry
-    return values[:consts], values[consts:end], values[end:]
-
-
 def spread(values: Iterable[T], places: Iterable[bool]) -> tuple[T | None, ...]:
     """The values in the places that are True, None in the others."""
     rest = iter(values)
@@ -319,12 +301,17 @@ def without_cheap(
 ) -> list[GlobalValKey]:
     """The values to store so that the others follow from them, and from `given`, at little cost.
 
-    Only values `among` a set are left out. A value of `given` from which another one follows comes
-    last.
+    Only values `among` a set, and copies of others, are left out. A value of `given` from which
+    another one follows comes last.
     """
     at_hand, stored = {*read, *given}, dict.fromkeys(read)
     for key in read:
-        sources = _sources(key, at_hand - {key}, _CHAIN) if key in among else None
+        copied = _copied(key)
+        if key not in among and copied is None:
+            continue
+        sources = _sources(key, at_hand - {key}, _CHAIN)
+        if sources is None and copied is not None:
+            sources = copied
         if sources is not None:
             del stored[key]
             stored.update((source, None) for source in sources if source not in read)
@@ -341,7 +328,7 @@ def _sources(
     """The values at hand from which a value follows by cheap ops; None if it does not."""
     if key in at_hand:
         return [key]
-    if _is_constant(key):
+    if is_constant(key):
         return []
     if not length or type(key) is not SingleOutputNode or not _is_cheap(key.primitive):
         return None
@@ -351,7 +338,19 @@ def _sources(
     return [source for part in parts for source in part or ()]
 
 
-def _is_constant(value: GlobalValKey) -> bool:
+def _copied(value: GlobalValKey) -> list[GlobalValKey] | None:
+    """What the copies follow from that a value is; None if it is not one that repeats another."""
+    if type(value) is not SingleOutputNode:
+        return None
+    op, operands = cast(StdTensorOp, value.primitive), list(value.inputs)
+    if op.repeats and len(operands) == 1:
+        return operands
+    if op.for_derivatives and (sources := _copied(operands[0])) is not None:
+        return [*sources, *(each for other in operands[1:] for each in _copied(other) or [other])]
+    return None
+
+
+def is_constant(value: GlobalValKey) -> bool:
     """Whether a value is a constant, or one op on a constant."""
     if type(value) is not SingleOutputNode:
         return False
@@ -456,105 +455,6 @@ def root(number: int, degree: int) -> int:
     return found
 
 
-# The graph of one round of a loop, and what a loop keeps of it for a second one.
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """The graph of one round.
-
-    Attributes:
-        consts: what every round reads.
-        carry: what comes from the round before.
-        xs: what only this round reads.
-        next: the carry of the next round.
-        ys: what is stacked.
-    """
-
-    consts: Keys
-    carry: Keys
-    xs: Keys
-    next: Keys
-    ys: Keys
-
-    @classmethod
-    def of(cls, op: Loop) -> Self:
-        """The graph of a round of `op`."""
-        inputs, outputs = graph_of(op.body)
-        roles = by_role(inputs, op.consts, op.carry)
-        return cls(*roles, outputs[: op.carry], outputs[op.carry :])
-
-    @property
-    def inputs(self) -> Keys:
-        """All that a round reads, in the order of the loop's operands."""
-        return [*self.consts, *self.carry, *self.xs]
-
-    @property
-    def outputs(self) -> Keys:
-        """All that a round returns."""
-        return [*self.next, *self.ys]
-
-
-@dataclass(frozen=True, slots=True)
-class Kept(Generic[V]):
-    """The values of a loop that another loop over the same rounds reads.
-
-    Attributes:
-        consts, const_values: values that are the same in all rounds, in the graph of a round and
-            where the loop is called.
-        xs, stacks: values of a single round, and their stacks over all rounds.
-    """
-
-    consts: Keys
-    const_values: Sequence[V]
-    xs: Keys
-    stacks: Sequence[V]
-
-
-def keep(
-    op: Loop,
-    at: Emitter[V],
-    this: Round,
-    operands: Sequence[V],
-    outputs: Keys,
-    seeds: Keys,
-    active: Sequence[bool] = (),
-) -> Kept[V]:
-    """What `outputs`, which are linear in `seeds`, read of the values of a round of `op`.
-
-    What depends on consts alone is computed once, before the loop. An entry of xs is taken as it
-    is. A value that costs less to compute again than to store is computed again; so are all values
-    but the carry if the loop has checkpoints. The others are stacked by `op` itself, of which one
-    more is emitted for that. Operands that are `active` have no values, and nothing reads them.
-    """
-    fixed = [not on for on in active] or [True] * len(operands)
-    if op.checkpoints:
-        needed = dependencies(outputs, this.inputs)
-        read = [key for key in this.inputs if key in needed]
-    else:
-        read = residuals(outputs, seeds)
-    varying = dependent(read, [*this.carry, *this.xs])
-    read = without_cheap(read, [*this.consts, *this.xs], varying)
-    consts = [key for key in read if key not in varying]
-    known = dict(zip(this.inputs, operands, strict=True))
-    values = [value for value in emitted(at, consts, known, since=0) if value is not None]
-    given = [key for key in read if key in this.xs]
-    stacked = [key for key in read if key in varying and key not in this.xs]
-    stacks: Sequence[V] = ()
-    if stacked:
-        of_consts, of_carry = fixed[: op.consts], fixed[op.consts :][: op.carry]
-        values_kept = [*compress(this.next, of_carry), *stacked]
-        around = foreign(values_kept, this.inputs)
-        flags = [True] * len(around) + fixed
-        positions = list(compress(range(len(flags)), flags))
-        whole = program_of([*around, *this.inputs], values_kept)
-        body = restricted(whole, positions, range(len(values_kept)))
-        loop = op.like(body, len(around) + sum(of_consts), sum(of_carry))
-        passed: list[Any] = [*around, *compress(operands, fixed)]
-        stacks = at.emit_all(loop, *passed)[sum(of_carry) :]
-    return Kept(consts, values, [*given, *stacked], [*(known[key] for key in given), *stacks])
-
-
 # Programs that run for all entries of a batch, also for those that do not need them.
 
 
@@ -607,3 +507,202 @@ def _with_condition(cond: ExecProgram, emitter: KeyEmitter) -> ExecProgram:
     """A condition with a further first input, a bool that must be true as well."""
     inputs, (goes_on,) = graph_of(with_guard(cond, emitter))
     return program_of(inputs, [emitter.emit(AND, inputs[0], goes_on)])
+
+
+# Programs for all entries of a batch. What a branch computes for entries that do not take it is not
+# read, but its derivative may be NaN there: no cotangent flows from these entries to others.
+
+
+@dataclass(frozen=True, slots=True)
+class CotangentMask:
+    """Keeps cotangents of entries that do not count from what they share with others.
+
+    A value that is the same for all entries is repeated where an op reads it together with one that
+    is not, and the cotangent of the copies is zero for entries that do not count. Loops and
+    branches take the mask as an operand, and repeat the value inside.
+
+    Attributes:
+        taken: for each entry whether it counts.
+        guarded: values that are the same for all entries, whose cotangents stop if none counts.
+    """
+
+    taken: GlobalValKey
+    guarded: set[GlobalValKey] = field(default_factory=set)
+
+    @classmethod
+    def of_size(cls, size: Dim) -> CotangentMask:
+        """The mask that a program takes as its first input."""
+        return cls(fresh_input(TensorMeta(BOOL, [Exact(size)]), "taken"))
+
+    def batch(self, op: Any, at: BatchSite[GlobalValKey]) -> Batched[GlobalValKey]:
+        """The op on copies of what it shares among entries, or as it is if all of it is shared."""
+        inputs, emitter = list(at.inputs), at.emitter
+        shared = [
+            place
+            for place, (value, on) in enumerate(zip(inputs, at.batched, strict=True))
+            if not on and is_inexact(type_of(value).dtype) and not is_constant(value)
+        ]
+        if True not in at.batched:
+            if not op.moves and not op.repeats:  # it has coefficients, which may be infinite
+                for place in shared:
+                    if inputs[place] not in self.guarded:
+                        inputs[place] = _guarded_by_any(emitter, self.taken, inputs[place])
+            results = emitter.emit_all(op, *inputs)
+            if not self.guarded.isdisjoint(inputs) or inputs != list(at.inputs):
+                self.guarded.update(results)
+            return tuple([(value, False) for value in results])
+        if shared and isinstance(op, ControlOp):
+            batched = op.batch_where(at, self.taken)
+            if batched is not None:
+                return batched
+        flags = list(at.batched)
+        for place in shared:
+            inputs[place] = masked_copies(emitter, inputs[place], self.taken, at.size)
+            flags[place] = True
+        return op.batch_rule(BatchSite(emitter, tuple(inputs), tuple(flags), at.size))  # type: ignore[no-any-return]  # an op of any set
+
+
+def masked_copies(at: Emitter[V], value: V, taken: V | None, size: Dim) -> V:
+    """A value for each of `size` entries; no cotangent flows from entries that are not taken."""
+    copies = repeated(at, value, size)
+    return copies if taken is None else _masked(at, taken, copies)
+
+
+def _masked(at: Emitter[V], taken: V, value: V) -> V:
+    """The value, through which no cotangent flows to entries that are not taken."""
+    if not is_inexact(at.ctx.meta(value).dtype):
+        return value
+    return at.emit(CotangentWhere(), value, entries_like(at, taken, value))
+
+
+def _guarded_by_any(at: Emitter[V], taken: V, value: V) -> V:
+    """A value of all entries, through which a cotangent flows if one of them is taken."""
+    bools = TensorMeta(BOOL, at.ctx.meta(value).extents)
+    wanted = broadcast_like(at, at.emit(ReduceOr((0,)), taken), bools, (), "vmap")
+    return at.emit(CotangentWhere(), value, wanted)
+
+
+def entries_like(at: Emitter[V], taken: V, value: V) -> V:
+    """One bool for each entry, repeated to the shape of a batch."""
+    bools = at.ctx.meta(taken).with_extents(at.ctx.meta(value).extents)
+    return broadcast_like(at, taken, bools, (0,), "vmap")
+
+
+def repeated_where(
+    at: BatchSite[V], start: int, wanted: Sequence[bool], taken: V | None = None
+) -> list[V]:
+    """The operands from `start` on, repeated where they are to be batched and are not."""
+    return [
+        masked_copies(at.emitter, value, taken, at.size) if want and not on else value
+        for value, on, want in zip(at.inputs[start:], at.batched[start:], wanted, strict=False)
+    ]
+
+
+class BatchedBody(NamedTuple):
+    """The graph of a program for all entries, and which of its outputs are batched."""
+
+    inputs: Keys
+    outputs: Keys
+    batched: Sequence[bool]
+    emitter: KeyEmitter
+    size: Dim
+    mask: CotangentMask | None
+
+    def program(self, wanted: Sequence[bool] = ()) -> ExecProgram:
+        """The program, whose outputs are repeated where they are `wanted` batched and are not.
+
+        It takes the mask first, if there is one.
+        """
+        taken = None if self.mask is None else self.mask.taken
+        outputs = [
+            masked_copies(self.emitter, key, taken, self.size) if want and not on else key
+            for key, on, want in zip(
+                self.outputs, self.batched, wanted or self.batched, strict=True
+            )
+        ]
+        return program_of([*self.inputs] if taken is None else [taken, *self.inputs], outputs)
+
+
+def batched_body(
+    program: ExecProgram,
+    flags: Sequence[bool],
+    size: Dim,
+    emitter: KeyEmitter,
+    mask: CotangentMask | None = None,
+) -> BatchedBody:
+    """The graph of a program for all entries, of which some inputs are batched."""
+    inputs, outputs = graph_of(program)
+    whole = [
+        with_batch_axis(key, size) if on else key for key, on in zip(inputs, flags, strict=True)
+    ]
+    results = batch(
+        resolve_keys(),
+        outputs,
+        dict(compress(zip(inputs, whole, strict=True), flags)),
+        size,
+        ctx=emitter.ctx,
+        replaced=None if mask is None else dict(zip(inputs, inputs, strict=True)),
+        emitter=emitter,
+        rule=None if mask is None else mask.batch,
+    )
+    keys, batched = [key for key, _ in results], [on for _, on in results]
+    return BatchedBody(whole, keys, batched, emitter, size, mask)
+
+
+def batched_iteration(
+    body: ExecProgram,
+    flags: list[bool],
+    start: int,
+    count: int,
+    at: BatchSite[V],
+    taken: V | None,
+) -> tuple[list[bool], BatchedBody]:
+    """Which inputs of a body are batched in some iteration, and its graph for all entries.
+
+    The first `count` outputs are the carry of the next iteration, whose inputs begin at `start`.
+    """
+    emitter = inner_emitter(at.emitter)
+    mask = None if taken is None else CotangentMask.of_size(at.size)
+    return in_all_rounds(
+        flags,
+        start,
+        count,
+        lambda flags: batched_body(body, flags, at.size, emitter, mask),
+        lambda whole: whole.batched,
+    )
+
+
+def for_all_entries(
+    program: ExecProgram, flags: Sequence[bool], size: Dim, emitter: KeyEmitter
+) -> ExecProgram:
+    """A program for all entries, of which some inputs are batched, and all outputs."""
+    return batched_body(program, flags, size, emitter).program([True] * len(program.output_slots))
+
+
+def batched_where(
+    at: Emitter[V],
+    taken: V,
+    program: ExecProgram,
+    operands: Sequence[V],
+    flags: Sequence[bool],
+    size: Dim,
+) -> list[V]:
+    """What a program computes for the entries that are taken; its results for others mean nothing.
+
+    No cotangent flows to the others, and for them loops end at once. All results are batched.
+    """
+    inner = inner_emitter(at)
+    values = [
+        _masked(at, taken, value) if on else value
+        for value, on in zip(operands, flags, strict=True)
+    ]
+    if may_not_end(program):
+        program, values, flags = with_guard(program, inner), [taken, *values], [True, *flags]
+    whole = batched_body(program, flags, size, inner, CotangentMask.of_size(size))
+    return inlined(at, whole.program([True] * len(whole.outputs)), [taken, *values])
+
+
+def with_batch_axis(key: GlobalValKey, size: Dim) -> GlobalValKey:
+    """A new input of a graph, for all entries of a value."""
+    meta = type_of(key)
+    return fresh_input(meta.with_extents([Exact(size), *meta.extents]), "batch")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from typing import Self, cast
@@ -25,7 +26,6 @@ from tenferro.core import (
 from tenferro.errors import ControlFlowError
 from tenferro.ir import Body, ExecProgram, Pruned, payload, restricted
 from tenferro.ops.control_flow.base import (
-    Call,
     Called,
     Interpreter,
     T,
@@ -33,13 +33,15 @@ from tenferro.ops.control_flow.base import (
     positions,
     size_in_words,
 )
-from tenferro.ops.control_flow.batching import batch_call
 from tenferro.ops.control_flow.bodies import (
+    CotangentMask,
     Keys,
+    batched_body,
     dependencies,
     fresh_like,
     graph_of,
     inner_context,
+    inner_emitter,
     linear_in,
     program_of,
     spread,
@@ -48,71 +50,94 @@ from tenferro.ops.control_flow.bodies import (
 __all__ = ["Checkpointed"]
 
 
-# The derivative rules of checkpointed programs: the forward part is inside the linear one.
+# Programs that derivatives compute again: the forward part is inside the linear one.
 
 
-def linearize(op: Call, at: JvpSite[V]) -> Slots[V]:
-    """The tangents of the results and of the saved values.
+class Recomputed(Called):
+    """A call of which derivatives read operands and saved values, and compute the rest again."""
 
-    They are computed from the operands and from the saved values; what else they read is computed
-    again.
-    """
-    inputs, outputs = graph_of(op.body)
-    active = [tangent is not None for tangent in at.tangent]
-    wrt = list(compress(inputs, active))
-    linear = differentiate(resolve_keys(), outputs, wrt, ctx=inner_context(at.ctx))
-    first = len(outputs) - op.saved
-    known = dict(zip(outputs[first:], at.out[first:], strict=True))
-    known.update(zip(inputs, at.primal, strict=True))
-    tangents = [tangent for tangent in at.tangent if tangent is not None]
-    return _emitted(op, at.emitter, known, linear.input_keys, tangents, linear.output_keys)
+    saved: int
+
+    @property
+    def const_places(self) -> dict[str, range]:
+        """All operands."""
+        return {"body": range(len(self.body.input_slots))}
+
+    def reached(self, active: Sequence[bool]) -> list[bool]:
+        """Which results depend on the active operands."""
+        return self.body.reached(active)
+
+    def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
+        """What the body returns."""
+        return at.run(self.body, values)
+
+    @abstractmethod
+    def like(self, body: ExecProgram, saved: int = 0, transposed: bool = False) -> Recomputed:
+        """An op with another body."""
+
+    def reads(self, needed: Collection[GlobalValKey], known: Keys) -> list[GlobalValKey]:
+        """The known values that a body is given, of which some are needed."""
+        return [key for key in known if key in needed]
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangents of the results and of the saved values.
+
+        They are computed from the operands and from the saved values; what else they read is
+        computed again.
+        """
+        inputs, outputs = graph_of(self.body)
+        wrt = [key for key, tangent in zip(inputs, at.tangent, strict=True) if tangent is not None]
+        linear = differentiate(resolve_keys(), outputs, wrt, ctx=inner_context(at.ctx))
+        first = len(outputs) - self.saved
+        known = dict(zip(outputs[first:], at.out[first:], strict=True))
+        known.update(zip(inputs, at.primal, strict=True))
+        tangents = [tangent for tangent in at.tangent if tangent is not None]
+        return self._emitted(at.emitter, known, linear.input_keys, tangents, linear.output_keys)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents of the active operands; what they read is computed once they arrive."""
+        ctx = inner_context(at.ctx)
+        inputs, outputs = graph_of(self.body)
+        linear = linear_in(inputs, outputs, positions(at.active), ctx)
+        arriving = [ct is not None for ct in at.ct]
+        seeds = fresh_like(compress(outputs, arriving), "ct")
+        pulled = pull_back(linear, spread(seeds, arriving), ctx=ctx)
+        known = {
+            key: value
+            for key, value, on in zip(inputs, at.inputs, at.active, strict=True)
+            if not on
+        }
+        cts = [ct for ct in at.ct if ct is not None]
+        results = self._emitted(at.emitter, known, seeds, cts, pulled, transposed=True)
+        return spread(results, at.active)
+
+    def _emitted(
+        self,
+        at: Emitter[V],
+        known: Mapping[GlobalValKey, V],
+        seeds: Keys,
+        values: Sequence[V],
+        outputs: Sequence[GlobalValKey | None],
+        transposed: bool = False,
+    ) -> Slots[V]:
+        """The outputs, which are linear in `seeds`, for `values` of these, by one op.
+
+        Its last operands are these values.
+        """
+        present = [key for key in outputs if key is not None]
+        if not present:
+            return (None,) * len(outputs)
+        read = self.reads(dependencies(present, known), list(known))
+        call = self.like(program_of([*read, *seeds], present), transposed=transposed)
+        results = at.emit_all(call, *(known[key] for key in read), *values)
+        return spread(results, [key is not None for key in outputs])
 
 
-def transpose_rule(op: Call, at: TransposeSite[V]) -> Slots[V]:
-    """The cotangents of the active operands; nothing is computed before those of results arrive."""
-    ctx = inner_context(at.ctx)
-    inputs, outputs = graph_of(op.body)
-    linear = linear_in(inputs, outputs, list(compress(range(len(inputs)), at.active)), ctx)
-    arriving = [ct is not None for ct in at.ct]
-    seeds = fresh_like(compress(outputs, arriving), "ct")
-    pulled = pull_back(linear, spread(seeds, arriving), ctx=ctx)
-    known = {
-        key: value for key, value, on in zip(inputs, at.inputs, at.active, strict=True) if not on
-    }
-    cts = [ct for ct in at.ct if ct is not None]
-    found = _emitted(op, at.emitter, known, seeds, cts, pulled, transposed=True)
-    return spread(found, at.active)
-
-
-def _emitted(
-    op: Call,
-    at: Emitter[V],
-    known: Mapping[GlobalValKey, V],
-    seeds: Keys,
-    given: Sequence[V],
-    outputs: Sequence[GlobalValKey | None],
-    transposed: bool = False,
-) -> Slots[V]:
-    """The outputs, which are linear in `seeds`, for given values of these, by one op.
-
-    It reads those of the values that are `known` which it needs; its last operands are `given`.
-    """
-    reached = [key is not None for key in outputs]
-    found = [key for key in outputs if key is not None]
-    if not found:
-        return (None,) * len(outputs)
-    needed = dependencies(found, known)
-    read = [key for key in known if key in needed]
-    call = op.like(program_of([*read, *seeds], found), transposed=transposed)
-    results = at.emit_all(call, *(known[key] for key in read), *given)
-    return spread(results, reached)
-
-
-# Checkpointed: a program of which derivatives keep the operands, and compute the rest again.
+# Checkpointed: derivatives store the operands, and compute the rest again.
 
 
 @payload
-class Checkpointed(Called, name="checkpointed"):
+class Checkpointed(Recomputed, name="checkpointed"):
     """Computes `body`, of which derivatives read the operands and the saved values only.
 
     The linear part of the body computes what else it reads again. So it is an op of this class
@@ -157,11 +182,6 @@ class Checkpointed(Called, name="checkpointed"):
             raise ControlFlowError("checkpointed: a late op needs an operand to wait for")
         self._check_sizes("the body", body, [self._role(place) for place in range(n_inputs)])
 
-    @property
-    def const_places(self) -> dict[str, range]:
-        """All operands."""
-        return {"body": range(len(self.body.input_slots))}
-
     def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
         """The op with another body; one without operands waits for nothing."""
         late = self.late and counts["body"] > 0
@@ -183,25 +203,17 @@ class Checkpointed(Called, name="checkpointed"):
         )
         return Pruned(op, tuple(operands), tuple(outputs))
 
-    def reached(self, active: Sequence[bool]) -> list[bool]:
-        """Which results depend on the active operands."""
-        return self.body.reached(active)
-
-    def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
-        """What the body returns."""
-        return at.run(self.body, values)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangents, by an op that computes again what they read."""
-        return linearize(self, at)
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangents, by an op that computes again what they read, once they arrive."""
-        return transpose_rule(self, at)
-
-    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+    def batch_rule(self, at: BatchSite[V], taken: V | None = None) -> Batched[V]:
         """The body for all entries."""
-        return batch_call(self, at)
+        mask = None if taken is None else CotangentMask.of_size(at.size)
+        whole = batched_body(self.body, at.batched, at.size, inner_emitter(at.emitter), mask)
+        operands = at.inputs if taken is None else (taken, *at.inputs)
+        results = at.emitter.emit_all(self.like(whole.program(), self.saved), *operands)
+        return tuple(zip(results, whole.batched, strict=True))
+
+    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
+        """The body for all entries, which reads which of them count."""
+        return self.batch_rule(at, taken)
 
     def like(self, body: ExecProgram, saved: int = 0, transposed: bool = False) -> Checkpointed:
         """An op with another body, which is `late` if this one is, or if it is a transposed one."""

@@ -34,11 +34,11 @@ from tenferro.ir import (
     payload,
 )
 from tenferro.ops import ReduceSum, repeated
-from tenferro.ops.control_flow.base import Called, Ruled, size_in_words
-from tenferro.ops.control_flow.batching import for_all_entries, with_batch_axis
+from tenferro.ops.control_flow.base import Called, size_in_words
 from tenferro.ops.control_flow.bodies import (
     Keys,
     emitted,
+    for_all_entries,
     fresh_like,
     inlined,
     inner_emitter,
@@ -46,6 +46,7 @@ from tenferro.ops.control_flow.bodies import (
     program_of,
     spread,
     transposed_through,
+    with_batch_axis,
     with_guard,
 )
 
@@ -58,11 +59,11 @@ __all__ = ["Custom", "Rule"]
 class Rule(Handle):
     """The derivative rules of a `Custom` op. They are asked for when a derivative is taken."""
 
-    def linearize(self, op: Ruled, at: JvpSite[V]) -> Slots[V]:
+    def linearize(self, op: Custom, at: JvpSite[V]) -> Slots[V]:
         """Tangents of the outputs; see `PrimitiveOp`."""
         raise AssertionError(f"{self}: has no linearize rule")
 
-    def transpose_rule(self, op: Ruled, at: TransposeSite[V]) -> Slots[V]:
+    def transpose_rule(self, op: Custom, at: TransposeSite[V]) -> Slots[V]:
         """Cotangents of the active operands, in which the op is linear: those of its body."""
         return transposed_through(
             at, op.body.input_metas, lambda emitter, operands: inlined(emitter, op.body, operands)
@@ -90,7 +91,7 @@ class _Linearized:
     found: Found
 
     @classmethod
-    def of(cls, op: Ruled, tangents_given: Slots[V], at: Emitter[V]) -> _Linearized:
+    def of(cls, op: Custom, tangents_given: Slots[V], at: Emitter[V]) -> _Linearized:
         """The rule of `op`, where these tangents are given of its operands."""
         emitter = inner_emitter(at)
         active = [tangent is not None for tangent in tangents_given]
@@ -113,7 +114,7 @@ class BatchedRule(Rule):
         size: the number of entries.
     """
 
-    entry: Ruled
+    entry: Custom
     batched: tuple[bool, ...]
     size: Dim
 
@@ -129,7 +130,7 @@ class BatchedRule(Rule):
     def __str__(self) -> str:
         return f"{self.entry.rule}, batched"
 
-    def linearize(self, op: Ruled, at: JvpSite[V]) -> Slots[V]:
+    def linearize(self, op: Custom, at: JvpSite[V]) -> Slots[V]:
         """The tangents of each entry."""
         this = _Linearized.of(self.entry, at.tangent, at.emitter)
         tangents = [tangent for tangent in at.tangent if tangent is not None]
@@ -144,7 +145,7 @@ class BatchedRule(Rule):
             [True] * len(this.found),
         )
 
-    def transpose_rule(self, op: Ruled, at: TransposeSite[V]) -> Slots[V]:
+    def transpose_rule(self, op: Custom, at: TransposeSite[V]) -> Slots[V]:
         """The cotangents of each entry, summed for operands that are the same for all entries."""
         emitter = inner_emitter(at.emitter)
         inputs = _fresh(self.entry)
@@ -201,7 +202,7 @@ class BatchedRule(Rule):
 class GuardedRule(Rule):
     """The rules of `entry`, whose loops have no round if the first operand is false."""
 
-    entry: Ruled
+    entry: Custom
 
     @property
     def token(self) -> bytes:
@@ -215,7 +216,7 @@ class GuardedRule(Rule):
     def __str__(self) -> str:
         return f"{self.entry.rule}, guarded"
 
-    def linearize(self, op: Ruled, at: JvpSite[V]) -> Slots[V]:
+    def linearize(self, op: Custom, at: JvpSite[V]) -> Slots[V]:
         """The tangents, whose loops are guarded too."""
         this = _Linearized.of(self.entry, at.tangent[1:], at.emitter)
         present = [key for key in this.found if key is not None]
@@ -231,7 +232,7 @@ class GuardedRule(Rule):
         self.entry.check_computed()
 
 
-def _fresh(op: Ruled) -> tuple[GlobalValKey, ...]:
+def _fresh(op: Custom) -> tuple[GlobalValKey, ...]:
     """A new input of a graph for each operand of an op."""
     return tuple([fresh_input(meta, "operand") for meta in op.body.input_metas])
 

@@ -30,7 +30,13 @@ from tenferro.ir import (
     restricted,
 )
 from tenferro.ops import ADD, Compare, Iota, full, scalar
-from tenferro.ops.control_flow.base import ControlOp, Rounds, inputs_read, positions, size_in_words
+from tenferro.ops.control_flow.base import (
+    ControlOp,
+    PreparedBody,
+    inputs_read,
+    positions,
+    size_in_words,
+)
 from tenferro.ops.control_flow.scan import Scan
 from tenferro.ops.control_flow.while_loop import While
 
@@ -263,9 +269,9 @@ class LaneSum(ControlOp, name="lane_sum"):
         return [np.zeros(meta.static_shape or (), meta.dtype) for meta in self.sum_metas]
 
     @cached_property
-    def _steps(self) -> Rounds:
-        """The body, prepared to run in rounds."""
-        return Rounds(self.body, self.consts, self.n_outputs)
+    def _steps(self) -> PreparedBody:
+        """The body, prepared to run often."""
+        return PreparedBody(self.body, self.consts, self.n_outputs)
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The op without dead sums, and without operands that the body then does not read."""
@@ -308,11 +314,16 @@ class LaneSum(ControlOp, name="lane_sum"):
         site = TransposeSite(at.emitter, at.ct, (*at.inputs, *more), active)
         return self.scan().transpose_rule(site)[: self.consts]
 
-    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+    def batch_rule(self, at: BatchSite[V], taken: V | None = None) -> Batched[V]:
         """The scan of the whole batch."""
         more = self.further_operands(at.emitter)
         batched = (*at.batched, *[False] * len(more))
-        return self.scan().batch_rule(BatchSite(at.emitter, (*at.inputs, *more), batched, at.size))
+        site = BatchSite(at.emitter, (*at.inputs, *more), batched, at.size)
+        return self.scan().batch_rule(site, taken)
+
+    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
+        """The scan of the whole batch, which reads which entries count."""
+        return self.batch_rule(at, taken)
 
     @cached_property
     def part(self) -> ExecProgram:

@@ -1,4 +1,4 @@
-"""Scan: the op, jvp, transpose, checkpointed reverse mode.
+"""Scan: the op, jvp, transpose, batch rule, checkpointed reverse mode.
 
 Source: A. Griewank and A. Walther, "Evaluating Derivatives", 2nd ed., chapter 12.
 """
@@ -16,6 +16,7 @@ import numpy as np
 from tenferro.core import (
     Batched,
     BatchSite,
+    Emitter,
     GlobalValKey,
     JvpSite,
     KeyEmitter,
@@ -26,6 +27,7 @@ from tenferro.core import (
     V,
     differentiate,
     pull_back,
+    residuals,
     resolve_keys,
 )
 from tenferro.errors import ADRuleError, ControlFlowError, UnsupportedDynamicShapeError
@@ -39,341 +41,48 @@ from tenferro.ir import (
     Pruned,
     TensorMeta,
     describe,
+    fresh_input,
     payload,
     restricted,
     runtime_dims,
     type_of,
 )
-from tenferro.ops import Concatenate, Reshape, Slice, full, zeros_like
+from tenferro.ops import Concatenate, Reshape, Slice, Transpose, full, zeros_like
 from tenferro.ops.control_flow.base import (
     ControlOp,
     Interpreter,
-    Loop,
-    Rounds,
+    PreparedBody,
     T,
     fixed_leaves,
+    in_all_rounds,
     inputs_read,
     plain,
     positions,
     reached_in_rounds,
     size_in_words,
 )
-from tenferro.ops.control_flow.batching import batch_scan
 from tenferro.ops.control_flow.bodies import (
     Keys,
-    Round,
-    by_role,
+    batched_iteration,
+    dependencies,
+    dependent,
+    emitted,
     filled,
+    foreign,
     fresh_like,
-    fresh_of_type,
+    graph_of,
     inner_context,
     inner_emitter,
-    keep,
     linear_in,
     program_of,
+    repeated_where,
     root,
     spread,
     transposed_through,
-    with_active_carry,
+    without_cheap,
 )
 
 __all__ = ["CheckpointedScan", "Scan"]
-
-
-# The derivative rules of loops: the linear part of a loop is a loop, and so is its transpose.
-
-Linear = LinearFragment[Any]
-
-
-def linearize(op: Loop, at: JvpSite[V]) -> Slots[V]:
-    """The tangents of the results: those of the carry go from round to round.
-
-    A carry is active if a tangent reaches it in any round; which are is a fixed point.
-    """
-    this, ctx = Round.of(op), inner_context(at.ctx)
-    given = [tangent is not None for tangent in at.tangent]
-
-    def tangents_by(active: Sequence[bool]) -> Linear:
-        wrt = list(compress(this.inputs, active))
-        return differentiate(resolve_keys(), this.outputs, wrt, ctx=ctx)
-
-    active, linear = with_active_carry(given, op.consts, op.carry, tangents_by)
-    consts, carry, _ = by_role(active, op.consts, op.carry)
-    seed_consts, seed_carry, seed_xs = by_role(linear.input_keys, sum(consts), sum(carry))
-    reached = linear.output_keys
-    ys = [key for key in reached[op.carry :] if key is not None]
-    if not seed_carry and not ys:
-        return (None,) * len(reached)
-    following = filled(KeyEmitter(ctx), reached[: op.carry], this.carry, carry)
-    kept = keep(op, at.emitter, this, at.primal, [*following, *ys], linear.input_keys)
-    body = program_of(
-        [*kept.consts, *seed_consts, *seed_carry, *kept.xs, *seed_xs], [*following, *ys]
-    )
-    tangents = [
-        full(at.emitter, 0, at.ctx.meta(primal)) if tangent is None else tangent
-        for primal, tangent in compress(zip(at.primal, at.tangent, strict=True), active)
-    ]
-    of_consts, of_carry, of_xs = by_role(tangents, len(seed_consts), len(seed_carry))
-    loop = op.like(body, len(kept.consts) + len(seed_consts), len(seed_carry))
-    results = at.emitter.emit_all(
-        loop, *kept.const_values, *of_consts, *of_carry, *kept.stacks, *of_xs
-    )
-    return spread(results, [*carry, *(key is not None for key in reached[op.carry :])])
-
-
-def transpose_rule(op: Loop, at: TransposeSite[V]) -> Slots[V]:
-    """The cotangents of the active operands, by a loop in the other direction.
-
-    The cotangents of the carry go from round to round, and so do the sums of those of consts.
-    """
-    this, ctx = Round.of(op), inner_context(at.ctx)
-
-    def linear_by(active: Sequence[bool]) -> Linear:
-        positions = [position for position, on in enumerate(active) if on]
-        return linear_in(this.inputs, this.outputs, positions, ctx)
-
-    active, linear = with_active_carry(at.active, op.consts, op.carry, linear_by)
-    flow = _Flow.of(op, this, linear, active, at.ct, ctx)
-    emitter = KeyEmitter(ctx)
-    sums = fresh_like(flow.terms.values(), "sum")
-    totals = [
-        emitter.emit(ctx.adder, total, term)
-        for total, term in zip(sums, flow.terms.values(), strict=True)
-    ]
-    ending = [
-        zeros_like(emitter, seed) if flow.before.get(leaf) is None else flow.before[leaf]
-        for leaf, seed in flow.carry.items()
-    ]
-    outputs = [*ending, *totals, *flow.xs.values()]
-    if not outputs:
-        return (None,) * len(active)
-    seeds = [*flow.carry.values(), *sums, *flow.ys.values()]
-    kept = keep(op, at.emitter, this, at.inputs, outputs, seeds, active)
-    inputs = [*kept.consts, *flow.carry.values(), *sums, *kept.xs, *flow.ys.values()]
-    zeros = [full(at.emitter, 0, type_of(key)) for key in [*flow.carry.values(), *sums]]
-    count = len(flow.carry)
-    starts = [
-        zero if (ct := at.ct[leaf]) is None else ct
-        for leaf, zero in zip(flow.carry, zeros, strict=False)
-    ]
-    arriving = [ct for place in flow.ys if (ct := at.ct[place]) is not None]
-    loop = op.like(program_of(inputs, outputs), len(kept.consts), len(zeros), backward=True)
-    results = at.emitter.emit_all(
-        loop, *kept.const_values, *starts, *zeros[count:], *kept.stacks, *arriving
-    )
-    places = [*(op.consts + leaf for leaf in flow.carry), *flow.terms, *flow.xs]
-    cts = dict(zip(places, results, strict=True))
-    return tuple([cts.get(place) if on else None for place, on in enumerate(at.active)])
-
-
-@dataclass(frozen=True, slots=True)
-class _Flow:
-    """Where cotangents flow in a round; what no cotangent reaches is not there.
-
-    Attributes:
-        carry: by leaf, the cotangent of the carry that the round returns.
-        ys: by the place among the results, the cotangent of a y.
-        before: by leaf, the cotangent of the carry that the round takes.
-        terms: by the place among the operands, what the round adds to the cotangent of a const.
-        xs: by the place among the operands, the cotangent of an entry.
-    """
-
-    carry: dict[int, GlobalValKey]
-    ys: dict[int, GlobalValKey]
-    before: dict[int, GlobalValKey]
-    terms: dict[int, GlobalValKey]
-    xs: dict[int, GlobalValKey]
-
-    @classmethod
-    def of(
-        cls,
-        op: Loop,
-        this: Round,
-        linear: Linear,
-        active: Sequence[bool],
-        given: Sequence[object],
-        ctx: RuleContext,
-    ) -> Self:
-        """The flow from the results whose cotangents are `given`.
-
-        Cotangents of further leaves of the carry may arrive round by round: a fixed point.
-        """
-        split = op.consts + op.carry
-        ys = {
-            place: fresh_like([key], "ct_y")[0]
-            for place, key in enumerate(linear.output_keys)
-            if place >= op.carry and given[place] is not None and key is not None
-        }
-        flags = active[op.consts : split]
-        live = [on and ct is not None for on, ct in zip(flags, given, strict=False)]
-        while True:
-            places = list(compress(range(op.carry), live))
-            carry = dict(zip(places, fresh_like(compress(this.carry, live), "ct"), strict=True))
-            seeds = [carry.get(leaf) for leaf in range(op.carry)]
-            seeds += [ys.get(place) for place in range(op.carry, len(linear.output_keys))]
-            pulled = spread(pull_back(linear, seeds, ctx=ctx), active)
-            found = {place: key for place, key in enumerate(pulled) if key is not None}
-            before = {
-                place - op.consts: key for place, key in found.items() if op.consts <= place < split
-            }
-            wider = [on or leaf in before for leaf, on in enumerate(live)]
-            if wider == live:
-                terms = {place: key for place, key in found.items() if place < op.consts}
-                xs = {place: key for place, key in found.items() if place >= split}
-                return cls(carry, ys, before, terms, xs)
-            live = wider
-
-
-# The tangents of loops that keep nothing of the rounds: they go along with the carry.
-
-
-class Pairs(NamedTuple, Generic[V]):
-    """A loop of pairs: the values of rounds, and the tangents of the active ones.
-
-    In each role, which are consts, carry and xs, and among the results, the values come first.
-
-    Attributes:
-        body: what one round computes.
-        consts, carry: the tangents among the inputs of the body.
-        operands: what the loop takes.
-        reached: which results of a round have a tangent.
-    """
-
-    body: ExecProgram
-    consts: Keys
-    carry: Keys
-    operands: Sequence[V]
-    reached: Sequence[bool]
-
-
-def pairs(this: Round, at: JvpSite[V], first: int = 0) -> Pairs[V] | None:
-    """The loop of values and tangents of a loop; None if no result has a tangent.
-
-    The loop's rounds take the operands from `first` on.
-    """
-    emitter, count = inner_emitter(at.emitter), len(this.carry)
-    primal, tangent = at.primal[first:], at.tangent[first:]
-    active, linear = with_active_carry(
-        [given is not None for given in tangent],
-        len(this.consts),
-        count,
-        lambda flags: differentiate(
-            resolve_keys(), this.outputs, list(compress(this.inputs, flags)), ctx=emitter.ctx
-        ),
-    )
-    sizes = len(this.consts), count
-    of_consts, of_carry, _ = by_role(active, *sizes)
-    reached = [*of_carry, *(key is not None for key in linear.output_keys[count:])]
-    if not any(reached):
-        return None
-    counts = sum(of_consts), sum(of_carry)
-    consts, carry, xs = by_role(linear.input_keys, *counts)
-    tangents = filled(emitter, linear.output_keys, this.outputs, reached)
-    body = program_of(
-        [*this.consts, *consts, *this.carry, *carry, *this.xs, *xs], [*this.next, *tangents]
-    )
-    starts = [
-        zeros_like(at.emitter, value) if given is None else given
-        for value, given in compress(zip(primal, tangent, strict=True), active)
-    ]
-    values, beside = by_role(primal, *sizes), by_role(starts, *counts)
-    operands = [
-        value for both in zip(values, beside, strict=True) for part in both for value in part
-    ]
-    return Pairs(body, consts, carry, operands, reached)
-
-
-def linearize_beside(op: Loop, at: JvpSite[V]) -> Slots[V]:
-    """The tangents of the results of a scan: they go from round to round beside the carry."""
-    found = pairs(Round.of(op), at)
-    if found is None:
-        return (None,) * len(at.out)
-    loop = op.like(found.body, op.consts + len(found.consts), op.carry + len(found.carry))
-    results = at.emitter.emit_all(loop, *found.operands)
-    return spread(results[op.carry :], found.reached)
-
-
-# Reverse mode of loops that store less: the rounds run in blocks.
-
-
-def transpose_by_blocks(op: Loop, at: TransposeSite[V]) -> Slots[V]:
-    """The cotangents of the active operands, through an equal loop over blocks of rounds.
-
-    Raises:
-        ADRuleError: the number of rounds is not known.
-    """
-    length = op.length
-    if isinstance(length, DimExpr):
-        raise ADRuleError(
-            f"scan: checkpoints need a known number of rounds, got {length}; bind the size, or "
-            "leave checkpoints= out"
-        )
-
-    def build(emitter: KeyEmitter, operands: Keys) -> Keys:
-        return _blocks(op, length, emitter, operands)
-
-    return transposed_through(at, op.operand_metas, build)
-
-
-def _blocks(op: Loop, length: int, at: KeyEmitter, operands: Keys) -> Keys:
-    """The results of `op`, whose rounds run in blocks; the last rounds may not fill a block."""
-    count = root(length, op.checkpoints)
-    size = length // count
-    consts, carry, xs = by_role(operands, op.consts, op.carry)
-
-    def rounds(number: int) -> Loop:
-        """The loop inside a block."""
-        levels = op.checkpoints - 1 if op.checkpoints > 2 else 0
-        return op.like(op.body, op.consts, op.carry, length=number, checkpoints=levels)
-
-    def outer(carry: Keys) -> Keys:
-        """All blocks."""
-        entries = [fresh_of_type(meta) for meta in rounds(size).operand_metas]
-        block = program_of(entries, at.emit_all(rounds(size), *entries))
-        loop = op.like(block, op.consts, op.carry, length=count, checkpoints=1)
-        results = at.emit_all(
-            loop, *consts, *carry, *(_grouped(at, key, count, size) for key in xs)
-        )
-        return [*results[: op.carry], *(_ungrouped(at, key) for key in results[op.carry :])]
-
-    def rest(carry: Keys) -> Keys:
-        """The rounds after the last block."""
-        left = [_entries(at, key, count * size, length) for key in xs]
-        return at.emit_all(rounds(length - count * size), *consts, *carry, *left)
-
-    if length == count * size:
-        return outer(carry)
-    first = rest(carry) if op.reverse else outer(carry)
-    second = outer(first[: op.carry]) if op.reverse else rest(first[: op.carry])
-    whole, part = (second, first) if op.reverse else (first, second)
-    ys = zip(whole[op.carry :], part[op.carry :], strict=True)
-    return [*second[: op.carry], *(at.emit(Concatenate(0), *pair) for pair in ys)]
-
-
-def _grouped(at: KeyEmitter, stack: GlobalValKey, count: int, size: int) -> GlobalValKey:
-    """The entries of a stack, in `count` blocks of `size`."""
-    entries = _entries(at, stack, 0, count * size)
-    return at.emit(Reshape((count, size, *_sizes(stack)[1:])), entries)
-
-
-def _ungrouped(at: KeyEmitter, blocks: GlobalValKey) -> GlobalValKey:
-    """The entries of all blocks as one stack."""
-    count, size, *others = _sizes(blocks)
-    return at.emit(Reshape((count * size, *others)), blocks)
-
-
-def _entries(at: KeyEmitter, stack: GlobalValKey, start: int, limit: int) -> GlobalValKey:
-    """The entries of a stack from `start` to `limit`."""
-    sizes = _sizes(stack)
-    starts = (start, *(0 for _ in sizes[1:]))
-    return at.emit(Slice(starts, (limit, *sizes[1:]), (1,) * len(sizes)), stack)
-
-
-def _sizes(key: GlobalValKey) -> tuple[Dim, ...]:
-    return type_of(key).exact_shape()
-
-
-# Scan: a loop whose body is a program.
 
 
 @payload
@@ -411,20 +120,6 @@ class Scan(ControlOp, name="scan"):
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
         object.__setattr__(self, "body", body)
-        self._check_fields()
-        super().__post_init__()
-        object.__setattr__(self, "n_inputs", len(body.input_slots))
-        object.__setattr__(self, "n_outputs", len(body.output_slots))
-        self._check_counts()
-        if runtime_dims(self.length):
-            raise UnsupportedDynamicShapeError("scan", "length", describe(Exact(self.length)))
-        roles = [self._role(position) for position in range(len(body.input_slots))]
-        self._check_sizes("the body", body, roles)
-        goes_in = body.input_metas[self.consts : self.consts + self.carry]
-        self._check_carry(goes_in, body.output_metas[: self.carry])
-
-    def _check_fields(self) -> None:
-        """Store the counts as `int`; raise ControlFlowError if a field is of another type."""
         for name in ("consts", "carry", "unroll"):
             object.__setattr__(self, name, self._as_integer(name))
         if not isinstance(self.length, DimExpr):
@@ -434,11 +129,12 @@ class Scan(ControlOp, name="scan"):
         if not isinstance(reverse, bool | np.bool_):
             raise self._mistyped("reverse", "True or False")
         object.__setattr__(self, "reverse", bool(reverse))
-
-    def _check_counts(self) -> None:
-        """Raise ControlFlowError unless the counts fit one another and the body."""
-        n_inputs, n_outputs = len(self.body.input_slots), len(self.body.output_slots)
-        if self.consts < 0 or self.carry < 0 or self.consts + self.carry > n_inputs:
+        super().__post_init__()
+        n_inputs, n_outputs = len(body.input_slots), len(body.output_slots)
+        object.__setattr__(self, "n_inputs", n_inputs)
+        object.__setattr__(self, "n_outputs", n_outputs)
+        start = self.consts + self.carry
+        if self.consts < 0 or self.carry < 0 or start > n_inputs:
             raise ControlFlowError(
                 f"scan: {self.consts} consts and {self.carry} carried values do not fit a body of "
                 f"{n_inputs} inputs"
@@ -451,6 +147,10 @@ class Scan(ControlOp, name="scan"):
             raise ControlFlowError(f"scan: length must not be negative, got {self.length}")
         if self.unroll < 1:
             raise ControlFlowError(f"scan: unroll must be at least 1, got {self.unroll}")
+        if runtime_dims(self.length):
+            raise UnsupportedDynamicShapeError("scan", "length", describe(Exact(self.length)))
+        self._check_sizes("the body", body)
+        self._check_carry(body.input_metas[self.consts : start], body.output_metas[: self.carry])
 
     @property
     def const_places(self) -> dict[str, range]:
@@ -516,7 +216,8 @@ class Scan(ControlOp, name="scan"):
         values, entries = steps.values(inputs[:start]), inputs[start:]
         body, places = self.body, self.body.input_slots[start:]
         metas, returned = body.output_metas[self.carry :], body.output_slots[self.carry :]
-        count = self._rounds()
+        count = self.length
+        assert not isinstance(count, DimExpr), "sizes are bound"
         ys = [np.empty((count, *(meta.static_shape or ())), meta.dtype) for meta in metas]
         xs, stacks = list(zip(places, entries, strict=True)), list(zip(ys, returned, strict=True))
         for number in reversed(range(count)) if self.reverse else range(count):
@@ -529,62 +230,38 @@ class Scan(ControlOp, name="scan"):
         return (*steps.carry(values), *ys)
 
     @cached_property
-    def _steps(self) -> Rounds:
-        """The body, prepared to run in rounds."""
-        return Rounds(self.body, self.consts, self.carry)
+    def _steps(self) -> PreparedBody:
+        """The body, prepared to run often."""
+        return PreparedBody(self.body, self.consts, self.carry)
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The scan without dead ys and without dead carries that no live output depends on.
 
         Operands that the smaller body does not read are left out, also where all outputs are live.
         """
-        needed, read = self._needed(live)
+        needed = list(live)
+        while True:  # a carry that a round reads must also be computed by the round before
+            read = inputs_read(self.body, needed)
+            carried = read[self.consts : self.consts + self.carry]
+            wider = [on or (i < self.carry and carried[i]) for i, on in enumerate(needed)]
+            if wider == needed:
+                break
+            needed = wider
+        read[self.consts : self.consts + self.carry] = needed[: self.carry]  # starts of results
         if all(needed) and all(read):
             return None
         outputs, operands = positions(needed), positions(read)
         op = replace(
             self,
             body=restricted(self.body, operands, outputs),
-            consts=len([position for position in operands if position < self.consts]),
-            carry=len([position for position in outputs if position < self.carry]),
+            consts=sum(read[: self.consts]),
+            carry=sum(needed[: self.carry]),
         )
         return Pruned(op, tuple(operands), tuple(outputs))
-
-    def _needed(self, live: Sequence[bool]) -> tuple[list[bool], list[bool]]:
-        """Which outputs and which inputs of the body the live outputs need.
-
-        A carry that a round reads must also be computed by the round before.
-        """
-        body, needed = self.body, list(live)
-        while True:
-            read = inputs_read(body, needed)
-            carried = read[self.consts : self.consts + self.carry]
-            wider = [on or (i < self.carry and carried[i]) for i, on in enumerate(needed)]
-            if wider == needed:
-                for leaf in range(self.carry):  # a carry keeps its operand if its result is needed
-                    read[self.consts + leaf] = needed[leaf]
-                return needed, read
-            needed = wider
 
     def reached(self, active: Sequence[bool]) -> list[bool]:
         """Which results depend on the active operands, in any round."""
         return reached_in_rounds(self.body, active, self.consts, self.carry)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangents, by a loop over the linear part of the body."""
-        if self.checkpoints:
-            return linearize_beside(self, at)
-        return linearize(self, at)
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangents, by a loop in the other direction."""
-        if self.checkpoints > 1:
-            return transpose_by_blocks(self, at)
-        return transpose_rule(self, at)
-
-    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
-        """One loop for all entries; see `batches`."""
-        return batch_scan(self, at)
 
     @property
     def checkpoints(self) -> int:
@@ -604,15 +281,122 @@ class Scan(ControlOp, name="scan"):
 
         It goes in the other direction if `backward`.
         """
-        rounds = self.length if length is None else length
         levels = self.checkpoints if checkpoints is None else checkpoints
-        reverse = self.reverse != backward
-        loop = Scan(body, consts, carry, rounds, reverse, self.unroll)
-        return (
-            loop
-            if not levels
-            else CheckpointedScan(body, consts, carry, rounds, reverse, self.unroll, levels)
+        count, reverse = self.length if length is None else length, self.reverse != backward
+        fields = body, consts, carry, count, reverse, self.unroll
+        return CheckpointedScan(*fields, levels) if levels else Scan(*fields)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangents of the results, by a loop over the linear part of the body.
+
+        A carry is active if a tangent reaches it in any iteration; which are is a fixed point. With
+        checkpoints nothing of the iterations is stored: the tangents go along with the carry.
+        """
+        this = Iteration.of(self)
+        if self.checkpoints:
+            paired = pairs(this, at)
+            if paired is None:
+                return (None,) * len(at.out)
+            counts = self.consts + len(paired.consts), self.carry + len(paired.carry)
+            results = at.emitter.emit_all(self.like(paired.body, *counts), *paired.operands)
+            return spread(results[self.carry :], paired.reached)
+        active, linear = linear_iteration(this, [tangent is not None for tangent in at.tangent], at)
+        consts, carry, _ = by_role(active, self.consts, self.carry)
+        seed_consts, seed_carry, seed_xs = by_role(linear.input_keys, sum(consts), sum(carry))
+        reached = linear.output_keys
+        ys = [key for key in reached[self.carry :] if key is not None]
+        if not seed_carry and not ys:
+            return (None,) * len(reached)
+        emitter = KeyEmitter(inner_context(at.ctx))
+        outputs = [*filled(emitter, reached[: self.carry], this.carry, carry), *ys]
+        stored = residuals_of(self, at.emitter, this, at.primal, outputs, linear.input_keys)
+        body = program_of(
+            [*stored.consts, *seed_consts, *seed_carry, *stored.xs, *seed_xs], outputs
         )
+        tangents = [
+            full(at.emitter, 0, at.ctx.meta(primal)) if tangent is None else tangent
+            for primal, tangent in compress(zip(at.primal, at.tangent, strict=True), active)
+        ]
+        of_consts, of_carry, of_xs = by_role(tangents, len(seed_consts), len(seed_carry))
+        loop = self.like(body, len(stored.consts) + len(seed_consts), len(seed_carry))
+        results = at.emitter.emit_all(
+            loop, *stored.const_values, *of_consts, *of_carry, *stored.stacks, *of_xs
+        )
+        return spread(results, [*carry, *(key is not None for key in reached[self.carry :])])
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents of the active operands, by a loop in the other direction.
+
+        The cotangents of the carry go from iteration to iteration, and so do the sums of those of
+        consts. With several levels of checkpoints the iterations run in blocks.
+
+        Raises:
+            ADRuleError: iterations run in blocks, but their number is not known.
+        """
+        if self.checkpoints > 1:
+            metas = self.operand_metas
+            return transposed_through(at, metas, lambda *inner: _blocks(self, *inner))
+        this, ctx = Iteration.of(self), inner_context(at.ctx)
+        active, linear = in_all_rounds(
+            at.active,
+            self.consts,
+            self.carry,
+            lambda flags: linear_in(this.inputs, this.outputs, positions(flags), ctx),
+            lambda linear: [key is not None for key in linear.output_keys],
+        )
+        flow = _Flow.of(self, this, linear, active, at.ct, ctx)
+        emitter = KeyEmitter(ctx)
+        sums = fresh_like(flow.terms.values(), "sum")
+        totals = [
+            emitter.emit(ctx.adder, total, term)
+            for total, term in zip(sums, flow.terms.values(), strict=True)
+        ]
+        ending = [
+            zeros_like(emitter, seed) if flow.before.get(leaf) is None else flow.before[leaf]
+            for leaf, seed in flow.carry.items()
+        ]
+        outputs = [*ending, *totals, *flow.xs.values()]
+        if not outputs:
+            return (None,) * len(active)
+        carry = [*flow.carry.values(), *sums]
+        ys = list(flow.ys.values())
+        stored = residuals_of(self, at.emitter, this, at.inputs, outputs, [*carry, *ys], active)
+        body = program_of([*stored.consts, *carry, *stored.xs, *ys], outputs)
+        starts = [full(at.emitter, 0, type_of(key)) for key in carry]
+        for place, leaf in enumerate(flow.carry):
+            ct = at.ct[leaf]
+            starts[place] = starts[place] if ct is None else ct
+        arriving = [ct for place in flow.ys if (ct := at.ct[place]) is not None]
+        loop = self.like(body, len(stored.consts), len(carry), backward=True)
+        results = at.emitter.emit_all(
+            loop, *stored.const_values, *starts, *stored.stacks, *arriving
+        )
+        places = [*(self.consts + leaf for leaf in flow.carry), *flow.terms, *flow.xs]
+        cts = dict(zip(places, results, strict=True))
+        return tuple([cts.get(place) if on else None for place, on in enumerate(at.active)])
+
+    def batch_rule(self, at: BatchSite[V], taken: V | None = None) -> Batched[V]:
+        """One loop for all entries. A leaf of the carry is batched if it is so in any iteration."""
+        start, end = self.consts, self.consts + self.carry
+        flags, whole = batched_iteration(self.body, list(at.batched), start, self.carry, at, taken)
+        wanted = [*flags[start:end], *whole.batched[self.carry :]]
+        first = [] if taken is None else [taken]
+        operands = [*first, *repeated_where(at, 0, flags[:end], taken)]
+        operands += [
+            _swapped(at.emitter, value) if on else value
+            for value, on in zip(at.inputs[end:], flags[end:], strict=True)
+        ]
+        loop = self.like(whole.program(wanted), len(first) + self.consts, self.carry)
+        results = at.emitter.emit_all(loop, *operands)
+        ys = [
+            _swapped(at.emitter, value) if on else value
+            for value, on in zip(results[self.carry :], wanted[self.carry :], strict=True)
+        ]
+        return tuple(zip([*results[: self.carry], *ys], wanted, strict=True))
+
+    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
+        """One loop for all entries, which reads which of them count."""
+        return self.batch_rule(at, taken)
 
     def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
         """The rounds one after another; None if their number is not known, or is zero."""
@@ -654,10 +438,6 @@ class Scan(ControlOp, name="scan"):
     def _stacked(self, meta: TensorMeta) -> TensorMeta:
         """The type with a first axis of `length`."""
         return meta.with_extents([Exact(self.length), *meta.extents])
-
-    def _rounds(self) -> int:
-        assert not isinstance(self.length, DimExpr), "sizes are bound"
-        return self.length
 
     def _misfit(self, position: int, meta: TensorMeta, expected: TensorMeta) -> ControlFlowError:
         """The error for an operand of another type than the body takes."""
@@ -704,3 +484,300 @@ class CheckpointedScan(Scan, name="checkpointed_scan"):
     def checkpoints(self) -> int:
         """The number of levels."""
         return self.levels
+
+
+# The graph of an iteration, and what its derivative reads of it.
+
+Linear = LinearFragment[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """The graph of one iteration.
+
+    Attributes:
+        consts: what every iteration reads.
+        carry: what comes from the one before.
+        xs: what only this one reads.
+        next: the carry of the next one.
+        ys: what is stacked.
+    """
+
+    consts: Keys
+    carry: Keys
+    xs: Keys
+    next: Keys
+    ys: Keys
+
+    @classmethod
+    def of(cls, op: Scan) -> Self:
+        """The graph of an iteration of `op`."""
+        inputs, outputs = graph_of(op.body)
+        roles = by_role(inputs, op.consts, op.carry)
+        return cls(*roles, outputs[: op.carry], outputs[op.carry :])
+
+    @property
+    def inputs(self) -> Keys:
+        """All that an iteration reads, in the order of the loop's operands."""
+        return [*self.consts, *self.carry, *self.xs]
+
+    @property
+    def outputs(self) -> Keys:
+        """All that an iteration returns."""
+        return [*self.next, *self.ys]
+
+
+def by_role(
+    values: Sequence[T], consts: int, carry: int
+) -> tuple[Sequence[T], Sequence[T], Sequence[T]]:
+    """The values of the consts, those of the carry, and the others."""
+    end = consts + carry
+    return values[:consts], values[consts:end], values[end:]
+
+
+def linear_iteration(
+    this: Iteration, active: Sequence[bool], at: JvpSite[V]
+) -> tuple[list[bool], Linear]:
+    """Which inputs of an iteration are active, and its linear part in these.
+
+    A leaf of the carry is active if a tangent reaches it in any iteration.
+    """
+    ctx = inner_context(at.ctx)
+    return in_all_rounds(
+        active,
+        len(this.consts),
+        len(this.carry),
+        lambda flags: differentiate(
+            resolve_keys(), this.outputs, list(compress(this.inputs, flags)), ctx=ctx
+        ),
+        lambda linear: [key is not None for key in linear.output_keys],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Residuals(Generic[V]):
+    """The values of a loop that another loop over the same iterations reads.
+
+    Attributes:
+        consts, const_values: values that are the same in all iterations, in the graph of one and
+            where the loop is called.
+        xs, stacks: values of a single iteration, and their stacks over all.
+    """
+
+    consts: Keys
+    const_values: Sequence[V]
+    xs: Keys
+    stacks: Sequence[V]
+
+
+def residuals_of(
+    op: Scan,
+    at: Emitter[V],
+    this: Iteration,
+    operands: Sequence[V],
+    outputs: Keys,
+    seeds: Keys,
+    active: Sequence[bool] = (),
+) -> Residuals[V]:
+    """What `outputs`, which are linear in `seeds`, read of the values of an iteration of `op`.
+
+    What depends on consts alone is computed once, before the loop. An entry of xs is taken as it
+    is. A value that costs less to compute again than to store is computed again; so are all values
+    but the carry if the loop has checkpoints. The others are stacked by `op` itself, of which one
+    more is emitted for that. Operands that are `active` have no values, and nothing reads them.
+    """
+    fixed = [not on for on in active] or [True] * len(operands)
+    if op.checkpoints:
+        needed = dependencies(outputs, this.inputs)
+        read = [key for key in this.inputs if key in needed]
+    else:
+        read = residuals(outputs, seeds)
+    varying = dependent(read, [*this.carry, *this.xs])
+    read = without_cheap(read, [*this.consts, *this.xs], varying)
+    consts = [key for key in read if key not in varying]
+    known = dict(zip(this.inputs, operands, strict=True))
+    values = [value for value in emitted(at, consts, known, since=0) if value is not None]
+    entries = [key for key in read if key in this.xs]
+    stacked = [key for key in read if key in varying and key not in this.xs]
+    stacks: Sequence[V] = ()
+    if stacked:
+        of_consts, of_carry, _ = by_role(fixed, op.consts, op.carry)
+        returned = [*compress(this.next, of_carry), *stacked]
+        around = foreign(returned, this.inputs)
+        whole = program_of([*around, *this.inputs], returned)
+        read_by_body = [*range(len(around)), *(len(around) + at for at in positions(fixed))]
+        body = restricted(whole, read_by_body, range(len(returned)))
+        loop = op.like(body, len(around) + sum(of_consts), sum(of_carry))
+        passed: list[Any] = [*around, *compress(operands, fixed)]
+        stacks = at.emit_all(loop, *passed)[sum(of_carry) :]
+    return Residuals(consts, values, [*entries, *stacked], [*(known[x] for x in entries), *stacks])
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """Where cotangents flow in an iteration; what no cotangent reaches is not there.
+
+    Attributes:
+        carry: by leaf, the cotangent of the carry that the iteration returns.
+        ys: by the place among the results, the cotangent of a y.
+        before: by leaf, the cotangent of the carry that the iteration takes.
+        terms: by the place among the operands, what the iteration adds to the cotangent of a const.
+        xs: by the place among the operands, the cotangent of an entry.
+    """
+
+    carry: dict[int, GlobalValKey]
+    ys: dict[int, GlobalValKey]
+    before: dict[int, GlobalValKey]
+    terms: dict[int, GlobalValKey]
+    xs: dict[int, GlobalValKey]
+
+    @classmethod
+    def of(
+        cls,
+        op: Scan,
+        this: Iteration,
+        linear: Linear,
+        active: Sequence[bool],
+        cts: Sequence[object],
+        ctx: RuleContext,
+    ) -> Self:
+        """The flow from the results whose cotangents are `cts`.
+
+        Cotangents of further leaves of the carry may arrive iteration by iteration: a fixed point.
+        """
+        split = op.consts + op.carry
+        ys = {
+            place: fresh_like([key], "ct_y")[0]
+            for place, key in enumerate(linear.output_keys)
+            if place >= op.carry and cts[place] is not None and key is not None
+        }
+        flags = active[op.consts : split]
+        live = [on and ct is not None for on, ct in zip(flags, cts, strict=False)]
+        while True:
+            places = list(compress(range(op.carry), live))
+            carry = dict(zip(places, fresh_like(compress(this.carry, live), "ct"), strict=True))
+            seeds = [carry.get(leaf) for leaf in range(op.carry)]
+            seeds += [ys.get(place) for place in range(op.carry, len(linear.output_keys))]
+            pulled = spread(pull_back(linear, seeds, ctx=ctx), active)
+            found = {place: key for place, key in enumerate(pulled) if key is not None}
+            before = {
+                place - op.consts: key for place, key in found.items() if op.consts <= place < split
+            }
+            wider = [on or leaf in before for leaf, on in enumerate(live)]
+            if wider == live:
+                terms = {place: key for place, key in found.items() if place < op.consts}
+                xs = {place: key for place, key in found.items() if place >= split}
+                return cls(carry, ys, before, terms, xs)
+            live = wider
+
+
+# The tangents of loops that store nothing of the iterations: they go along with the carry.
+
+
+class Pairs(NamedTuple, Generic[V]):
+    """A loop of pairs: the values of iterations, and the tangents of the active ones.
+
+    In each role, which are consts, carry and xs, and among the results, the values come first.
+
+    Attributes:
+        body: what one iteration computes.
+        consts, carry: the tangents among the inputs of the body.
+        operands: what the loop takes.
+        reached: which results of an iteration have a tangent.
+    """
+
+    body: ExecProgram
+    consts: Keys
+    carry: Keys
+    operands: Sequence[V]
+    reached: Sequence[bool]
+
+
+def pairs(this: Iteration, at: JvpSite[V], first: int = 0) -> Pairs[V] | None:
+    """The loop of values and tangents of a loop; None if no result has a tangent.
+
+    The loop's iterations take the operands from `first` on.
+    """
+    emitter, count = inner_emitter(at.emitter), len(this.carry)
+    primal, tangent = at.primal[first:], at.tangent[first:]
+    active, linear = linear_iteration(this, [each is not None for each in tangent], at)
+    sizes = len(this.consts), count
+    of_consts, of_carry, _ = by_role(active, *sizes)
+    reached = [*of_carry, *(key is not None for key in linear.output_keys[count:])]
+    if not any(reached):
+        return None
+    counts = sum(of_consts), sum(of_carry)
+    consts, carry, xs = by_role(linear.input_keys, *counts)
+    tangents = filled(emitter, linear.output_keys, this.outputs, reached)
+    body = program_of(
+        [*this.consts, *consts, *this.carry, *carry, *this.xs, *xs], [*this.next, *tangents]
+    )
+    starts = [
+        zeros_like(at.emitter, value) if each is None else each
+        for value, each in compress(zip(primal, tangent, strict=True), active)
+    ]
+    roles = zip(by_role(primal, *sizes), by_role(starts, *counts), strict=True)
+    operands = [value for both in roles for part in both for value in part]
+    return Pairs(body, consts, carry, operands, reached)
+
+
+# Reverse mode of loops that store less: the iterations run in blocks.
+
+
+def _blocks(op: Scan, at: KeyEmitter, operands: Keys) -> Keys:
+    """The results of `op`, whose rounds run in blocks; the last rounds may not fill a block."""
+    length = op.length
+    if isinstance(length, DimExpr):
+        raise ADRuleError(
+            f"scan: checkpoints need a known number of rounds, got {length}; bind the size, or "
+            "leave checkpoints= out"
+        )
+    count = root(length, op.checkpoints)
+    size = length // count
+    consts, carry, xs = by_role(operands, op.consts, op.carry)
+
+    def iterations(number: int) -> Scan:
+        levels = op.checkpoints - 1 if op.checkpoints > 2 else 0
+        return op.like(op.body, op.consts, op.carry, length=number, checkpoints=levels)
+
+    def entries(stack: GlobalValKey, start: int, limit: int) -> GlobalValKey:
+        others = type_of(stack).exact_shape()[1:]
+        none = (0,) * len(others)
+        return at.emit(Slice((start, *none), (limit, *others), (1, *(1 for _ in none))), stack)
+
+    def in_blocks(carry: Keys) -> Keys:
+        inner = iterations(size)
+        inputs = [fresh_input(meta, "unread") for meta in inner.operand_metas]
+        block = program_of(inputs, at.emit_all(inner, *inputs))
+        loop = op.like(block, op.consts, op.carry, length=count, checkpoints=1)
+        grouped = [
+            at.emit(
+                Reshape((count, size, *type_of(key).exact_shape()[1:])),
+                entries(key, 0, count * size),
+            )
+            for key in xs
+        ]
+        results = at.emit_all(loop, *consts, *carry, *grouped)
+        ys = [
+            at.emit(Reshape((count * size, *type_of(key).exact_shape()[2:])), key)
+            for key in results[op.carry :]
+        ]
+        return [*results[: op.carry], *ys]
+
+    def the_rest(carry: Keys) -> Keys:
+        left = [entries(key, count * size, length) for key in xs]
+        return at.emit_all(iterations(length - count * size), *consts, *carry, *left)
+
+    if length == count * size:
+        return in_blocks(carry)
+    first = the_rest(carry) if op.reverse else in_blocks(carry)
+    second = in_blocks(first[: op.carry]) if op.reverse else the_rest(first[: op.carry])
+    whole, part = (second, first) if op.reverse else (first, second)
+    ys = zip(whole[op.carry :], part[op.carry :], strict=True)
+    return [*second[: op.carry], *(at.emit(Concatenate(0), *pair) for pair in ys)]
+
+
+def _swapped(at: Emitter[V], value: V) -> V:
+    """The value with its first two axes exchanged: the iterations and the entries."""
+    rank = at.ctx.meta(value).rank
+    return at.emit(Transpose((1, 0, *range(2, rank))), value)

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress
 from typing import Any
 
 from tenferro.core import (
     Batched,
     BatchSite,
-    Emitter,
     GlobalValKey,
-    JvpSite,
-    Slots,
-    TransposeSite,
     V,
-    differentiate,
-    pull_back,
-    resolve_keys,
 )
 from tenferro.errors import ControlFlowError
 from tenferro.ir import (
@@ -41,25 +33,15 @@ from tenferro.ir import (
     type_of,
 )
 from tenferro.ops import extent_of
-from tenferro.ops.control_flow.base import Called, Interpreter, T, size_in_words
-from tenferro.ops.control_flow.batching import for_all_entries
-from tenferro.ops.control_flow.bodies import (
-    Keys,
-    dependencies,
-    fresh_like,
-    graph_of,
-    inner_context,
-    inner_emitter,
-    linear_in,
-    program_of,
-    spread,
-)
+from tenferro.ops.control_flow.base import Interpreter, T, size_in_words
+from tenferro.ops.control_flow.bodies import Keys, for_all_entries, inner_emitter
+from tenferro.ops.control_flow.checkpoint import Recomputed
 
 __all__ = ["Sized"]
 
 
 @payload
-class Sized(Called, name="sized"):
+class Sized(Recomputed, name="sized"):
     """Computes `body`, in which `names` stand for sizes of the operands that data decide.
 
     The body is an ordinary program of named sizes: each name is the whole size of an axis of one of
@@ -153,49 +135,31 @@ class Sized(Called, name="sized"):
             return self.resolved(metas).op.evaluate(inputs)
         return super().evaluate(inputs)
 
-    @property
-    def const_places(self) -> dict[str, range]:
-        """All operands."""
-        return {"body": range(len(self.body.input_slots))}
-
     def with_consts(self, bodies: Mapping[str, Any], counts: Mapping[str, int]) -> Sized:
         """The op with another body."""
         return replace(self, body=bodies["body"])
 
-    def reached(self, active: Sequence[bool]) -> list[bool]:
-        """Which results depend on the active operands."""
-        return self.body.reached(active)
-
     def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
         """What the body returns, if its sizes are known."""
-        return None if self.names else at.run(self.body, values)
+        return None if self.names else super().interpreted(values, at)
 
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangents of the body, by an op that computes what they read."""
-        inputs, outputs = graph_of(self.body)
-        wrt = [key for key, tangent in zip(inputs, at.tangent, strict=True) if tangent is not None]
-        linear = differentiate(resolve_keys(), outputs, wrt, ctx=inner_context(at.ctx))
-        known = dict(zip(outputs, at.out, strict=True))
-        known.update(zip(inputs, at.primal, strict=True))
-        tangents = [tangent for tangent in at.tangent if tangent is not None]
-        return self._emitted(at.emitter, known, linear.input_keys, tangents, linear.output_keys)
+    @property
+    def saved(self) -> int:  # type: ignore[override]  # all results, of which there is no more here
+        """All results: what derivatives read of them is not computed again."""
+        return self.n_outputs
 
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangents of the body, by an op that computes what they read."""
-        ctx = inner_context(at.ctx)
-        inputs, outputs = graph_of(self.body)
-        linear = linear_in(inputs, outputs, list(compress(range(len(inputs)), at.active)), ctx)
-        arriving = [ct is not None for ct in at.ct]
-        seeds = fresh_like(compress(outputs, arriving), "ct")
-        pulled = pull_back(linear, spread(seeds, arriving), ctx=ctx)
-        known = {
-            key: value
-            for key, value, on in zip(inputs, at.inputs, at.active, strict=True)
-            if not on
-        }
-        cts = [ct for ct in at.ct if ct is not None]
-        found = self._emitted(at.emitter, known, seeds, cts, pulled)
-        return spread(found, at.active)
+    def like(self, body: ExecProgram, saved: int = 0, transposed: bool = False) -> Sized:
+        """An op with another body, for the same sizes."""
+        return Sized(body, self.names)
+
+    def reads(self, needed: Collection[GlobalValKey], known: Keys) -> list[GlobalValKey]:
+        """Those that are needed, and one for each name."""
+        read = super().reads(needed, known)
+        for name in self.names:
+            if _place_of(name, [type_of(key) for key in read]) is None:
+                has_it = (key for key in known if _place_of(name, [type_of(key)]) is not None)
+                read.append(next(has_it))
+        return read
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """The body for all entries. All results are batched."""
@@ -206,32 +170,6 @@ class Sized(Called, name="sized"):
     def in_words(self) -> str:
         """The size of the body."""
         return f"for sizes that data decide: {size_in_words(self.body)}"
-
-    def _emitted(
-        self,
-        at: Emitter[V],
-        known: Mapping[GlobalValKey, V],
-        seeds: Keys,
-        given: Sequence[V],
-        outputs: Sequence[GlobalValKey | None],
-    ) -> Slots[V]:
-        """The outputs, which are linear in `seeds`, for given values of these, by one op.
-
-        It reads those of the values that are `known` which it needs, and one for each name.
-        """
-        found = [key for key in outputs if key is not None]
-        if not found:
-            return (None,) * len(outputs)
-        needed = dependencies(found, known)
-        read = [key for key in known if key in needed]
-        for name in self.names:
-            if _place_of(name, [type_of(key) for key in read]) is None:
-                read.append(
-                    next(key for key in known if _place_of(name, [type_of(key)]) is not None)
-                )
-        op = Sized(program_of([*read, *seeds], found), self.names)
-        results = at.emit_all(op, *(known[key] for key in read), *given)
-        return spread(results, [key is not None for key in outputs])
 
     def _places(self) -> dict[Leaf, InputDim]:
         """The axis of an operand of which each name is the size."""

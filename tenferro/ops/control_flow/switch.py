@@ -1,4 +1,4 @@
-"""Switch: the op, jvp, transpose."""
+"""Switch: the op, jvp, transpose, batch rule."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ from tenferro.core import (
 )
 from tenferro.errors import ControlFlowError
 from tenferro.ir import (
+    INT32,
     Body,
     ExecProgram,
     NumpyArray,
     Pruned,
     Steps,
     TensorMeta,
+    fresh_input,
     payload,
     restricted,
     type_of,
 )
-from tenferro.ops import full, shape_context
+from tenferro.ops import AND, Compare, Convert, Select, broadcast_like, full, scalar, shape_context
 from tenferro.ops.control_flow.base import (
-    Choice,
     ControlOp,
     Interpreter,
     T,
@@ -46,169 +47,29 @@ from tenferro.ops.control_flow.base import (
     positions,
     size_in_words,
 )
-from tenferro.ops.control_flow.batching import batch_switch
 from tenferro.ops.control_flow.bodies import (
+    CotangentMask,
     Keys,
+    batched_body,
+    batched_where,
     dependent,
+    entries_like,
     filled,
     fresh_like,
-    fresh_of_type,
     graph_of,
     inner_context,
+    inner_emitter,
     linear_in,
+    noted,
     program_of,
     spread,
     without_cheap,
 )
 
-__all__ = ["Switch"]
+__all__ = ["BRANCHES_RUN", "Switch"]
 
-
-# The graphs of the branches of a switch, and what a switch keeps of them for a second one.
-
-_TYPES = shape_context()
-
-
-class Branches(NamedTuple):
-    """The graphs of the branches; equal types have made their inputs the same values."""
-
-    inputs: Keys
-    outputs: list[Keys]
-
-    @classmethod
-    def of(cls, op: Choice) -> Branches:
-        """The graphs of the branches of `op`."""
-        graphs = [graph_of(branch) for branch in op.branches]
-        return cls(graphs[0][0], [outputs for _, outputs in graphs])
-
-
-class Part(NamedTuple):
-    """What a derivative computes in one branch: `outputs`, which are linear in `seeds`."""
-
-    outputs: Keys
-    seeds: Keys
-
-
-def chosen_part(
-    op: Choice,
-    at: Emitter[V],
-    operands: Sequence[V],
-    these: Branches,
-    parts: Sequence[Part],
-    seeds: Sequence[V],
-    active: Sequence[bool] = (),
-) -> tuple[V, ...]:
-    """The outputs of the part of the chosen branch, for the values `seeds` of its seeds.
-
-    The parts read operands of `op`, and values that `op` has computed on the way. The latter are
-    further results of `op`, of which one more is emitted for that; branches share results by type.
-    Operands that are `active` have no values, and no part reads them.
-    """
-    index, *values = operands
-    fixed = [not on for on in active] or [True] * len(values)
-    reads = [_read(part, these.inputs) for part in parts]
-    given = [key for key in these.inputs if any(key in read for read in reads)]
-    slots: list[TensorMeta] = []
-    places = [_placed(read, given, slots) for read in reads]
-    made: Sequence[V] = ()
-    if slots:
-        positions = list(compress(range(len(fixed)), fixed))
-        whole = [program_of(these.inputs, _filled(place, slots)) for place in places]
-        programs = [restricted(program, positions, range(len(slots))) for program in whole]
-        made = at.emit_all(op.like(programs), index, *compress(values, fixed))
-    bodies = []
-    for part, place in zip(parts, places, strict=True):
-        stored = [place.get(slot) or fresh_of_type(meta) for slot, meta in enumerate(slots)]
-        bodies.append(program_of([*given, *stored, *part.seeds], part.outputs))
-    known = dict(zip(these.inputs, values, strict=True))
-    passed = [known[key] for key in given]
-    return at.emit_all(op.like(bodies), index, *passed, *made, *seeds)
-
-
-def _read(part: Part, inputs: Keys) -> Keys:
-    """The values of its branch that a part reads."""
-    read = residuals(part.outputs, part.seeds)
-    return without_cheap(read, inputs, dependent(read, inputs))
-
-
-def _placed(read: Keys, given: Keys, slots: list[TensorMeta]) -> dict[int, GlobalValKey]:
-    """The values that are not operands, by the number of a result of their type.
-
-    `slots` are the types of these results; it grows where it has too few of a type.
-    """
-    placed: dict[int, GlobalValKey] = {}
-    for key in read:
-        if key in given:
-            continue
-        meta = type_of(key)
-        free = [slot for slot, known in enumerate(slots) if known == meta and slot not in placed]
-        if not free:
-            free.append(len(slots))
-            slots.append(meta)
-        placed[free[0]] = key
-    return placed
-
-
-def _filled(place: dict[int, GlobalValKey], slots: Sequence[TensorMeta]) -> Keys:
-    """A value for each slot: zeros where the branch has none."""
-    emitter = KeyEmitter(_TYPES)
-    return [
-        place[slot] if slot in place else full(emitter, 0, meta) for slot, meta in enumerate(slots)
-    ]
-
-
-# The derivative rules of choices: the linear part of a choice is a choice of linear parts.
-
-Found = Sequence[GlobalValKey | None]
-
-
-def linearize(op: Choice, at: JvpSite[V]) -> Slots[V]:
-    """The tangents of the results: those that the chosen branch has."""
-    these, ctx = Branches.of(op), inner_context(at.ctx)
-    active = [tangent is not None for tangent in at.tangent[1:]]
-    wrt = list(compress(these.inputs, active))
-    linear = [differentiate(resolve_keys(), outputs, wrt, ctx=ctx) for outputs in these.outputs]
-    reached = _in_any([part.output_keys for part in linear])
-    if not any(reached):
-        return (None,) * len(reached)
-    emitter = KeyEmitter(ctx)
-    parts = [
-        Part(filled(emitter, part.output_keys, outputs, reached), part.input_keys)
-        for part, outputs in zip(linear, these.outputs, strict=True)
-    ]
-    tangents = [tangent for tangent in at.tangent if tangent is not None]
-    results = chosen_part(op, at.emitter, at.primal, these, parts, tangents)
-    return spread(results, reached)
-
-
-def transpose_rule(op: Choice, at: TransposeSite[V]) -> Slots[V]:
-    """The cotangents of the active operands: those that the chosen branch gives."""
-    these, ctx = Branches.of(op), inner_context(at.ctx)
-    active = at.active[1:]
-    positions = list(compress(range(len(active)), active))
-    arriving = [ct is not None for ct in at.ct]
-    pulled: list[Found] = []
-    seeds = fresh_like(compress(these.outputs[0], arriving), "ct")
-    for outputs in these.outputs:
-        linear = linear_in(these.inputs, outputs, positions, ctx)
-        pulled.append(pull_back(linear, spread(seeds, arriving), ctx=ctx))
-    reached = _in_any(pulled)
-    if not any(reached):
-        return (None,) * len(at.active)
-    emitter = KeyEmitter(ctx)
-    like = list(compress(these.inputs, active))
-    parts = [Part(filled(emitter, cts, like, reached), seeds) for cts in pulled]
-    cts = [ct for ct in at.ct if ct is not None]
-    results = chosen_part(op, at.emitter, at.inputs, these, parts, cts, active)
-    return (None, *spread(spread(results, reached), active))
-
-
-def _in_any(found: Sequence[Found]) -> list[bool]:
-    """For each place whether some branch has a value there."""
-    return [any(key is not None for key in keys) for keys in zip(*found, strict=True)]
-
-
-# Switch: one of several programs, chosen by a number.
+BRANCHES_RUN = "branches run (vmap)"
+"""What the sites of selected results say, after `both` or their number."""
 
 
 @payload
@@ -330,21 +191,102 @@ class Switch(ControlOp, name="switch"):
         found = [at.run(branch, values[1:]) for branch in self.branches]
         return [at.either(each) for each in zip(*found, strict=True)]
 
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangents, by a switch between the linear parts of the branches."""
-        return linearize(self, at)
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangents, by a switch between the transposed branches."""
-        return transpose_rule(self, at)
-
-    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
-        """One switch for all entries; see `batches`."""
-        return batch_switch(self, at)
-
     def like(self, branches: Sequence[ExecProgram]) -> Switch:
         """A switch between as many other programs."""
         return replace(self, branches=tuple(branches))
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangents of the results: those that the chosen branch has."""
+        these, ctx = Branches.of(self), inner_context(at.ctx)
+        wrt = [
+            key
+            for key, tangent in zip(these.inputs, at.tangent[1:], strict=True)
+            if tangent is not None
+        ]
+        linear = [differentiate(resolve_keys(), outputs, wrt, ctx=ctx) for outputs in these.outputs]
+        reached = _in_any([part.output_keys for part in linear])
+        if not any(reached):
+            return (None,) * len(reached)
+        emitter = KeyEmitter(ctx)
+        parts = [
+            Part(filled(emitter, part.output_keys, outputs, reached), part.input_keys)
+            for part, outputs in zip(linear, these.outputs, strict=True)
+        ]
+        tangents = [tangent for tangent in at.tangent if tangent is not None]
+        return spread(chosen_part(self, at.emitter, at.primal, these, parts, tangents), reached)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents of the active operands: those that the chosen branch gives."""
+        these, ctx = Branches.of(self), inner_context(at.ctx)
+        active = at.active[1:]
+        arriving = [ct is not None for ct in at.ct]
+        seeds = fresh_like(compress(these.outputs[0], arriving), "ct")
+        pulled = [
+            pull_back(
+                linear_in(these.inputs, outputs, positions(active), ctx),
+                spread(seeds, arriving),
+                ctx=ctx,
+            )
+            for outputs in these.outputs
+        ]
+        reached = _in_any(pulled)
+        if not any(reached):
+            return (None,) * len(at.active)
+        emitter = KeyEmitter(ctx)
+        like = list(compress(these.inputs, active))
+        parts = [Part(filled(emitter, cts, like, reached), seeds) for cts in pulled]
+        cts = [ct for ct in at.ct if ct is not None]
+        results = chosen_part(self, at.emitter, at.inputs, these, parts, cts, active)
+        return (None, *spread(spread(results, reached), active))
+
+    def batch_rule(self, at: BatchSite[V], taken: V | None = None) -> Batched[V]:
+        """One switch for all entries; if the index is batched, all branches run, one is selected.
+
+        No cotangent then flows to entries that do not take a branch. Otherwise it could give NaN
+        for an entry that another branch is there for.
+        """
+        if at.batched[0] and len(self.branches) > 1:
+            return self._select_branches(at, taken)
+        emitter = inner_emitter(at.emitter)
+        index = at.emit(scalar(0, INT32)) if at.batched[0] else at.inputs[0]
+        mask = None if taken is None else CotangentMask.of_size(at.size)
+        graphs = [
+            batched_body(branch, at.batched[1:], at.size, emitter, mask) for branch in self.branches
+        ]
+        wanted = [any(flags) for flags in zip(*(graph.batched for graph in graphs), strict=True)]
+        operands = at.inputs[1:] if taken is None else (taken, *at.inputs[1:])
+        choice = self.like([graph.program(wanted) for graph in graphs])
+        return tuple(zip(at.emitter.emit_all(choice, index, *operands), wanted, strict=True))
+
+    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
+        """One switch for all entries, whose branches read which of them count."""
+        return self.batch_rule(at, taken)
+
+    def _select_branches(self, at: BatchSite[V], counts: V | None) -> Batched[V]:
+        """All branches on all entries, and for each entry the results of the branch it takes."""
+        index, count = at.inputs[0], len(self.branches)
+        if at.ctx.meta(index).dtype.itemsize < INT32.itemsize:  # it need not hold their number
+            index = at.emit(Convert(INT32), index)
+        meta = at.ctx.meta(index)
+        results: list[V] = []
+        for number in reversed(range(count)):
+            direction = "LE" if number == 0 else "GE" if number == count - 1 else "EQ"
+            limit = broadcast_like(
+                at.emitter, at.emit(scalar(number, meta.dtype)), meta, (), "vmap"
+            )
+            taken = at.emit(Compare(direction), index, limit)
+            both = taken if counts is None else at.emit(AND, taken, counts)
+            branch, operands = self.branches[number], at.inputs[1:]
+            values = batched_where(at.emitter, both, branch, operands, at.batched[1:], at.size)
+            if results:
+                text = f"{'both' if count == 2 else f'all {count}'} {BRANCHES_RUN}"
+                with noted(at.emitter, text):
+                    values = [
+                        at.emit(Select(), entries_like(at.emitter, taken, new), new, old)
+                        for new, old in zip(values, results, strict=True)
+                    ]
+            results = values
+        return tuple([(result, True) for result in results])
 
     def in_words(self) -> str:
         """The sizes of the branches."""
@@ -361,3 +303,101 @@ def _types(metas: Sequence[TensorMeta]) -> str:
     """Types as a tuple."""
     inner = ", ".join(map(str, metas))
     return f"({inner},)" if len(metas) == 1 else f"({inner})"
+
+
+def _in_any(values: Sequence[Sequence[GlobalValKey | None]]) -> list[bool]:
+    """For each place whether some branch has a value there."""
+    return [any(key is not None for key in keys) for keys in zip(*values, strict=True)]
+
+
+# The graphs of the branches, and what a derivative reads of them.
+
+_TYPES = shape_context()
+
+
+class Branches(NamedTuple):
+    """The graphs of the branches; equal types have made their inputs the same values."""
+
+    inputs: Keys
+    outputs: list[Keys]
+
+    @classmethod
+    def of(cls, op: Switch) -> Branches:
+        """The graphs of the branches of `op`."""
+        graphs = [graph_of(branch) for branch in op.branches]
+        return cls(graphs[0][0], [outputs for _, outputs in graphs])
+
+
+class Part(NamedTuple):
+    """What a derivative computes in one branch: `outputs`, which are linear in `seeds`."""
+
+    outputs: Keys
+    seeds: Keys
+
+
+def chosen_part(
+    op: Switch,
+    at: Emitter[V],
+    operands: Sequence[V],
+    these: Branches,
+    parts: Sequence[Part],
+    seeds: Sequence[V],
+    active: Sequence[bool] = (),
+) -> tuple[V, ...]:
+    """The outputs of the part of the chosen branch, for the values `seeds` of its seeds.
+
+    The parts read operands of `op`, and values that `op` has computed on the way. The latter are
+    further results of `op`, of which one more is emitted for that; branches share results by type.
+    Operands that are `active` have no values, and no part reads them.
+    """
+    index, *values = operands
+    fixed = [not on for on in active] or [True] * len(values)
+    reads = [_read(part, these.inputs) for part in parts]
+    given = [key for key in these.inputs if any(key in read for read in reads)]
+    slots: list[TensorMeta] = []
+    places = [_placed(read, given, slots) for read in reads]
+    made: Sequence[V] = ()
+    if slots:
+        positions = list(compress(range(len(fixed)), fixed))
+        whole = [program_of(these.inputs, _filled(place, slots)) for place in places]
+        programs = [restricted(program, positions, range(len(slots))) for program in whole]
+        made = at.emit_all(op.like(programs), index, *compress(values, fixed))
+    bodies = []
+    for part, place in zip(parts, places, strict=True):
+        stored = [place.get(slot) or fresh_input(meta, "unread") for slot, meta in enumerate(slots)]
+        bodies.append(program_of([*given, *stored, *part.seeds], part.outputs))
+    known = dict(zip(these.inputs, values, strict=True))
+    passed = [known[key] for key in given]
+    return at.emit_all(op.like(bodies), index, *passed, *made, *seeds)
+
+
+def _read(part: Part, inputs: Keys) -> Keys:
+    """The values of its branch that a part reads."""
+    read = residuals(part.outputs, part.seeds)
+    return without_cheap(read, inputs, dependent(read, inputs))
+
+
+def _placed(read: Keys, given: Keys, slots: list[TensorMeta]) -> dict[int, GlobalValKey]:
+    """The values that are not operands, by the number of a result of their type.
+
+    `slots` are the types of these results; it grows where it has too few of a type.
+    """
+    placed: dict[int, GlobalValKey] = {}
+    for key in read:
+        if key in given:
+            continue
+        meta = type_of(key)
+        free = [slot for slot, known in enumerate(slots) if known == meta and slot not in placed]
+        if not free:
+            free.append(len(slots))
+            slots.append(meta)
+        placed[free[0]] = key
+    return placed
+
+
+def _filled(place: dict[int, GlobalValKey], slots: Sequence[TensorMeta]) -> Keys:
+    """A value for each slot: zeros where the branch has none."""
+    emitter = KeyEmitter(_TYPES)
+    return [
+        place[slot] if slot in place else full(emitter, 0, meta) for slot, meta in enumerate(slots)
+    ]

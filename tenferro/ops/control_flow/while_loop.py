@@ -1,4 +1,4 @@
-"""While: the op, jvp, bounded reverse mode.
+"""While: the op, jvp, bounded reverse mode, batch rule.
 
 The tangents need no bound: they go along with the carry. The cotangents go from the last round to
 the first, so the rounds must be kept in memory that is allocated before: a loop of at most n rounds
@@ -41,11 +41,10 @@ from tenferro.ir import (
     restricted,
     type_of,
 )
-from tenferro.ops import ADD, AND, Compare, Convert, scalar
+from tenferro.ops import ADD, AND, Compare, Convert, ReduceOr, Select, scalar
 from tenferro.ops.control_flow.base import (
-    ConditionalLoop,
     ControlOp,
-    Rounds,
+    PreparedBody,
     fixed_leaves,
     inputs_read,
     plain,
@@ -53,115 +52,27 @@ from tenferro.ops.control_flow.base import (
     reached_in_rounds,
     size_in_words,
 )
-from tenferro.ops.control_flow.batching import batch_while
 from tenferro.ops.control_flow.bodies import (
     Keys,
-    Round,
+    batched_body,
+    batched_iteration,
+    batched_where,
+    entries_like,
     fresh_like,
     graph_of,
     inlined,
     inner_emitter,
     program_of,
+    repeated_where,
     root,
     spread,
     transposed_through,
+    with_batch_axis,
 )
-from tenferro.ops.control_flow.scan import CheckpointedScan, Scan, pairs
+from tenferro.ops.control_flow.scan import CheckpointedScan, Iteration, Scan, pairs
 from tenferro.ops.control_flow.switch import Switch
 
 __all__ = ["While"]
-
-
-# The derivative rules of loops without a known number of rounds.
-
-
-def linearize(op: ConditionalLoop, at: JvpSite[V]) -> Slots[V]:
-    """The tangents of the carry: they go from round to round beside it."""
-    inputs, following = graph_of(op.body)
-    this = Round(inputs[: op.body_consts], inputs[op.body_consts :], [], following, [])
-    found = pairs(this, at, op.cond_consts)
-    if found is None:
-        return (None,) * len(following)
-    read, (goes_on,) = graph_of(op.cond)
-    cond = program_of([*read, *fresh_like(found.carry, "unread")], [goes_on])
-    loop = op.like(cond, found.body, op.body_consts + len(found.consts))
-    results = at.emitter.emit_all(loop, *at.primal[: op.cond_consts], *found.operands)
-    return spread(results[len(following) :], found.reached)
-
-
-def transpose_rule(op: ConditionalLoop, at: TransposeSite[V]) -> Slots[V]:
-    """The cotangents of the active operands, through an equal program of scans and switches."""
-    if op.max_steps is None:
-        raise _unbounded(op, at)
-    steps = op.max_steps
-    metas = [*op.cond.input_metas[: op.cond_consts], *op.body.input_metas]
-    return transposed_through(
-        at, metas, lambda emitter, operands: _bounded(op, steps, emitter, operands)
-    )
-
-
-def _unbounded(op: ConditionalLoop, at: TransposeSite[V]) -> ADRuleError:
-    """The refusal of a loop without a bound, which names what a counter goes up to."""
-    found = ""
-    if op.cond.ops() == [Compare("LT")]:
-        counter, limit = op.cond.instructions[0].input_slots
-        inputs = op.cond.input_slots
-        if counter in inputs[op.cond_consts :] and limit in inputs[: op.cond_consts]:
-            found = _traced_bound(at.inputs[inputs.index(limit)])
-    error = ADRuleError(
-        f"while_loop: reverse mode needs a bound on the rounds{found}; pass max_steps=, or use "
-        "scan or fori_loop with constant bounds"
-    )
-    site = inner_emitter(at.emitter).site
-    if site is not None:
-        error.add_note(f"the loop is at {site}")
-    return error
-
-
-def _traced_bound(bound: object) -> str:
-    """What an error says of a bound that is a value of a graph."""
-    if not isinstance(bound, GlobalValKey):
-        return ""
-    site = bound.op.site if isinstance(bound, Derived) else None
-    place = "" if site is None else f", at {site},"
-    return f", but {name_of(bound)}: {type_of(bound)}{place} is traced"
-
-
-def _bounded(
-    op: ConditionalLoop, steps: int, at: KeyEmitter, operands: Keys
-) -> Sequence[GlobalValKey]:
-    """The carry after the rounds of `op` on these operands, by blocks of rounds."""
-    split = op.cond_consts + op.body_consts
-    consts = operands[:split]
-    size = root(steps, op.checkpoints)
-    carry = [*operands[split:], at.emit(scalar(0, INT64))]
-    state = fresh_like(carry, "carry")
-    inputs = [*consts, *state]
-    *values, count = state
-    under = at.emit(Compare("LT"), count, at.emit(scalar(steps, INT64)))
-    (wanted,) = inlined(at, op.cond, [*consts[: op.cond_consts], *values])
-    index = at.emit(Convert(INT32), at.emit(AND, wanted, under))
-    following = inlined(at, op.body, [*consts[op.cond_consts :], *values])
-    counted = at.emit(ADD, count, at.emit(scalar(1, INT64)))
-    identity = program_of(inputs, state)
-
-    def guarded(then: Keys) -> ExecProgram:
-        """One step, which does nothing once the loop has ended."""
-        choice = Switch((identity, program_of(inputs, then)))
-        return program_of(inputs, at.emit_all(choice, index, *inputs))
-
-    loop = Scan(guarded([*following, counted]), split, len(state), size)
-    if op.checkpoints == 1:
-        loop = loop.like(loop.body, split, len(state), length=steps, checkpoints=1)
-    rounds = size
-    for _ in range(1, op.checkpoints):
-        block = guarded(at.emit_all(loop, *inputs))
-        loop = CheckpointedScan(block, split, len(state), min(size, -(-steps // rounds)))
-        rounds *= size
-    return at.emit_all(loop, *consts, *carry)[:-1]
-
-
-# While: a loop whose rounds go on as long as a program says so.
 
 
 @payload
@@ -333,10 +244,11 @@ class While(ControlOp, name="while"):
         return tuple(body.carry(values))
 
     @cached_property
-    def _steps(self) -> tuple[Rounds, Rounds]:
+    def _steps(self) -> tuple[PreparedBody, PreparedBody]:
         """Both programs, prepared to run in rounds."""
         carry = self.n_outputs
-        return Rounds(self.cond, self.cond_consts, 0), Rounds(self.body, self.body_consts, carry)
+        cond = PreparedBody(self.cond, self.cond_consts, 0)
+        return cond, PreparedBody(self.body, self.body_consts, carry)
 
     @cached_property
     def _read(self) -> list[tuple[int, int]]:
@@ -390,21 +302,88 @@ class While(ControlOp, name="while"):
         fixed = [False] * self.cond_consts
         return [True] * self.n_outputs if any(self.cond.reached([*fixed, *reached])) else reached
 
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangents, by a loop that carries them beside the values."""
-        return linearize(self, at)
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangents, if there is a bound on the rounds."""
-        return transpose_rule(self, at)
-
-    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
-        """One loop for all entries; see `batches`."""
-        return batch_while(self, at)
-
     def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> While:
         """A loop of as many rounds of another body."""
         return replace(self, cond=cond, body=body, body_consts=body_consts)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangents of the carry, which go from iteration to iteration along with it."""
+        inputs, following = graph_of(self.body)
+        state = inputs[self.body_consts :]
+        this = Iteration(inputs[: self.body_consts], state, [], following, [])
+        paired = pairs(this, at, self.cond_consts)
+        if paired is None:
+            return (None,) * len(following)
+        read, (goes_on,) = graph_of(self.cond)
+        cond = program_of([*read, *fresh_like(paired.carry, "unread")], [goes_on])
+        loop = self.like(cond, paired.body, self.body_consts + len(paired.consts))
+        results = at.emitter.emit_all(loop, *at.primal[: self.cond_consts], *paired.operands)
+        return spread(results[len(following) :], paired.reached)
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangents of the active operands, through an equal program of scans and switches.
+
+        Raises:
+            ADRuleError: there is no bound on the rounds.
+        """
+        if self.max_steps is None:
+            raise _unbounded(self, at)
+        steps = self.max_steps
+        metas = [*self.cond.input_metas[: self.cond_consts], *self.body.input_metas]
+        return transposed_through(at, metas, lambda *inner: _bounded(self, steps, *inner))
+
+    def batch_rule(self, at: BatchSite[V], taken: V | None = None) -> Batched[V]:
+        """One loop for all entries, until all have finished; a finished entry stays as it is."""
+        first, split = self.cond_consts, self.cond_consts + self.body_consts
+        flags, body = batched_iteration(
+            self.body, list(at.batched[first:]), self.body_consts, self.n_outputs, at, taken
+        )
+        of_carry = flags[self.body_consts :]
+        emitter = inner_emitter(at.emitter)
+        cond = batched_body(self.cond, [*at.batched[:first], *of_carry], at.size, emitter)
+        if cond.batched[0]:
+            return self._until_all_finished(at, taken)
+        mask = [] if taken is None else [taken]
+        loop = self.like(cond.program(), body.program(of_carry), len(mask) + self.body_consts)
+        operands = [*at.inputs[:first], *mask, *at.inputs[first:split]]
+        carry = repeated_where(at, split, of_carry, taken)
+        return tuple(zip(at.emitter.emit_all(loop, *operands, *carry), of_carry, strict=True))
+
+    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
+        """One loop for all entries, which reads which of them count."""
+        return self.batch_rule(at, taken)
+
+    def _until_all_finished(self, at: BatchSite[V], counts: V | None) -> Batched[V]:
+        """One loop, of which each iteration keeps the carry of entries that have finished.
+
+        A finished one, for which the body may give NaN, adds nothing to cotangents.
+        """
+        emitter, first = inner_emitter(at.emitter), self.cond_consts
+        split = first + self.body_consts
+        everything = [True] * self.n_outputs
+        cond = batched_body(self.cond, [*at.batched[:first], *everything], at.size, emitter)
+        state, unfinished = cond.inputs[first:], cond.outputs[0]
+        of_body = at.batched[first:split]
+        consts = [
+            with_batch_axis(key, at.size) if on else key
+            for key, on in zip(graph_of(self.body)[0], of_body, strict=False)
+        ]
+        flags = [*of_body, *everything]
+        operands = [*consts, *state]
+        following = batched_where(emitter, unfinished, self.body, operands, flags, at.size)
+        carry = [
+            emitter.emit(Select(), entries_like(emitter, unfinished, new), new, old)
+            for new, old in zip(following, state, strict=True)
+        ]
+        loop = self.like(
+            program_of(cond.inputs, [emitter.emit(ReduceOr((0,)), unfinished)]),
+            program_of([*cond.inputs[:first], *operands], carry),
+            split,
+        )
+        asked = at.inputs[:first]
+        rest = repeated_where(at, first, flags, counts)
+        results = at.emitter.emit_all(loop, *asked, *asked, *rest)
+        return tuple([(result, True) for result in results])
 
     def in_words(self) -> str:
         """The bound on the rounds, if there is one, and the size of a round."""
@@ -427,3 +406,65 @@ class While(ControlOp, name="while"):
 
     def _reader(self, position: int) -> str:
         return "cond takes" if position < self.cond_consts else super()._reader(position)
+
+
+# Reverse mode.
+
+
+def _unbounded(op: While, at: TransposeSite[V]) -> ADRuleError:
+    """The refusal of a loop without a bound, which names what a counter goes up to."""
+    found = ""
+    if op.cond.ops() == [Compare("LT")]:
+        counter, limit = op.cond.instructions[0].input_slots
+        inputs = op.cond.input_slots
+        if counter in inputs[op.cond_consts :] and limit in inputs[: op.cond_consts]:
+            found = _traced_bound(at.inputs[inputs.index(limit)])
+    error = ADRuleError(
+        f"while_loop: reverse mode needs a bound on the rounds{found}; pass max_steps=, or use "
+        "scan or fori_loop with constant bounds"
+    )
+    site = inner_emitter(at.emitter).site
+    if site is not None:
+        error.add_note(f"the loop is at {site}")
+    return error
+
+
+def _traced_bound(bound: object) -> str:
+    """What an error says of a bound that is a value of a graph."""
+    if not isinstance(bound, GlobalValKey):
+        return ""
+    site = bound.op.site if isinstance(bound, Derived) else None
+    place = "" if site is None else f", at {site},"
+    return f", but {name_of(bound)}: {type_of(bound)}{place} is traced"
+
+
+def _bounded(op: While, steps: int, at: KeyEmitter, operands: Keys) -> Sequence[GlobalValKey]:
+    """The carry after the rounds of `op` on these operands, by blocks of rounds."""
+    split = op.cond_consts + op.body_consts
+    consts = operands[:split]
+    size = root(steps, op.checkpoints)
+    carry = [*operands[split:], at.emit(scalar(0, INT64))]
+    state = fresh_like(carry, "carry")
+    inputs = [*consts, *state]
+    *values, count = state
+    under = at.emit(Compare("LT"), count, at.emit(scalar(steps, INT64)))
+    (wanted,) = inlined(at, op.cond, [*consts[: op.cond_consts], *values])
+    index = at.emit(Convert(INT32), at.emit(AND, wanted, under))
+    following = inlined(at, op.body, [*consts[op.cond_consts :], *values])
+    counted = at.emit(ADD, count, at.emit(scalar(1, INT64)))
+    identity = program_of(inputs, state)
+
+    def guarded(then: Keys) -> ExecProgram:
+        """One step, which does nothing once the loop has ended."""
+        choice = Switch((identity, program_of(inputs, then)))
+        return program_of(inputs, at.emit_all(choice, index, *inputs))
+
+    loop = Scan(guarded([*following, counted]), split, len(state), size)
+    if op.checkpoints == 1:
+        loop = loop.like(loop.body, split, len(state), length=steps, checkpoints=1)
+    rounds = size
+    for _ in range(1, op.checkpoints):
+        block = guarded(at.emit_all(loop, *inputs))
+        loop = CheckpointedScan(block, split, len(state), min(size, -(-steps // rounds)))
+        rounds *= size
+    return at.emit_all(loop, *consts, *carry)[:-1]

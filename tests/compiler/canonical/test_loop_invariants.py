@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tenferro.compiler import LoopInvariants, optimize, parse
+from tenferro.compiler import LoopInvariantCodeMotion, optimize, parse
 from tenferro.ir import evaluate, verify
 from tests.programs import assert_leaves_alone, assert_rewrites
 
 
 def test_what_reads_consts_alone_is_computed_before_the_loop() -> None:
     assert_rewrites(
-        LoopInvariants(),
+        LoopInvariantCodeMotion(),
         before="""
             exec_program(%0: f64[2,3], %1: f64[2], %2: f64[4,3]) {
               %3: f64[2], %4: f64[4,2] = scan[consts=1, carry=1, length=4] %0, %1, %2 {
@@ -53,7 +53,7 @@ def test_what_reads_consts_alone_is_computed_before_the_loop() -> None:
 
 def test_constants_of_the_program_stand_in_the_bodies_that_read_them() -> None:
     assert_rewrites(
-        LoopInvariants(),
+        LoopInvariantCodeMotion(),
         before="""
             exec_program(%0: f64[2], %1: i64[]) {
               %2: f64[] = constant[value=1.0, dtype=f64]
@@ -126,7 +126,7 @@ exec_program(%0: f64[], %1: f64[2], %2: i64[], %3: f64[2]) {
 
 def test_both_programs_of_a_while_have_invariants() -> None:
     program = parse(WHILE)
-    after = LoopInvariants().run(program)
+    after = LoopInvariantCodeMotion().run(program)
     verify(after)
     assert [op.name for op in after.ops()] == ["exponential", "exponential", "while"]
     inputs = [np.array(1.0), np.array([0.1, 0.2]), np.array(0), np.zeros(2)]
@@ -158,16 +158,16 @@ exec_program(%0: f64[2], %1: f64[2], %2: f64[]) {{
     ("rounds", "names"), [("3", ["exponential", "scan", "scan"]), ("n", ["exponential", "scan"])]
 )
 def test_a_loop_moves_out_of_a_loop_that_has_rounds(rounds: str, names: list[str]) -> None:
-    after = LoopInvariants().run(parse(INNER.format(rounds=rounds)))
+    after = LoopInvariantCodeMotion().run(parse(INNER.format(rounds=rounds)))
     verify(after)
     assert [op.name for op in after.ops()] == names
 
 
 def test_a_second_run_finds_nothing_more() -> None:
-    once = LoopInvariants().run(parse(INNER.format(rounds="3")))
-    assert LoopInvariants().run(once) is once
+    once = LoopInvariantCodeMotion().run(parse(INNER.format(rounds="3")))
+    assert LoopInvariantCodeMotion().run(once) is once
     assert_leaves_alone(
-        LoopInvariants(),
+        LoopInvariantCodeMotion(),
         """
         exec_program(%0: f64[2,3], %1: f64[3,2]) {
           %2: f64[3,2] = scan[consts=1, carry=1, length=4] %0, %1 {
@@ -197,7 +197,7 @@ def test_large_values_that_nothing_is_read_for_move_and_small_ones_stay() -> Non
           return %1
         }}"""
     for size, names in ((1023, ["scan"]), (1024, ["iota", "scan"])):
-        after = LoopInvariants().run(parse(text.format(size=size)))
+        after = LoopInvariantCodeMotion().run(parse(text.format(size=size)))
         assert [op.name for op in after.ops()] == names
 
 
@@ -224,7 +224,7 @@ def test_folds_see_constants_that_were_outside() -> None:
 
 def test_a_carry_that_no_round_changes_is_a_const() -> None:
     assert_rewrites(
-        LoopInvariants(),
+        LoopInvariantCodeMotion(),
         before="""
             exec_program(%0: f64[2], %1: f64[2], %2: f64[4,2]) {
               %3: f64[2], %4: f64[2], %5: f64[4,2] = scan[consts=0, carry=2, length=4] %0, %1, %2 {
@@ -274,41 +274,3 @@ def test_a_while_reads_what_it_does_not_change_as_consts_of_both_programs() -> N
     inputs = [np.array(1.5), np.array(0), np.array(3)]
     for one, other in zip(evaluate(program, inputs), evaluate(after, inputs), strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-REPEATED = """
-    exec_program(%0: f64[3,3], %1: f64[n,3]) {
-      %2: f64[n,3,3] = broadcast_in_dim[shape=(n, 3, 3), dims=(1, 2)] %0
-      %3: f64[n,3] = scan[consts=1, carry=1, length=2] %2, %1 {
-        body(%0: f64[n,3,3], %1: f64[n,3]) {
-          %2: f64[n,3,3] = OP %0
-          %3: f64[n,3] = dot_general[(2,), (1,), (0,), (0,)] %2, %1
-          return %3
-        }
-      }
-      return %3
-    }"""
-
-
-def test_a_repetition_that_a_batch_of_contractions_reads_stands_in_the_body() -> None:
-    assert_rewrites(
-        LoopInvariants(),
-        before=REPEATED.replace("OP", "transpose[perm=(0, 2, 1)]"),
-        after="""
-            exec_program(%0: f64[3,3], %1: f64[n,3]) {
-              %2: f64[n,3,3] = broadcast_in_dim[shape=(n, 3, 3), dims=(1, 2)] %0
-              %3: f64[n,3] = scan[consts=1, carry=1, length=2] %0, %1 {
-                body(%4: f64[3,3], %1: f64[n,3]) {
-                  %0: f64[n,3,3] = broadcast_in_dim[shape=(n, 3, 3), dims=(1, 2)] %4!
-                  %2: f64[n,3,3] = transpose[perm=(0, 2, 1)] %0!
-                  %3: f64[n,3] = dot_general[(2,), (1,), (0,), (0,)] %2!, %1!
-                  return %3
-                }
-              }
-              return %3
-            }""",
-    )
-
-
-def test_a_repetition_that_something_else_reads_stays_outside() -> None:
-    assert_leaves_alone(LoopInvariants(), REPEATED.replace("OP", "reverse[axes=(1,)]"))

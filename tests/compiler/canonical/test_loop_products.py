@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tenferro.compiler import DeadCode, LoopProducts, Numbering, optimize, parse
+from tenferro.compiler import DeadCode, RenumberSlots, ScanPushoutDot, optimize, parse
 from tenferro.ir import evaluate
 from tenferro.ops.control_flow import Scan
 from tests.programs import assert_leaves_alone, assert_same_results
@@ -39,7 +39,7 @@ def test_products_over_rows_are_contracted_over_rounds_and_rows() -> None:
         .replace("f64[5,4]", "f64[5,2,9]").replace("%2: f64[4]", "%2: f64[2,9]")
         .replace("lhs_contract=(), rhs_contract=()", "lhs_contract=(0,), rhs_contract=(0,)")
     )  # fmt: skip
-    program = LoopProducts().run(parse(text))
+    program = ScanPushoutDot().run(parse(text))
     assert "lhs_contract=(0, 1), rhs_contract=(0, 1)" in str(program)
     assert_same_results(parse(text), program, {})
 
@@ -53,7 +53,7 @@ def test_what_is_added_besides_stays_in_the_loop() -> None:
         "      %8: f64[3,4] = add %7, %0\n"
         "      return %8, %3",
     )
-    program = LoopProducts().run(parse(text))
+    program = ScanPushoutDot().run(parse(text))
     (loop,) = program.ops_of(Scan)
     assert [op.name for op in DeadCode().run(loop.body).ops()].count("dot_general") == 1
     assert_same_results(parse(text), program, {})
@@ -77,12 +77,12 @@ def test_other_loops_stay(change: tuple[str, str]) -> None:
     if change[0] == "f64[3]":
         text = text.replace("%2: f64[4]", "%2: f64[90,4]").replace("f64[5,4]", "f64[5,90,4]")
         text = text.replace("=(), rhs_contract=()", "=(0,), rhs_contract=(0,)")
-    assert_leaves_alone(LoopProducts(), text)
+    assert_leaves_alone(ScanPushoutDot(), text)
 
 
 def test_the_order_of_rounds_does_not_matter() -> None:
     text = SUM.replace("length=5]", "length=5, reverse=True]")
-    before, after = parse(text), Numbering().run(LoopProducts().run(parse(text)))
+    before, after = parse(text), RenumberSlots().run(ScanPushoutDot().run(parse(text)))
     rng = np.random.default_rng(0)
     inputs = [rng.normal(size=shape) for shape in ((3, 4), (3,), (5, 4))]
     for one, other in zip(evaluate(before, inputs), evaluate(after, inputs), strict=True):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tenferro as tn
-from tenferro.compiler import DeadCode, OptimizerOptions, PadJoining
+from tenferro.compiler import DeadCode, OptimizerOptions, PadsToConcatenate
 from tenferro.ir import ExecBuilder, ExecProgram, verify
 from tenferro.ops import ADD, Add, Concatenate, Constant, Pad
 from tenferro.shape import TensorMeta
@@ -23,7 +23,7 @@ APART = OptimizerOptions(pad_joining=False, rolling=False)
 def joined(text: str, least: int = 2) -> str:
     """The text of a program after the pass, without what is dead then."""
     program = read(text)
-    result = DeadCode().run(PadJoining(least).run(program))
+    result = DeadCode().run(PadsToConcatenate(least).run(program))
     assert_same_results(program, result, {})
     return short(result)
 
@@ -87,7 +87,7 @@ def test_windows_along_several_axes() -> None:
 def test_equal_windows_are_added_and_overlapping_ones_kept_apart() -> None:
     text = pads("4", "2 (0,) (2,)", "2 (1,) (1,)", "2 (0,) (2,)", "2 (2,) (0,)")
     program = read(text)
-    result = DeadCode().run(PadJoining(2).run(program))
+    result = DeadCode().run(PadsToConcatenate(2).run(program))
     assert_same_results(program, result, {})
     assert [step.op.name for step in result.instructions if isinstance(step.op, Add | Concatenate)]
     assert len(result.ops_of(Concatenate)) == 1
@@ -97,7 +97,7 @@ def test_equal_windows_are_added_and_overlapping_ones_kept_apart() -> None:
 def test_named_sizes_off_the_axis_and_at_its_end() -> None:
     text = pads("n,m", *[f"1,m ({i},0) (n-{i + 1},0)" for i in range(4)])
     program = read(text)
-    result = DeadCode().run(PadJoining().run(program))
+    result = DeadCode().run(PadsToConcatenate().run(program))
     (pad,) = result.ops_of(Pad)
     assert str(pad) == "pad[low=(0, 0), high=(n - 4, 0), interior=(0, 0)]"
 
@@ -129,7 +129,7 @@ def test_updates_of_zeros_are_windows() -> None:
     ids=["holes", "cut off", "not zero", "read elsewhere", "few"],
 )
 def test_others_stay(text: str) -> None:
-    assert_leaves_alone(PadJoining(4 if text.endswith("%5\n}") else 2), text)
+    assert_leaves_alone(PadsToConcatenate(4 if text.endswith("%5\n}") else 2), text)
 
 
 def gradient(function: Callable[[Any], Any], shape: tuple[int, ...]) -> ExecProgram:
@@ -185,7 +185,7 @@ def test_the_gradient_of_indexing_takes_linear_memory(
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_windows_have_the_same_sum(seed: int) -> None:
     program = random_sum(random.Random(seed))
-    result = PadJoining(2).run(program)
+    result = PadsToConcatenate(2).run(program)
     verify(result)
     assert_same_results(program, result, {})
 

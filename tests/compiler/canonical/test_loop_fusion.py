@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from tenferro.compiler import LoopJoining, OptimizerOptions, optimize, parse
-from tenferro.compiler.canonical.loop_fusion import with_joined
+from tenferro.compiler import LoopFusion, OptimizerOptions, optimize, parse
+from tenferro.compiler.canonical.loop_fusion import with_fused
 from tenferro.config import config
 from tenferro.errors import VerifyError
 from tenferro.ir import verify
@@ -60,7 +60,7 @@ exec_program(%0: f64[3,3], %1: f64[4,3], %2: f64[3]) {
 def test_two_loops_with_a_common_contraction_are_one() -> None:
     """The counter is carried once; what the second loop needs comes before both."""
     assert_rewrites(
-        LoopJoining(),
+        LoopFusion(),
         before=TWO_LOOPS,
         after="""
             exec_program(%0: f64[3,3], %1: f64[4,3], %2: i64[], %3: f64[], %4: f64[3]) {
@@ -98,7 +98,7 @@ def test_two_loops_with_a_common_contraction_are_one() -> None:
 def test_loops_are_left_apart(part: str, changed: str) -> None:
     text = TWO_LOOPS.replace("%4: f64[3]) {", "%4: f64[3], %12: f64[4,3]) {", 1)
     assert part in text
-    assert_leaves_alone(LoopJoining(), text.replace(part, changed))
+    assert_leaves_alone(LoopFusion(), text.replace(part, changed))
 
 
 def test_loops_of_other_lengths_are_left_apart() -> None:
@@ -112,13 +112,13 @@ def test_loops_of_other_lengths_are_left_apart() -> None:
       }
       return %7, %21
     }"""
-    assert_leaves_alone(LoopJoining(), first + second)
+    assert_leaves_alone(LoopFusion(), first + second)
 
 
 def test_carries_that_only_start_alike_stay_apart() -> None:
     """Both start from %3; from the second round on they differ, and so does what reads them."""
     program = parse(STARTING_ALIKE)
-    joined = LoopJoining().run(program)
+    joined = LoopFusion().run(program)
     (step,) = joined.instructions
     assert isinstance(step.op, Scan)
     assert step.op.carry == 2
@@ -187,7 +187,7 @@ def test_a_loop_reads_what_another_stacks_in_the_same_round() -> None:
     ],
 )
 def test_a_loop_that_needs_more_of_the_other_stays_apart(change: tuple[str, str]) -> None:
-    assert_leaves_alone(LoopJoining(), FED.replace(*change))
+    assert_leaves_alone(LoopFusion(), FED.replace(*change))
 
 
 READS_TWICE = """
@@ -213,7 +213,7 @@ exec_program(%0: f64[3], %1: f64[]) {
 
 def test_loops_may_read_the_same_entries_several_times() -> None:
     before = parse(READS_TWICE)
-    after = LoopJoining().run(before)
+    after = LoopFusion().run(before)
     verify(after)
     (loop,) = after.steps_of(Scan)
     assert len(loop.input_slots) == len(loop.op.body.input_slots)
@@ -234,4 +234,4 @@ def test_what_is_joined_is_verified_before_it_is_joined_again() -> None:
     first = program.instructions[0]
     broken = replace(first, input_slots=first.input_slots[:-1], last_use=())
     with pytest.raises(VerifyError, match=r"scan: takes 3 operands .* got 2"):
-        with_joined(program, 0, 1, broken)
+        with_fused(program, 0, 1, broken)

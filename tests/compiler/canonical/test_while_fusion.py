@@ -1,6 +1,6 @@
-"""WhileJoining: a loop that another one computes on its way is left out."""
+"""LoopFusion: a loop that another one computes on its way is left out."""
 
-from tenferro.compiler import WhileJoining, parse
+from tenferro.compiler import LoopFusion, parse
 from tests.programs import assert_rewrites
 
 VALUES = """
@@ -57,9 +57,9 @@ def program(values: str, pair: str = PAIR) -> str:
 
 def test_the_loop_of_the_values_is_part_of_that_of_the_tangents() -> None:
     values = VALUES.format(results="%3: f64[]", limit=0.5)
-    assert_rewrites(WhileJoining(), program(values), JOINED)
+    assert_rewrites(LoopFusion(), program(values), JOINED)
 
 
 def test_loops_that_end_otherwise_stay_apart() -> None:
     parsed = parse(program(VALUES.format(results="%3: f64[]", limit=0.25)))
-    assert WhileJoining().run(parsed) is parsed
+    assert LoopFusion().run(parsed) is parsed

@@ -1,4 +1,4 @@
-"""Transposes folded into dots; contracted axes sorted."""
+"""Contractions take up transposes before them and sums after them; contracted axes are sorted."""
 
 from __future__ import annotations
 
@@ -6,12 +6,27 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple
 
-from tenferro.compiler.passes import Pass
+from tenferro.compiler.passes import Needs, Pass
 from tenferro.ir import ExecInstruction, ExecProgram, Rewriter
-from tenferro.ops import DotGeneral, Transpose
+from tenferro.ops import (
+    ADD,
+    SELECT,
+    Add,
+    BroadcastInDim,
+    DotGeneral,
+    ReduceSum,
+    Select,
+    Transpose,
+    full_like,
+    repeated_axes,
+    uniform,
+    without_axes,
+)
 
-__all__ = ["DotDimensionSorter", "TransposeFolding"]
+__all__ = ["DotDimensionSorter", "SummedProducts", "TransposeFolding"]
 
 
 # Transposes around a contraction, folded into its dimension numbers.
@@ -205,3 +220,126 @@ def _runs(pairs: Sequence[tuple[int, int]]) -> int:
         all(b == a + 1 for a, b in itertools.pairwise(axes))
         for axes in ([left for left, _ in pairs], [right for _, right in pairs])
     )
+
+
+# The sum of products over a batch is a product.
+
+
+@dataclass(frozen=True)
+class SummedProducts(Pass):
+    """Contracts over the batch axes of a `DotGeneral` where its result is summed over them.
+
+    It does so for a sum of several such products, and for products that are zero in entries of the
+    batch that do not count. Then both operands are zero there. This arises from the gradient of
+    branches in a batch: the cotangent of a weight is a product for each entry that takes the
+    branch. A selection is moved to the operands only if these together are not larger than the
+    products.
+    """
+
+    name = "summed_products"
+    looks_for = (DotGeneral,)
+    keeps_more = True
+    needs = Needs.EXACT_EXTENTS
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with such contractions; what they no longer read is left to `DeadCode`."""
+        if not program.has_op(ReduceSum):
+            return program
+        at, reads = Rewriter(program), program.read_counts()
+
+        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
+            if not isinstance(step.op, ReduceSum):
+                return None
+            total: int | None = None
+            for product in _summed(at, reads, operands[0], step.op.axes):
+                value = _contracted(at, product, step.op.axes)
+                total = value if total is None else at.emit(ADD, total, value)
+            return total
+
+        return at.run(rule)
+
+
+class _Product(NamedTuple):
+    """A contraction whose result is summed.
+
+    Attributes:
+        dot: the contraction.
+        operands: its operands.
+        masks: bools for the elements of the result, of which it is zero where one is not as it is
+            written here.
+    """
+
+    dot: DotGeneral
+    operands: tuple[int, ...]
+    masks: tuple[tuple[int, bool], ...]
+
+
+def _summed(
+    at: Rewriter, reads: Mapping[int, int], slot: int, axes: Sequence[int]
+) -> list[_Product]:
+    """The products whose sum a value is, if all can be contracted over the axes; else none."""
+    found: list[_Product] = []
+    stack: list[tuple[int, tuple[tuple[int, bool], ...]]] = [(slot, ())]
+    while stack:
+        slot, masks = stack.pop()
+        producer = at.producer(slot)
+        if producer is None or reads.get(slot) != 1:
+            return []
+        op, operands = producer
+        if isinstance(op, Add):
+            stack += [(operand, masks) for operand in reversed(operands)]
+        elif isinstance(op, Select):
+            mask, *choices = operands
+            zero = [_is_zero(at, choice) for choice in choices]
+            if True not in zero:
+                return []
+            stack.append((choices[zero[0]], (*masks, (mask, not zero[0]))))
+        elif isinstance(op, DotGeneral) and max(axes, default=0) < len(op.lhs_batch):
+            product = _Product(op, operands, masks)
+            if masks and not _may_be_masked(at, product, slot):
+                return []
+            found.append(product)
+        else:
+            return []
+    return found
+
+
+def _is_zero(at: Rewriter, slot: int) -> bool:
+    """Whether a value is known to be zeros."""
+    number = uniform(at, slot)
+    return number is not None and bool(number == 0)
+
+
+def _may_be_masked(at: Rewriter, product: _Product, slot: int) -> bool:
+    """Whether each mask is one bool for each entry of the batch, and the operands are small."""
+    sizes = [at.ctx.meta(each).static_shape for each in (*product.operands, slot)]
+    if None in sizes:
+        return False
+    lhs, rhs, result = [prod(shape or ()) for shape in sizes]
+    free = range(len(product.dot.lhs_batch), at.ctx.meta(slot).rank)
+    return lhs + rhs <= result and all(
+        repeated_axes(at, mask).issuperset(free) for mask, _ in product.masks
+    )
+
+
+def _contracted(at: Rewriter, product: _Product, axes: Sequence[int]) -> int:
+    """The product that is contracted over the axes too; both operands are zero where it is."""
+    dot, operands = product.dot, list(product.operands)
+    for mask, taken in product.masks:
+        entries = without_axes(at, mask, range(len(dot.lhs_batch), at.ctx.meta(mask).rank))
+        for side, batch in enumerate((dot.lhs_batch, dot.rhs_batch)):
+            value, order = operands[side], sorted(range(len(batch)), key=batch.__getitem__)
+            bools = at.emit(Transpose(tuple(order)), entries)
+            shape = at.ctx.meta(value).exact_shape("select")
+            bools = at.emit(BroadcastInDim(shape, tuple(sorted(batch))), bools)
+            zero = full_like(at, 0, value)
+            choices = (value, zero) if taken else (zero, value)
+            operands[side] = at.emit(SELECT, bools, *choices)
+    kept = [place for place in range(len(dot.lhs_batch)) if place not in axes]
+    over_batch = DotGeneral(
+        (*(dot.lhs_batch[place] for place in axes), *dot.lhs_contract),
+        (*(dot.rhs_batch[place] for place in axes), *dot.rhs_contract),
+        tuple([dot.lhs_batch[place] for place in kept]),
+        tuple([dot.rhs_batch[place] for place in kept]),
+    )
+    return at.emit(over_batch, *operands)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenferro.compiler import LaneJoining, parse
+from tenferro.compiler import LoopFusion, parse
 from tests.programs import assert_leaves_alone, assert_rewrites, dots
 
 ALIKE = """
@@ -29,7 +29,7 @@ exec_program(%0: f64[4,4], %1: f64[4], %2: f64[4]) {
 
 def test_sums_with_a_common_contraction_are_one() -> None:
     assert_rewrites(
-        LaneJoining(),
+        LoopFusion(),
         ALIKE,
         """
 exec_program(%0: f64[4,4], %1: f64[4], %2: f64[4]) {
@@ -46,7 +46,7 @@ exec_program(%0: f64[4,4], %1: f64[4], %2: f64[4]) {
   return %3, %5
 }""",
     )
-    assert dots(LaneJoining().run(parse(ALIKE))) == 16
+    assert dots(LoopFusion().run(parse(ALIKE))) == 16
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ exec_program(%0: f64[4,4], %1: f64[4], %2: f64[4]) {
     ],
 )
 def test_others_stay_apart(part: str, changed: str) -> None:
-    assert_leaves_alone(LaneJoining(), ALIKE.replace(part, changed))
+    assert_leaves_alone(LoopFusion(), ALIKE.replace(part, changed))

@@ -1,6 +1,6 @@
-"""SwitchJoining: switches on the same index become one."""
+"""LoopFusion: switches on the same index become one."""
 
-from tenferro.compiler import SwitchJoining, parse
+from tenferro.compiler import LoopFusion, parse
 from tests.programs import assert_rewrites
 
 VALUE_AND_DERIVATIVE = """
@@ -31,7 +31,7 @@ exec_program(%0: i32[], %1: f64[3]) {
 
 def test_a_switch_passes_its_result_on_inside_the_branch() -> None:
     assert_rewrites(
-        SwitchJoining(),
+        LoopFusion(),
         VALUE_AND_DERIVATIVE,
         """
 exec_program(%0: i32[], %1: f64[3]) {
@@ -60,4 +60,4 @@ def test_switches_stay_apart_on_other_indices_and_where_a_value_comes_between() 
         VALUE_AND_DERIVATIVE.replace("exponential %1", "exponential %2"),
     ):
         parsed = parse(program)
-        assert SwitchJoining().run(parsed) is parsed
+        assert LoopFusion().run(parsed) is parsed
