@@ -39,7 +39,7 @@ BUDGETS = {
     "sin_host": Walk(56, 16, 23, 14),
     "einsum_trace": Walk(268, 45, 194, 24),
     "einsum_lower": Walk(228, 32, 140, 23),
-    "scan_trace": Walk(292, 40, 219, 25),
+    "scan_trace": Walk(292, 40, 217, 25),
     "scan_lower": Walk(96, 26, 71, 16),
     "vmap_sin": Walk(277, 50, 172, 18),
     "grad_eigh_trace": Walk(419, 54, 528, 28),
