@@ -25,23 +25,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import optree
 
+from tenferro import tree
 from tenferro.errors import PytreeError
 from tenferro.ir import PyTree
 from tenferro.missing_names import refusal
 from tenferro.transforms import NAMESPACE, Rest, TreeDef
-from tenferro.tree import all as tree_all
-from tenferro.tree import broadcast as tree_broadcast
-from tenferro.tree import flatten as tree_flatten
-from tenferro.tree import flatten_with_path as tree_flatten_with_path
-from tenferro.tree import leaves as tree_leaves
-from tenferro.tree import leaves_with_path as tree_leaves_with_path
-from tenferro.tree import map as tree_map
-from tenferro.tree import map_with_path as tree_map_with_path
-from tenferro.tree import reduce as tree_reduce
-from tenferro.tree import reduce_associative as tree_reduce_associative
-from tenferro.tree import structure as tree_structure
-from tenferro.tree import transpose as tree_transpose
-from tenferro.tree import unflatten as tree_unflatten
 
 __all__ = [
     "Partial",
@@ -72,6 +60,11 @@ __all__ = [
 
 C = TypeVar("C", bound=type)
 PyTreeDef = TreeDef
+tree_all, tree_broadcast, tree_flatten = tree.all, tree.broadcast, tree.flatten
+tree_flatten_with_path, tree_leaves_with_path = tree.flatten_with_path, tree.leaves_with_path
+tree_leaves, tree_map, tree_map_with_path = tree.leaves, tree.map, tree.map_with_path
+tree_reduce, tree_reduce_associative = tree.reduce, tree.reduce_associative
+tree_structure, tree_transpose, tree_unflatten = tree.structure, tree.transpose, tree.unflatten
 
 _KEYS = "the keys of paths are plain: those of dicts, indices, and names of fields"
 MISSING: dict[str, str] = {
@@ -113,23 +106,24 @@ def register_pytree_node(
     >>> tn.tree.leaves([Ball(1.0), Ball(2.0)])
     [1.0, 2.0]
     """
+
+    def flattened(value: Any) -> tuple[tuple[Any, ...], Hashable, None]:
+        made: Any = flatten_func(value)
+        is_pair = isinstance(made, tuple | list) and len(made) == 2
+        if not is_pair or not isinstance(made[0], Iterable):
+            raise PytreeError(
+                f"register_pytree_node: the function that flattens a {nodetype.__name__} must "
+                "return a pair, its children in a tuple and what else it consists of, but returned "
+                f"{made!r}"
+            )
+        return tuple(made[0]), made[1], None
+
     _register(
         "register_pytree_node",
         nodetype,
-        lambda value: (*_pair(nodetype, flatten_func(value)), None),
+        flattened,
         lambda aux, children: unflatten_func(aux, tuple(children)),
     )
-
-
-def _pair(nodetype: type, made: Any) -> tuple[tuple[Any, ...], Hashable]:
-    """What a function that flattens has returned: children, and the rest of an instance."""
-    is_pair = isinstance(made, tuple | list) and len(made) == 2
-    if not is_pair or not isinstance(made[0], Iterable):
-        raise PytreeError(
-            f"register_pytree_node: the function that flattens a {nodetype.__name__} must return a "
-            f"pair, its children in a tuple and what else it consists of, but returned {made!r}"
-        )
-    return tuple(made[0]), made[1]
 
 
 def register_pytree_node_class(cls: C) -> C:
@@ -256,14 +250,13 @@ class Partial(functools.partial[Any]):
     """
 
 
-def _rebuilt(function: Hashable, given: Iterable[Any]) -> Any:
-    called: Any = function
-    args, keywords = given
-    return Partial(called, *args, **keywords)
+def _partial(function: Any, children: Iterable[Any]) -> Partial:
+    args, keywords = children
+    return Partial(function, *args, **keywords)
 
 
 register_pytree_node(
-    Partial, lambda partial: ((partial.args, partial.keywords), partial.func), _rebuilt
+    Partial, lambda partial: ((partial.args, partial.keywords), partial.func), _partial
 )
 
 

@@ -49,8 +49,10 @@ class Cuda:
         """What keeps JAX from using a GPU that there is; None if nothing does."""
         if len(self.extras) > 1:
             both = " and ".join(self.extras)
-            return f"{both} are both installed; uninstall the packages of one: pip uninstall " + (
-                " ".join(name for name in _packages(self.extras[0]))
+            plugin = EXTRAS[self.extras[0]]
+            return (
+                f"{both} are both installed; uninstall the packages of one: pip uninstall "
+                f"{plugin} {plugin.replace('plugin', 'pjrt')}"
             )
         for extra in self.extras:
             if self.driver is not None and self.driver[0] < _major(extra):
@@ -104,10 +106,6 @@ def _major(extra: str) -> int:
     return int(extra.removeprefix("cuda"))
 
 
-def _packages(extra: str) -> tuple[str, str]:
-    return EXTRAS[extra], EXTRAS[extra].replace("plugin", "pjrt")
-
-
 # `tenferro doctor`: what is installed, what it runs on, and whether it computes in 64 bits.
 
 DISTRIBUTIONS = ("numpy", "jax", "jaxlib", "optree", "opt_einsum", "rich", "scipy")
@@ -130,8 +128,9 @@ def examined() -> Facts:
     """All that the doctor finds."""
     executors = [_executor(name) for name in installed_executors()]
     cuda = installed_cuda()
+    own = {"tenferro": tenferro.__version__, "python": platform.python_version()}
     return {
-        "versions": _versions(),
+        "versions": own | {name: installed_version(name) for name in DISTRIBUTIONS},
         "executors": executors,
         "devices": [facts for name in installed_executors() for facts in _devices(name)],
         "cuda": {
@@ -143,11 +142,6 @@ def examined() -> Facts:
         "configuration": _configuration(),
         "well": cuda.problem is None and all(each["problem"] is None for each in executors),
     }
-
-
-def _versions() -> dict[str, str]:
-    own = {"tenferro": tenferro.__version__, "python": platform.python_version()}
-    return own | {name: installed_version(name) for name in DISTRIBUTIONS}
 
 
 def installed_version(name: str) -> str:
@@ -223,7 +217,13 @@ def _show(facts: Facts) -> None:
     console.print(_table("executors", ("executor", "devices", "64 bits"), rows))
     for device in facts["devices"]:
         console.print(_table(f"device {device['name']}", ("", ""), _of_device(device)))
-    console.print(_table("CUDA", ("", ""), _of_cuda(facts["cuda"])))
+    cuda = facts["cuda"]
+    of_cuda = [
+        ("driver takes CUDA", cuda["driver"] or "there is no driver"),
+        ("extra", ", ".join(cuda["extras"]) or "none"),
+        *((label, cuda[key]) for label, key in _REMARKS if cuda[key]),
+    ]
+    console.print(_table("CUDA", ("", ""), of_cuda))
     settings = facts["configuration"].items()
     rows = [(name, each["value"], each["by"]) for name, each in settings]
     console.print(_table("configuration", ("variable", "value", "set by"), rows))
@@ -241,14 +241,6 @@ def _of_device(device: Facts) -> list[tuple[str, str]]:
         *((f"precision {name!r}", meaning) for name, meaning in device["precision"].items()),
         ("compiler options", "\n".join(f"{each}={taken[each]}" for each in taken) or "none"),
         ("options dropped", "\n".join(f"{each}: {dropped[each]}" for each in dropped) or "none"),
-    ]
-
-
-def _of_cuda(cuda: Facts) -> list[tuple[str, str]]:
-    return [
-        ("driver takes CUDA", cuda["driver"] or "there is no driver"),
-        ("extra", ", ".join(cuda["extras"]) or "none"),
-        *((label, cuda[key]) for label, key in _REMARKS if cuda[key]),
     ]
 
 

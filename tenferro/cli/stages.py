@@ -112,8 +112,8 @@ class Pipeline:
         ]
         lines = structure(program)
         if lines:
-            held = "what the program holds"
-            stages.append(Stage("loops and branches", held, "\n".join(lines), "text"))
+            note, text = "what the program holds", "\n".join(lines)
+            stages.append(Stage("loops and branches", note, text, "text"))
         return [*stages, *self._lowered(sizes)]
 
     def _lowered(self, sizes: Mapping[str, int]) -> list[Stage]:

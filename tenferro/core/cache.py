@@ -52,6 +52,10 @@ class BoundedCache(Generic[K, V]):
     `measure` returns the bytes of an entry. The owner of a cache gives users access to `stats`,
     `clear` and `capacity`.
 
+    Attributes:
+        peek: the entry of a key, or None, found without a lock. It does not count as a use.
+        hits: how often an entry was used again; an owner that peeks counts itself.
+
     >>> cache = BoundedCache(capacity=Capacity(entries=1))
     >>> cache.get_or_make("a", lambda: 1), cache.get_or_make("b", lambda: 2), cache.get("a")
     (1, 2, None)
@@ -63,9 +67,11 @@ class BoundedCache(Generic[K, V]):
         self._capacity = _checked(capacity)
         self._measure = measure
         self._lock = threading.RLock()
-        self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._entries: OrderedDict[K, V] = OrderedDict()
+        self._sizes: dict[K, int] = {}
         self._size = 0
-        self._hits = 0
+        self.peek = self._entries.get
+        self.hits = 0
         self._misses = 0
         self._evictions = 0
 
@@ -87,9 +93,9 @@ class BoundedCache(Generic[K, V]):
             if entry is None:
                 self._misses += 1
                 return None
-            self._hits += 1
+            self.hits += 1
             self._entries.move_to_end(key)
-            return entry[0]
+            return entry
 
     def put(self, key: K, value: V) -> V:
         """Store an entry and return it; the first one stored wins.
@@ -99,10 +105,11 @@ class BoundedCache(Generic[K, V]):
         with self._lock:
             entry = self._entries.get(key)
             if entry is not None:
-                return entry[0]
+                return entry
             size = self._measure(value)
             if self._capacity.holds(1, size):
-                self._entries[key] = (value, size)
+                self._entries[key] = value
+                self._sizes[key] = size
                 self._size += size
                 self._evict()
             return value
@@ -116,19 +123,20 @@ class BoundedCache(Generic[K, V]):
         """Drop all entries. The counts of hits, misses and evictions stay."""
         with self._lock:
             self._entries.clear()
+            self._sizes.clear()
             self._size = 0
 
     def stats(self) -> CacheStats:
         """Entries, hits, misses, evictions and bytes."""
         with self._lock:
             return CacheStats(
-                len(self._entries), self._hits, self._misses, self._evictions, self._size
+                len(self._entries), self.hits, self._misses, self._evictions, self._size
             )
 
     def _evict(self) -> None:
         while self._entries and not self._capacity.holds(len(self._entries), self._size):
-            _, (_, size) = self._entries.popitem(last=False)
-            self._size -= size
+            key, _ = self._entries.popitem(last=False)
+            self._size -= self._sizes.pop(key)
             self._evictions += 1
 
 

@@ -95,7 +95,7 @@ class Coordinator:
         self._find()
         if self._to_do:
             self._files.check_space(self._job, len(self._to_do))
-        self._told()
+        self._show_progress()
         try:
             self._work()
         except BaseException:
@@ -266,7 +266,7 @@ class Coordinator:
         self._ahead = min(2 * self._ahead, _NO_BOUND)
         if self._rules.same_maker and (sums := self._read(part)) is not None:
             self._makers[part] = sums.makers[0]
-        self._told()
+        self._show_progress()
 
     def _fail(self, part: int, error: BaseException) -> None:
         """An attempt at a part has failed."""
@@ -328,10 +328,10 @@ class Coordinator:
 
     def _kept(self) -> str:
         names = self._files.names()
-        kept = sum(part_name(part) in names for part in range(self._job.parts))
-        return f"{kept} of {self._job.parts} parts are kept in {self._files}"
+        present = sum(part_name(part) in names for part in range(self._job.parts))
+        return f"{present} of {self._job.parts} parts are kept in {self._files}"
 
-    def _told(self) -> None:
+    def _show_progress(self) -> None:
         done = self._added + len(self._sound)
         try:
             self._tell(done, self._job.parts, time.monotonic() - self._started)

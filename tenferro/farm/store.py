@@ -37,7 +37,7 @@ _NO_LINKS = {
     if hasattr(errno, name)
 }
 _HEADER_BYTES = 4096
-"""What a part has beside its arrays, rounded up to a block of the disk."""
+"""What a part has besides its arrays, rounded up to a block of the disk."""
 
 
 @dataclass(frozen=True)
@@ -198,23 +198,23 @@ class JobFolder:
         If it `lasts`, it is on the disk before it has its name. Whoever begins a job again writes
         the others again, should a machine have failed.
         """
-        target, beside = self.path / name, self.path / f".{name}.{secrets.token_hex(8)}"
+        target, temporary = self.path / name, self.path / f".{name}.{secrets.token_hex(8)}"
         if not over and self.has(name):
             return
         with self._writing():
             try:
-                with beside.open("xb") as file:
+                with temporary.open("xb") as file:
                     file.write(data)
                     if lasts:
                         file.flush()
                         os.fsync(file.fileno())
-                os.replace(beside, target) if over else _name(beside, target)
+                os.replace(temporary, target) if over else _name(temporary, target)
             except FileNotFoundError:
                 if not (self.has(name) or self.has("result")):
                     raise
                 # The job is done, and what was left has been removed.
             finally:
-                beside.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -225,16 +225,16 @@ class JobFolder:
             raise FarmError(f"farm: {self} cannot be written: {error.strerror}") from error
 
 
-def _name(beside: Path, target: Path) -> None:
+def _name(temporary: Path, target: Path) -> None:
     """Give a file its own name, unless that is taken; where there are no links, whatever has it."""
     try:
-        os.link(beside, target)
+        os.link(temporary, target)
     except FileExistsError:
         return
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        os.replace(beside, target)
+        os.replace(temporary, target)
 
 
 def _parsed(path: Path) -> object:

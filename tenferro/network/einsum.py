@@ -302,11 +302,8 @@ def _late(call: EinsumCall) -> AnyTensor:
         strategy = Auto(replace(strategy.options, memory_limit=call.limit))
     plan = specification(strategy, call.subscripts, call.shapes)
     network = call.subscripts.canonical()
-    operands = [_of_dtype(operand, call.dtype) for operand in call.operands]
+    dtype = call.dtype
+    operands = [x if _meta(x).dtype == dtype else x.astype(dtype) for x in call.operands]
     op = EinsumOp(network.inputs, network.output, plan)
     result: AnyTensor = apply_extension(op, *operands)  # the op has one output
     return result
-
-
-def _of_dtype(operand: Any, dtype: DType) -> Any:
-    return operand if _meta(operand).dtype == dtype else operand.astype(dtype)

@@ -70,9 +70,9 @@ def dot_product_attention(
     logits = logits * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
     if bias is not None:
         logits = logits + bias
-    seen = _seen(logits, mask, is_causal, local_window_size, key_value_seq_lengths)
-    if seen is not None:
-        logits = tn.where(seen, logits, float(-0.7 * np.finfo(logits.dtype).max))
+    visible = _mask(logits, mask, is_causal, local_window_size, key_value_seq_lengths)
+    if visible is not None:
+        logits = tn.where(visible, logits, float(-0.7 * np.finfo(logits.dtype).max))
     result: Any = einsum("bnts,bsnh->btnh", tn.softmax(logits, axis=-1), v)
     if query_seq_lengths is not None:
         inside = tn.arange(q.shape[1]) < tn.asarray(query_seq_lengths)[:, None]
@@ -94,7 +94,7 @@ def _check(arrays: list[Any]) -> None:
         )
 
 
-def _seen(
+def _mask(
     logits: Any,
     mask: ArrayLike | None,
     is_causal: bool,
@@ -111,7 +111,7 @@ def _seen(
         parts.append((columns >= rows - before) & (columns <= rows + after))
     if lengths is not None:
         parts.append(columns < tn.asarray(lengths)[:, None, None, None])
-    seen = parts[0] if parts else None
+    visible = parts[0] if parts else None
     for part in parts[1:]:
-        seen = seen & part
-    return seen
+        visible = visible & part
+    return visible

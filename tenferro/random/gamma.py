@@ -90,8 +90,8 @@ def _accepted(words: Any, a: Any, dtype: DType, log: bool) -> Any:
         x, v = _with_positive_cube(three[:, 1], c, active, dtype)
         u = create(formulas.uniform, three[:, 2], 0.0, 1.0, shape=(), dtype=dtype)
         new = (x * x, v * v * v, u)
-        kept = [tn.where(active, n, o) for n, o in zip(new, old, strict=True)]
-        return (tn.where(active[:, None], three[:, 0], key), *kept)
+        renewed = [tn.where(active, n, o) for n, o in zip(new, old, strict=True)]
+        return (tn.where(active[:, None], three[:, 0], key), *renewed)
 
     start = (keys[:, 0], zero, one, one * 2)
     _, _, v, _ = while_loop(lambda state: tn.any(rejected(state)), again, start)

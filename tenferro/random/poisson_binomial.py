@@ -273,10 +273,10 @@ def _binomial_rejection(words: Any, count: Any, q: Any) -> Any:
 
 def _stirling_tail(k: Any) -> Any:
     """What Stirling's formula for log k! leaves out."""
-    held = tn.clip(k, 0.0, 9.0)
-    square = (held + 1) * (held + 1)
-    series = (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (held + 1)
-    exact = tn.asarray(_TAILS, dtype=k.dtype)[tn.nan_to_num(held).astype("int64")]
+    clipped = tn.clip(k, 0.0, 9.0)
+    square = (clipped + 1) * (clipped + 1)
+    series = (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (clipped + 1)
+    exact = tn.asarray(_TAILS, dtype=k.dtype)[tn.nan_to_num(clipped).astype("int64")]
     return tn.where(k <= 9, exact, series)
 
 

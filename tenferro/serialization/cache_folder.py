@@ -82,18 +82,20 @@ class CacheFolder:
 
     def put(self, key: str, data: bytes) -> None:
         """Write an entry, whole or not at all."""
-        beside = self.path / f".{secrets.token_hex(8)}"
+        temporary = self.path / f".{secrets.token_hex(8)}"
         try:
             make_own(self.path)
-            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            with open(
+                os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
+            ) as file:
                 file.write(data)
-            beside.replace(self.path / key)
+            temporary.replace(self.path / key)
             self._shrink()
         except OSError as error:
             tell(f"{self.path} cannot be written: {error.strerror}")
         finally:
             with contextlib.suppress(OSError):
-                beside.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
 
     def discard(self, key: str, problem: str) -> None:
         """Delete an entry that is of no use, with a warning."""

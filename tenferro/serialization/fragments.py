@@ -11,7 +11,7 @@ are not written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,7 +81,7 @@ def write_fragment(value: AnyFragment, blobs: BlobWriter) -> dict[str, Json]:
     position = {id(fragment): i for i, fragment in enumerate(fragments)}
     owned = [
         {
-            "entries": [writer.entry_of(owner) for owner in _owners(fragment)],
+            "entries": [writer.entry_of(x) for x in dict.fromkeys(map(_owner, fragment.keys))],
             "outputs": [writer.value_of(key) for key in fragment.output_keys],
             "parents": [position[id(parent)] for parent in fragment.parents],
         }
@@ -188,13 +188,12 @@ class _FragmentTableWriter:
 
     def _add(self, owner: _Owner) -> None:
         self._entry[owner] = len(self.entries)
-        is_input = isinstance(owner, Input)
         for key in (owner,) if isinstance(owner, Input) else owner.outputs:
             self._value[key] = len(self._value)
-        self.entries.append(self._input(owner) if is_input else self._node(owner))
-
-    def _input(self, owner: Any) -> Json:
-        return {"input": self._key(owner.key), "type": _type(owner)}
+        if isinstance(owner, Input):
+            self.entries.append({"input": self._key(owner.key), "type": _type(owner)})
+        else:
+            self.entries.append(self._node(owner))
 
     def _node(self, node: Any) -> Json:
         write_bodies([node.primitive], self.blobs, sites=False)
@@ -242,7 +241,8 @@ class _FragmentTableReader:
             fields = record(entry, _INPUT_KEYS, where)
             meta = parse_meta(fields["type"], where)
             value = self._input(fields["input"], meta, where)
-            self._define(value, (value,))
+            self.owners.append(value)
+            self.values.append(value)
             return
         fields = record(entry, _NODE_KEYS, where)
         operands = numbers(fields["in"], f"an operand of {where}", len(self.values))
@@ -258,11 +258,8 @@ class _FragmentTableReader:
                 declare(key, parse_meta(written, where))
         else:
             check_types(op, types, [_context.meta(key) for key in outputs], where)
-        self._define(node, outputs)
-
-    def _define(self, owner: _Owner, keys: Sequence[GlobalValKey]) -> None:
-        self.owners.append(owner)
-        self.values.extend(keys)
+        self.owners.append(node)
+        self.values.extend(outputs)
 
     def _input(self, entry: Json, meta: TensorMeta, where: str) -> Input:
         kind = entry.get("kind") if isinstance(entry, dict) else None
@@ -339,11 +336,6 @@ def _references(owner: _Owner) -> tuple[GlobalValKey, ...]:
     if isinstance(owner, Input):
         return (owner.key.of,) if isinstance(owner.key, Tangent) else ()
     return owner.inputs
-
-
-def _owners(fragment: Fragment[StdTensorOp]) -> Iterator[_Owner]:
-    """The inputs and nodes of a fragment, in the order of its values."""
-    return iter(dict.fromkeys(map(_owner, fragment.keys)))
 
 
 def _with_parents(root: Fragment[StdTensorOp]) -> list[Fragment[StdTensorOp]]:

@@ -21,7 +21,7 @@ from tenferro.errors import (
     UnsupportedExtensionError,
 )
 from tenferro.families import STANDARD, further
-from tenferro.ir import ExecBuilder, ExecInstruction, ExecOp, ExecProgram, encode, with_last_use
+from tenferro.ir import ExecBuilder, ExecOp, ExecProgram, encode, with_last_use
 from tenferro.ops import StdTensorOp
 from tenferro.ops.extension import Extension, ExtensionOp, Package, parse_family_id, vocabulary_of
 from tenferro.serialization.container import Json
@@ -264,14 +264,17 @@ class OpReader:
 def write_op(op: ExecOp, blobs: BlobWriter) -> tuple[str, Json]:
     """Name and payload of an op.
 
-    The programs inside the op must have been written; see `bodies.write_bodies`.
+    The programs inside the op must have been written; see `write_bodies`.
 
     Raises:
         FileError: the op is not of the vocabulary.
         InvalidConfigError: an extension op of a known family cannot be read again.
     """
     if op.family is not None:
-        return _extension(op.family, op.family_payload(), blobs)
+        values = op.family_payload()
+        if blobs.check is not None:
+            blobs.check(op.family, values)
+        return Extension.name, {"family": op.family, "values": to_json(values, blobs)}
     fields = {name: to_json(getattr(op, name), blobs) for name in op.stored_fields()}
     if blobs.vocabulary.get(op.name) is not type(op):
         raise FileError(
@@ -307,12 +310,6 @@ def read_op(
         return cls(**as_declared(cls, values))
 
 
-def _extension(family_id: str, values: tuple[object, ...], blobs: BlobWriter) -> tuple[str, Json]:
-    if blobs.check is not None:
-        blobs.check(family_id, values)
-    return Extension.name, {"family": family_id, "values": to_json(values, blobs)}
-
-
 def _read_extension(
     payload: Json, operands: int, types: tuple[str, ...], reader: OpReader, where: str
 ) -> StdTensorOp:
@@ -343,7 +340,6 @@ def write_nodes(program: ExecProgram, blobs: BlobWriter, sites: bool = True) -> 
     Raises:
         FileError: the program contains a value that a file cannot hold.
     """
-    _check_numbering(program)
     write_bodies(program.ops(), blobs, sites)
     return _write_nodes(program, blobs, sites)
 
@@ -359,7 +355,6 @@ def write_bodies(ops: Iterable[ExecOp], blobs: BlobWriter, sites: bool = True) -
     for digest, body in _innermost_first(ops, blobs):
         inner = [depths.get(written_digest(inside), 0) for inside in _inside(body)]
         depths[digest] = _checked_nesting(1 + max(inner, default=0))
-        _check_numbering(body)
         written = {
             "digest": digest,
             "inputs": [write_meta(meta, "an input of a body") for meta in body.input_metas],
@@ -468,24 +463,22 @@ def _checked_nesting(depth: int) -> int:
     return depth
 
 
-def _check_numbering(program: ExecProgram) -> None:
+def _write_nodes(program: ExecProgram, blobs: BlobWriter, sites: bool) -> list[Json]:
     if program.written_slots() != list(range(program.n_slots)):
         raise FileError(
             "file: the slots of the program are not numbered in order; renumber it, as the "
             "compiler does"
         )
-
-
-def _write_nodes(program: ExecProgram, blobs: BlobWriter, sites: bool) -> list[Json]:
-    return [_write_node(step, blobs, sites) for step in program.instructions]
-
-
-def _write_node(step: ExecInstruction, blobs: BlobWriter, sites: bool) -> Json:
-    name, payload = write_op(step.op, blobs)
-    return {
-        "op": name,
-        "payload": payload,
-        "in": list(step.input_slots),
-        "types": [write_meta(meta, step.op.name) for meta in step.output_metas],
-        "site": step.site if sites else None,
-    }
+    nodes: list[Json] = []
+    for step in program.instructions:
+        name, payload = write_op(step.op, blobs)
+        nodes.append(
+            {
+                "op": name,
+                "payload": payload,
+                "in": list(step.input_slots),
+                "types": [write_meta(meta, step.op.name) for meta in step.output_metas],
+                "site": step.site if sites else None,
+            }
+        )
+    return nodes

@@ -8,7 +8,6 @@ with the written one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from tenferro.compiler import DEFAULT_OPTIONS, MemoryLimit, OptimizerOptions
 from tenferro.errors import FileError
@@ -52,7 +51,14 @@ def write_program(program: GraphProgram, blobs: BlobWriter) -> dict[str, Json]:
         "inputs": [_write_input(declared, blobs) for declared in program.inputs],
         "nodes": write_nodes(exec_program, blobs),
         "outputs": list(exec_program.output_slots),
-        "guards": [_write_guard(guard) for guard in program.guards],
+        "guards": [
+            {
+                "left": size_text(guard.left),
+                "right": size_text(guard.right),
+                "reason": guard.reason,
+            }
+            for guard in program.guards
+        ],
     }
     return header if limit is None else {**header, _LIMIT: limit.bytes}
 
@@ -67,12 +73,13 @@ def read_program(header: Json, reader: OpReader) -> GraphProgram:
     limited = isinstance(header, dict) and _LIMIT in header
     keys = _KEYS | {_LIMIT} if limited else _KEYS
     fields = record(header, keys, "the header of a program")
-    read = _ProgramInputReader(reader)
-    inputs = [read.input(entry, i) for i, entry in enumerate(items(fields["inputs"], "inputs"))]
+    builder = ExecBuilder()
+    entries = items(fields["inputs"], "inputs")
+    inputs = [_read_input(entry, builder, reader, f"input {i}") for i, entry in enumerate(entries)]
     for position, entry in enumerate(items(fields["nodes"], "nodes")):
-        read_node(entry, read.builder, reader, f"node {position}")
-    outputs = numbers(fields["outputs"], "an output", len(read.builder.metas))
-    program = with_last_use(read.builder.build(outputs))
+        read_node(entry, builder, reader, f"node {position}")
+    outputs = numbers(fields["outputs"], "an output", len(builder.metas))
+    program = with_last_use(builder.build(outputs))
     guards = [_read_guard(entry) for entry in items(fields["guards"], "guards")]
     _check(program, text(fields["digest"], "the digest"))
     _check_guards(guards, program)
@@ -88,26 +95,17 @@ def _read_options(limit: Json) -> OptimizerOptions:
     return OptimizerOptions(memory_limit=MemoryLimit(number(limit, "the memory limit"), "load"))
 
 
-@dataclass(frozen=True, slots=True)
-class _ProgramInputReader:
-    """Reads inputs."""
-
-    ops: OpReader
-    builder: ExecBuilder = field(default_factory=ExecBuilder)
-
-    def input(self, entry: Json, position: int) -> ProgramInput:
-        """An input."""
-        where = f"input {position}"
-        fields = record(entry, _INPUT_KEYS, where)
-        name = text(fields["name"], f"the name of {where}")
-        meta = parse_meta(fields["type"], where)
-        self.builder.input(meta)
-        default = None
-        if fields["default"] is not None:
-            default = Tensor(self.ops.blobs.array(fields["default"], f"the default of {where}"))
-            if not _is_of(default, meta):
-                raise FileError(f"file: {where} is {meta}, but its default is {default.meta}")
-        return ProgramInput(name, meta, fresh_input(meta, name), default)
+def _read_input(entry: Json, builder: ExecBuilder, reader: OpReader, where: str) -> ProgramInput:
+    fields = record(entry, _INPUT_KEYS, where)
+    name = text(fields["name"], f"the name of {where}")
+    meta = parse_meta(fields["type"], where)
+    builder.input(meta)
+    default = None
+    if fields["default"] is not None:
+        default = Tensor(reader.blobs.array(fields["default"], f"the default of {where}"))
+        if not _is_of(default, meta):
+            raise FileError(f"file: {where} is {meta}, but its default is {default.meta}")
+    return ProgramInput(name, meta, fresh_input(meta, name), default)
 
 
 def _check(program: ExecProgram, digest: str) -> None:
@@ -161,14 +159,6 @@ def _write_input(declared: ProgramInput, blobs: BlobWriter) -> Json:
         "name": declared.name,
         "type": write_meta(declared.meta, f"input {declared.name!r}"),
         "default": None if default is None else blobs.add(default.numpy()),
-    }
-
-
-def _write_guard(guard: Guard) -> Json:
-    return {
-        "left": size_text(guard.left),
-        "right": size_text(guard.right),
-        "reason": guard.reason,
     }
 
 

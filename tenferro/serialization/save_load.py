@@ -120,15 +120,15 @@ def save(value: Saved, path: str | os.PathLike[str], *, packages: Sequence[Packa
     target = Path(path)
     if not target.name:
         raise FileError(f"file: {str(path)!r} does not name a file")
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with beside.open("xb") as file:
+        with temporary.open("xb") as file:
             file.write(data)
-        beside.replace(target)
+        temporary.replace(target)
     except OSError as error:
         raise FileError(f"file: {target} cannot be written: {error.strerror}") from None
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def load(
@@ -174,16 +174,13 @@ def identity(header: dict[str, Json]) -> str:
     """
     meant = {key: value for key, value in header.items() if key != "identity"}
     if "nodes" in meant:
-        meant["nodes"] = _without_sites(meant["nodes"])
+        meant["nodes"] = [{**node, "site": None} for node in meant["nodes"]]
     if "bodies" in meant:
         meant["bodies"] = [
-            {**body, "nodes": _without_sites(body["nodes"])} for body in meant["bodies"]
+            {**body, "nodes": [{**node, "site": None} for node in body["nodes"]]}
+            for body in meant["bodies"]
         ]
     return hashlib.sha256(canonical(meant)).hexdigest()
-
-
-def _without_sites(nodes: list[dict[str, Json]]) -> list[Json]:
-    return [{**node, "site": None} for node in nodes]
 
 
 def written(value: Saved, families: Families) -> bytes:
@@ -199,31 +196,27 @@ def read(data: bytes, families: Families, skip_missing: bool = False) -> Saved:
     reader = OpReader(BlobReader(header.get("blobs"), body), families, skip_missing)
     if "bodies" in header:
         read_bodies(header.pop("bodies"), reader)
-    return _read(header, reader)
-
-
-def _packed(value: Saved, blobs: BlobWriter) -> bytes:
-    header = {**_write(value, blobs), "blobs": blobs.table}
-    if blobs.bodies:
-        header["bodies"] = blobs.bodies
-    return pack({**header, "identity": identity(header)}, blobs.blobs)
-
-
-def _write(value: Saved, blobs: BlobWriter) -> dict[str, Json]:
-    if isinstance(value, GraphProgram):
-        return write_program(value, blobs)
-    if isinstance(value, Fragment | LinearFragment):
-        return write_fragment(value, blobs)
-    raise FileError(f"file: a {type(value).__name__} cannot be saved; save a program or a fragment")
-
-
-def _read(header: dict[str, Json], reader: OpReader) -> Saved:
     kind = header.get("kind")
     if kind == "program":
         return read_program(header, reader)
     if kind == "fragment":
         return read_fragment(header, reader)
     raise FileError(f"file: {short(kind)} is not a kind of file")
+
+
+def _packed(value: Saved, blobs: BlobWriter) -> bytes:
+    if isinstance(value, GraphProgram):
+        header = write_program(value, blobs)
+    elif isinstance(value, Fragment | LinearFragment):
+        header = write_fragment(value, blobs)
+    else:
+        raise FileError(
+            f"file: a {type(value).__name__} cannot be saved; save a program or a fragment"
+        )
+    header["blobs"] = blobs.table
+    if blobs.bodies:
+        header["bodies"] = blobs.bodies
+    return pack({**header, "identity": identity(header)}, blobs.blobs)
 
 
 def _check_path(path: object) -> None:

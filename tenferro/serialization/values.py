@@ -82,7 +82,7 @@ class BlobWriter:
 
     def add(self, array: NumpyArray, digest: str | None = None) -> int:
         """The number of the blob that holds `array`; `digest` is its SHA-256, if that is known."""
-        data = _little_endian(array).tobytes()
+        data = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
         digest = digest or hashlib.sha256(data).hexdigest()
         key = (short_name(array.dtype), array.shape, digest)
         position = self._numbers.get(key)
@@ -243,10 +243,6 @@ def _read_blob(entry: Json, body: memoryview, offset: int, where: str) -> tuple[
     array = np.frombuffer(data, dtype.newbyteorder("<")).astype(dtype, copy=False).reshape(shape)
     array.setflags(write=False)
     return array, length
-
-
-def _little_endian(array: NumpyArray) -> NumpyArray:
-    return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 
 # Arrays under a header in one file: what a farm keeps on disk.

@@ -53,8 +53,8 @@ class GraphFunction:
             out is not None and is_inexact(out.meta.dtype) and (given is None or given[i])
             for i, out in enumerate(self.outputs)
         ]
-        kept = [flag for flag, out in zip(mask, self.outputs, strict=True) if out is not None]
-        seeds = _seeds(self.live, kept)
+        smooth = [flag for flag, out in zip(mask, self.outputs, strict=True) if out is not None]
+        seeds = _seeds(self.live, smooth)
         active = [self.inputs[i] for i in wrt]
         pulled = self.ad.vjp_optional(self.live, active, seeds)
         return GraphFunction((*self.inputs, *_present(seeds)), tuple(pulled), self.ad)

@@ -121,10 +121,10 @@ class FamilySubject:
                 results = self.carrier.evaluate(wide)
         except TenferroError:
             return self.arrays
-        kept = all(
+        is_wide = all(
             result.dtype == DOUBLE.get(result.dtype.kind, result.dtype) for result in results
         )
-        return tuple(wide) if kept else self.arrays
+        return tuple(wide) if is_wide else self.arrays
 
     @property
     def runs_on_xla(self) -> bool:

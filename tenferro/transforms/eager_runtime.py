@@ -6,13 +6,12 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tenferro.config import config
-from tenferro.core import BoundedCache, CacheStats, Capacity, LeafOrigin, LocalProgram, Origin
+from tenferro.core import BoundedCache, CacheOwner, Capacity, LeafOrigin, LocalProgram, Origin
 from tenferro.errors import ADError, ConfigError, ContextMismatch, DeviceError, ExecutorError
 from tenferro.families import further
 from tenferro.native import GraphExecutor
@@ -52,7 +51,7 @@ _UNPLANNED = object()
 """The cache entry of functions that are computed op by op."""
 
 
-class EagerRuntime(Differentiator):
+class EagerRuntime(CacheOwner, Differentiator):
     """Computes immediately on one executor, and records the ops that depend on its variables.
 
     Array functions, operators and methods take eager tensors, NumPy arrays, numbers, and tensors on
@@ -104,8 +103,6 @@ class EagerRuntime(Differentiator):
         self._cache: BoundedCache[Any, Any] = BoundedCache(Capacity(capacity))
         self._kernels = Kernels(self._executor, further(packages))
         shapes = (AdContext(packages=packages) if ad_context is None else ad_context).shapes
-        self._recent: dict[Any, Any] = {}
-        self._recent_hits = 0
         self._planner = EagerPlanner(self._kernels, self._executor, shapes, self._cache)
         self._leaves: weakref.WeakSet[LeafOrigin] = weakref.WeakSet()
         self._lock = threading.RLock()
@@ -198,11 +195,11 @@ class EagerRuntime(Differentiator):
             else:
                 parts.append(number_key(operand))
         key = with_options(parts, options) if options else tuple(parts)
-        plan = self._recent.get(key)
+        plan = self._cache.peek(key)
         if plan is None:
             plan = self._planned(key, function, operands, options)
         else:
-            self._recent_hits += 1
+            self._cache.hits += 1
         if plan is _UNPLANNED:
             return self._op_by_op(function, operands, tensors, options)
         results = plan.run(tensors, self)
@@ -221,12 +218,12 @@ class EagerRuntime(Differentiator):
             self._check_own(operand, op.name)
         kinds = self._kinds(operands)
         key = (op, *kinds)
-        plan = self._recent.get(key)
+        plan = self._cache.peek(key)
         if plan is None:
             program = program_of_op(op, len(operands))
             plan = self._remember(key, lambda: self._planner.plan(program, kinds))
         else:
-            self._recent_hits += 1
+            self._cache.hits += 1
         return tuple(plan.run(list(operands), self))
 
     def run_local(self, local: LocalProgram, operands: Sequence[EagerTensor]) -> list[EagerTensor]:
@@ -257,32 +254,25 @@ class EagerRuntime(Differentiator):
                 return in_turn(local.program, operands, lambda op, values: self.invoke(op, *values))
             return once.run(list(operands), self)
         key = (local, *kinds)
-        plan = self._recent.get(key)
+        plan = self._cache.peek(key)
         if plan is None:
             plan = self._remember(
                 key, lambda: self._planner.plan(local.program, kinds) or _UNPLANNED
             )
         else:
-            self._recent_hits += 1
+            self._cache.hits += 1
         if plan is not _UNPLANNED:
             return plan.run(list(operands), self)  # type: ignore[no-any-return]
         return in_turn(local.program, operands, lambda op, values: self.invoke(op, *values))
 
     def _remember(self, key: Any, make: Callable[[], Any]) -> Any:
-        """The plan of `key` from the cache; also stored in a dict that is read without a lock.
-
-        One that does not last is made by each call.
-        """
+        """The plan of `key` from the cache. One that does not last is made by each call."""
         plan = self._cache.get(key)
-        if plan is None:
-            plan = make()
-            if isinstance(plan, EagerPlan) and not plan.lasting:
-                return plan
-            plan = self._cache.put(key, plan)
-        if len(self._recent) >= self._cache.capacity.entries:
-            self._recent.clear()
-        self._recent[key] = plan
-        return plan
+        if plan is not None:
+            return plan
+        plan = make()
+        once = isinstance(plan, EagerPlan) and not plan.lasting
+        return plan if once else self._cache.put(key, plan)
 
     def _planned(
         self,
@@ -383,26 +373,6 @@ class EagerRuntime(Differentiator):
     def extension_caches(self) -> ExtensionCaches | None:
         """The caches of the runtimes of extension families; None if there are no runtimes."""
         return None if self._kernels.boundary is None else self._kernels.boundary.caches
-
-    def stats(self) -> CacheStats:
-        """Numbers of cached plans and derivatives, and of their uses."""
-        stats = self._cache.stats()
-        return replace(stats, hits=stats.hits + self._recent_hits)
-
-    def clear(self) -> None:
-        """Remove the cached plans and derivatives. Records are not removed."""
-        self._cache.clear()
-        self._recent.clear()
-
-    @property
-    def capacity(self) -> Capacity:
-        """The bounds of the cache. Assigning smaller ones evicts entries immediately."""
-        return self._cache.capacity
-
-    @capacity.setter
-    def capacity(self, capacity: Capacity) -> None:
-        self._cache.capacity = capacity
-        self._recent.clear()
 
     def __repr__(self) -> str:
         return f"EagerRuntime({self._executor.name!r})"

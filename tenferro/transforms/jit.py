@@ -293,7 +293,7 @@ class Jitted(Generic[P, R_co]):
                 except Exception as error:
                     results = signature.recovered(error, entry, buffers, numbers)
                 if results is not None:
-                    cache.direct_hits += 1
+                    cache.hits += 1
                     if not entry.is_leaf:
                         return entry.rebuild(wrap_all(results, owner))  # type: ignore[no-any-return]
                     tensor: Any = _new(Tensor)  # as `Tensor.wrap`, which costs a call more

@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tenferro.core import BoundedCache, CacheStats, Capacity
+from tenferro.core import BoundedCache, Capacity
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
     Buffer,
@@ -117,18 +117,11 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
 
     Attributes:
         latest: the structure that was met last.
-        direct_hits: how many calls had a version there.
     """
 
     def __init__(self, capacity: Capacity) -> None:
         super().__init__(capacity)
-        self.direct_hits = 0
         self._forget_structures()
-
-    def stats(self) -> CacheStats:
-        """Numbers of versions and of their uses."""
-        stats = super().stats()
-        return replace(stats, hits=stats.hits + self.direct_hits)
 
     def clear(self) -> None:
         """Remove all versions."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenferro.compiler import NATIVE, TURNS, Stopped, kernels, memory_report, numpy_seconds
+from tenferro.compiler import BACKGROUND, NATIVE, Stopped, kernels, memory_report, numpy_seconds
 from tenferro.config import config
 from tenferro.errors import ExecutorError, TenferroError
 from tenferro.ir import Leaf
@@ -108,12 +108,12 @@ class Worker:
         self._thread = threading.Thread(target=self._work, name="tenferro-compile", daemon=True)
         self._thread.start()
         atexit.register(self.close)
-        atexit.register(TURNS.stop)  # runs first
+        atexit.register(BACKGROUND.stop)  # runs first
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
             try:
-                with TURNS.compiling():
+                with BACKGROUND.compiling():
                     job.run()
             except Stopped:
                 job.drop()
@@ -190,7 +190,7 @@ class TieredExecutable:
         self._raise()
         if not self._readable(values):
             return self.ready(values).run_host(*values)
-        with TURNS.answering(), BLAS_THREADS.one():
+        with BACKGROUND.answering(), BLAS_THREADS.one():
             if self._fast is not None:  # since the call waited for its turn
                 return self._fast.run_host(*values)
             if self._take():

@@ -20,7 +20,6 @@ from tenferro.compiler import (
     run_passes,
 )
 from tenferro.compiler.device import Buckets, PlanFamilies, is_dynamic, mask_program
-from tenferro.config import config
 from tenferro.core import BoundedCache, CacheStats, Capacity
 from tenferro.errors import (
     DistributedError,
@@ -133,9 +132,6 @@ class Executables:
         self._sharing = SizeSharing(target.platform.kernel_seconds) if buckets is None else None
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
             capacity, measure=lambda executable: executable.code_size
-        )
-        self._prepared: BoundedCache[Hashable, ExecProgram] = BoundedCache(
-            Capacity(config.cache_entries)
         )
         self._log = CompileLog()
 
@@ -415,35 +411,21 @@ class Executables:
         shardings: Shardings,
         places: tuple[int, ...],
     ) -> jax.stages.Compiled:
+        """The program prepared, lowered and compiled by XLA, within its memory limit."""
+        pinned = pinned_by(bound, self.target.placement, shardings)
+
         def compile_with(options: OptimizerOptions) -> jax.stages.Compiled:
-            module = self._lowered(bound, donated, options, shardings, places)
+            prepared = prepare(bound, self.target, options, pinned=pinned)
+            module = lower_to_stablehlo(prepared, self.target, donated, shardings, places)
             return compile_stablehlo(module, self.target)
 
         limit = options.memory_limit
         return compile_with(options) if limit is None else within(limit, options, compile_with)
 
-    def _lowered(
-        self,
-        bound: ExecProgram,
-        donated: tuple[int, ...],
-        options: OptimizerOptions,
-        shardings: Shardings,
-        places: tuple[int, ...],
-    ) -> Module:
-        pinned = pinned_by(bound, self.target.placement, shardings)
-        key = (bound.identity, options, pinned)
-        prepared = None if pinned is None else self._prepared.get(key)
-        if prepared is None:
-            prepared = prepare(bound, self.target, options, pinned=pinned)
-            if pinned is not None:
-                self._prepared.put(key, prepared)
-        return lower_to_stablehlo(prepared, self.target, donated, shardings, places)
-
     def clear(self) -> None:
         """Drop all executables, the results that are kept, and what was seen of sizes."""
         self.cache.clear()
         self.kept.clear()
-        self._prepared.clear()
         if self._sharing is not None:
             self._sharing.clear()
 

@@ -6,12 +6,12 @@ import hashlib
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from tenferro.compiler import TURNS, structure
+from tenferro.compiler import BACKGROUND, structure
 from tenferro.config import config
 from tenferro.core import BoundedCache, CacheStats, Capacity
 from tenferro.ir import ExecProgram
@@ -24,8 +24,8 @@ __all__ = ["Change", "CompileEvent", "CompileReport", "Subject"]
 Cause = Literal["first", "sizes", "types", "donation", "places", "dropped"]
 Part = Literal["program", "bucket", "segment", "op"]
 
-KEPT_EVENTS = 256
-KEPT_PROGRAMS = 4096
+MOST_EVENTS = 256
+MOST_SUBJECTS = 3 * 4096  # by key, by program, and by the ops of the program
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +172,11 @@ class CompileLog:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._events: deque[CompileEvent] = deque(maxlen=KEPT_EVENTS)
+        self._events: deque[CompileEvent] = deque(maxlen=MOST_EVENTS)
         self._count = 0
         self._again = 0
         self._seconds = 0.0
-        bound = Capacity(KEPT_PROGRAMS)
-        self._keys: BoundedCache[tuple[object, ...], bool] = BoundedCache(bound)
-        self._programs: BoundedCache[str, list[Subject]] = BoundedCache(bound)
-        self._skeletons: BoundedCache[str, list[Subject]] = BoundedCache(bound)
+        self._latest: BoundedCache[Hashable, list[Subject]] = BoundedCache(Capacity(MOST_SUBJECTS))
 
     def record(self, subject: Subject, seconds: float, from_disk: bool = False) -> CompileEvent:
         """Add a compilation that has just happened."""
@@ -190,12 +187,11 @@ class CompileLog:
                 self._again += 1
             self._seconds += seconds
             event = CompileEvent(
-                self._count, subject, cause, changes, seconds, TURNS.in_background, from_disk
+                self._count, subject, cause, changes, seconds, BACKGROUND.is_here, from_disk
             )
             self._events.append(event)
-            self._keys.put(subject.key, True)
-            self._programs.put(subject.digest, [subject])[0] = subject
-            self._skeletons.put(subject.skeleton, [subject])[0] = subject
+            for key in (subject.key, subject.digest, subject.skeleton):
+                self._latest.put(key, [subject])[0] = subject
             return event
 
     def report(self, executor: str, stats: CacheStats, capacity: Capacity) -> CompileReport:
@@ -214,10 +210,10 @@ class CompileLog:
     def _cause(self, subject: Subject) -> tuple[Cause, tuple[Change, ...]]:
         if subject.places:
             return "places", ()
-        if self._keys.get(subject.key):
+        if self._latest.get(subject.key):
             return "dropped", ()
-        same_program = self._programs.get(subject.digest)
-        before = same_program or self._skeletons.get(subject.skeleton)
+        same_program = self._latest.get(subject.digest)
+        before = same_program or self._latest.get(subject.skeleton)
         if before is None:
             return "first", ()
         sizes = _changes(before[0].sizes, subject.sizes) if same_program else ()

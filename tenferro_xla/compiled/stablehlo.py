@@ -15,7 +15,6 @@ from jax.sharding import NamedSharding
 
 from tenferro.compiler import (
     DEFAULT_OPTIONS,
-    TURNS,
     Observer,
     OptimizerOptions,
     Pinned,
@@ -184,8 +183,7 @@ def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:
     try:
         with own_settings():
             options = target.options_for(module.program)
-            with TURNS.outside_python():
-                return module.lowered.compile(compiler_options=options or None)
+            return module.lowered.compile(compiler_options=options or None)
     except jax.errors.JaxRuntimeError as error:
         raise ExecutorError(f"compile: XLA says {str(error).splitlines()[0]}") from error
 

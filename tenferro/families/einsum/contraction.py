@@ -153,10 +153,11 @@ def entered(
 ) -> list[Labeled[V]]:
     """The operands after taking diagonals and summing labels that no other term has."""
     entering = entering_labels(subscripts)
-    return [
-        _entered(at, Labeled(operand, labels), remaining, sizes)
-        for operand, labels, remaining in zip(operands, subscripts.inputs, entering, strict=True)
-    ]
+    values = []
+    for operand, labels, remaining in zip(operands, subscripts.inputs, entering, strict=True):
+        value = squeeze_ones(at, Labeled(operand, labels), sizes)
+        values.append(sum_over_others(at, diagonalize_repeated(at, value), remaining))
+    return values
 
 
 def contract_step(
@@ -168,10 +169,6 @@ def contract_step(
     left = sum_over_others(at, left, (*step.labels, *both))
     right = sum_over_others(at, right, (*step.labels, *both))
     return contract_pair(at, left, right, both, sizes)
-
-
-def _entered(at: Emitter[V], x: Labeled[V], remaining: Sequence[int], sizes: Sizes) -> Labeled[V]:
-    return sum_over_others(at, diagonalize_repeated(at, squeeze_ones(at, x, sizes)), remaining)
 
 
 def finished(at: Emitter[V], x: Labeled[V], subscripts: Subscripts, sizes: Sizes) -> Labeled[V]:

@@ -104,13 +104,13 @@ def _order(subscripts: Subscripts) -> list[int]:
 
 
 class Planner(CacheOwner):
-    """Makes trees from specifications, and caches the trees that searches find.
+    """Makes trees from specifications, and caches what searches and other libraries find.
 
     All calls of `einsum` share the planner `network.PLANNER`.
     """
 
     def __init__(self, capacity: Capacity | None = None) -> None:
-        self._cache: BoundedCache[Any, Pairs] = BoundedCache(
+        self._cache: BoundedCache[Any, Any] = BoundedCache(
             Capacity(config.cache_entries) if capacity is None else capacity
         )
 
@@ -198,10 +198,6 @@ class _Searching(Protocol):
     def search(self, inputs: Any, output: Any, size_dict: Any) -> _CotengraTree:
         """The best tree that was found."""
         ...
-
-
-ORDERS: BoundedCache[Any, Order] = BoundedCache(Capacity(config.cache_entries))
-"""The orders that optimizers found, each asked once for a network and its shapes."""
 
 
 def order_of(value: Any, subscripts: Subscripts, shapes: Shapes) -> Order | None:
@@ -299,8 +295,9 @@ def _asked(optimizer: Any, subscripts: Subscripts, shapes: Shapes) -> Order:
         )
     if not isinstance(optimizer, Hashable):
         return _search(optimizer, subscripts, known)
-    key = (optimizer, subscripts, tuple(known))
-    return ORDERS.get_or_make(key, lambda: _search(optimizer, subscripts, known))
+    key = ("order", optimizer, subscripts, tuple(known))
+    order: Order = PLANNER._cache.get_or_make(key, lambda: _search(optimizer, subscripts, known))
+    return order
 
 
 def _search(optimizer: Any, subscripts: Subscripts, shapes: Shapes) -> Order:

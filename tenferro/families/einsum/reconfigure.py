@@ -31,7 +31,7 @@ def refined(
     """The tree after rounds of replacing subtrees; stops at the first without a lower score."""
     best = score(tree)
     for _ in range(rounds):
-        candidate = ContractionTree(tree.subscripts, tree.sizes, _round(tree))
+        candidate = ContractionTree(tree.subscripts, tree.sizes, _Round(tree).run())
         candidate_score = score(candidate)
         if not candidate_score < best:
             break
@@ -56,13 +56,11 @@ def exact_pairs(subscripts: Subscripts, sizes: Mapping[Label, int]) -> Pairs:
     return tuple(pairs)
 
 
-def _round(tree: ContractionTree) -> Pairs:
-    """The pairs after planning the subtree below each node again, from the root down."""
-    return _Round(tree).run()
-
-
 class _Round:
-    """Nested pairs, rebuilt node by node. A node is an operand's number or a pair of nodes."""
+    """The subtree below each node is planned again, from the root down.
+
+    A node is an operand's number or a pair of nodes.
+    """
 
     def __init__(self, tree: ContractionTree) -> None:
         self.tree = tree

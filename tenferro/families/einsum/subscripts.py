@@ -253,7 +253,7 @@ def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> 
     for position, (labels, shape) in enumerate(zip(subscripts.inputs, shapes, strict=True)):
         if len(labels) != len(shape):
             raise SubscriptError(
-                f"einsum: operand {position} has {len(shape)} axes {_shape(shape)}, "
+                f"einsum: operand {position} has {len(shape)} axes [{','.join(map(str, shape))}], "
                 f"but {subscripts} gives it {len(labels)} labels"
             )
         diagonals = len(set(labels)) < len(labels)
@@ -292,10 +292,6 @@ def _check_diagonal(subscripts: Subscripts, position: int, axis: int, shape: Seq
             f"operand {position}, which have sizes {shape[first]} and {size}"
         )
     assume_equal(shape[first], size, f"einsum: label {name!r} of {subscripts}")
-
-
-def _shape(shape: Sequence[Dim]) -> str:
-    return f"[{','.join(str(size) for size in shape)}]"
 
 
 # NestedEinsum: subscripts whose parentheses give the contraction order.

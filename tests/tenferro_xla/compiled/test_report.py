@@ -10,7 +10,7 @@ from tenferro.core import Capacity
 from tenferro.ops import SIN
 from tenferro_xla import Change, CompileReport, XlaExecutor
 from tenferro_xla.compiled import Subject
-from tenferro_xla.compiled.compile_log import KEPT_EVENTS, CompileLog
+from tenferro_xla.compiled.compile_log import MOST_EVENTS, CompileLog
 
 
 @pytest.fixture
@@ -99,14 +99,14 @@ def test_the_text_has_a_line_for_each_compilation(xla: XlaExecutor) -> None:
 
 def test_the_log_is_bounded_and_still_counts() -> None:
     log, xla = CompileLog(), XlaExecutor("cpu")
-    for n in range(KEPT_EVENTS + 5):
+    for n in range(MOST_EVENTS + 5):
         log.record(Subject("d", "s", "program", "p", (("n", n),), (f"f64[{n}]",), ()), 0.5)
     report = log.report("mine", xla.stats(), xla.capacity)
-    assert (report.compiled, report.recompiled) == (KEPT_EVENTS + 5, KEPT_EVENTS + 4)
-    assert len(report.events) == KEPT_EVENTS
-    assert report.events[-1].changes == (Change("n", str(KEPT_EVENTS + 3), str(KEPT_EVENTS + 4)),)
+    assert (report.compiled, report.recompiled) == (MOST_EVENTS + 5, MOST_EVENTS + 4)
+    assert len(report.events) == MOST_EVENTS
+    assert report.events[-1].changes == (Change("n", str(MOST_EVENTS + 3), str(MOST_EVENTS + 4)),)
     assert "the first 5 are no longer listed" in str(report)
-    assert report.seconds == 0.5 * (KEPT_EVENTS + 5)
+    assert report.seconds == 0.5 * (MOST_EVENTS + 5)
 
 
 def test_loops_and_branches_stand_below_what_was_compiled(xla: XlaExecutor) -> None:
