@@ -6,9 +6,11 @@ it to arrays. An `ExtensionAdRule` in an `ExtensionRuleSet` defines its derivati
 native backend, and `lower_to_standard_ops`, written with `inline`, lowers it to XLA. A `Package`
 has all of these as one value, which every context accepts as `packages=(...)`.
 
-tenferro's own families use further base classes. `KernelOp` imports its implementation when it is
-first run. `FormulaOp` is an op that a formula defines, and derives derivatives of all orders from
-the formula. `LinearFormula` is one whose adjoint is another formula, such as a derivative.
+tenferro's own families use further base classes. The class of a `FamilyOp` has its kernel, its
+derivatives and its batch rule; `family_package` makes a package of such classes. `FormulaOp` is an
+op that a formula defines, and derives derivatives of all orders from the formula. `LinearFormula`
+is one whose adjoint is another formula; `differentiable` makes them of the derivatives of an op.
+`KernelOp` imports its implementation when it is first run.
 """
 
 import typing as _typing
@@ -34,13 +36,17 @@ from tenferro.errors import UnregisteredExtensionError as UnregisteredExtensionE
 from tenferro.errors import UnsupportedADRuleError as UnsupportedADRuleError
 from tenferro.errors import UnsupportedExtensionError as UnsupportedExtensionError
 from tenferro.families import FactorRule as FactorRule
+from tenferro.families import FamilyOp as FamilyOp
 from tenferro.families import FormulaOp as FormulaOp
+from tenferro.families import FormulaSite as FormulaSite
 from tenferro.families import KernelOp as KernelOp
 from tenferro.families import KernelRuntime as KernelRuntime
 from tenferro.families import LinearFormula as LinearFormula
 from tenferro.families import LinearFormulaRule as LinearFormulaRule
 from tenferro.families import StandardRuntime as StandardRuntime
 from tenferro.families import TransformRule as TransformRule
+from tenferro.families import differentiable as differentiable
+from tenferro.families import family_package as family_package
 from tenferro.ir import Dim as Dim
 from tenferro.ir import DType as DType
 from tenferro.ops import replay as replay

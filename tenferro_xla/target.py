@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 
-from tenferro.compiler import DeviceCosts, DeviceModel, Pinned, Target
+from tenferro.compiler import DeviceCosts, DeviceModel, PartitionedAxes, Target
 from tenferro.compiler.device import SharedLanes
 from tenferro.config import Config, config, count, flag
 from tenferro.errors import ConfigError
@@ -19,7 +19,13 @@ from tenferro.ir import ExecProgram
 from tenferro_xla.devices import device_name
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, SharedSlices
 from tenferro_xla.placement import OnMesh, Placement
-from tenferro_xla.platforms import CPU_PLATFORM, CUDA_PLATFORM, Option, Platform, StoredComparisons
+from tenferro_xla.platforms import (
+    CPU_PLATFORM,
+    CUDA_PLATFORM,
+    MaterializedComparisons,
+    Option,
+    Platform,
+)
 
 __all__ = ["Options", "device_facts", "platform_named", "platform_of", "taken_options"]
 
@@ -101,10 +107,10 @@ class XlaTarget:
     def __post_init__(self) -> None:
         object.__setattr__(self, "optimized_for", self.optimized_with(None))
 
-    def optimized_with(self, pinned: Pinned | None) -> Target:
+    def optimized_with(self, pinned: PartitionedAxes | None) -> Target:
         """The target for a program of which some axes are divided among devices."""
         platform = self.platform
-        passes = (*platform.passes(self.costs, pinned), StoredComparisons())
+        passes = (*platform.passes(self.costs, pinned), MaterializedComparisons())
         shared = self.lowering.shared_slices
         if shared is not None:
             passes = (SharedLanes(shared.workers, shared.ordered), *passes)

@@ -18,7 +18,7 @@ from typing import cast
 
 import numpy as np
 
-from tenferro.compiler.partitioned_axes import Pinned
+from tenferro.compiler.partitioned_axes import PartitionedAxes
 from tenferro.compiler.schedule import COMPILED, Runs, Schedule
 from tenferro.errors import ConfigError
 from tenferro.ir import ExecInstruction, ExecProgram
@@ -171,7 +171,7 @@ def schedule_of(
     program: ExecProgram,
     runs: Runs = COMPILED,
     known: Known | None = None,
-    pinned: Pinned | None = None,
+    pinned: PartitionedAxes | None = None,
 ) -> Schedule:
     """The schedule of a program, which knows the peaks of the programs inside its ops.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tenferro.ir import ExecInstruction, ExecProgram, TensorMeta, make_meta
 from tenferro.ops import DotGeneral, Reshape
 
-__all__ = ["Pinned"]
+__all__ = ["PartitionedAxes"]
 
 Counts = tuple[int, ...]
 """For each axis the number of parts; 1 if it is whole."""
@@ -19,7 +19,7 @@ UNKNOWN = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class PartitionedAxes:
     """Which axes of a program's inputs and outputs are divided, and into how many parts.
 
     Attributes:
@@ -36,7 +36,7 @@ class Pinned:
         """The numbers of parts of all axes of a program."""
         return Parts(program, self)
 
-    def inside(self, program: ExecProgram) -> Pinned | None:
+    def inside(self, program: ExecProgram) -> PartitionedAxes | None:
         """What holds in the programs inside the ops of a program; None if they are all whole."""
         with_bodies = [
             step for step in program.instructions if step.op.body_fields and not step.op.takes_whole
@@ -48,7 +48,7 @@ class Pinned:
         return ANYWHERE if any(map(parts.is_divided, read)) else None
 
 
-ANYWHERE = Pinned(everywhere=True)
+ANYWHERE = PartitionedAxes(everywhere=True)
 
 
 class Parts:
@@ -59,7 +59,7 @@ class Parts:
     divided if one of its operands is.
     """
 
-    def __init__(self, program: ExecProgram, pinned: Pinned) -> None:
+    def __init__(self, program: ExecProgram, pinned: PartitionedAxes) -> None:
         self._everywhere = pinned.everywhere
         self._metas = program.slot_metas()
         self._shapes = [() if meta is None else meta.dims or () for meta in self._metas]

@@ -156,7 +156,8 @@ def _run(optimization: Pass, program: ExecProgram, nested: bool) -> ExecProgram:
     try:
         if nested and optimization.enters_bodies:
             program = program.map_bodies(optimization.inside(program).run, wanted)
-        return program if wanted and not program.has_op(wanted) else optimization.run(program)
+        skips = wanted and optimization.enters_bodies and not program.has_op(wanted)
+        return program if skips else optimization.run(program)
     except Exception as error:
         if not (optimization.refuses and isinstance(error, TenferroError)):
             error.add_note(f"raised in pass '{optimization.name}'")

@@ -31,16 +31,16 @@ from tenferro.compiler.device.specialize import (
     BindSizes,
     CheckpointInlining,
     ExpandFamilies,
-    Settle,
+    ResolveDynamicOps,
     StopGradientRemoval,
 )
 from tenferro.compiler.layout.assignment import ContractionLayout
 from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.memory import MemoryLimit, in_words, tighter
-from tenferro.compiler.partitioned_axes import Pinned
+from tenferro.compiler.partitioned_axes import PartitionedAxes
 from tenferro.compiler.passes import Observer, Pass, checked_passes, run_passes
 from tenferro.compiler.report import memory_report
-from tenferro.compiler.reroll.reroll import Rolling
+from tenferro.compiler.reroll.reroll import Reroll
 from tenferro.compiler.schedule import COMPILED, INTERPRETED, Runs
 from tenferro.config import config
 from tenferro.core import CompiledProgram
@@ -83,7 +83,7 @@ CANONICAL: tuple[Pass, ...] = (
     SummedProducts(),
     PadsToConcatenate(),
     *SIMPLIFICATION,  # before a pass that looks for instructions that are repeated
-    Rolling(),
+    Reroll(),
     ScanPushoutDot(),
     LoopInvariantCodeMotion(),  # sums without products are the same in all rounds
     *SIMPLIFICATION,
@@ -92,7 +92,7 @@ CANONICAL: tuple[Pass, ...] = (
 
 
 def contraction_passes(
-    costs: DeviceCosts | None, search: bool = True, pinned: Pinned | None = None
+    costs: DeviceCosts | None, search: bool = True, pinned: PartitionedAxes | None = None
 ) -> tuple[Pass, ...]:
     """Passes that bring contractions into the form that a device is fast at.
 
@@ -128,7 +128,7 @@ class Target:
     advice: str = GIVE_THE_EXECUTOR_A_LOWERING
     differentiates: bool = False
     runs: Runs = COMPILED
-    pinned: Pinned | None = None
+    pinned: PartitionedAxes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +366,7 @@ def resolve_sizes(
     The passes of the target's own are left to `optimize_for`.
     """
     binding = (BindSizes.of(sizes),) if sizes else ()
-    passes = (*binding, ExpandFamilies(target.families, target.advice), Settle())
+    passes = (*binding, ExpandFamilies(target.families, target.advice), ResolveDynamicOps())
     ready = settled = run_passes(program, passes, observe)
     if not target.differentiates:
         ready = run_passes(settled, [StopGradientRemoval(), CheckpointInlining()], observe)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from tenferro.compiler.memory import MemoryLimit, in_words, inside_in_words, schedule_of
-from tenferro.compiler.partitioned_axes import Pinned
+from tenferro.compiler.partitioned_axes import PartitionedAxes
 from tenferro.compiler.reroll.reroll import ROLLED
 from tenferro.compiler.schedule import COMPILED, Runs, Schedule, size_of
 from tenferro.ir import ExecInstruction, ExecProgram
@@ -131,7 +131,7 @@ def memory_report(
     program: ExecProgram,
     runs: Runs = COMPILED,
     limit: MemoryLimit | None = None,
-    pinned: Pinned | None = None,
+    pinned: PartitionedAxes | None = None,
     devices: int = 1,
 ) -> MemoryReport:
     """The report of a program of known sizes, after all passes.

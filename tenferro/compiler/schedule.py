@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tenferro.compiler.cost_model import CPU, DeviceCosts
-from tenferro.compiler.partitioned_axes import Pinned
+from tenferro.compiler.partitioned_axes import PartitionedAxes
 from tenferro.ir import ExecInstruction, ExecProgram, TensorMeta
 from tenferro.ops import DotGeneral, Transpose
 
@@ -71,7 +71,7 @@ class Schedule:
         program: ExecProgram,
         peaks: Mapping[int, tuple[ExecProgram, int]],
         runs: Runs = COMPILED,
-        pinned: Pinned | None = None,
+        pinned: PartitionedAxes | None = None,
     ) -> None:
         self.program = program
         self.peaks = peaks

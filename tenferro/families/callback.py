@@ -103,7 +103,7 @@ class Callback(FamilyOp):
         """
         types = [array.dtype for array in inputs], [array.shape for array in inputs]
         try:
-            found = unaliased(self.function.function(*[_read_only(array) for array in inputs]))
+            results = unaliased(self.function.function(*[_read_only(array) for array in inputs]))
         except BackendFailureError:
             raise
         except Exception as error:
@@ -111,7 +111,7 @@ class Callback(FamilyOp):
         expected = self.infer_output_meta(*types)
         return [
             self._checked(place, value, dtype, shape)
-            for place, (value, (dtype, shape)) in enumerate(zip(found, expected, strict=True))
+            for place, (value, (dtype, shape)) in enumerate(zip(results, expected, strict=True))
         ]
 
     def jvp(self, at: FormulaSite) -> Terms:

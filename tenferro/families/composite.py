@@ -12,7 +12,7 @@ A `FamilyOp` has kernel, derivatives and batch rule in its class; `differentiabl
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, make_dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -45,6 +45,7 @@ from tenferro.ops.extension import (
     ExtensionRuleSet,
     ExtensionRuntime,
     LeadingBatchRule,
+    Lowering,
     OutputMeta,
     Package,
     family_id,
@@ -68,6 +69,7 @@ __all__ = [
     "applied",
     "differentiable",
     "family_package",
+    "ops_of",
     "pushed",
 ]
 
@@ -330,11 +332,11 @@ class LinearFormula(FormulaOp):
         """That of a linear formula."""
         return LinearFormulaRule(cls)
 
-    def _in_places(self, given: Sequence[Any]) -> list[Any]:
+    def _in_places(self, values: Sequence[Any]) -> list[Any]:
         """One entry for each input, None for those that are zero."""
-        linear = iter(given[self.fixed :])
+        linear = iter(values[self.fixed :])
         return [
-            *given[: self.fixed],
+            *values[: self.fixed],
             *[next(linear) if on else None for on in self.present],
         ]
 
@@ -673,8 +675,22 @@ def differentiable(
     return decorate
 
 
-def family_package(name: str, *ops: type[ExtensionOp]) -> Package:
-    """The package of op classes that have their rules themselves, and of their derivatives."""
+def ops_of(names: Mapping[str, object]) -> list[type[ExtensionOp]]:
+    """The op classes among the names of a module."""
+    classes = [each for each in names.values() if isinstance(each, type)]
+    return [each for each in classes if issubclass(each, ExtensionOp) and "FAMILY_ID" in vars(each)]
+
+
+def family_package(
+    name: str, *ops: type[ExtensionOp], lowerings: Mapping[type[ExtensionOp], Lowering | str] = {}
+) -> Package:
+    """The package of op classes that have their rules themselves, and of their derivatives.
+
+    Args:
+        name: the distribution.
+        ops: the op classes.
+        lowerings: for XLA; see `Package`.
+    """
     families = [op for op in ops if issubclass(op, FamilyOp)]
     derivatives = [each for op in families for each in (op.jvp_op, op.vjp_op) if each is not None]
     ops = (*ops, *derivatives)
@@ -682,6 +698,7 @@ def family_package(name: str, *ops: type[ExtensionOp]) -> Package:
     return Package(
         name=name,
         ops=ops,
+        lowerings=lowerings,
         rules=tuple([rule for op in ops if (rule := op.rule()) is not None]),
         runtimes=(
             *kernels,

@@ -23,7 +23,7 @@ from tenferro.compiler.device import (
     BindSizes,
     CheckpointInlining,
     ExpandFamilies,
-    Settle,
+    ResolveDynamicOps,
     StopGradientRemoval,
 )
 from tenferro.config import config, count, flag
@@ -153,7 +153,7 @@ def with_farm_loops(
         sizes: symbols and their sizes.
         options: those of the program.
     """
-    passes = (BindSizes.of(sizes), ExpandFamilies(_AllButSliced(families)), Settle())
+    passes = (BindSizes.of(sizes), ExpandFamilies(_AllButSliced(families)), ResolveDynamicOps())
     ready = run_passes(program, [*passes, StopGradientRemoval(), CheckpointInlining()])
     if not any(part.has_op(LaneSum) for part in ready.walk()):
         return program

@@ -54,7 +54,7 @@ def between(
     low = real(at, name, "minval", minval, dtype)
     high = real(at, name, "maxval", maxval, dtype)
     numbers = fraction * (high - low) + low
-    return apply(elementwise.maximum, low, numbers)  # type: ignore[no-any-return]
+    return apply(elementwise.maximum, low, numbers)
 
 
 def uniform(at: Emitter[V], key: V, minval: Any, maxval: Any, *, shape: Shape, dtype: DType) -> V:
@@ -177,10 +177,10 @@ def _of_tail(
     """
 
     def where(condition: Expression, x: Any, y: Any) -> Expression:
-        return apply(elementwise.where, condition, x, y)  # type: ignore[no-any-return]
+        return apply(elementwise.where, condition, x, y)
 
     def scaled(x: Expression) -> Expression:
-        return apply(_erfcx, x * math.sqrt(0.5))  # type: ignore[no-any-return]
+        return apply(_erfcx, x * math.sqrt(0.5))
 
     near = where(tail, where(left, -high, low), 1.0)
     far = where(tail, where(left, -low, high), 2.0)
@@ -214,7 +214,7 @@ def _erfcx(at: Emitter[V], x: V) -> V:
 
 
 def _exp(x: Expression) -> Expression:
-    return apply(analytic.exp, x)  # type: ignore[no-any-return]
+    return apply(analytic.exp, x)
 
 
 def _next(bound: Expression, direction: int) -> Expression:
@@ -229,15 +229,15 @@ def _next(bound: Expression, direction: int) -> Expression:
     step = abs(x) * (unit_roundoff * (1 + 2 * unit_roundoff)) + float(info.smallest_subnormal)
     infinite: Expression = apply(logical.isinf, x)
     largest: Expression = apply(elementwise.sign, x) * float(info.max)
-    return apply(elementwise.where, infinite, largest, x + step * direction)  # type: ignore[no-any-return]
+    return apply(elementwise.where, infinite, largest, x + step * direction)
 
 
 def _log(x: Expression) -> Expression:
-    return apply(analytic.log, x)  # type: ignore[no-any-return]
+    return apply(analytic.log, x)
 
 
 def _log1p(x: Expression) -> Expression:
-    return apply(analytic.log1p, x)  # type: ignore[no-any-return]
+    return apply(analytic.log1p, x)
 
 
 # Bits, integers and choices as functions of a key, over an emitter.
@@ -297,11 +297,11 @@ def _clipped(
 
 def _clip(x: Expression, low: int, high: int) -> Expression:
     x = apply(elementwise.maximum, x, low)
-    return apply(elementwise.minimum, x, high)  # type: ignore[no-any-return]
+    return apply(elementwise.minimum, x, high)
 
 
 def _same(x: Expression, number: int) -> Expression:
-    return apply(logical.equal, x, number)  # type: ignore[no-any-return]
+    return apply(logical.equal, x, number)
 
 
 def _true(at: Emitter[Any]) -> Expression:
@@ -323,7 +323,7 @@ def _alike(x: Expression, y: Expression) -> list[Any]:
 
 
 def _where(condition: Expression, x: Any, y: Any) -> Expression:
-    return apply(elementwise.where, condition, x, y)  # type: ignore[no-any-return]
+    return apply(elementwise.where, condition, x, y)
 
 
 def bernoulli(at: Emitter[V], key: V, p: Any, *, shape: Shape, dtype: DType, mode: str) -> V:
@@ -402,9 +402,9 @@ def _number_below(sums: Expression, part: Expression, count: int) -> Expression:
 
 def _at(x: Expression, places: Expression) -> Expression:
     """The elements of a vector at places."""
-    if places.meta.rank:
-        return x[(places,)]  # type: ignore[index]  # expressions have what indexing needs
-    return x[(apply(manipulation.expand_dims, places, axis=0),)][0]
+    is_scalar = not places.meta.rank
+    index: Any = apply(manipulation.expand_dims, places, axis=0) if is_scalar else places
+    return x[(index,)][0] if is_scalar else x[(index,)]
 
 
 def first_places(at: Emitter[V], key: V, p: V, *, shape: Shape, count: int, mode: str) -> V:

@@ -32,7 +32,7 @@ Keep = Callable[[Run], Run]
 """Makes what runs a program one that uses the memory of its results again."""
 
 
-class KeptResults:
+class BufferPool:
     """Large results of the compiled functions of an executor.
 
     Nobody waits for it: garbage collection and signals run code of users at any time, also while it
@@ -69,7 +69,7 @@ class KeptResults:
         """So many arrays of each type that nobody else has, kept no longer; None if one lacks.
 
         >>> import jax.numpy as jnp
-        >>> kept, shape = KeptResults(), (512, 512)
+        >>> kept, shape = BufferPool(), (512, 512)
         >>> held = jnp.zeros(shape)
         >>> types = {(shape, held.dtype): 1}
         >>> kept.keep([held], 2)
@@ -175,7 +175,7 @@ def _is_at_rest(array: jax.Array) -> bool:
     return True
 
 
-class KeepingCall:
+class PooledCall:
     """Runs a program, and writes its results where earlier ones have been.
 
     The program that takes places for its results is compiled a second time. That is done when calls
@@ -196,7 +196,7 @@ class KeepingCall:
         run: Run,
         program: ExecProgram,
         outputs: tuple[int, ...],
-        kept: KeptResults,
+        kept: BufferPool,
         compiling: float,
         compile_with: Callable[[tuple[int, ...]], Run],
     ) -> None:
@@ -243,21 +243,21 @@ class KeepingCall:
         return self._with_places
 
 
-def keeping(
+def pooled(
     program: ExecProgram,
-    kept: KeptResults,
+    kept: BufferPool,
     kernel_seconds: float,
     compile_with: Callable[[tuple[int, ...]], Run],
 ) -> Keep | None:
     """How a program uses the memory of its results again; None if it has no large ones.
 
-    `kernel_seconds` is how long compiling takes for each kernel; for the rest see `KeepingCall`.
+    `kernel_seconds` is how long compiling takes for each kernel; for the rest see `PooledCall`.
     """
     outputs = large_outputs(program)
     if not outputs or not kept.most or ALONE < 0:
         return None
     seconds = kernels(program) * kernel_seconds
-    return lambda run: KeepingCall(run, program, outputs, kept, seconds, compile_with)
+    return lambda run: PooledCall(run, program, outputs, kept, seconds, compile_with)
 
 
 def large_outputs(program: ExecProgram) -> tuple[int, ...]:

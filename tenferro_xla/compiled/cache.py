@@ -40,7 +40,7 @@ from tenferro.ir import (
 from tenferro.ops.extension import Extension
 from tenferro.runtime import INFERRED, Shardings, planning_for
 from tenferro_xla.compiled.bucketing import BucketedExecutable, SizeSharing, sizes_key
-from tenferro_xla.compiled.buffer_pool import KeptResults, keeping
+from tenferro_xla.compiled.buffer_pool import BufferPool, pooled
 from tenferro_xla.compiled.compile_log import CompileLog, CompileReport, Part, announced, subject_of
 from tenferro_xla.compiled.disk_cache import executable_kept
 from tenferro_xla.compiled.executable import MEMORY_MAPS, Buffers, LoadedExecutable, runner, upload
@@ -127,7 +127,7 @@ class Executables:
         buckets: Buckets | None,
         kept_bytes: int | None = None,
     ) -> None:
-        self.target, self.kept = target, KeptResults(kept_bytes)
+        self.target, self.kept = target, BufferPool(kept_bytes)
         self._buckets = Buckets({}) if buckets is None else buckets
         self._sharing = SizeSharing(target.platform.kernel_seconds) if buckets is None else None
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
@@ -398,7 +398,7 @@ class Executables:
         owned = part == "program" and not donated and options.memory_limit is None
         keep = None
         if owned and platform.maps_results:
-            keep = keeping(bound, self.kept, platform.kernel_seconds, run_with)
+            keep = pooled(bound, self.kept, platform.kernel_seconds, run_with)
         loaded = LoadedExecutable(bound, compiled, self.target, donated, compile_now, keep)
         MEMORY_MAPS.add(loaded)
         return loaded

@@ -17,7 +17,7 @@ from tenferro.compiler import (
     DEFAULT_OPTIONS,
     Observer,
     OptimizerOptions,
-    Pinned,
+    PartitionedAxes,
     optimize_resolved,
 )
 from tenferro.config import config
@@ -68,7 +68,7 @@ def prepare(
     target: XlaTarget,
     options: OptimizerOptions = DEFAULT_OPTIONS,
     observe: Observer | None = None,
-    pinned: Pinned | None = None,
+    pinned: PartitionedAxes | None = None,
 ) -> ExecProgram:
     """A program of `resolve_sizes` to lower: verified, within the byte budget, and optimized.
 
@@ -265,7 +265,9 @@ def memory_of(compiled: jax.stages.Compiled) -> Memory:
 # Which axes of a program are divided among devices, as the passes of the compiler ask it.
 
 
-def pinned_by(program: ExecProgram, placement: Placement, shardings: Shardings) -> Pinned | None:
+def pinned_by(
+    program: ExecProgram, placement: Placement, shardings: Shardings
+) -> PartitionedAxes | None:
     """The divided axes of a program on a mesh; None if all of it is whole, or on one device."""
     if not isinstance(placement, OnMesh):
         return None
@@ -275,7 +277,7 @@ def pinned_by(program: ExecProgram, placement: Placement, shardings: Shardings) 
     programs = list(program.walk())
     if not divided and not any(op.divides for each in programs for op in each.ops()):
         return None
-    return Pinned(inputs, outputs, tuple(placement.mesh.shape.items()))
+    return PartitionedAxes(inputs, outputs, tuple(placement.mesh.shape.items()))
 
 
 def _parts(

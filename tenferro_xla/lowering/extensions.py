@@ -64,15 +64,15 @@ def call(op: Callback, *operands: Array) -> tuple[Array, ...]:
             _viewed(np.asarray(array), dtype, shape)
             for array, (dtype, shape) in zip(arrays, types, strict=True)
         ]
-        found = op.eager_execute(values)
+        outputs = op.eager_execute(values)
         return [
             _viewed(array, dtype, shape)
-            for array, (shape, dtype) in zip(found, map(_passed_of, results), strict=True)
+            for array, (shape, dtype) in zip(outputs, map(_passed_of, results), strict=True)
         ]
 
-    found = jax.pure_callback(on_host, passed, *map(_as_words, operands))
+    outputs = jax.pure_callback(on_host, passed, *map(_as_words, operands))
     return tuple(
-        [_of_words(value, dtype) for value, (dtype, _) in zip(found, results, strict=True)]
+        [_of_words(value, dtype) for value, (dtype, _) in zip(outputs, results, strict=True)]
     )
 
 
@@ -113,9 +113,9 @@ def _of_words(x: Array, dtype: DType) -> Array:
 
 def check_callbacks(error: Exception) -> None:
     """Raise BackendFailureError if what XLA reports is the error of a function of the user."""
-    found = _RAISED.search(str(error))
-    if found is not None:
-        raise BackendFailureError(Callback.FAMILY_ID, found.group(1), "callback") from error
+    raised = _RAISED.search(str(error))
+    if raised is not None:
+        raise BackendFailureError(Callback.FAMILY_ID, raised.group(1), "callback") from error
 
 
 _RAISED = re.compile(r"BackendFailureError: callback: (.*)", re.DOTALL)
@@ -175,7 +175,7 @@ _STANDARD: Mapping[type[ExtensionOp], Lowering] = {
 
 
 class ExtensionLowerings:
-    """The lowerings of extension families of one executor; the first one of a family is kept.
+    """The lowerings of extension families of one executor; the first one of a family counts.
 
     Those of tenferro's own families are among them.
     """
@@ -195,11 +195,11 @@ class ExtensionLowerings:
             ExtensionRegistryError: the lowering is not a function, nor the name of one.
         """
         parse_family_id(family_id)
-        given: object = lowering
-        if not callable(given) and not isinstance(given, str):
+        value: object = lowering
+        if not callable(value) and not isinstance(value, str):
             raise ExtensionRegistryError(
                 family_id,
-                f"takes a function of an op and its operands as JAX values, got {given!r}",
+                f"takes a function of an op and its operands as JAX values, got {value!r}",
                 "register",
             )
         self._rules.setdefault(family_id, (lowering, None))

@@ -136,8 +136,8 @@ def pinv(op: Pinv, a: Array, *rtol: Array) -> Array:
         cutoff = op.cutoff(m, n, s.dtype)
     else:
         cutoff = jnp.maximum(number(m), number(n)).astype(s.dtype) * op.cutoff(1, 1, s.dtype)
-    kept = s > cutoff * s[..., :1]
-    inverse = jnp.where(kept, 1 / jnp.where(kept, s, 1), 0)
+    nonzero = s > cutoff * s[..., :1]
+    inverse = jnp.where(nonzero, 1 / jnp.where(nonzero, s, 1), 0)
     (result,) = nan_unless_finite(a, (adjoint(vh) * inverse[..., None, :]) @ adjoint(u))
     return result
 
@@ -311,16 +311,16 @@ def eig(op: Eig, a: Array) -> tuple[Array, ...]:
     """Values, vectors with real pivots, and the inverse of these."""
     needs_cpu(op)
     clean, finite = zeros_unless_finite(a)
-    found = lax.linalg.eig(
+    results = lax.linalg.eig(
         clean,
         compute_left_eigenvectors=False,
         compute_right_eigenvectors=op.results > 1,
         enable_eigvec_derivs=op.results > 1,
     )
-    values = nan_unless(finite[..., 0], found[0])
+    values = nan_unless(finite[..., 0], results[0])
     if op.results == 1:
         return (values,)
-    vectors = nan_unless(finite, _with_real_pivots(found[1]))
+    vectors = nan_unless(finite, _with_real_pivots(results[1]))
     return (values, vectors, jnp.linalg.inv(vectors))[: op.results]
 
 

@@ -199,7 +199,7 @@ def _moved(rank: int, source: int, target: int) -> list[int]:
     return axes
 
 
-# AssumeSize and ShapeOf. Other ops with late sizes are replaced before lowering, by `Settle`.
+# AssumeSize and ShapeOf. Other dynamic ops are replaced before lowering, by `ResolveDynamicOps`.
 
 
 @lower.register

@@ -31,14 +31,14 @@ from tenferro_xla.lowering import lower
 
 __all__ = [
     "OPS",
+    "Barrier",
     "Factor",
     "Join",
-    "Kept",
-    "KeptTransposes",
+    "Materialize",
+    "MaterializedComparisons",
+    "MaterializedProducts",
     "Split",
-    "Stored",
-    "StoredComparisons",
-    "StoredProducts",
+    "TransposeBarriers",
 ]
 
 
@@ -111,7 +111,7 @@ class Factor(ExecOp, name="xla_factor"):
 
 
 @payload
-class Kept(ExecOp, name="xla_kept"):
+class Barrier(ExecOp, name="xla_kept"):
     """The value itself, which XLA writes to memory before it reads it."""
 
     pointwise = True
@@ -127,7 +127,7 @@ class Kept(ExecOp, name="xla_kept"):
 
 
 @payload
-class Stored(ExecOp, name="xla_stored"):
+class Materialize(ExecOp, name="xla_stored"):
     """The value itself, which XLA computes once and does not compute again where it is read."""
 
     pointwise = True
@@ -146,18 +146,18 @@ class Stored(ExecOp, name="xla_stored"):
         return x
 
 
-OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Kept, Stored)}}
+OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Barrier, Materialize)}}
 """The ops of programs after these passes, by name, for `parse_exec`."""
 
 
-def with_stored(program: ExecProgram, slots: Container[int]) -> ExecProgram:
-    """The program with a `Stored` after each step whose first result is one of the slots."""
+def materialized(program: ExecProgram, slots: Container[int]) -> ExecProgram:
+    """The program with a `Materialize` after each step whose first result is one of the slots."""
     rewriter = Rewriter(program)
 
     def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
         if step.output_slots[0] not in slots:
             return None
-        return rewriter.emit_all(Stored(), *rewriter.emit_all(step.op, *operands))
+        return rewriter.emit_all(Materialize(), *rewriter.emit_all(step.op, *operands))
 
     return rewriter.run(rule)
 
@@ -178,13 +178,13 @@ def known_shape(meta: TensorMeta) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class KeptTransposes(Pass):
+class TransposeBarriers(Pass):
     """Prevents XLA from merging the transpose of a left operand, or of a result, into the product.
 
     A `Transpose` in front of a `DotGeneral` has been put there for speed: XLA's product takes
-    twice the time if the contracted axis is not the last one of the left operand. XLA would remove
-    the transpose, since it assumes that a transpose is more expensive. The transpose of a result is
-    kept where the product with its sides exchanged would be such a slow one.
+    longer if the contracted axis is not the last one of the left operand. XLA would remove the
+    transpose, since it assumes that a transpose is more expensive. The transpose of a result stays
+    where the product with its sides exchanged would be such a slow one.
 
     In the body of a loop the transpose of an input of the body is left to XLA: it moves that of a
     value that no round changes in front of the loop, where it would hold the barrier's copy too.
@@ -220,7 +220,7 @@ def _with_barriers(program: ExecProgram, skipped: frozenset[int]) -> ExecProgram
     def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
         if not is_kept(step):
             return None
-        (first,) = rewriter.emit_all(Kept(), operands[0])
+        (first,) = rewriter.emit_all(Barrier(), operands[0])
         return rewriter.emit_all(step.op, first, *operands[1:])
 
     return rewriter.run(rule)
@@ -264,7 +264,7 @@ LARGE = 1 << 20
 
 
 @dataclass(frozen=True)
-class StoredProducts(Pass):
+class MaterializedProducts(Pass):
     """Stores what many elementwise operations compute before a large value repeats it.
 
     XLA computes elementwise operations where their results are read. A network of outer products
@@ -276,9 +276,9 @@ class StoredProducts(Pass):
     looks_for = (BroadcastInDim,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
-        """The program with a `Stored` after each value that it stores."""
+        """The program with a `Materialize` after each value that it stores."""
         kept = _repeated_products(program)
-        return with_stored(program, kept) if kept else program
+        return materialized(program, kept) if kept else program
 
 
 def _repeated_products(program: ExecProgram) -> set[int]:
@@ -308,7 +308,7 @@ Makers = dict[int, ExecInstruction]
 
 
 @dataclass(frozen=True)
-class StoredComparisons(Pass):
+class MaterializedComparisons(Pass):
     """Stores a value that is compared with what a reduction made of it, such as `x == max(x)`.
 
     XLA computes elementwise operations where their results are read, so once for the reduction and
@@ -321,9 +321,9 @@ class StoredComparisons(Pass):
     looks_for = (Compare,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
-        """The program with a `Stored` after each such value."""
+        """The program with a `Materialize` after each such value."""
         stored = _compared_with_reductions(program)
-        return with_stored(program, stored) if stored else program
+        return materialized(program, stored) if stored else program
 
 
 def _compared_with_reductions(program: ExecProgram) -> set[int]:
@@ -412,13 +412,13 @@ def _(op: Factor, x: Array) -> Array:
 
 
 @lower.register
-def _(op: Kept, x: Array) -> Array:
+def _(op: Barrier, x: Array) -> Array:
     value: Array = lax.optimization_barrier(x)  # type: ignore[no-untyped-call]  # JAX has no types there
     return value
 
 
 @lower.register
-def _(op: Stored, x: Array) -> Array:
+def _(op: Materialize, x: Array) -> Array:
     """The value beside a place that is empty, reduced to what is there: XLA computes no reduction
     again where it is read, and gives one that it does not know to no library."""
     empty = np.full((), -np.inf, x.dtype)

@@ -1,4 +1,33 @@
-"""XLA on the CPU."""
+"""XLA on the CPU, and every workaround for it.
+
+A workaround answers an issue, or a reproduction in JAX alone, which fails when XLA no longer needs
+it: `tests/tenferro_xla/platforms/test_workarounds.py`. Figures are the time with a workaround over
+that without, with jaxlib 0.10.2 on one core; `tests/benchmarks/workarounds.py` prints them.
+
+For right results, and for processes that live on:
+
+* `MaterializedComparisons`: XLA computes a value twice, rounded in two ways, and finds it unequal
+  to its own maximum; a gradient is then wrong. jax-ml/jax#40564, openxla/xla#41579. Reproduced.
+* `Platform.drops_nan`: the maximum of 4096 numbers and more loses NaN. openxla/xla#21461.
+  Reproduced.
+* `Platform.keeps_barriers`: what is computed again is merged with what was computed before, which
+  memory limits rely on; so it stands in a branch. Reproduced.
+* `compiled.executable.MemoryMaps`: each executable takes maps of the process, of which Linux has
+  few. llvm/llvm-project#63236. Reproduced.
+* `lowering.reductions.MANY_ROWS`: the process ends at products of eight batch axes.
+
+For speed:
+
+* `RealContractions`: 0.54 to 0.85 for complex products. jax-ml/jax#3068, jax-ml/jax#15735.
+* `TransposeBarriers`: 0.83 to 0.95 for gradients of layers on small batches; it was 0.5 with older
+  versions of XLA. jax-ml/jax#19327. Reproduced.
+* `MaterializedProducts`: 0.76 for diagonal layers of circuits, and at most 1.2.
+  tensorflow/tensorflow#57829 is the same on GPUs.
+* `compiled.buffer_pool`: 0.36 for results of 64 MB.
+* `NO_FUSION_EMITTERS`, `SMALL_HEAPS`: see decision 032. openxla/xla#41173 is about the former.
+* `Platform.results_in_rows`: see `compiled.stablehlo`.
+* `lowering.small_matrices`: see decision 018.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +38,12 @@ from dataclasses import dataclass
 
 import jax
 
-from tenferro.compiler import COMPILED, CPU, DeviceCosts, Pass, Pinned, predict_memory
+from tenferro.compiler import COMPILED, CPU, DeviceCosts, PartitionedAxes, Pass, predict_memory
 from tenferro.errors import ConfigError, ExecutorError
 from tenferro.ir import ExecProgram
 from tenferro.ops import DotGeneral
 from tenferro.runtime import free_host_bytes
-from tenferro_xla.platforms.barriers import KeptTransposes, StoredProducts
+from tenferro_xla.platforms.barriers import MaterializedProducts, TransposeBarriers
 from tenferro_xla.platforms.complex_as_real import RealContractions
 from tenferro_xla.platforms.platform import Option, Platform
 
@@ -67,14 +96,16 @@ class CpuPlatform(Platform):
     instruction as soon as its operands are there.
     """
 
-    def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
+    def passes(
+        self, costs: DeviceCosts | None, pinned: PartitionedAxes | None = None
+    ) -> tuple[Pass, ...]:
         """Orders of axes, real contractions in place of complex ones, transposes that are kept."""
         passes = super().passes(costs, pinned)
         if costs is None:
             return passes
-        passes = (*passes, RealContractions(costs), StoredProducts())
+        passes = (*passes, RealContractions(costs), MaterializedProducts())
         # a copy that is kept counts on every device
-        return passes if pinned is not None else (*passes, KeptTransposes())
+        return passes if pinned is not None else (*passes, TransposeBarriers())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The older emitter of kernels for straight programs of many small contractions.

@@ -13,8 +13,8 @@ from tenferro.compiler import (
     NEUTRAL,
     DeviceCosts,
     DeviceModel,
+    PartitionedAxes,
     Pass,
-    Pinned,
     Runs,
     contraction_passes,
 )
@@ -88,7 +88,9 @@ class Platform:
         """What plans are made by."""
         return DeviceModel(self.costs, self.runs)
 
-    def passes(self, costs: DeviceCosts | None, pinned: Pinned | None = None) -> tuple[Pass, ...]:
+    def passes(
+        self, costs: DeviceCosts | None, pinned: PartitionedAxes | None = None
+    ) -> tuple[Pass, ...]:
         """The passes that bring contractions into the form that the platform is fast at.
 
         Without costs they only become matrix products. `pinned` are the axes that are divided among

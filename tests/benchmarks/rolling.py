@@ -1,4 +1,4 @@
-"""Loops written out: time to the first result of a gradient, and the cost of the pass `Rolling`.
+"""Loops written out: time to the first result of a gradient, and the cost of the pass `Reroll`.
 
 A gradient through RK4 steps of y' = tanh(A y) is written as a Python loop, and traced, rolled and
 compiled; JAX compiles the same as a `lax.scan`. Tracing takes time for each step, so it is shown
@@ -21,7 +21,7 @@ import numpy as np
 from support.harness import arguments, environment, table, verdict
 
 import tenferro as tn
-from tenferro.compiler import OptimizerOptions, Rolling, predict_memory
+from tenferro.compiler import OptimizerOptions, Reroll, predict_memory
 from tenferro.ir import ExecBuilder, ExecProgram
 from tenferro.ops import ADD, COS, MUL, SIN, TANH
 from tenferro.shape import TensorMeta
@@ -87,7 +87,7 @@ def first_results(steps: int) -> list[object]:
     tracing, program = timed(
         lambda: tn.make_program(gradient, MATRIX, VECTOR, options=UNROLLED).exec_program
     )
-    passing, rolled = timed(lambda: Rolling().run(program))
+    passing, rolled = timed(lambda: Reroll().run(program))
     function = tn.jit(tn.grad(written_out(steps)))
     first, value = timed(lambda: np.asarray(function(MATRIX, VECTOR)))
     with jax.enable_x64(True):
@@ -126,7 +126,7 @@ def cost_of_the_pass(name: str, program: ExecProgram) -> list[object]:
     for _ in range(3):
         gc.collect()
         start = time.process_time()
-        result = Rolling().run(program)
+        result = Reroll().run(program)
         times.append((time.process_time() - start) / len(program.instructions) * 1e6)
     count = len(program.instructions)
     return [name, f"{count:,}", f"{len(result.instructions):,}", f"{np.median(times):.1f}"]

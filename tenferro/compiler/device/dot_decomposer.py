@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tenferro.compiler.partitioned_axes import Parts, Pinned
+from tenferro.compiler.partitioned_axes import PartitionedAxes, Parts
 from tenferro.compiler.passes import Needs, Pass
 from tenferro.ir import MAX_EXTENT, ExecInstruction, ExecProgram, Rewriter, TensorMeta, product
 from tenferro.ops import DotGeneral, Reshape, Transpose
@@ -30,7 +30,7 @@ class DotDecomposer(Pass):
         pinned: the axes that are divided; None if there are none.
     """
 
-    pinned: Pinned | None = None
+    pinned: PartitionedAxes | None = None
 
     name = "dot_decomposer"
     looks_for = (DotGeneral,)

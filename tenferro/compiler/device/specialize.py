@@ -17,7 +17,7 @@ __all__ = [
     "CheckpointInlining",
     "ExpandFamilies",
     "PlanFamilies",
-    "Settle",
+    "ResolveDynamicOps",
     "SharedLanes",
     "StopGradientRemoval",
 ]
@@ -51,15 +51,15 @@ class BindSizes(Pass):
         return program.bind(dict(self.sizes)) if self.sizes else program
 
 
-# Late ops whose sizes are known, as ordinary ops.
+# Dynamic ops whose sizes are known, as ordinary ops.
 
 
 @dataclass(frozen=True)
-class Settle(Pass):
-    """Resolves late ops whose sizes the types tell.
+class ResolveDynamicOps(Pass):
+    """Resolves dynamic ops whose sizes the types tell.
 
-    A late op takes sizes from the shapes or the value of its operands. An operand whose value gives
-    a size is no longer read once the types tell that size.
+    A dynamic op takes sizes from the shapes or the value of its operands. An operand whose value
+    gives a size is no longer read once the types tell that size.
     """
 
     name = "settle"
@@ -67,15 +67,15 @@ class Settle(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
-        if not any(map(_is_late, program.ops())):
+        if not any(map(_is_dynamic, program.ops())):
             return program
         rewriter = Rewriter(program)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
-            if not _is_late(step.op):
+            if not _is_dynamic(step.op):
                 return None
             metas = [rewriter.ctx.meta(slot) for slot in operands]
-            if not _is_settled(step, metas):
+            if not _sizes_are_known(step, metas):
                 return None
             op, sources = step.op.resolved(metas)
             resolved_operands = [
@@ -87,11 +87,11 @@ class Settle(Pass):
         return rewriter.run(rule)
 
 
-def _is_late(op: ExecOp) -> bool:
+def _is_dynamic(op: ExecOp) -> bool:
     return op.follows_shapes or op.size_operand is not None
 
 
-def _is_settled(step: ExecInstruction, metas: Sequence[TensorMeta]) -> bool:
+def _sizes_are_known(step: ExecInstruction, metas: Sequence[TensorMeta]) -> bool:
     """Whether the types of operands and results tell all sizes that the op waits for."""
     if step.op.size_operand is not None:
         return step.output_metas[0].dims is not None

@@ -10,7 +10,7 @@ from tenferro.compiler.cost_model import CPU, DeviceCosts
 from tenferro.compiler.layout.axis_orders import Problem
 from tenferro.compiler.layout.requests import NOTHING_CHOSEN, Choice, Requests, Rules
 from tenferro.compiler.layout.rewrite import Estimate, LayoutRewrite, ProgramWriter
-from tenferro.compiler.partitioned_axes import Pinned
+from tenferro.compiler.partitioned_axes import PartitionedAxes
 from tenferro.compiler.passes import Needs, Pass
 from tenferro.ir import MAX_EXTENT, ExecProgram
 from tenferro.ops import DotGeneral
@@ -163,7 +163,7 @@ class ContractionLayout(Pass):
 
     costs: DeviceCosts = CPU
     trials: int = TRIALS
-    pinned: Pinned | None = None
+    pinned: PartitionedAxes | None = None
 
     name = "contraction_layout"
     looks_for = (DotGeneral,)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tenferro.compiler.cost_model import DeviceCosts
-from tenferro.compiler.partitioned_axes import Pinned
+from tenferro.compiler.partitioned_axes import PartitionedAxes
 from tenferro.ir import AxisMap, DType, ExecInstruction, ExecProgram
 from tenferro.ops import BroadcastInDim, DotGeneral, Transpose
 
@@ -235,7 +235,7 @@ class Problem:
         contractions: the contractions, by the slot of their result.
     """
 
-    def __init__(self, program: ExecProgram, pinned: Pinned | None = None) -> None:
+    def __init__(self, program: ExecProgram, pinned: PartitionedAxes | None = None) -> None:
         self.program = program
         self.shapes = [(meta.static_shape or ()) if meta else () for meta in program.slot_metas()]
         self._parts = None if pinned is None else pinned.parts(program)

@@ -23,7 +23,7 @@ from tenferro.ir import ExecInstruction, ExecOp, ExecProgram
 from tenferro.ops import BroadcastInDim, Concatenate, scalar
 from tenferro.ops.control_flow import Scan
 
-__all__ = ["ROLLED", "Rolling"]
+__all__ = ["ROLLED", "Reroll"]
 
 
 # The proof that a loop computes what its rounds did: it is replayed round by round.
@@ -115,7 +115,7 @@ class _Replay:
         return [now[slot] for slot in self._body.output_slots]
 
 
-# Rolling: repeated structure of a program becomes a loop.
+# Reroll: repeated structure of a program becomes a loop.
 
 ROLLED = "rolled: "
 """How the site of a loop starts that the pass has made."""
@@ -125,7 +125,7 @@ PERIODS = 3
 
 
 @dataclass(frozen=True)
-class Rolling(Pass):
+class Reroll(Pass):
     """Repeated structure, such as the steps of a Python loop, becomes a `Scan`.
 
     A period is found in the sequence of ops and types, and the operands of a round are explained by
@@ -199,7 +199,7 @@ class _Building:
     """Builds the program with loops in the place of their last instructions."""
 
     def __init__(
-        self, rolling: Rolling, sequence: Sequence, loops: list[Loop], rolled: Rolled, depth: int
+        self, rolling: Reroll, sequence: Sequence, loops: list[Loop], rolled: Rolled, depth: int
     ) -> None:
         """Raises IrregularError if some loop does not compute what its rounds did."""
         self._rolling, self._depth = rolling, depth

@@ -89,7 +89,7 @@ class Degeneracy:
         return rows(number) == columns(number)
 
     def slack(self, values: Expression, gaps: Expression, vectors: Expression) -> Expression:
-        """How much cotangents of values whose gap is given may differ by rounding: [..., k, k].
+        """How much cotangents of values of a certain gap may differ by rounding: [..., k, k].
 
         Args:
             values: eigenvalues or singular values, of shape [..., k].
@@ -147,26 +147,22 @@ def kink(x: Expression, condition: Expression) -> Expression:
 
 def chosen(condition: Expression, x: Expression | float, y: Expression | float) -> Expression:
     """x where the condition holds, else y."""
-    result: Expression = apply(elementwise.where, condition, x, y)
-    return result
+    return apply(elementwise.where, condition, x, y)
 
 
 def absolute(x: Expression) -> Expression:
     """The moduli."""
-    result: Expression = apply(elementwise.abs, x)
-    return result
+    return apply(elementwise.abs, x)
 
 
 def both(x: Expression, y: Expression) -> Expression:
     """Whether both hold."""
-    result: Expression = apply(logical.logical_and, x, y)
-    return result
+    return apply(logical.logical_and, x, y)
 
 
 def negated(x: Expression) -> Expression:
     """Whether it does not hold."""
-    result: Expression = apply(logical.logical_not, x)
-    return result
+    return apply(logical.logical_not, x)
 
 
 def largest_of(x: Expression) -> Expression:
@@ -184,8 +180,7 @@ def largest_of_sorted(values: Expression) -> Expression:
     first, last = absolute(values[..., :1]), absolute(values[..., -1:])
     # Sums of one element: that the axes have size 1 is not known while sizes are symbols.
     sums = first.sum(axis=-1, keepdims=True), last.sum(axis=-1, keepdims=True)
-    result: Expression = apply(elementwise.maximum, *sums)
-    return result
+    return apply(elementwise.maximum, *sums)
 
 
 def off_diagonal(same: Expression) -> Expression:
@@ -202,8 +197,7 @@ def single(values: Expression) -> Expression:
 
 def exists(condition: Expression, axis: int | tuple[int, ...] = (-2, -1)) -> Expression:
     """Whether the condition holds anywhere in each matrix, or along other axes: [...]."""
-    result: Expression = apply(reductions.any, condition, axis=axis)
-    return result
+    return apply(reductions.any, condition, axis=axis)
 
 
 def factor(
@@ -319,8 +313,7 @@ class SimpleValues:
 
 def with_zero(s: Expression) -> Expression:
     """s, and a zero after it along the last axis."""
-    result: Expression = apply(manipulation.pad, s, pad_width=[*[(0, 0)] * (s.ndim - 1), (0, 1)])
-    return result
+    return apply(manipulation.pad, s, pad_width=[*[(0, 0)] * (s.ndim - 1), (0, 1)])
 
 
 def ties(degeneracy: Degeneracy, s: Expression) -> Expression:
@@ -373,7 +366,7 @@ def _complement_reflected(x: Expression, zero: Expression, phase: float) -> Expr
     """
     k = zero.shape[-1]
     first = x[..., :k]
-    kept = chosen(columns(zero), 0.0, first)
+    others = chosen(columns(zero), 0.0, first)
     index = Expression(x.emitter, x.emitter.emit(Iota(FLOAT64, x.shape[-2])))
     generic = apply(analytic.cos, index * 2.39996 + phase) + 2**0.5
     if is_complex(x.dtype):
@@ -381,7 +374,7 @@ def _complement_reflected(x: Expression, zero: Expression, phase: float) -> Expr
         real, imag = apply(analytic.cos, angle), apply(analytic.sin, angle)
         generic = generic * apply(elementwise.complex, real, imag)
     g = rows(generic.astype(x.dtype))
-    w = g - kept @ (kept.H @ g)
+    w = g - others @ (others.H @ g)
     size = (w.conj() * w).real.sum(axis=(-2, -1), keepdims=True)
     scale = 2.0 / chosen(size > 1e-8, size, 1.0)
     turned = x - w @ (w.H @ x) * scale

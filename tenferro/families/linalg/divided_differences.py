@@ -38,7 +38,7 @@ def widened(x: Expression, axes: tuple[int, ...]) -> Expression:
 
 
 def largest(x: Expression) -> Expression:
-    """The largest modulus along the last axis, which is kept."""
+    """The largest modulus along the last axis, which stays with size 1."""
     return absolute(x).max(axis=-1, keepdims=True)
 
 
@@ -241,14 +241,12 @@ def pairs(w: Expression) -> tuple[Expression, Expression]:
 
 def larger(a: Expression, b: Expression) -> Expression:
     """The larger of two values; NaN if one is."""
-    result: Expression = apply(elementwise.maximum, a, b)
-    return result
+    return apply(elementwise.maximum, a, b)
 
 
 def smaller(a: Expression, b: Expression) -> Expression:
     """The smaller of two values; NaN if one is."""
-    result: Expression = apply(elementwise.minimum, a, b)
-    return result
+    return apply(elementwise.minimum, a, b)
 
 
 class Exponential(Smooth):
@@ -256,8 +254,7 @@ class Exponential(Smooth):
 
     def value(self, w: Expression) -> Expression:
         """e^w."""
-        result: Expression = apply(analytic.exp, w)
-        return result
+        return apply(analytic.exp, w)
 
     def first(self, w: Expression) -> Expression:
         """e^b (1 − e^(a−b)) / (b − a) for a ≤ b."""
@@ -285,8 +282,7 @@ class Logarithm(Smooth):
 
     def value(self, w: Expression) -> Expression:
         """log w."""
-        result: Expression = apply(analytic.log, w)
-        return result
+        return apply(analytic.log, w)
 
     def domain(self, w: Expression) -> Expression:
         """NaN where w is negative."""
@@ -462,8 +458,7 @@ class XLogX(Smooth):
 def _raised(x: Expression, exponent: float) -> Expression:
     """x to a power, by products if it is an integer."""
     whole = int(exponent) if exponent == int(exponent) else exponent
-    result: Expression = apply(elementwise.pow, x, whole)
-    return result
+    return apply(elementwise.pow, x, whole)
 
 
 # Functions that are constant on both sides of a gap, and their products with w.
@@ -512,8 +507,7 @@ class Signum(Sided):
 
     def value(self, w: Expression) -> Expression:
         """−1, 0 or 1."""
-        result: Expression = apply(elementwise.sign, w)
-        return result
+        return apply(elementwise.sign, w)
 
     def undefined(
         self, w: Expression, a: Expression, b: Expression, alike: Expression
@@ -537,16 +531,16 @@ class Step(Sided):
         at = w.emitter
         index = Expression(at, at.emit(Iota(w.dtype, w.shape[-1])))
         if self.count >= 0:
-            kept = index < self.count
+            inside = index < self.count
         else:
             size = apply(indexing.size_value, w, axis=-1)
-            kept = index >= size.astype(w.dtype) + self.count
-        return kept.astype(w.dtype) + w * 0
+            inside = index >= size.astype(w.dtype) + self.count
+        return inside.astype(w.dtype) + w * 0
 
     def undefined(
         self, w: Expression, a: Expression, b: Expression, alike: Expression
     ) -> Expression:
-        """Where a kept and a discarded value are equal."""
+        """Where a value inside and one outside are equal."""
         limit = spread(largest(w), 0, 2) * small_gap(w)
         return both(alike == False, absolute(a - b) <= limit)  # noqa: E712  # an array
 

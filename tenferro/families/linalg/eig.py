@@ -121,7 +121,7 @@ class Eig(FamilyOp):
         different = _different_places(gaps)
         parts = chosen(different, inner / unit, 0.0) / chosen(different, gaps, 1.0)  # F∘P
         turned = v @ parts
-        turned = turned + v * columns(_kept(v, turned))
+        turned = turned + v * columns(_multiples(v, turned))
         scale = rows(rows(largest_of((v * columns(w)) @ inverse))) / unit
         ones = _known(w, gaps, inverse, scale)
         moved = -(inverse @ turned @ inverse)
@@ -180,7 +180,7 @@ def _unit(gaps: Expression) -> Expression:
     return constant
 
 
-def _kept(v: Expression, u: Expression) -> Expression:
+def _multiples(v: Expression, u: Expression) -> Expression:
     """c: the multiples of the columns of v by which u keeps their norms and phases."""
     size = absolute(v)
     near = (size >= size.max(axis=-2, keepdims=True) * (1 - closeness(v.dtype))).astype("int64")

@@ -183,7 +183,7 @@ def _defined(
 def by_eigenvectors(
     op: ExtensionOp, a: NumpyArray, w: NumpyArray, v: NumpyArray, *others: NumpyArray
 ) -> list[NumpyArray]:
-    """The formula, with the given factors of A if they are such, else with others."""
+    """The formula, with the factors of A if they are such, else with others."""
     if not _diagonalize(a, w, v):
         w, v = Eigh().kernel(a)
     return evaluate_standard(op, [a, w, v, *others])

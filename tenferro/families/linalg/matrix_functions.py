@@ -77,8 +77,8 @@ MATRIX_FUNCTIONS = {"exp": "expm", "log": "logm", "sqrt": "sqrtm"}
 class MatrixFunction(FamilyOp):
     """The exponential, or the principal logarithm or square root, of square matrices.
 
-    The dtype is kept. For a real matrix whose result is not real, or any without a result, it is
-    NaN.
+    The result has the dtype of the matrix. It is NaN for a real matrix whose function is not real,
+    and for any without one.
 
     Attributes:
         name: `"exp"`, `"log"` or `"sqrt"`.

@@ -155,20 +155,17 @@ def skew(x: Expression) -> Expression:
 
 def tril(x: Expression, k: int = 0) -> Expression:
     """The part on and below diagonal k."""
-    result: Expression = apply(manipulation.tril, x, k=k)
-    return result
+    return apply(manipulation.tril, x, k=k)
 
 
 def triu(x: Expression, k: int = 0) -> Expression:
     """The part on and above diagonal k."""
-    result: Expression = apply(manipulation.triu, x, k=k)
-    return result
+    return apply(manipulation.triu, x, k=k)
 
 
 def diagonal(x: Expression) -> Expression:
     """The main diagonals, along the last axis."""
-    result: Expression = apply(manipulation.diagonal, x, axis1=-2, axis2=-1)
-    return result
+    return apply(manipulation.diagonal, x, axis1=-2, axis2=-1)
 
 
 def embedded(d: Expression) -> Expression:
@@ -179,8 +176,7 @@ def embedded(d: Expression) -> Expression:
 
 def real_part(x: Expression) -> Expression:
     """The real part, in the real dtype."""
-    result: Expression = apply(elementwise.real, x)
-    return result
+    return apply(elementwise.real, x)
 
 
 def real(x: Expression) -> Expression:
@@ -205,20 +201,17 @@ def mirrored(x: Expression) -> Expression:
 
 def columns(d: Expression) -> Expression:
     """d, of shape [..., n], as [..., 1, n]: it scales columns."""
-    result: Expression = apply(manipulation.expand_dims, d, axis=-2)
-    return result
+    return apply(manipulation.expand_dims, d, axis=-2)
 
 
 def rows(d: Expression) -> Expression:
     """d, of shape [..., n], as [..., n, 1]: it scales rows."""
-    result: Expression = apply(manipulation.expand_dims, d, axis=-1)
-    return result
+    return apply(manipulation.expand_dims, d, axis=-1)
 
 
 def trace(x: Expression) -> Expression:
     """The sums of the diagonals, without the last two axes."""
-    result: Expression = apply(products.trace, x, axis1=-2, axis2=-1)
-    return result
+    return apply(products.trace, x, axis1=-2, axis2=-1)
 
 
 def scaled(factor: Expression, x: Expression) -> Expression:
@@ -237,8 +230,7 @@ def identity(like: Expression) -> Expression:
 
 def joined(x: Expression, y: Expression, axis: int = -1) -> Expression:
     """Both, one after the other along an axis."""
-    result: Expression = apply(manipulation.concat, x, y, axis=axis)
-    return result
+    return apply(manipulation.concat, x, y, axis=axis)
 
 
 def padded(x: Expression, axis: int, before: Dim, after: Dim) -> Expression:

@@ -63,8 +63,8 @@ class Pinv(FamilyOp):
         def kernel(x: NumpyArray, *rtol: NumpyArray) -> tuple[NumpyArray]:
             u, s, vh = np.linalg.svd(x, full_matrices=False)
             cutoff = rtol[0][..., 0] if rtol else self.cutoff(x.shape[-2], x.shape[-1], s.dtype)
-            kept = s > cutoff * s[..., :1]
-            inverse = np.where(kept, 1 / np.where(kept, s, 1), 0)
+            nonzero = s > cutoff * s[..., :1]
+            inverse = np.where(nonzero, 1 / np.where(nonzero, s, 1), 0)
             return ((adjoint(vh) * inverse[..., None, :]) @ adjoint(u),)
 
         return stacked(kernel, [a, *[each[..., None, None] for each in rtol]], [result])

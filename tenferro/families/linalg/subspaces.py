@@ -113,7 +113,7 @@ def _size(heights: Expression, widths: Expression) -> Expression:
 
 
 def _divided(right: Expression, divisors: Expression, size: Expression) -> Expression:
-    """The quotient; NaN for a matrix with a divisor that is small beside `size`."""
+    """The quotient; NaN for a matrix with a divisor that is small compared with `size`."""
     vanishes = exists(absolute(divisors) <= size * small_gap(divisors))
     return right / divisors * factor(vanishes == False, divisors.dtype)  # noqa: E712  # an array
 
@@ -174,16 +174,19 @@ class BlockCoupled(ExpandedOp):
 
     def formula(self, *inputs: Any) -> Sequence[Expression]:
         b, _, r, s, p, d, q = inputs
-        kept = columns(real_part(diagonal(b)))
-        size = absolute(kept).max(axis=(-2, -1), keepdims=True)
+        values = columns(real_part(diagonal(b)))
+        size = absolute(values).max(axis=(-2, -1), keepdims=True)
         if 0 in d.shape:
-            return [_divided(x, kept, size) for x in (r, s)]
+            return [_divided(x, values, size) for x in (r, s)]
         rest = rows(d)
         e, f = p.H @ r, q.H @ s
-        plus = kept + rest
-        x = _divided((kept * e + rest * f) / plus, kept - rest, size)
-        y = _divided((kept * f + rest * e) / plus, kept - rest, size)
-        return [p @ x + _divided(r - p @ e, kept, size), q @ y + _divided(s - q @ f, kept, size)]
+        plus = values + rest
+        x = _divided((values * e + rest * f) / plus, values - rest, size)
+        y = _divided((values * f + rest * e) / plus, values - rest, size)
+        return [
+            p @ x + _divided(r - p @ e, values, size),
+            q @ y + _divided(s - q @ f, values, size),
+        ]
 
     def jvp(self, at: FormulaSite) -> Terms:
         """The same system with the right sides dR − X dB + dD Y and dS − Y dB + dDᴴ X."""
@@ -226,14 +229,14 @@ def coupled(
 @family(name="eigh_block")
 @dataclass(frozen=True)
 class EighBlock(ExpandedOp):
-    """V, B = VᴴAV, W and C = WᴴAW for k kept eigenvectors V and the others W of (A + Aᴴ) / 2.
+    """V, B = VᴴAV, W and C = WᴴAW for k eigenvectors V, the others W, of (A + Aᴴ) / 2.
 
     The inputs are A, its eigenvalues and its eigenvectors, which only save a factorization. B and C
     are diagonal in value.
 
     Attributes:
         count: k.
-        largest: whether the k largest eigenvalues are kept, else the smallest.
+        largest: whether the k largest eigenvalues are chosen, else the smallest.
     """
 
     count: int

@@ -225,7 +225,7 @@ class _Side:
 
     Attributes:
         vectors: of the singular values, of shape [..., m, k].
-        others: a basis of their complement, of shape [..., m, m − k], if it is given.
+        others: a basis of their complement, of shape [..., m, m − k], if there is one.
         has_complement: whether m > k.
     """
 
@@ -321,7 +321,7 @@ class _Checks:
         return self.factor()
 
     def measure(self, cts: Sequence[Expression]) -> None:
-        """Parts of the cotangents of vectors count as zero if they are small beside these."""
+        """Parts of cotangents of vectors count as zero if they are small compared with these."""
         if self._mode == "broaden":
             return
         for ct in cts:
@@ -367,14 +367,14 @@ class _Checks:
         """The loss does not depend on both u and v of zeros: no cotangent shows if on u vᴴ.
 
         At a matrix that is special to the loss, as a diagonal one, u vᴴ has no effect in any basis,
-        but has one beside it.
+        but has one nearby.
         """
         clusters = self.clusters
         if left_ct is None or right_ct is None or isinstance(clusters, SimpleValues):
             return
         zero, limit = columns(clusters.zero), self._size * self._chi
-        seen = [largest_where(zero, ct) > limit for ct in (left_ct, right_ct)]
-        self._allowed.append(negated(both(*seen)))
+        visible = [largest_where(zero, ct) > limit for ct in (left_ct, right_ct)]
+        self._allowed.append(negated(both(*visible)))
 
     def add_rest(self, side: _Side, ct: Expression, inside: Expression) -> None:
         """The loss does not see where in the complement the vectors of zeros lie."""
@@ -402,7 +402,7 @@ def by_triplets(
     vh: NumpyArray,
     *others: NumpyArray,
 ) -> list[NumpyArray]:
-    """The formula, with the given factors of A if they are such, else with others."""
+    """The formula, with the factors of A if they are such, else with others."""
     if not _decompose(a, s, u, vh):
         s, u, vh = Svd().kernel(a)
     return evaluate_standard(op, [a, s, u, vh, *others])

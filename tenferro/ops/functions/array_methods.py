@@ -624,7 +624,7 @@ class Expression(ArrayOperators):
         raise TypeError(f"{self} has no elements; write the formula with functions of tenferro")
 
     def _apply(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Self:
-        return apply(function, *operands, emitter=self.emitter, **options)  # type: ignore[no-any-return]
+        return apply(function, *operands, emitter=self.emitter, **options)  # type: ignore[return-value]
 
     def __repr__(self) -> str:
         return f"Expression({self.meta})"
@@ -645,7 +645,7 @@ def apply(
     *operands: Any,
     emitter: Emitter[Any] | None = None,
     **options: Any,
-) -> Any:
+) -> Expression:
     """The result of an array function of expressions and numbers.
 
     At least one operand is an expression, unless the emitter is given.
@@ -654,5 +654,5 @@ def apply(
     values = [operand.value if isinstance(operand, Expression) else operand for operand in operands]
     result = function(at, *values, **options)
     if isinstance(result, tuple):
-        return tuple(Expression(at, value) for value in result)
+        return tuple(Expression(at, value) for value in result)  # type: ignore[return-value]
     return Expression(at, result)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tenferro as tn
-from tenferro.compiler import OptimizerOptions, Rolling, optimize, parse
+from tenferro.compiler import OptimizerOptions, Reroll, optimize, parse
 from tenferro.compiler.reroll.iterations import Rolled, Rounds
 from tenferro.compiler.reroll.loop import Body, Loop
 from tenferro.compiler.reroll.reroll import Values
@@ -23,7 +23,7 @@ from tenferro.shape import SymDim
 from tests.compiler.repeated import repeated
 from tests.programs import arguments, assert_leaves_alone, assert_rewrites, run
 
-SMALL = Rolling(rounds=4, saves=0)
+SMALL = Reroll(rounds=4, saves=0)
 UNROLLED = OptimizerOptions(rolling=False)
 RNG = np.random.default_rng(5)
 MATRIX, VECTOR = RNG.normal(size=(4, 4)), RNG.normal(size=4)
@@ -34,9 +34,9 @@ def program_of(function: Callable[..., Any], *arguments: Any) -> ExecProgram:
     return tn.make_program(function, *arguments, options=UNROLLED).exec_program
 
 
-def rolled(program: ExecProgram, rolling: Rolling | None = None) -> ExecProgram:
+def rolled(program: ExecProgram, rolling: Reroll | None = None) -> ExecProgram:
     """The program with loops, which must compute the same bits."""
-    result = (rolling or Rolling()).run(program)
+    result = (rolling or Reroll()).run(program)
     verify(result)
     inputs = arguments(program)
     for before, after in zip(run(program, inputs), run(result, inputs), strict=True):
@@ -114,7 +114,7 @@ def test_a_chain_of_unequal_bonds_stays() -> None:
         return tn.sum(value)
 
     program = program_of(contract, tensors)
-    assert Rolling().run(program) is program
+    assert Reroll().run(program) is program
 
 
 def nested(y: Any) -> Any:
@@ -166,13 +166,13 @@ def collected(y: Any) -> Any:
     ],
 )
 def test_loops_of_all_kinds(function: Callable[[Any], Any], site: str) -> None:
-    result = rolled(program_of(function, VECTOR), Rolling(saves=67))
+    result = rolled(program_of(function, VECTOR), Reroll(saves=67))
     assert sites(result) == [f"rolled: {site}"]
     assert len(result.instructions) < 12
 
 
 def test_a_loop_in_a_loop_is_rolled_in_its_body() -> None:
-    (outer,) = loops(rolled(program_of(nested, VECTOR), Rolling(saves=17)))
+    (outer,) = loops(rolled(program_of(nested, VECTOR), Reroll(saves=17)))
     (inner,) = outer.body.ops_of(Scan)
     assert (outer.length, inner.length) == (20, 20)
 
@@ -185,8 +185,8 @@ def test_inputs_are_stacked_if_that_costs_less_than_it_saves() -> None:
         return value
 
     program = program_of(recurrent, [RNG.normal(size=4) for _ in range(40)])
-    assert len(loops(rolled(program, Rolling(saves=67)))) == 1
-    assert Rolling(saves=200).run(program) is program
+    assert len(loops(rolled(program, Reroll(saves=67)))) == 1
+    assert Reroll(saves=200).run(program) is program
 
 
 def test_a_family_may_be_in_a_loop() -> None:
@@ -196,7 +196,7 @@ def test_a_family_may_be_in_a_loop() -> None:
         return y
 
     program = program_of(solve, MATRIX, VECTOR)
-    result = Rolling(saves=4).run(program)
+    result = Reroll(saves=4).run(program)
     assert len(loops(result)) == 1
     one, other = (
         tn.jit(solve, executor="numpy", options=OptimizerOptions(rolling=on))(MATRIX, VECTOR)
@@ -208,7 +208,7 @@ def test_a_family_may_be_in_a_loop() -> None:
 def test_a_program_with_named_sizes_is_rolled_when_they_are_known() -> None:
     """Sizes may be rounded up, and nothing masks the padding in a loop."""
     program = program_of(in_time, tn.TensorSpec(("n",), "float64"))
-    rolling = Rolling(saves=67)
+    rolling = Reroll(saves=67)
     assert rolling.run(program) is program
     (loop,) = loops(rolling.run(program.bind({SymDim("n"): 5})))
     assert str(loop.body.input_metas[0]) == "f64[5]"
@@ -248,12 +248,12 @@ def test_a_program_as_text() -> None:
 
 def test_too_few_rounds_stay() -> None:
     text = f"exec_program(%0: f64[3], %1: f64[3]) {{{LINES}\n  return %9\n}}"
-    assert_leaves_alone(Rolling(rounds=5, saves=0), text)
+    assert_leaves_alone(Reroll(rounds=5, saves=0), text)
 
 
 def test_a_small_program_is_not_searched() -> None:
     text = f"exec_program(%0: f64[3], %1: f64[3]) {{{LINES}\n  return %9\n}}"
-    assert_leaves_alone(Rolling(), text)
+    assert_leaves_alone(Reroll(), text)
 
 
 def test_operands_without_a_rule_stay() -> None:
@@ -271,13 +271,13 @@ def test_operands_without_a_rule_stay() -> None:
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_bodies_with_random_wiring_keep_their_bits(seed: int) -> None:
     program = optimize(repeated(seed), UNROLLED)
-    rolled(program, Rolling(rounds=2, saves=0))
+    rolled(program, Reroll(rounds=2, saves=0))
 
 
 def test_random_bodies_are_rolled() -> None:
     """So that the test above tests something."""
     programs = [optimize(repeated(seed), UNROLLED) for seed in range(30)]
-    small = Rolling(rounds=2, saves=0)
+    small = Reroll(rounds=2, saves=0)
     assert len([p for p in programs if small.run(p) is not p]) >= 8
 
 

@@ -14,7 +14,7 @@ from tenferro.config import config
 from tenferro.errors import BindingError, VerifyError
 from tenferro.ir import ExecProgram
 from tenferro_xla import Cost, XlaExecutor
-from tenferro_xla.platforms import KeptTransposes
+from tenferro_xla.platforms import TransposeBarriers
 
 
 @pytest.fixture
@@ -86,13 +86,13 @@ def test_every_rewrite_between_trace_and_stablehlo_is_a_pass_that_is_reported(
 def test_what_a_pass_for_the_device_leaves_is_verified(
     xla: XlaExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def halves(self: KeptTransposes, program: ExecProgram) -> ExecProgram:
+    def halves(self: TransposeBarriers, program: ExecProgram) -> ExecProgram:
         """Claims that the result has another dtype."""
         *steps, last = program.instructions
         metas = (last.output_metas[0].with_dtype(np.dtype("float16")),)
         return replace(program, instructions=(*steps, replace(last, output_metas=metas)))
 
-    monkeypatch.setattr(KeptTransposes, "run", halves)
+    monkeypatch.setattr(TransposeBarriers, "run", halves)
     with pytest.raises(VerifyError, match="multiply"):
         xla.lower(tn.make_program(lambda x: x.T * x, tn.TensorSpec((3, 3)))).stablehlo()
 

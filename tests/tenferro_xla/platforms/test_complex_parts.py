@@ -7,7 +7,7 @@ import pytest
 from tenferro.ir import ExecOp, parse_exec
 from tenferro.shape import make_meta
 from tenferro_xla.lowering import LoweringOptions, lower
-from tenferro_xla.platforms import OPS, Factor, Join, Kept, Split, Stored
+from tenferro_xla.platforms import OPS, Barrier, Factor, Join, Materialize, Split
 from tests.programs import Array
 
 
@@ -74,8 +74,8 @@ def test_a_row_of_parts_times_a_factor_is_a_row_of_parts(
     np.testing.assert_allclose(product.reshape(*expected.shape, 2), Split().numpy(expected))
 
 
-@pytest.mark.parametrize("op", [Kept(), Stored()])
-def test_a_value_that_is_kept_or_stored_is_itself(op: Kept | Stored) -> None:
+@pytest.mark.parametrize("op", [Barrier(), Materialize()])
+def test_a_value_that_is_kept_or_stored_is_itself(op: Barrier | Materialize) -> None:
     x = np.array([[-0.0, 0.0, np.inf], [np.nan, 1e-300, 3.0]])
     for value in (x, np.conj(x + 0j), np.array(-0.0)):
         result = checked(op, value)

@@ -5,7 +5,7 @@ import pytest
 import tenferro as tn
 from tenferro.runtime import GraphProgram
 from tenferro_xla import XlaExecutor
-from tenferro_xla.platforms import StoredProducts
+from tenferro_xla.platforms import MaterializedProducts
 from tests.programs import assert_same_results
 
 SIDE = 16
@@ -27,16 +27,16 @@ def repeated_product(factors: int, times: int) -> GraphProgram:
 
 def test_a_product_is_stored_before_a_large_value_repeats_it() -> None:
     program = repeated_product(9, 4096).exec_program
-    result = StoredProducts().run(program)
+    result = MaterializedProducts().run(program)
     assert str(result).count("xla_stored") == 1
     assert_same_results(program, result, {})
-    assert StoredProducts().run(result) is result
+    assert MaterializedProducts().run(result) is result
 
 
 @pytest.mark.parametrize(("factors", "times"), [(8, 4096), (9, 4095)])
 def test_short_products_and_small_values_are_left_to_xla(factors: int, times: int) -> None:
     program = repeated_product(factors, times).exec_program
-    assert StoredProducts().run(program) is program
+    assert MaterializedProducts().run(program) is program
 
 
 def test_xla_computes_a_stored_product_in_a_kernel_of_its_own() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.ir import ExecProgram
-from tenferro_xla.platforms import Stored, StoredComparisons
+from tenferro_xla.platforms import Materialize, MaterializedComparisons
 from tests.programs import assert_same_results
 
 
@@ -51,8 +51,8 @@ def program_of(function: Callable[[Any], Any]) -> ExecProgram:
 
 def test_what_is_stored_is_what_was_computed() -> None:
     program = program_of(tn.grad(FUNCTIONS["max"]))
-    result = StoredComparisons().run(program)
-    assert [step.op for step in result.instructions].count(Stored()) == 1
+    result = MaterializedComparisons().run(program)
+    assert [step.op for step in result.instructions].count(Materialize()) == 1
     assert_same_results(program, result, {})
 
 
@@ -67,4 +67,4 @@ def test_what_is_stored_is_what_was_computed() -> None:
 )
 def test_nothing_else_is_stored(function: Callable[[Any], Any]) -> None:
     program = program_of(function)
-    assert StoredComparisons().run(program) is program
+    assert MaterializedComparisons().run(program) is program

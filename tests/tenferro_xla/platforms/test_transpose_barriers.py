@@ -5,7 +5,7 @@ import pytest
 
 import tenferro as tn
 from tenferro_xla import XlaExecutor
-from tenferro_xla.platforms import KeptTransposes
+from tenferro_xla.platforms import TransposeBarriers
 from tests.programs import assert_same_results, read, short
 
 TURNED = """
@@ -18,7 +18,7 @@ TURNED = """
 
 def test_a_left_operand_that_was_turned_is_kept() -> None:
     program = read(TURNED)
-    result = KeptTransposes().run(program)
+    result = TransposeBarriers().run(program)
     assert_same_results(program, result, {})
     assert "%4: f64[9,4] = xla_kept %2" in short(result)
     assert "%3: f64[9,3] = dot_general[(1,), (0,)] %4, %1" in short(result)
@@ -36,7 +36,7 @@ def test_the_transpose_of_a_result_is_kept_if_the_exchanged_product_is_slow(
           return %3
         }}"""
     )
-    result = KeptTransposes().run(program)
+    result = TransposeBarriers().run(program)
     assert_same_results(program, result, {})
     assert ("%4: f64[3,5] = xla_kept %2" in short(result)) == kept
 
@@ -67,12 +67,12 @@ def test_other_transposes_are_left_to_xla(operands: str) -> None:
           return %3
         }}"""
     )
-    assert KeptTransposes().run(program) is program
+    assert TransposeBarriers().run(program) is program
 
 
 def test_complex_products_take_the_same_time_either_way() -> None:
     program = read(TURNED.replace("f64", "c128"))
-    assert KeptTransposes().run(program) is program
+    assert TransposeBarriers().run(program) is program
 
 
 def test_xla_contracts_the_turned_operand() -> None:

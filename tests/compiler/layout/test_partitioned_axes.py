@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tenferro.compiler import CPU, ContractionLayout, DotDecomposer, Pinned, parse, run_passes
+from tenferro.compiler import (
+    CPU,
+    ContractionLayout,
+    DotDecomposer,
+    PartitionedAxes,
+    parse,
+    run_passes,
+)
 from tenferro.compiler.layout import LayoutRewrite, Problem, ProgramWriter
 from tenferro.compiler.layout.requests import Choice, Requests, Rules
 from tenferro.ir import ExecProgram
@@ -17,7 +24,7 @@ TWO_FREE = parse("""
     }""")  # noqa: E501
 
 
-def merged(program: ExecProgram, pinned: Pinned) -> bool:
+def merged(program: ExecProgram, pinned: PartitionedAxes) -> bool:
     """Whether axes of contractions are merged."""
     return run_passes(program, [DotDecomposer(pinned)]).has_op(Reshape)
 
@@ -25,17 +32,19 @@ def merged(program: ExecProgram, pinned: Pinned) -> bool:
 @pytest.mark.parametrize(
     ("pinned", "expected"),
     [
-        (Pinned(((1, 1, 1), (1, 1))), True),
-        (Pinned(((2, 1, 1), (1, 1))), True),  # the first axis of its group
-        (Pinned(((1, 2, 1), (1, 1))), False),
-        (Pinned(((2, 2, 1), (1, 1))), False),
-        (Pinned(((1, 1, 5), (5, 1))), True),  # alone in its group
-        (Pinned(((1, 1, 1), (1, 3))), True),
-        (Pinned((), ((1, 2, 1),)), False),  # the result is divided, and so the operand
-        (Pinned(everywhere=True), False),
+        (PartitionedAxes(((1, 1, 1), (1, 1))), True),
+        (PartitionedAxes(((2, 1, 1), (1, 1))), True),  # the first axis of its group
+        (PartitionedAxes(((1, 2, 1), (1, 1))), False),
+        (PartitionedAxes(((2, 2, 1), (1, 1))), False),
+        (PartitionedAxes(((1, 1, 5), (5, 1))), True),  # alone in its group
+        (PartitionedAxes(((1, 1, 1), (1, 3))), True),
+        (PartitionedAxes((), ((1, 2, 1),)), False),  # the result is divided, and so the operand
+        (PartitionedAxes(everywhere=True), False),
     ],
 )
-def test_a_divided_axis_is_merged_only_as_the_first(pinned: Pinned, expected: bool) -> None:
+def test_a_divided_axis_is_merged_only_as_the_first(
+    pinned: PartitionedAxes, expected: bool
+) -> None:
     assert merged(TWO_FREE, pinned) is expected
 
 
@@ -50,7 +59,7 @@ def test_divided_axes_are_carried_through_ops() -> None:
           %7: f64[5,3] = reverse[axes=(0,)] %6!
           return %5, %7
         }""")
-    parts = Pinned(((3, 2), (5, 1))).parts(program)
+    parts = PartitionedAxes(((3, 2), (5, 1))).parts(program)
     assert parts.of(2) == (2, 3)
     assert parts.of(4) == (2, 3, 1)
     assert parts.of(5) == (2, 1, 3)  # parts of the first axis of those that a reshape merges
@@ -65,7 +74,7 @@ def test_results_of_an_op_that_may_mix_axes_are_in_doubt() -> None:
           %4: f64[4,4], %5: i64[4,4] = sort[axis=0] %1!
           return %2, %4
         }""")
-    parts = Pinned(((2, 1), (1, 1))).parts(program)
+    parts = PartitionedAxes(((2, 1), (1, 1))).parts(program)
     assert parts.is_divided(2)
     assert not parts.is_divided(4)
 
@@ -76,7 +85,7 @@ def test_constraints_divide_by_the_sizes_of_the_mesh() -> None:
           %1: f64[4,6] = sharding_constraint[spec=(None, ('data',))] %0!
           return %1
         }""")
-    assert Pinned(sizes=(("data", 2),)).parts(program).of(0) == (1, 2)
+    assert PartitionedAxes(sizes=(("data", 2),)).parts(program).of(0) == (1, 2)
 
 
 def test_nothing_is_repeated_along_a_divided_axis() -> None:
@@ -86,15 +95,15 @@ def test_nothing_is_repeated_along_a_divided_axis() -> None:
           return %2
         }""")  # noqa: E501
 
-    def is_repeated(pinned: Pinned | None) -> bool:
+    def is_repeated(pinned: PartitionedAxes | None) -> bool:
         requests = Requests(Rules(Problem(program, pinned), CPU), {2: Choice(repeated=True)})
         rewrite = LayoutRewrite(requests, ProgramWriter())
         rewrite.run()
         return bool(rewrite.repeated)
 
     assert is_repeated(None)
-    assert is_repeated(Pinned(((1, 1, 4), (1, 1))))
-    assert not is_repeated(Pinned(((4, 1, 1), (1, 1))))
+    assert is_repeated(PartitionedAxes(((1, 1, 4), (1, 1))))
+    assert not is_repeated(PartitionedAxes(((4, 1, 1), (1, 1))))
 
 
 @pytest.mark.parametrize(("counts", "expected"), [(1, True), (4, False)])
@@ -105,5 +114,5 @@ def test_an_input_that_is_gathered_is_not_moved_to_be_faster(counts: int, expect
           %3: f64[128,2048] = dot_general[lhs_contract=(1,), rhs_contract=(0,)] %0!, %2
           return %2, %3
         }""")
-    layout = ContractionLayout(CPU, pinned=Pinned(((counts, 1), (1, 1))))
+    layout = ContractionLayout(CPU, pinned=PartitionedAxes(((counts, 1), (1, 1))))
     assert run_passes(program, [layout]).has_op(Transpose) is expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenferro.compiler import BindSizes, Settle
+from tenferro.compiler import BindSizes, ResolveDynamicOps
 from tenferro.shape import SymDim
 from tests.programs import assert_leaves_alone, read, rewritten
 
@@ -16,7 +16,7 @@ exec_program(%0: f64[2], %1: f64[5]) {
 
 
 def test_an_op_that_follows_known_shapes_is_an_ordinary_one() -> None:
-    text = rewritten(Settle(), PADDED)
+    text = rewritten(ResolveDynamicOps(), PADDED)
     assert "pad_to_match" not in text
     assert "pad[" in text
 
@@ -24,7 +24,7 @@ def test_an_op_that_follows_known_shapes_is_an_ordinary_one() -> None:
 @pytest.mark.parametrize("size", ["n", "<=5"])
 def test_an_op_whose_size_data_decide_stays(size: str) -> None:
     assert_leaves_alone(
-        Settle(),
+        ResolveDynamicOps(),
         """
         exec_program(%0: f64[9], %1: f64[]) {
           %2: f64[<=9] = dynamic_truncate[axis=0] %0, %1

@@ -12,7 +12,7 @@ import tenferro as tn
 import tenferro_xla as txla
 from tenferro.errors import ConfigError, TenferroError
 from tenferro_xla.compiled import buffer_pool, cache
-from tenferro_xla.compiled.buffer_pool import KeptResults
+from tenferro_xla.compiled.buffer_pool import BufferPool
 from tenferro_xla.placement import LARGE
 from tests.tenferro_xla.kept_results import ENOUGH, ROUNDS, N, X, address, causes, shifted
 
@@ -181,7 +181,7 @@ def test_what_compiles_long_is_compiled_once(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_kept_results_by_type() -> None:
-    results = KeptResults(ENOUGH)
+    results = BufferPool(ENOUGH)
     results.keep([jax.device_put(X) + 1, jax.device_put(X[:, None]) + 1], 2)
     first, second = ((N,), np.dtype("float32")), ((N, 1), np.dtype("float32"))  # JAX's default
     jax.block_until_ready(list(results._arrays.values()))

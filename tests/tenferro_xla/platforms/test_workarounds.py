@@ -1,0 +1,80 @@
+"""What XLA on the CPU does, in JAX alone, that the workarounds of `platforms.cpu` are for.
+
+A test that fails here says that the workaround it names may go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+
+@pytest.fixture(autouse=True)
+def wide() -> Iterator[None]:
+    with jax.enable_x64(True):
+        yield
+
+
+def optimized(function: Callable[..., Any], *operands: Any) -> str:
+    text = jax.jit(function).lower(*operands).compile().as_text()
+    assert text is not None
+    return text
+
+
+def test_a_value_is_not_its_own_maximum() -> None:
+    """MaterializedComparisons."""
+
+    def greatest(x: jax.Array) -> jax.Array:
+        products = x[:, None] * x[None, :] + 0.3 * x[None, :]
+        return jnp.sum(jnp.where(products >= jnp.max(products), products, 0.0))
+
+    gradient = jax.vmap(jax.grad(greatest))
+    x = np.random.default_rng(0).normal(size=(20, 5))
+    with jax.disable_jit():
+        expected = gradient(x)
+    assert np.abs(np.asarray(jax.jit(gradient)(x)) - np.asarray(expected)).max() > 1
+
+
+def test_the_maximum_of_many_numbers_loses_a_nan() -> None:
+    """`Platform.drops_nan`."""
+    x = np.arange(4096.0)
+    x[7] = np.nan
+    assert jax.jit(lambda x: lax.reduce_max(x, (0,)))(x) == 4095
+
+
+def test_what_is_behind_a_barrier_is_merged_with_what_is_before() -> None:
+    """`Platform.keeps_barriers`."""
+
+    def twice(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        again = lax.optimization_barrier(x)  # type: ignore[no-untyped-call]
+        return jnp.sin(x), jnp.sum(jnp.sin(again))
+
+    assert optimized(twice, np.ones(1000)).count(" sine(") == 1
+
+
+def test_a_transpose_is_merged_into_the_product_that_reads_it() -> None:
+    """TransposeBarriers."""
+    text = optimized(lambda x, y: lax.dot(x.T, y), np.ones((640, 640)), np.ones((640, 640)))
+    assert "lhs_contracting_dims={0}" in text
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="Linux only")
+def test_each_executable_has_maps_of_its_own() -> None:
+    """`executable.MemoryMaps`."""
+
+    def count() -> int:
+        return len(Path("/proc/self/maps").read_text().splitlines())
+
+    before = count()
+    made = [
+        jax.jit(lambda x, n=n: jnp.sin(x) * n + jnp.cos(x)).lower(np.ones(n)).compile()
+        for n in range(20, 40)
+    ]
+    assert count() >= before + len(made)
