@@ -7,7 +7,7 @@ that have them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -215,34 +215,20 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
         return result
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.reshape`, then `numpy.broadcast_to`."""
-        shape = [1] * len(self.shape)
-        for axis, target in enumerate(self.dims):
-            shape[target] = x.shape[axis]
-        return np.broadcast_to(x.reshape(shape), self.shape)  # type: ignore[arg-type]  # sizes are bound
+        """A view with steps of no bytes along repeated axes.
 
-    def prepared(self, metas: Sequence[TensorMeta]) -> Callable[..., NumpyArray]:
-        """A view with steps of no bytes along repeated axes, which takes NumPy much less time."""
-        (meta,) = metas
-        sizes = meta.dims
-        if sizes is None or not all(isinstance(n, int) and n for n in (*sizes, *self.shape)):
-            return self.numpy
-        shape: Any = self.shape
-        step: Any = meta.dtype.itemsize
-        strides = [0] * len(shape)
-        for size, target in zip(reversed(sizes), reversed(self.dims), strict=True):
-            if size != 1:
-                strides[target] = step
-            step *= size
-
-        def repeated(x: NumpyArray) -> NumpyArray:
-            if not x.flags.c_contiguous or x.dtype.kind == "V":  # which has no buffer
-                return self.numpy(x)
-            view: NumpyArray = np.ndarray(shape, x.dtype, x, 0, strides)
+        `numpy.broadcast_to` makes the same in several times as long.
+        """
+        if x.flags.c_contiguous and x.size and x.dtype.kind != "V":  # which has no buffer
+            shape: Any = self.shape
+            steps = _steps(x.shape, x.itemsize, self.dims, len(shape))
+            view: NumpyArray = np.ndarray(shape, x.dtype, x, 0, steps)
             view.flags.writeable = False
             return view
-
-        return repeated
+        sizes = [1] * len(self.shape)
+        for axis, target in enumerate(self.dims):
+            sizes[target] = x.shape[axis]
+        return np.broadcast_to(x.reshape(sizes), self.shape)  # type: ignore[arg-type]  # sizes are bound
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """Linear."""
@@ -262,6 +248,18 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
             return None
         inner, (source,) = producer
         return at.emit(_broadcast(self.shape, tuple([self.dims[i] for i in inner.dims])), source)
+
+
+@functools.lru_cache(maxsize=4096)
+def _steps(
+    sizes: tuple[int, ...], itemsize: int, dims: tuple[int, ...], rank: int
+) -> tuple[int, ...]:
+    """The bytes from element to element along each axis of a result of `rank`."""
+    steps = [0] * rank
+    for size, target in zip(reversed(sizes), reversed(dims), strict=True):
+        steps[target] = 0 if size == 1 else itemsize
+        itemsize *= size
+    return tuple(steps)
 
 
 @payload

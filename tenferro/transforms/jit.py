@@ -29,7 +29,7 @@ from tenferro.config import config, flag
 from tenferro.core import BoundedCache, CacheStats, Capacity
 from tenferro.errors import ExecutorError, ShapeError, TracingError
 from tenferro.families import further
-from tenferro.ir import PyTree, collecting_guards
+from tenferro.ir import PyTree
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
     Executable,
@@ -525,8 +525,8 @@ class Jitted(Generic[P, R_co]):
             return traced
         require_hashable(treedef)
         executor = self.executor
-        with planning_for(executor), collecting_guards():
-            trace, _ = trace_function(call.function, call.args, call.kwargs)
+        with planning_for(executor):
+            trace, _ = trace_function(call.function, call.args, call.kwargs, checks_sizes=True)
         if trace.outer and is_tracing():
             return None
         if trace.outer:

@@ -244,12 +244,15 @@ def trace_function(
     active: Container[int] | None = None,
     nested: bool = True,
     passed: Sequence[Any] | None = None,
+    checks_sizes: bool = False,
 ) -> tuple[Trace, list[Any]]:
     """Trace `function` on new values like the leaves of the arguments; also return the leaves.
 
     `active` are the positions of leaves that must be arrays; None means all of them. Other leaves
     that are not arrays are passed to the function unchanged. Unless `nested`, only the types of
-    values of an enclosing trace are used. Errors take the leaves for `passed`, if it is given.
+    values of an enclosing trace are used. Errors take the leaves for `passed`, if it is given. What
+    the function assumes of sizes is handed to the enclosing trace, unless `checks_sizes`: then it
+    is about names in the types of the leaves, which a program of its own checks.
 
     Raises:
         PytreeError: a leaf that must be an array, or a leaf of the result, is not one.
@@ -258,7 +261,7 @@ def trace_function(
     names = argument_names(function, args, kwargs)
     input_at: dict[int, GlobalValKey] = {}
     values = list(leaves)
-    context = TraceContext(function)
+    context = TraceContext(function, checks_sizes=checks_sizes)
     sources = leaves if passed is None else passed
     arguments: list[tuple[GlobalValKey, Any]] = []
     traced_leaves: list[Any] = []

@@ -115,11 +115,6 @@ class ControlOp(StdTensorOp):
         """Whether a program certainly runs, whatever the operands are."""
         return False
 
-    @property
-    def source(self) -> bool:
-        """False: a loop is not computed again wherever it is read."""
-        return False
-
     def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
         """The results for operands of any kind, its programs run round by round.
 
