@@ -32,16 +32,16 @@ class Walk(NamedTuple):
 
 
 BUDGETS = {
-    "jit_grad_first": Walk(440, 75, 494, 30),
+    "jit_grad_first": Walk(436, 75, 491, 30),
     "jit_grad_later": Walk(2, 2, 1, 2),
     "sin_trace": Walk(123, 30, 60, 16),
     "sin_lower": Walk(68, 22, 39, 11),
     "sin_host": Walk(56, 16, 23, 14),
-    "einsum_trace": Walk(268, 45, 194, 24),
+    "einsum_trace": Walk(266, 45, 191, 24),
     "einsum_lower": Walk(228, 32, 140, 23),
-    "scan_trace": Walk(292, 40, 217, 25),
+    "scan_trace": Walk(286, 40, 214, 25),
     "scan_lower": Walk(96, 26, 71, 16),
-    "vmap_sin": Walk(277, 50, 172, 18),
+    "vmap_sin": Walk(276, 50, 172, 18),
     "grad_eigh_trace": Walk(419, 54, 528, 28),
 }
 """The longest that each walk may be."""
