@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V, each_active, multilinear
+from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V, each_active
 from tenferro.errors import AxisError, DTypeError, GraphError, ShapeError, TenferroError
 from tenferro.ir import (
     AxisMap,
@@ -33,14 +33,13 @@ from tenferro.ir import (
 )
 from tenferro.ops.base import (
     Inactive,
+    Linear,
     Reduction,
     StdTensorOp,
     Unchanged,
     check_axes,
-    check_kind,
     extent_of,
     inferred_once,
-    reduced,
     runtime_shape,
     shifted,
     size_at,
@@ -161,7 +160,7 @@ def scalar(value: object, dtype: DType) -> Constant:
 
 
 @payload
-class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
+class BroadcastInDim(Linear, name="broadcast_in_dim"):
     """Repeat the operand along new axes: operand axis i becomes axis `dims[i]` of `shape`.
 
     An operand axis has the size of its target axis, or has size 1 and is repeated.
@@ -229,10 +228,6 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
         for axis, target in enumerate(self.dims):
             sizes[target] = x.shape[axis]
         return np.broadcast_to(x.reshape(sizes), self.shape)  # type: ignore[arg-type]  # sizes are bound
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear."""
-        return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The sum over repeated axes; these get the operand's size again."""
@@ -347,11 +342,10 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
 
 
 @payload
-class ReduceSum(Reduction, name="reduce_sum"):
+class ReduceSum(Linear, Reduction, name="reduce_sum"):
     """Sum over `axes`; the result does not have these axes."""
 
-    axes: tuple[int, ...]
-
+    unit = 0
     conjugation = Conjugation.ZERO_SIGNS
     componentwise = True
 
@@ -359,23 +353,11 @@ class ReduceSum(Reduction, name="reduce_sum"):
         """The same axes."""
         return self
 
-    def neutral(self, dtype: DType) -> NumpyArray:
-        """Zero."""
-        return np.zeros((), dtype)
-
-    @inferred_once
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type without `axes`."""
-        check_kind(self.name, x, "iufc")
-        return reduced(self.name, x, self.axes)
+    infer = inferred_once(Reduction.infer)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """`numpy.sum`, in the operand's dtype."""
         return np.asarray(np.add.reduce(x, axis=self.axes, dtype=x.dtype))
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear."""
-        return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Repeat along `axes`."""
