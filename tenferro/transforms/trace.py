@@ -66,9 +66,9 @@ __all__ = [
     "is_traced",
     "joined",
     "leaf_meta",
-    "settled",
     "substitute",
     "trace_function",
+    "without_arguments",
 ]
 
 
@@ -114,7 +114,7 @@ def substitute(
     return [None if key is None else new.get(key, key) for key in outputs]
 
 
-def settled(outputs: Sequence[GlobalValKey]) -> list[GlobalValKey]:
+def without_arguments(outputs: Sequence[GlobalValKey]) -> list[GlobalValKey]:
     """The outputs with all arguments replaced by the passed values."""
     new = _rewritten(_needed(outputs), {}, _WITHOUT_RULES, lambda argument: True)
     return [new.get(key, key) for key in outputs]
@@ -150,11 +150,11 @@ def _rewritten(
     ops: Iterable[GlobalOpKey],
     replacement: Mapping[GlobalValKey, GlobalValKey],
     ctx: ShapeGuardContext,
-    settles: Callable[[Argument], bool],
+    replaces: Callable[[Argument], bool],
 ) -> dict[GlobalValKey, GlobalValKey]:
     """The new value of each value that is replaced, or depends on one that is.
 
-    `settles` tells whether to replace an argument by the passed value.
+    `replaces` tells whether to replace an argument by the passed value.
     """
     emitter = KeyEmitter(ctx)
     new = dict(replacement)
@@ -162,7 +162,7 @@ def _rewritten(
         primitive = cast(Any, op.primitive)
         if type(primitive) is Argument:
             (passed,) = op.inputs
-            if settles(primitive) or (passed in new and not primitive.is_open):
+            if replaces(primitive) or (passed in new and not primitive.is_open):
                 new[op.output(0)] = new.get(passed, passed)
             continue
         if new.keys().isdisjoint(op.inputs):
@@ -268,8 +268,8 @@ def trace_function(
     for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
         if active is None or position in active or is_array(leaf):
             meta = leaf_meta(leaf, f"argument {name}")
-            given = leaf.in_use(f"argument {name}") if isinstance(leaf, TracedTensor) else None
-            key = None if given is None or not nested else argument(given)
+            value = leaf.in_use(f"argument {name}") if isinstance(leaf, TracedTensor) else None
+            key = None if value is None or not nested else argument(value)
             key = input_at[position] = fresh_input(meta, name) if key is None else key
             values[position] = TracedTensor(key, weak_number(leaf), context)
             arguments.append((key, sources[position]))
