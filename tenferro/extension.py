@@ -49,6 +49,7 @@ from tenferro.families import differentiable as differentiable
 from tenferro.families import family_package as family_package
 from tenferro.ir import Dim as Dim
 from tenferro.ir import DType as DType
+from tenferro.missing_names import public as _public
 from tenferro.ops import replay as replay
 from tenferro.ops.extension import Extension as Extension
 from tenferro.ops.extension import ExtensionAdRule as ExtensionAdRule
@@ -74,4 +75,4 @@ from tenferro.transforms import apply_eager as apply_eager
 from tenferro.transforms import inline as inline
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports
-    __all__ = sorted(name for name in vars() if not name.startswith("_"))
+    __all__ = _public(vars())

@@ -9,27 +9,25 @@ take the reasons from there.
 from __future__ import annotations
 
 import difflib
-import sys
 from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
 from typing import Any
 
-__all__ = ["MISSING", "missing", "names_of", "refusal"]
+__all__ = ["MISSING", "missing", "public", "refusal"]
 
 
-def names_of(package: str, *own: str) -> list[str]:
-    """The `__all__` of a package: the names that it imports from the `__all__` of its modules.
+def public(names: Mapping[str, object], *modules: str) -> list[str]:
+    """The `__all__` of a package: its names without an underscore, but for modules and `MISSING`.
 
     Args:
-        package: its `__name__`; its imports stand above the call.
-        own: further names, which it declares itself or imports from elsewhere.
+        names: those of the package, `vars()`; what it needs itself has names with an underscore.
+        modules: public modules.
 
-    >>> "normal" in names_of("tenferro.random")
-    True
+    >>> public({"sin": 1, "_sys": 2, "MISSING": {}})
+    ['sin']
     """
-    there = vars(sys.modules[package])
-    modules = [vars(m) for name, m in list(sys.modules.items()) if name.startswith(f"{package}.")]
-    listed = {name: m[name] for m in modules for name in m.get("__all__", ()) if name in m}
-    return sorted({*own, *(name for name in listed if there.get(name) is listed[name])})
+    listed = (name for name, each in names.items() if not isinstance(each, ModuleType))
+    return sorted({*modules, *(n for n in listed if not n.startswith("_") and n != "MISSING")})
 
 
 # What is said of a name that a module does not have.

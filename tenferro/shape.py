@@ -84,8 +84,9 @@ from tenferro.ir import substitute as substitute
 from tenferro.ir import sum_of as sum_of
 from tenferro.ir import symbol as symbol
 from tenferro.ir import type_of as type_of
+from tenferro.missing_names import public as _public
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports
-    __all__ = sorted(name for name in vars() if not name.startswith("_"))
+    __all__ = _public(vars())
 
 _sys.modules[__name__].__class__ = _CallableModule

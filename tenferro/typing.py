@@ -33,6 +33,7 @@ from tenferro.ir import Size as Size
 from tenferro.ir import SupportsArray as SupportsArray
 from tenferro.ir import SupportsDLPack as SupportsDLPack
 from tenferro.ir import SupportsDType as SupportsDType
+from tenferro.missing_names import public as _public
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports
-    __all__ = sorted(name for name in vars() if not name.startswith("_"))
+    __all__ = _public(vars())

@@ -6,108 +6,46 @@ Read in this order: `devices`, `placement`, `distributed` (devices, meshes, proc
 functions, artifacts). Importing it does not change any setting of JAX.
 """
 
-from tenferro.compiler import DeviceCosts
-from tenferro.compiler.device import SegmentPlan, XlaSegment
-from tenferro_xla import sharding
+import typing as _typing
+
+from tenferro.compiler import DeviceCosts as DeviceCosts
+from tenferro.compiler.device import SegmentPlan as SegmentPlan
+from tenferro.compiler.device import XlaSegment as XlaSegment
+from tenferro.missing_names import public as _public
+from tenferro_xla import sharding as sharding
 from tenferro_xla.blocks import *
-from tenferro_xla.compiled import (
-    BucketedExecutable,
-    Change,
-    Compiled,
-    CompileEvent,
-    CompileReport,
-    Cost,
-    LoadedExecutable,
-    Lowered,
-    Memory,
-    SegmentedExecutable,
-    Subject,
-)
+from tenferro_xla.compiled import BucketedExecutable as BucketedExecutable
+from tenferro_xla.compiled import Change as Change
+from tenferro_xla.compiled import Compiled as Compiled
+from tenferro_xla.compiled import CompileEvent as CompileEvent
+from tenferro_xla.compiled import CompileReport as CompileReport
+from tenferro_xla.compiled import Cost as Cost
+from tenferro_xla.compiled import LoadedExecutable as LoadedExecutable
+from tenferro_xla.compiled import Lowered as Lowered
+from tenferro_xla.compiled import Memory as Memory
+from tenferro_xla.compiled import SegmentedExecutable as SegmentedExecutable
+from tenferro_xla.compiled import Subject as Subject
 from tenferro_xla.devices import *
 from tenferro_xla.distributed import *
 from tenferro_xla.executor import *
 from tenferro_xla.in_flight import *
-from tenferro_xla.interop import Exported, export, from_jax, jax_gradient, load_exported, to_jax
-from tenferro_xla.lowering import LoweringOptions, Precision, jax_function, lower
+from tenferro_xla.interop import Exported as Exported
+from tenferro_xla.interop import export as export
+from tenferro_xla.interop import from_jax as from_jax
+from tenferro_xla.interop import jax_gradient as jax_gradient
+from tenferro_xla.interop import load_exported as load_exported
+from tenferro_xla.interop import to_jax as to_jax
+from tenferro_xla.lowering import LoweringOptions as LoweringOptions
+from tenferro_xla.lowering import Precision as Precision
+from tenferro_xla.lowering import jax_function as jax_function
+from tenferro_xla.lowering import lower as lower
 from tenferro_xla.placement import *
-from tenferro_xla.platforms import keep_host_memory
+from tenferro_xla.platforms import keep_host_memory as keep_host_memory
 from tenferro_xla.settings import *
 from tenferro_xla.target import *
 
-__all__ = [
-    "FLIGHT",
-    "LARGE",
-    "VIEWS",
-    "BucketedExecutable",
-    "Change",
-    "CompileEvent",
-    "CompileReport",
-    "Compiled",
-    "Cost",
-    "Costs",
-    "DeviceCosts",
-    "Exported",
-    "Flight",
-    "LoadedExecutable",
-    "Lowered",
-    "LoweringOptions",
-    "Memory",
-    "OnMesh",
-    "OneDevice",
-    "Options",
-    "Placement",
-    "Precision",
-    "SegmentPlan",
-    "SegmentedExecutable",
-    "Sharding",
-    "Subject",
-    "XlaExecutor",
-    "XlaSegment",
-    "absent",
-    "agree",
-    "at_fork",
-    "automatic",
-    "await_parts",
-    "canonical",
-    "check_divides",
-    "default_executor",
-    "device_facts",
-    "device_name",
-    "devices",
-    "entry_names",
-    "executor_on",
-    "export",
-    "find_device",
-    "from_block",
-    "from_jax",
-    "import_dlpack",
-    "initialize",
-    "is_stopped",
-    "jax_function",
-    "jax_gradient",
-    "keep_host_memory",
-    "load_exported",
-    "lower",
-    "mesh_name",
-    "named_device",
-    "own_settings",
-    "placement_of",
-    "platform_named",
-    "platform_of",
-    "platforms",
-    "put",
-    "read",
-    "refuse_forked",
-    "refuse_lost",
-    "refuse_not_finite",
-    "refuse_unreadable",
-    "sharding",
-    "shutdown",
-    "spec_of",
-    "taken_options",
-    "to_jax",
-    "where",
-]
-
 Costs = DeviceCosts
 """The former name of `DeviceCosts`."""
+
+if not _typing.TYPE_CHECKING:  # type checkers read the imports
+    __all__ = _public(vars(), "sharding")

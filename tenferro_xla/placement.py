@@ -90,9 +90,13 @@ class Views:
             removal = _removal(self._handed_out, array)
             self._handed_out[id(array)] = weakref.ref(array, removal)
 
+    def is_handed_out(self, array: jax.Array) -> bool:
+        """Whether users have had an array."""
+        return id(array) in self._handed_out
+
     def are_open(self, array: jax.Array) -> bool:
         """Whether others may reach the memory of an array."""
-        return id(array) in self._handed_out or self._open(array) is not None
+        return self.is_handed_out(array) or self._open(array) is not None
 
     def _open(self, array: jax.Array) -> NumpyArray | None:
         owner, view = self._views.get(id(array), _NOTHING)

@@ -40,6 +40,21 @@ assert not {"jax", "jaxlib", "tenferro_xla"} & set(sys.modules)
     )
 
 
+def test_scipy_is_imported_by_the_first_kernel_that_needs_it() -> None:
+    run(
+        """
+import sys
+import tenferro as tn
+x = tn.Tensor([[2.0, 1.0], [1.0, 2.0]])
+for f in (tn.linalg.eigh, tn.linalg.svd, tn.linalg.qr, tn.linalg.cholesky, tn.linalg.pinv):
+    f(x)
+assert "scipy.linalg" not in sys.modules
+tn.linalg.inv(x)
+assert "scipy.linalg" in sys.modules
+"""
+    )
+
+
 def test_operators_are_planned_where_only_tensors_are_used() -> None:
     run(
         """

@@ -32,17 +32,17 @@ class Walk(NamedTuple):
 
 
 BUDGETS = {
-    "jit_grad_first": Walk(445, 75, 483, 31),
+    "jit_grad_first": Walk(438, 75, 480, 30),
     "jit_grad_later": Walk(2, 2, 1, 2),
-    "sin_trace": Walk(125, 31, 61, 17),
+    "sin_trace": Walk(122, 31, 58, 17),
     "sin_lower": Walk(68, 22, 39, 11),
     "sin_host": Walk(12, 6, 3, 5),
-    "einsum_trace": Walk(268, 46, 195, 24),
+    "einsum_trace": Walk(265, 46, 192, 24),
     "einsum_lower": Walk(228, 32, 140, 23),
-    "scan_trace": Walk(305, 40, 247, 26),
-    "scan_lower": Walk(97, 26, 71, 16),
-    "vmap_sin": Walk(278, 51, 170, 19),
-    "grad_eigh_trace": Walk(428, 54, 529, 28),
+    "scan_trace": Walk(285, 40, 212, 26),
+    "scan_lower": Walk(96, 26, 71, 16),
+    "vmap_sin": Walk(275, 51, 170, 19),
+    "grad_eigh_trace": Walk(420, 54, 526, 28),
 }
 """The longest that each walk may be."""
 

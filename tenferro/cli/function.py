@@ -26,7 +26,7 @@ from tenferro.ir import DType, TensorSpec, as_dtype
 from tenferro.ops.extension import Package
 from tenferro.runtime import GraphProgram, TraceContext
 from tenferro.serialization import load
-from tenferro.transforms import TracedTensor, flatten, settled
+from tenferro.transforms import TracedTensor, flatten, without_arguments
 
 Shape = tuple[int | str, ...]
 
@@ -156,7 +156,7 @@ def trace(function: NamedFunction, specs: Sequence[TensorSpec]) -> TracedCommand
             )
     if not outputs:
         raise CommandError(f"{function.name} returns no array")
-    keys = settled([tensor.key for tensor in outputs])
+    keys = without_arguments([tensor.key for tensor in outputs])
     return TracedCommandFunction(function.name, inputs, tuple([TracedTensor(key) for key in keys]))
 
 

@@ -179,7 +179,7 @@ def schedule_of(
     are `pinned`, one device has a part; values inside of ops count as whole.
     """
     known = {} if known is None else known
-    for part in reversed(list(program.walk())):
+    for part in reversed(program.walk()):
         if part is not program and id(part) not in known:
             known[id(part)] = part, Schedule(part, known, runs).need
     return Schedule(program, known, runs, pinned)

@@ -128,9 +128,9 @@ def run_passes(
             classes, nested, known = program.op_classes, bool(program.bodies()), program
             for part in program.walk() if nested else ():
                 classes |= part.op_classes
-        give_way()
         start, before, wanted = time.perf_counter(), program, optimization.looks_for
         if not wanted or not classes.isdisjoint(wanted):
+            give_way()
             program = _run(optimization, program, nested)
         done[optimization] = program
         if reported:

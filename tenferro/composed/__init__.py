@@ -5,7 +5,7 @@ eager tensors, and is differentiated, batched and compiled as its parts are. `ar
 promotes operands; the other files are groups of functions by NumPy's topics.
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
 from tenferro.composed.dtypes import *
 from tenferro.composed.index_tricks import *
@@ -20,7 +20,7 @@ from tenferro.composed.statistics import *
 from tenferro.composed.ufuncs import *
 from tenferro.composed.vectorize import *
 from tenferro.composed.windows import *
-from tenferro.missing_names import names_of
+from tenferro.missing_names import public as _public
 
-if not TYPE_CHECKING:  # type checkers read the imports
-    __all__ = names_of(__name__)
+if not _typing.TYPE_CHECKING:  # type checkers read the imports
+    __all__ = _public(vars())

@@ -63,7 +63,7 @@ class BoundedCache(Generic[K, V]):
     CacheStats(entries=1, hits=0, misses=3, evictions=1, size=0)
     """
 
-    def __init__(self, capacity: Capacity, measure: Callable[[V], int] = lambda value: 0) -> None:
+    def __init__(self, capacity: Capacity, measure: Callable[[V], int] | None = None) -> None:
         self._capacity = _checked(capacity)
         self._measure = measure
         self._lock = threading.RLock()
@@ -106,7 +106,7 @@ class BoundedCache(Generic[K, V]):
             entry = self._entries.get(key)
             if entry is not None:
                 return entry
-            size = self._measure(value)
+            size = 0 if self._measure is None else self._measure(value)
             if self._capacity.holds(1, size):
                 self._entries[key] = value
                 self._sizes[key] = size

@@ -199,15 +199,18 @@ class KeyEmitter:
 
     def order(self, value: GlobalValKey) -> int:
         """The serial of the value; -1 for constants, whose serials depend on earlier programs."""
-        if type(value) is SingleOutputNode:
-            inputs = value.inputs
-        elif isinstance(value, Derived):
-            inputs = value.op.inputs
-        else:
-            return value.serial
-        if len(inputs) == 1 and isinstance(inputs[0], Derived):
-            inputs = inputs[0].op.inputs  # a constant, or one op on a constant
-        return value.serial if inputs else -1
+        key = value
+        for _ in range(2):  # a constant, or one op on a constant
+            if type(key) is SingleOutputNode:
+                inputs = key.inputs
+            elif isinstance(key, Derived):
+                inputs = key.op.inputs
+            else:
+                return value.serial
+            if len(inputs) != 1:
+                return value.serial if inputs else -1
+            (key,) = inputs
+        return value.serial
 
     def may_flow(self, value: GlobalValKey) -> bool:
         """Whether the value may depend on the seeds; True, since keys do not tell."""

@@ -198,7 +198,7 @@ class MultiOutputNode(GlobalOpKey):
     @property
     def outputs(self) -> tuple[Derived, ...]:
         """The keys of all outputs."""
-        return tuple([self.output(slot) for slot in range(self.primitive.n_outputs)])
+        return tuple(map(self.output, range(self.primitive.n_outputs)))
 
     def __repr__(self) -> str:
         return f"GlobalOpKey({self.primitive}, {len(self.inputs)} inputs, {self.mode})"

@@ -132,18 +132,35 @@ def only_output(op: PrimitiveOp, outputs: Sequence[V]) -> V:
     return outputs[0]
 
 
-class JvpSite(Generic[V]):
-    """The argument of a linearization rule: the values around one application of its op.
+class _Site(Generic[V]):
+    """One application of an op, as a rule sees it.
 
     Attributes:
         emitter: what ops are emitted with.
         emit: the emitter's `emit`.
+    """
+
+    __slots__ = ("emit", "emitter")
+
+    emitter: Emitter[V]
+    emit: Callable[..., V]
+
+    @property
+    def ctx(self) -> RuleContext:
+        """The metadata of values."""
+        return self.emitter.ctx
+
+
+class JvpSite(_Site[V]):
+    """The argument of a linearization rule: the values around one application of its op.
+
+    Attributes:
         primal: the operands.
         out: the outputs.
         tangent: the tangents of the operands; None is a symbolic zero. At least one is not None.
     """
 
-    __slots__ = ("emit", "emitter", "out", "primal", "tangent")
+    __slots__ = ("out", "primal", "tangent")
 
     def __init__(
         self, emitter: Emitter[V], primal: tuple[V, ...], out: tuple[V, ...], tangent: Slots[V]
@@ -154,25 +171,18 @@ class JvpSite(Generic[V]):
         self.out = out
         self.tangent = tangent
 
-    @property
-    def ctx(self) -> RuleContext:
-        """The metadata of values."""
-        return self.emitter.ctx
 
-
-class TransposeSite(Generic[V]):
+class TransposeSite(_Site[V]):
     """The argument of a transpose rule: the values around one application of its op.
 
     Attributes:
-        emitter: what ops are emitted with.
-        emit: the emitter's `emit`.
         ct: the cotangents of the outputs; None is a symbolic zero. At least one is not None.
         inputs: the operands of the linear op. Only the fixed ones have values; rules may use only
             the metadata of an active one.
         active: which operands are active. The rule returns None for the others.
     """
 
-    __slots__ = ("active", "ct", "emit", "emitter", "inputs")
+    __slots__ = ("active", "ct", "inputs")
 
     def __init__(
         self, emitter: Emitter[V], ct: Slots[V], inputs: tuple[V, ...], active: tuple[bool, ...]
@@ -183,25 +193,18 @@ class TransposeSite(Generic[V]):
         self.inputs = inputs
         self.active = active
 
-    @property
-    def ctx(self) -> RuleContext:
-        """The metadata of values."""
-        return self.emitter.ctx
 
-
-class BatchSite(Generic[V]):
+class BatchSite(_Site[V]):
     """The argument of a batch rule: one application of its op to entries of batches.
 
     Attributes:
-        emitter: what ops are emitted with.
-        emit: the emitter's `emit`.
         inputs: the operands; those that are batched have the batch as their axis 0.
         batched: which operands are batched, at least one of them. The others are the same for all
             entries.
         size: the number of entries, as the op set writes sizes.
     """
 
-    __slots__ = ("batched", "emit", "emitter", "inputs", "size")
+    __slots__ = ("batched", "inputs", "size")
 
     def __init__(
         self, emitter: Emitter[V], inputs: tuple[V, ...], batched: tuple[bool, ...], size: Any
@@ -211,11 +214,6 @@ class BatchSite(Generic[V]):
         self.inputs = inputs
         self.batched = batched
         self.size = size
-
-    @property
-    def ctx(self) -> RuleContext:
-        """The metadata of values."""
-        return self.emitter.ctx
 
     def repeated(self, operand: int) -> V:
         """An operand for all entries: one that is not batched is repeated."""

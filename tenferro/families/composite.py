@@ -182,7 +182,7 @@ class FormulaOp(ExtensionOp):
         return self.then("select", live)
 
     @classmethod
-    def rule(cls) -> ExtensionAdRule:
+    def own_rule(cls) -> ExtensionAdRule:
         """That of an op with transforms."""
         return TransformRule(cls)
 
@@ -328,7 +328,7 @@ class LinearFormula(FormulaOp):
         return None if results is None else values_of(results)
 
     @classmethod
-    def rule(cls) -> ExtensionAdRule:
+    def own_rule(cls) -> ExtensionAdRule:
         """That of a linear formula."""
         return LinearFormulaRule(cls)
 
@@ -522,7 +522,7 @@ class FamilyOp(ExtensionOp):
         return KernelRuntime(cls)
 
     @classmethod
-    def rule(cls) -> ExtensionAdRule:
+    def own_rule(cls) -> ExtensionAdRule:
         """The derivative rules by `jvp` and `vjp`."""
         if cls.jvp_op is None:
             return FamilyRule(cls)
@@ -699,7 +699,7 @@ def family_package(
         name=name,
         ops=ops,
         lowerings=lowerings,
-        rules=tuple([rule for op in ops if (rule := op.rule()) is not None]),
+        rules=tuple([rule for op in ops if (rule := op.own_rule()) is not None]),
         runtimes=(
             *kernels,
             *[

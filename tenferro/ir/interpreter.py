@@ -105,7 +105,6 @@ class Steps:
         self._inputs, self._outputs = program.input_slots, program.output_slots
         self.once: list[ExecInstruction] = []
         self._steps: list[tuple[int, Callable[..., Any], Any, Any, Any, Any, Any]] = []
-        metas = program.slot_metas()
         retained = {program.input_slots[position] for position in kept}
         once: set[int] = set()
         for step, drops in zip(program.instructions, _drops(program), strict=True):
@@ -114,8 +113,7 @@ class Steps:
                 once.update(step.output_slots)
                 continue
             dropped = [slot for slot in drops if slot not in retained and slot not in once]
-            operands = [meta for slot in step.input_slots if (meta := metas[slot]) is not None]
-            self._steps.append(_prepared(step, operands, dropped, program.n_slots, runtime))
+            self._steps.append(_prepared(step, dropped, program.n_slots, runtime))
         self.retained = frozenset(retained | once)
 
     def start(self) -> list[Any]:
@@ -156,7 +154,6 @@ class Steps:
 
 def _prepared(
     step: ExecInstruction,
-    operands: Sequence[TensorMeta],
     dropped: Sequence[int],
     none: int,
     runtime: RuntimeOf | None,
@@ -173,7 +170,7 @@ def _prepared(
     if type(op).evaluate is not ExecOp.evaluate or not slots or not len(dropped) <= len(slots) <= 2:
         return 0, op.evaluate, slots, None, places, tuple(dropped), None
     first, second = (*dropped, none, none)[:2]
-    return len(slots), op.prepared(operands), slots[0], slots[-1], places[0], first, second
+    return len(slots), op.numpy, slots[0], slots[-1], places[0], first, second
 
 
 def _drops(program: ExecProgram) -> list[list[int]]:

@@ -152,8 +152,7 @@ class ExecProgram(Body):
     def output_metas(self) -> tuple[TensorMeta, ...]:
         """Types of the outputs."""
         metas = self.slot_metas()
-        outputs = [metas[slot] for slot in self.output_slots]
-        return tuple(meta for meta in outputs if meta is not None)
+        return tuple([meta for slot in self.output_slots if (meta := metas[slot]) is not None])
 
     @property
     def holds_unknown_shapes(self) -> bool:
@@ -261,7 +260,7 @@ class ExecProgram(Body):
         """The symbols that the inputs' extents and the ops' payloads mention."""
         return self.symbols().union(*(op.symbols() for op in self.ops()))
 
-    def walk(self, unverified: bool = False) -> Iterator[ExecProgram]:
+    def walk(self, unverified: bool = False) -> list[ExecProgram]:
         """The program, and every program inside its ops, each before those inside it.
 
         A program that several ops hold comes once, after all of them. If `unverified`, those that
@@ -279,7 +278,7 @@ class ExecProgram(Body):
             elif id(body) not in seen and not (unverified and body.verified):
                 seen.add(id(body))
                 stack.append((body, reversed(body.bodies())))
-        yield from reversed(innermost_first)
+        return innermost_first[::-1]
 
     def bodies(self) -> tuple[ExecProgram, ...]:
         """The programs inside its ops, in order; found once, since passes ask for them."""
@@ -304,7 +303,7 @@ class ExecProgram(Body):
         if not self.bodies():
             return self
         rewritten: dict[int, ExecProgram] = {}
-        for program in reversed(list(self.walk())):
+        for program in reversed(self.walk()):
             filled = _with_bodies(program, rewritten) if program.bodies() else program
             if program is not self and (not wanted or filled.has_op(wanted)):
                 filled = rewrite(filled)

@@ -24,7 +24,7 @@ def verify(program: ExecProgram, after: str = "") -> None:
         VerifyError: an invariant is broken; the text shows the instruction.
     """
     where = f"after pass '{after}': " if after else ""
-    for part in reversed(list(program.walk())):
+    for part in reversed(program.walk()):
         _verify_one(part, where)
         object.__setattr__(part, "verified", True)
 
@@ -41,7 +41,7 @@ def verify_once(program: ExecProgram) -> None:
     if program.verified:
         return
     try:
-        for part in reversed(list(program.walk(unverified=True))):
+        for part in reversed(program.walk(unverified=True)):
             _verify_one(part, "")
             object.__setattr__(part, "verified", True)
     except UnsupportedExtensionError:

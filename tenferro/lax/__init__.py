@@ -13,7 +13,7 @@ Tensor([[ 7., 10.],
         [15., 22.]])
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
 from tenferro.lax.convolution import *
 from tenferro.lax.dot import *
@@ -22,7 +22,8 @@ from tenferro.lax.missing import MISSING
 from tenferro.lax.reductions import *
 from tenferro.lax.shapes import *
 from tenferro.lax.slicing import *
-from tenferro.missing_names import names_of, refusal
+from tenferro.missing_names import public as _public
+from tenferro.missing_names import refusal as _refusal
 from tenferro.transforms import associative_scan as associative_scan
 from tenferro.transforms import cond as cond
 from tenferro.transforms import custom_linear_solve as custom_linear_solve
@@ -34,13 +35,9 @@ from tenferro.transforms import stop_gradient as stop_gradient
 from tenferro.transforms import switch as switch
 from tenferro.transforms import while_loop as while_loop
 
-if not TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = names_of(
-        __name__,
-        *["associative_scan", "cond", "custom_linear_solve", "custom_root", "fori_loop"],
-        *["map", "scan", "stop_gradient", "switch", "while_loop"],
-    )
-    __getattr__ = refusal("tn.lax", __all__, MISSING)
+if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
+    __all__ = _public(vars())
+    __getattr__ = _refusal("tn.lax", __all__, MISSING)
 
     def __dir__() -> list[str]:
         return __all__

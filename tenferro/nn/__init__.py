@@ -9,9 +9,10 @@ Tensor([0., 2.])
 True
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from tenferro.missing_names import names_of, refusal
+from tenferro.missing_names import public as _public
+from tenferro.missing_names import refusal as _refusal
 from tenferro.nn import initializers as initializers
 from tenferro.nn.activations import *
 from tenferro.nn.attention import *
@@ -23,6 +24,6 @@ MISSING: dict[str, str] = dict.fromkeys(
 """Names of `jax.nn`, and what to do instead."""
 
 
-if not TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = names_of(__name__, "initializers")
-    __getattr__ = refusal("tenferro.nn", __all__, MISSING)
+if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
+    __all__ = _public(vars(), "initializers")
+    __getattr__ = _refusal("tenferro.nn", __all__, MISSING)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tenferro import linalg, random
 from tenferro import namespace as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.ir import FLOAT64, AnyTensor, ArrayLike, DTypeLike, as_dtype, is_complex
+from tenferro.ir import FLOAT64, AnyTensor, ArrayLike, DType, DTypeLike, as_dtype, is_complex
 from tenferro.missing_names import refusal
 
 __all__ = [
@@ -78,9 +78,16 @@ def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
     Tensor([3., 3.])
     """
 
-    def weights(key: Any, shape: Any, dtype: DTypeLike | None = dtype) -> AnyTensor:
-        kind = FLOAT64 if dtype is None else as_dtype(dtype)
-        return tn.broadcast_to(tn.cast(tn.asarray(value), kind), shape)
+    return _initializer(
+        lambda key, shape, kind: tn.broadcast_to(tn.cast(tn.asarray(value), kind), shape), dtype
+    )
+
+
+def _initializer(draw: Callable[[Any, Any, DType], AnyTensor], default: Any) -> Initializer:
+    """The weights that a function draws, of `default` where a call says no dtype."""
+
+    def weights(key: Any, shape: Any, dtype: DTypeLike | None = default) -> AnyTensor:
+        return draw(key, shape, FLOAT64 if dtype is None else as_dtype(dtype))
 
     return weights
 
@@ -114,22 +121,17 @@ def truncated_normal(
     >>> truncated_normal(0.1)(tn.random.key(0), (2, 3)).shape
     (2, 3)
     """
-
-    def draw(key: Any, shape: Any, dtype: Any) -> Any:
-        return random.truncated_normal(key, lower, upper, shape, dtype)
-
-    return _scaled(draw, stddev, dtype)
+    return _scaled(partial(random.truncated_normal, lower=lower, upper=upper), stddev, dtype)
 
 
 def _scaled(draw: Any, scale: ArrayLike, dtype: DTypeLike | None) -> Initializer:
     """What a distribution draws, times a number."""
-
-    def weights(key: Any, shape: Any, dtype: DTypeLike | None = dtype) -> AnyTensor:
-        kind = FLOAT64 if dtype is None else as_dtype(dtype)
-        values: AnyTensor = draw(key, shape, kind)
-        return values * tn.cast(tn.asarray(scale), kind)
-
-    return weights
+    return _initializer(
+        lambda key, shape, kind: (
+            draw(key, shape=shape, dtype=kind) * tn.cast(tn.asarray(scale), kind)
+        ),
+        dtype,
+    )
 
 
 def variance_scaling(
@@ -168,8 +170,7 @@ def variance_scaling(
             f"{distribution!r}"
         )
 
-    def weights(key: Any, shape: Any, dtype: DTypeLike | None = dtype) -> AnyTensor:
-        kind = FLOAT64 if dtype is None else as_dtype(dtype)
+    def weights(key: Any, shape: Any, kind: DType) -> AnyTensor:
         if is_complex(kind):
             raise DTypeError("variance_scaling: dtype must be floating-point, got a complex one")
         fan_in, fan_out = _fans(tuple(shape), in_axis, out_axis, batch_axis)
@@ -178,7 +179,7 @@ def variance_scaling(
         values: AnyTensor = draw(key, shape=shape, dtype=kind)
         return values * tn.asarray(deviation * factor, kind)
 
-    return weights
+    return _initializer(weights, dtype)
 
 
 _FANS: dict[str, Callable[[float, float], float]] = {
@@ -255,10 +256,9 @@ def orthogonal(
     True
     """
 
-    def weights(key: Any, shape: Any, dtype: DTypeLike | None = dtype) -> AnyTensor:
+    def weights(key: Any, shape: Any, kind: DType) -> AnyTensor:
         if len(shape) < 2:
             raise ShapeError(f"orthogonal: the shape must have at least 2 axes, got {shape}")
-        kind = FLOAT64 if dtype is None else as_dtype(dtype)
         columns = shape[column_axis]
         rows = math.prod(shape) // max(columns, 1)
         drawn = random.normal(key, (max(rows, columns), min(rows, columns)), kind)
@@ -268,7 +268,7 @@ def orthogonal(
         rest = [size for axis, size in enumerate(shape) if axis != column_axis % len(shape)]
         return scale * tn.moveaxis(square.reshape((columns, *rest)), 0, column_axis)
 
-    return weights
+    return _initializer(weights, dtype)
 
 
 def delta_orthogonal(

@@ -4,11 +4,12 @@
 the other's transpose; then `elementwise`, whose ops are rows.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import typing as _typing
+from collections.abc import Callable as _Callable
 
 from tenferro.ir import ShapeGuardContext as ShapeGuardContext
-from tenferro.missing_names import names_of, refusal
+from tenferro.missing_names import public as _public
+from tenferro.missing_names import refusal as _refusal
 from tenferro.ops.analytic import *
 from tenferro.ops.annotations import *
 from tenferro.ops.base import *
@@ -36,7 +37,7 @@ ALL_OPS: tuple[type[StdTensorOp], ...] = tuple(
 """The ops of the vocabulary: all that the modules list and that have a name."""
 
 
-def shape_context(rules: Callable[[str], object | None] | None = None) -> ShapeGuardContext:
+def shape_context(rules: _Callable[[str], object | None] | None = None) -> ShapeGuardContext:
     """A metadata context for graphs of these ops."""
     return ShapeGuardContext(ADD, rules)
 
@@ -50,6 +51,6 @@ MISSING: dict[str, str] = {
 """Names of `jax.ops`, and what to do instead."""
 
 
-if not TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = names_of(__name__, "ALL_OPS", "ShapeGuardContext", "shape_context")
-    __getattr__ = refusal("tenferro.ops", __all__, MISSING)
+if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
+    __all__ = _public(vars())
+    __getattr__ = _refusal("tenferro.ops", __all__, MISSING)

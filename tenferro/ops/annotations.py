@@ -158,6 +158,8 @@ class AssumeSize(StdTensorOp, name="assume_size"):
     axis: int
     size: Dim
 
+    axis_fields = ("axis",)
+
     assumes = True
     moves = True
     view = True
@@ -181,10 +183,6 @@ class AssumeSize(StdTensorOp, name="assume_size"):
         extent = metas[0].extents[self.axis]
         assert isinstance(extent, Exact), "assume_size takes exact sizes only"
         return [Guard(extent.dim, self.size, reason)]
-
-    def leading(self, size: Dim) -> AssumeSize:
-        """The axis is counted one further."""
-        return AssumeSize(self.axis + 1, self.size)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """The operand."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar, cast
 
+import numpy as np
+
 from tenferro.core import (
     Batched,
     BatchSite,
@@ -15,6 +17,7 @@ from tenferro.core import (
     Slots,
     TransposeSite,
     V,
+    multilinear,
     own_derivative,
 )
 from tenferro.errors import (
@@ -92,6 +95,9 @@ class StdTensorOp(ExecOp):
     derivative_needs_sizes: ClassVar[bool] = False
     """Whether its transpose is written for exact sizes of the operands only."""
 
+    axis_fields: ClassVar[tuple[str, ...]] = ()
+    """Names of the fields that are axes; one more leading axis counts them one further."""
+
     assumes: ClassVar[bool] = False
     """Whether it may assume equalities of the sizes of its operands."""
 
@@ -116,7 +122,14 @@ class StdTensorOp(ExecOp):
 
         None if no op does. A pointwise op does so itself. `size` is that of the axis.
         """
-        return self if self.pointwise else None
+        if not self.axis_fields:
+            return self if self.pointwise else None
+        axes = {name: getattr(self, name) for name in self.axis_fields}
+        further = {
+            name: axis + 1 if isinstance(axis, int) else tuple([each + 1 for each in axis])
+            for name, axis in axes.items()
+        }
+        return replace(self, **further)  # type: ignore[type-var]  # every op is a dataclass
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """The `leading` op on the operands, repeated if they are not batched; see `PrimitiveOp`."""
@@ -149,6 +162,14 @@ class Inactive(StdTensorOp):
         return (None,) * self.n_outputs
 
 
+class Linear(StdTensorOp):
+    """An op that is linear in each operand alone."""
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The op itself, on the tangents."""
+        return multilinear(at, self)
+
+
 class Unchanged(StdTensorOp):
     """An op whose result is its operand, of which it says something."""
 
@@ -167,7 +188,12 @@ class Reduction(StdTensorOp):
 
     axes: tuple[int, ...]
 
+    kinds: ClassVar[str] = "iufc"
+    """The NumPy dtype kinds that it takes."""
+    unit: ClassVar[Any] = None
+    """The result of no elements, as a number."""
     streams = True
+    axis_fields = ("axes",)
 
     def streams_from(self, operand: TensorMeta) -> bool:
         """If the last axis is among them: over others, compilers for the CPU add up whole rows."""
@@ -175,7 +201,12 @@ class Reduction(StdTensorOp):
 
     def neutral(self, dtype: DType) -> NumpyArray:
         """The neutral element of the reduction, as a rank-0 array."""
-        raise AssertionError(f"{self.name}: has no neutral element")
+        return np.asarray(self.unit, dtype)
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type without `axes`."""
+        check_kind(self.name, x, self.kinds)
+        return reduced(self.name, x, self.axes)
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
         """The axes that remain are numbered from 0 on."""
@@ -196,10 +227,6 @@ class Reduction(StdTensorOp):
         """Those with the same coordinates along the axes that remain."""
         kept = [axis for axis in range(metas[0].rank) if axis not in self.axes]
         return Reach(groups=numbered(shape_of(metas[0]), kept))
-
-    def leading(self, size: Dim) -> Reduction:
-        """The axes are counted one further."""
-        return replace(self, axes=tuple(axis + 1 for axis in self.axes))
 
     def masked(self, at: MaskSite) -> None:
         """Padding is replaced by the neutral element."""

@@ -7,12 +7,12 @@ that have them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V, each_active, multilinear
+from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V, each_active
 from tenferro.errors import AxisError, DTypeError, GraphError, ShapeError, TenferroError
 from tenferro.ir import (
     AxisMap,
@@ -33,14 +33,13 @@ from tenferro.ir import (
 )
 from tenferro.ops.base import (
     Inactive,
+    Linear,
     Reduction,
     StdTensorOp,
     Unchanged,
     check_axes,
-    check_kind,
     extent_of,
     inferred_once,
-    reduced,
     runtime_shape,
     shifted,
     size_at,
@@ -161,7 +160,7 @@ def scalar(value: object, dtype: DType) -> Constant:
 
 
 @payload
-class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
+class BroadcastInDim(Linear, name="broadcast_in_dim"):
     """Repeat the operand along new axes: operand axis i becomes axis `dims[i]` of `shape`.
 
     An operand axis has the size of its target axis, or has size 1 and is repeated.
@@ -215,38 +214,20 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
         return result
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.reshape`, then `numpy.broadcast_to`."""
-        shape = [1] * len(self.shape)
-        for axis, target in enumerate(self.dims):
-            shape[target] = x.shape[axis]
-        return np.broadcast_to(x.reshape(shape), self.shape)  # type: ignore[arg-type]  # sizes are bound
+        """A view with steps of no bytes along repeated axes.
 
-    def prepared(self, metas: Sequence[TensorMeta]) -> Callable[..., NumpyArray]:
-        """A view with steps of no bytes along repeated axes, which takes NumPy much less time."""
-        (meta,) = metas
-        sizes = meta.dims
-        if sizes is None or not all(isinstance(n, int) and n for n in (*sizes, *self.shape)):
-            return self.numpy
-        shape: Any = self.shape
-        step: Any = meta.dtype.itemsize
-        strides = [0] * len(shape)
-        for size, target in zip(reversed(sizes), reversed(self.dims), strict=True):
-            if size != 1:
-                strides[target] = step
-            step *= size
-
-        def repeated(x: NumpyArray) -> NumpyArray:
-            if not x.flags.c_contiguous or x.dtype.kind == "V":  # which has no buffer
-                return self.numpy(x)
-            view: NumpyArray = np.ndarray(shape, x.dtype, x, 0, strides)
+        `numpy.broadcast_to` makes the same in several times as long.
+        """
+        if x.flags.c_contiguous and x.size and x.dtype.kind != "V":  # which has no buffer
+            shape: Any = self.shape
+            steps = _steps(x.shape, x.itemsize, self.dims, len(shape))
+            view: NumpyArray = np.ndarray(shape, x.dtype, x, 0, steps)
             view.flags.writeable = False
             return view
-
-        return repeated
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear."""
-        return multilinear(at, self)
+        sizes = [1] * len(self.shape)
+        for axis, target in enumerate(self.dims):
+            sizes[target] = x.shape[axis]
+        return np.broadcast_to(x.reshape(sizes), self.shape)  # type: ignore[arg-type]  # sizes are bound
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The sum over repeated axes; these get the operand's size again."""
@@ -262,6 +243,18 @@ class BroadcastInDim(StdTensorOp, name="broadcast_in_dim"):
             return None
         inner, (source,) = producer
         return at.emit(_broadcast(self.shape, tuple([self.dims[i] for i in inner.dims])), source)
+
+
+@functools.lru_cache(maxsize=4096)
+def _steps(
+    sizes: tuple[int, ...], itemsize: int, dims: tuple[int, ...], rank: int
+) -> tuple[int, ...]:
+    """The bytes from element to element along each axis of a result of `rank`."""
+    steps = [0] * rank
+    for size, target in zip(reversed(sizes), reversed(dims), strict=True):
+        steps[target] = 0 if size == 1 else itemsize
+        itemsize *= size
+    return tuple(steps)
 
 
 @payload
@@ -349,11 +342,10 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
 
 
 @payload
-class ReduceSum(Reduction, name="reduce_sum"):
+class ReduceSum(Linear, Reduction, name="reduce_sum"):
     """Sum over `axes`; the result does not have these axes."""
 
-    axes: tuple[int, ...]
-
+    unit = 0
     conjugation = Conjugation.ZERO_SIGNS
     componentwise = True
 
@@ -361,23 +353,11 @@ class ReduceSum(Reduction, name="reduce_sum"):
         """The same axes."""
         return self
 
-    def neutral(self, dtype: DType) -> NumpyArray:
-        """Zero."""
-        return np.zeros((), dtype)
-
-    @inferred_once
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type without `axes`."""
-        check_kind(self.name, x, "iufc")
-        return reduced(self.name, x, self.axes)
+    infer = inferred_once(Reduction.infer)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """`numpy.sum`, in the operand's dtype."""
         return np.asarray(np.add.reduce(x, axis=self.axes, dtype=x.dtype))
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear."""
-        return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Repeat along `axes`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -149,12 +149,6 @@ class DotGeneral(StdTensorOp, name="dot_general"):
             for axis in range(rank)
             if axis not in self.rhs_contract and axis not in self.rhs_batch
         )
-
-    def prepared(self, metas: Sequence[TensorMeta]) -> Callable[..., NumpyArray]:
-        """`numpy.matmul`, if the operands are vectors and matrices as it takes them."""
-        is_plain = self.lhs_contract == (metas[0].rank - 1,) and self.rhs_contract == (0,)
-        is_small = all(meta.rank <= 2 for meta in metas) and not self.lhs_batch
-        return np.matmul if is_plain and is_small else self.numpy
 
     def numpy(self, lhs: NumpyArray, rhs: NumpyArray) -> NumpyArray:
         """Transpose and reshape to one batched matrix product."""

@@ -176,6 +176,8 @@ class PadToMatch(StdTensorOp, name="pad_to_match"):
 
     axis: int
 
+    axis_fields = ("axis",)
+
     category = Category.HOST
     n_inputs = 2
     follows_shapes = True
@@ -205,10 +207,6 @@ class PadToMatch(StdTensorOp, name="pad_to_match"):
         extents = list(x.extents)
         extents[self.axis] = larger(x.extents[self.axis], reference.extents[self.axis])
         return x.with_extents(extents)
-
-    def leading(self, size: Dim) -> PadToMatch:
-        """The axis is counted one further."""
-        return PadToMatch(self.axis + 1)
 
     def numpy(self, x: NumpyArray, reference: NumpyArray) -> NumpyArray:
         """`numpy.pad`, at the end of the axis."""

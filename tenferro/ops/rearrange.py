@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V, each_active, multilinear
+from tenferro.core import Emitter, Slots, TransposeSite, V, each_active
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ir import (
     AxisMap,
@@ -21,7 +21,12 @@ from tenferro.ir import (
     payload,
     product,
 )
-from tenferro.ops.base import StdTensorOp, check_axes, inferred_once, keep_axes
+from tenferro.ops.base import (
+    Linear,
+    check_axes,
+    inferred_once,
+    keep_axes,
+)
 from tenferro.ops.broadcast import BroadcastInDim, full, scalar_source, uniform
 
 __all__ = ["EmbedDiag", "ExtractDiag", "Reshape", "Reverse", "Transpose", "Tril", "Triu", "inverse"]
@@ -30,8 +35,10 @@ __all__ = ["EmbedDiag", "ExtractDiag", "Reshape", "Reverse", "Transpose", "Tril"
 # Diagonals and triangles.
 
 
-class Diagonal(StdTensorOp):
+class Diagonal(Linear):
     """An op that relates two axes of equal size; padding of the operand stays padding."""
+
+    axis_fields = ("axis_a", "axis_b")
 
     def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach | None:
         """The element that comes to the place; none where a zero is."""
@@ -67,17 +74,9 @@ class ExtractDiag(Diagonal, name="extract_diag"):
             )
         return keep_axes(x, [axis for axis in range(x.rank) if axis != self.axis_b])
 
-    def leading(self, size: Dim) -> ExtractDiag:
-        """The axes are counted one further."""
-        return ExtractDiag(self.axis_a + 1, self.axis_b + 1)
-
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """`numpy.diagonal`, moved to `axis_a`."""
         return np.moveaxis(np.diagonal(x, axis1=self.axis_a, axis2=self.axis_b), -1, self.axis_a)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear."""
-        return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Zeros with the cotangent on the diagonal."""
@@ -107,10 +106,6 @@ class EmbedDiag(Diagonal, name="embed_diag"):
         places = {self.axis_a: self.axis_b, self.axis_b: self.axis_a}
         return tuple(places.get(axis, axis) for axis in range(rank))
 
-    def leading(self, size: Dim) -> EmbedDiag:
-        """The axes are counted one further."""
-        return EmbedDiag(self.axis_a + 1, self.axis_b + 1)
-
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """Zeros, with the operand written on the diagonal."""
         size = x.shape[self.axis_a]
@@ -120,10 +115,6 @@ class EmbedDiag(Diagonal, name="embed_diag"):
         square = np.moveaxis(result, (self.axis_a, self.axis_b), (0, 1))
         square[places, places] = np.moveaxis(x, self.axis_a, 0)
         return result
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear."""
-        return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The diagonal of the cotangent."""
@@ -144,10 +135,6 @@ class Triangle(Diagonal):
         if x.rank < 2:
             raise ShapeError(f"{self.name}: needs at least two axes, got {x}")
         return x
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear."""
-        return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The same triangle of the cotangent."""
@@ -179,14 +166,10 @@ class Triu(Triangle, name="triu"):
 # Transpose, Reshape, Reverse: the same elements in another order or shape.
 
 
-class Rearrangement(StdTensorOp):
+class Rearrangement(Linear):
     """An op that only moves elements; it is linear."""
 
     moves = True
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear."""
-        return multilinear(at, self)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """Repeat the scalar of a uniform operand in the new shape; else `simplify`."""
@@ -326,6 +309,8 @@ class Reverse(Rearrangement, name="reverse"):
 
     axes: tuple[int, ...]
 
+    axis_fields = ("axes",)
+
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
         """Each axis stays."""
         return (tuple(range(ranks[0])),)
@@ -334,10 +319,6 @@ class Reverse(Rearrangement, name="reverse"):
         """The reversal of the positions of `axes`."""
         (order,) = orders
         return Reverse(tuple(p for p, axis in enumerate(order) if axis in self.axes)), order
-
-    def leading(self, size: Dim) -> Reverse:
-        """The axes are counted one further."""
-        return Reverse(tuple(axis + 1 for axis in self.axes))
 
     def trailing(self, size: int) -> Reverse:
         """The same axes."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from tenferro.core import (
     add_terms,
     chain,
     each_active,
-    multilinear,
 )
 from tenferro.errors import ShapeError
 from tenferro.ir import (
@@ -30,7 +29,6 @@ from tenferro.ir import (
     AxisMap,
     AxisOrder,
     Conjugation,
-    Dim,
     DType,
     Exact,
     ExecOp,
@@ -47,6 +45,7 @@ from tenferro.ir import (
 )
 from tenferro.ops.base import (
     Inactive,
+    Linear,
     Reduction,
     StdTensorOp,
     check_axes,
@@ -88,16 +87,7 @@ __all__ = [
 class ReduceProd(Reduction, name="reduce_prod"):
     """Product over `axes`; the result does not have these axes."""
 
-    axes: tuple[int, ...]
-
-    def neutral(self, dtype: DType) -> NumpyArray:
-        """One."""
-        return np.ones((), dtype)
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type without `axes`."""
-        check_kind(self.name, x, "iufc")
-        return reduced(self.name, x, self.axes)
+    unit = 1
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """`numpy.prod`, in the operand's dtype."""
@@ -166,12 +156,12 @@ class ReduceExtremum(Reduction):
     axes: tuple[int, ...]
     empty: bool = False
 
+    kinds = "iuf"
     added_fields = ("empty",)
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type without `axes`."""
-        check_kind(self.name, x, "iuf")
-        result = reduced(self.name, x, self.axes)
+        result = super().infer(x)
         for axis in self.axes:
             if x.extents[axis] == Exact(0) and not self.empty:
                 raise ShapeError(f"{self.name}: axis {axis} of {x} has no elements to choose from")
@@ -237,17 +227,13 @@ class ReduceNorm(Reduction, name="reduce_norm"):
     It is real for complex x. At 0 the derivative is NaN.
     """
 
-    axes: tuple[int, ...]
-
+    kinds = "fc"
+    unit = 0
     conjugation = Conjugation.SAME
-
-    def neutral(self, dtype: DType) -> NumpyArray:
-        """Zero."""
-        return np.zeros((), dtype)
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """The operand's type without `axes`, with the real dtype."""
-        check_kind(self.name, x, "fc")
+        check_kind(self.name, x, self.kinds)
         return reduced(self.name, x.with_dtype(real_dtype(x.dtype)), self.axes)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
@@ -299,26 +285,17 @@ def _end(dtype: DType, infinity: float, name: str) -> NumpyArray:
     return np.asarray(getattr(np.iinfo(dtype), name), dtype)
 
 
-class ReduceBools(Reduction, Inactive):
+class ReduceBools(Inactive, Reduction):
     """A reduction of bools."""
 
-    axes: tuple[int, ...]
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type without `axes`."""
-        check_kind(self.name, x, "b")
-        return reduced(self.name, x, self.axes)
+    kinds = "b"
 
 
 @payload
 class ReduceAnd(ReduceBools, name="reduce_and"):
     """Whether all elements over `axes` are true; true if there are none."""
 
-    axes: tuple[int, ...]
-
-    def neutral(self, dtype: DType) -> NumpyArray:
-        """True."""
-        return np.asarray(True)
+    unit = True
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """`numpy.all`."""
@@ -329,11 +306,7 @@ class ReduceAnd(ReduceBools, name="reduce_and"):
 class ReduceOr(ReduceBools, name="reduce_or"):
     """Whether any element over `axes` is true; false if there are none."""
 
-    axes: tuple[int, ...]
-
-    def neutral(self, dtype: DType) -> NumpyArray:
-        """False."""
-        return np.asarray(False)
+    unit = False
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """`numpy.any`."""
@@ -369,9 +342,15 @@ class Cumulative(StdTensorOp):
     axis: int
     reverse: bool
 
-    def neutral(self, dtype: DType) -> NumpyArray:
-        """The neutral element, as a rank-0 array."""
-        raise AssertionError(f"{self.name}: has no neutral element")
+    axis_fields = ("axis",)
+    unit: ClassVar[int]
+    """The neutral element."""
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The operand's type."""
+        check_kind(self.name, x, NUMBERS)
+        check_axes(self.name, (self.axis,), x.rank, x)
+        return x
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
         """Each axis stays."""
@@ -386,41 +365,25 @@ class Cumulative(StdTensorOp):
         """All along the axis, also those that come later."""
         return _all_along(metas[operand], self.axis)
 
-    def leading(self, size: Dim) -> Cumulative:
-        """The axis is counted one further."""
-        return replace(self, axis=self.axis + 1)  # type: ignore[type-var]  # every op is a dataclass
-
     def masked(self, at: MaskSite) -> None:
         """Forward, padding comes after the elements; backward, it becomes the neutral element."""
         mixed = self.reverse and self.axis in at.padded(0)
-        fill = self.neutral(at.operand_metas[0].dtype)
+        fill = np.asarray(self.unit, at.operand_metas[0].dtype)
         at.keep(at.filled(0, fill) if mixed else at.operand(0))
 
 
 @payload
-class CumulativeSum(Cumulative, name="cumulative_sum"):
+class CumulativeSum(Linear, Cumulative, name="cumulative_sum"):
     """At each position of `axis`, the sum of the elements up to and including it."""
 
     axis: int
     reverse: bool = False
 
-    def neutral(self, dtype: DType) -> NumpyArray:
-        """Zero."""
-        return np.zeros((), dtype)
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
-        check_kind(self.name, x, NUMBERS)
-        check_axes(self.name, (self.axis,), x.rank, x)
-        return x
+    unit = 0
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """`numpy.cumsum`, in the operand's dtype."""
         return _directed(self, lambda x: np.cumsum(x, axis=self.axis, dtype=x.dtype), x)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear."""
-        return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cumulative sum in the other direction."""
@@ -434,15 +397,7 @@ class CumulativeProd(Cumulative, name="cumulative_prod"):
     axis: int
     reverse: bool = False
 
-    def neutral(self, dtype: DType) -> NumpyArray:
-        """One."""
-        return np.ones((), dtype)
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
-        check_kind(self.name, x, NUMBERS)
-        check_axes(self.name, (self.axis,), x.rank, x)
-        return x
+    unit = 1
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """`numpy.cumprod`, in the operand's dtype."""
@@ -462,6 +417,7 @@ class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
     axis: int
     reverse: bool = False
 
+    axis_fields = ("axis",)
     n_inputs = 2
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
@@ -473,10 +429,6 @@ class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
     def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
         """All along the axis, also those that come later."""
         return _all_along(metas[operand], self.axis)
-
-    def leading(self, size: Dim) -> LinearRecurrence:
-        """The axis is counted one further."""
-        return LinearRecurrence(self.axis + 1, self.reverse)
 
     def numpy(self, a: NumpyArray, b: NumpyArray) -> NumpyArray:
         """One step for each position of the axis."""
@@ -540,6 +492,8 @@ class Sort(StdTensorOp, name="sort"):
     axis: int
     outputs: tuple[bool, bool] = (True, True)
 
+    axis_fields = ("axis",)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "n_outputs", sum(self.outputs))
@@ -561,10 +515,6 @@ class Sort(StdTensorOp, name="sort"):
         if self.outputs == (False, True):
             return (places,)
         return np.take_along_axis(x, places, self.axis), places
-
-    def leading(self, size: Dim) -> Sort:
-        """The axis is counted one further."""
-        return Sort(self.axis + 1, self.outputs)
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
         """The elements alone, or the places alone."""
@@ -589,6 +539,8 @@ class Extreme(Inactive):
 
     axis: int
 
+    axis_fields = ("axis",)
+
     def infer(self, x: TensorMeta) -> TensorMeta:
         """int64, in the operand's shape without `axis`."""
         check_kind(self.name, x, "biuf")
@@ -604,10 +556,6 @@ class ArgMax(Extreme, name="argmax"):
 
     axis: int
 
-    def leading(self, size: Dim) -> ArgMax:
-        """The axis is counted one further."""
-        return ArgMax(self.axis + 1)
-
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """`numpy.argmax`."""
         return np.asarray(np.argmax(x, axis=self.axis), np.int64)
@@ -618,10 +566,6 @@ class ArgMin(Extreme, name="argmin"):
     """The place of the smallest element along `axis`: the first of several; NaN wins."""
 
     axis: int
-
-    def leading(self, size: Dim) -> ArgMin:
-        """The axis is counted one further."""
-        return ArgMin(self.axis + 1)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """`numpy.argmin`."""

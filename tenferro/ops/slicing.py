@@ -18,7 +18,6 @@ from tenferro.core import (
     V,
     each_active,
     jointly_linear,
-    multilinear,
 )
 from tenferro.errors import (
     AxisError,
@@ -56,6 +55,7 @@ from tenferro.ir import (
     symbol,
 )
 from tenferro.ops.base import (
+    Linear,
     StdTensorOp,
     check_axes,
     check_kind,
@@ -92,7 +92,7 @@ __all__ = ["Concatenate", "DynamicSlice", "DynamicUpdateSlice", "Pad", "Slice"]
 
 
 @payload
-class Slice(StdTensorOp, name="slice"):
+class Slice(Linear, name="slice"):
     """Elements `starts[i] : limits[i] : strides[i]` along each axis.
 
     `dim(0, i)` is the size of axis i of the operand; the limit of an axis of data-dependent size
@@ -197,10 +197,6 @@ class Slice(StdTensorOp, name="slice"):
             tuple([size_at(size, shapes) for size in sizes]) for sizes in (self.starts, self.limits)
         )
         return Slice(starts, limits, self.strides)
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear."""
-        return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangent, padded with zeros where no element was selected."""
@@ -411,6 +407,7 @@ class Concatenate(StdTensorOp, name="concatenate"):
 
     axis: int
 
+    axis_fields = ("axis",)
     n_inputs = None
     moves = True
     derivative_needs_sizes = True
@@ -425,10 +422,6 @@ class Concatenate(StdTensorOp, name="concatenate"):
         if any(next_order != order for next_order in orders):
             return None
         return Concatenate(order.index(self.axis)), order
-
-    def leading(self, size: Dim) -> Concatenate:
-        """The axis is counted one further."""
-        return Concatenate(self.axis + 1)
 
     def trailing(self, size: int) -> Concatenate:
         """The same axis."""

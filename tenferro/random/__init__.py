@@ -12,9 +12,10 @@ of draws), `formulas`, `continuous`, `discrete`, `gamma`, `poisson_binomial`, `d
 `multivariate`.
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from tenferro.missing_names import names_of, refusal
+from tenferro.missing_names import public as _public
+from tenferro.missing_names import refusal as _refusal
 from tenferro.random.continuous import *
 from tenferro.random.derived import *
 from tenferro.random.discrete import *
@@ -40,6 +41,6 @@ MISSING: dict[str, str] = {
 """Names of `jax.random`, and of `numpy.random`, and what to do instead."""
 
 
-if not TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = names_of(__name__)
-    __getattr__ = refusal("tenferro.random", __all__, MISSING)
+if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
+    __all__ = _public(vars())
+    __getattr__ = _refusal("tenferro.random", __all__, MISSING)

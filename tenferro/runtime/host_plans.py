@@ -50,7 +50,7 @@ class HostPlan(Steps):
             (step,) = program.instructions
             simple = type(step.op).evaluate is ExecOp.evaluate and bool(step.input_slots)
             if simple and step.input_slots == program.input_slots:
-                self._only = step.op.prepared(program.input_metas)
+                self._only = step.op.numpy
 
     def __call__(self, operands: list[NumpyArray]) -> list[NumpyArray]:
         """The results, which are read-only."""

@@ -49,13 +49,14 @@ class TraceContext:
         call: the function and the arguments that it was called with, while it is open.
         packages: the packages of extension families that the executor must have.
         limits: the memory limits that the program must keep.
-        guards: what the program must check of sizes.
+        guards: what the program must check of sizes; handed on unless it `checks_sizes` itself.
     """
 
     __slots__ = (
         "_tokens",
         "arguments",
         "call",
+        "checks_sizes",
         "depth",
         "guards",
         "is_open",
@@ -68,11 +69,17 @@ class TraceContext:
     )
     _tokens: tuple[Token[TraceContext | None], Token[dict[tuple[str, str], Guard] | None]]
 
-    def __init__(self, of: object = None, tracked: dict[int, Any] | None = None) -> None:
-        """`of` is the function, or its name."""
+    def __init__(
+        self,
+        of: object = None,
+        tracked: dict[int, Any] | None = None,
+        checks_sizes: bool = False,
+    ) -> None:
+        """`of` is the function, or its name; see `guards` for `checks_sizes`."""
         is_name = of is None or isinstance(of, str)
         self.name: Any = of if is_name else getattr(of, "__name__", type(of).__name__)
         self.tracked = tracked
+        self.checks_sizes = checks_sizes
         self.parent: TraceContext | None = None
         self.depth = 1
         self.is_open = True
@@ -110,7 +117,7 @@ class TraceContext:
             require_packages(self.packages)
         if error is None and self.limits:
             require_limit(self.limit)
-        if error is None and self.guards:
+        if error is None and self.guards and not self.checks_sizes:
             bring_guards(self.guards.values())
 
     @property
@@ -153,7 +160,11 @@ def open_traces() -> tuple[TraceContext, ...]:
 
 def innermost(traces: Iterable[TraceContext | None]) -> TraceContext | None:
     """The innermost of several traces; None if there is none."""
-    return max((t for t in traces if t is not None), key=lambda t: t.depth, default=None)
+    found: TraceContext | None = None
+    for trace in traces:
+        if trace is not None and (found is None or trace.depth > found.depth):
+            found = trace
+    return found
 
 
 def require_packages(packages: Iterable[Package]) -> None:

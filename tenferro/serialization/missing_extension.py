@@ -102,7 +102,7 @@ def written_digest(program: ExecProgram) -> str:
     if not has_placeholder(program):
         return program.digest
     digests: dict[int, str] = {}
-    for body in reversed(list(program.walk())):
+    for body in reversed(program.walk()):
         digests[id(body)] = body.with_ops(lambda op: _original(op, digests)).digest
     return digests[id(program)]
 

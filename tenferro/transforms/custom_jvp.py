@@ -229,7 +229,7 @@ def _is_tracked(leaf: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class CustomCall:
     """What calls of a function have in common that differ in the values of arrays only.
 
     Attributes:
@@ -377,7 +377,7 @@ def call(
     name: str,
     function: Callable[..., Any],
     arguments: Arguments,
-    rule_of: Callable[[Form], Rule],
+    rule_of: Callable[[CustomCall], Rule],
 ) -> Any:
     """The result of a function as that of an op with a rule.
 
@@ -398,7 +398,7 @@ def call(
     program = program_of([*closed, *body.inputs], body.outputs)
     weak = tuple([None if number is None else type(number)() for number in passed.weak])
     static = Arguments(arguments.static, (None,) * len(arguments.arrays))
-    form = Form(name, static, passed.tree, weak, body.tree, tuple(closed), traces)
+    form = CustomCall(name, static, passed.tree, weak, body.tree, tuple(closed), traces)
     op = Custom(program, rule_of(form), len(closed))
     return unflatten(body.tree, run(op, [*operands_of(closed), *passed.typed()], bodies))
 
@@ -431,13 +431,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class FormRule(Rule):
+class CallRule(Rule):
     """The rules that a user wrote for a function, for calls of one form.
 
     Rules of two calls are one if their forms have one identity, so that equal calls are one value.
     """
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: CustomCall) -> None:
         self.form = form
         self._token = fresh_token()
 
@@ -477,7 +477,7 @@ class CustomFunction(ABC, Generic[P, R]):
         self._function = function
         self._name = f"{self.caller} {getattr(function, '__name__', type(function).__name__)}"
         self._parameters = Parameters(self._name, function, nondiff_argnums, nondiff_argnames)
-        self._rules: WeakValueDictionary[Hashable, FormRule] = WeakValueDictionary()
+        self._rules: WeakValueDictionary[Hashable, CallRule] = WeakValueDictionary()
         wraps(function, cast(Callable[..., Any], self))
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -490,7 +490,7 @@ class CustomFunction(ABC, Generic[P, R]):
         result: R = call(self._name, self._function, arguments, self._rule_of)
         return result
 
-    def _rule_of(self, form: Form) -> Rule:
+    def _rule_of(self, form: CustomCall) -> Rule:
         """The rule for calls of a form."""
         key = form.identity
         if key is None:
@@ -522,7 +522,7 @@ class CustomFunction(ABC, Generic[P, R]):
         """How to define rules."""
 
     @abstractmethod
-    def _new_rule(self, form: Form) -> FormRule:
+    def _new_rule(self, form: CustomCall) -> CallRule:
         """The rule for calls of a form."""
 
 
@@ -591,15 +591,15 @@ class CustomJvp(CustomFunction[P, R]):
     def _advice(self) -> str:
         return "define one with .defjvp(rule)"
 
-    def _new_rule(self, form: Form) -> FormRule:
+    def _new_rule(self, form: CustomCall) -> CallRule:
         assert self._rule is not None
         return _TangentRule(form, self._rule, self._symbolic_zeros)
 
 
-class _TangentRule(FormRule):
+class _TangentRule(CallRule):
     """The rule of a `CustomJvp`."""
 
-    def __init__(self, form: Form, rule: JvpRule, symbolic_zeros: bool) -> None:
+    def __init__(self, form: CustomCall, rule: JvpRule, symbolic_zeros: bool) -> None:
         super().__init__(form)
         self._rule = rule
         self._symbolic_zeros = symbolic_zeros

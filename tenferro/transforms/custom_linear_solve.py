@@ -71,8 +71,8 @@ Keys = Sequence[GlobalValKey]
 _RULES = rules_of(STANDARD)
 
 
-class Held:
-    """A function of a tree that returns a tree of the same structure and types, held as a graph.
+class GraphFunction:
+    """A function of a tree that returns a tree of the same structure and types, written as a graph.
 
     Attributes:
         inputs: the values of the graph that stand for the argument.
@@ -184,7 +184,7 @@ def _adapt(body: Body, count: int, like: Leaves) -> None:
             body.convert(place, goal.dtype)
 
 
-def transposed(caller: str, body: Body, like: Leaves) -> Held:
+def transposed(caller: str, body: Body, like: Leaves) -> GraphFunction:
     """The transpose of a linear function that has been traced.
 
     Raises:
@@ -202,7 +202,9 @@ def transposed(caller: str, body: Body, like: Leaves) -> Held:
     return backward
 
 
-def linearized(name: str, body: Body, like: Leaves, point: Keys) -> tuple[Held, Held]:
+def linearized(
+    name: str, body: Body, like: Leaves, point: Keys
+) -> tuple[GraphFunction, GraphFunction]:
     """The derivative of a traced function at a point, and its transpose."""
     ctx = shape_context(_RULES.lookup)
     linear = differentiate(resolve_keys(), body.outputs, body.inputs, ctx=ctx)
@@ -210,8 +212,8 @@ def linearized(name: str, body: Body, like: Leaves, point: Keys) -> tuple[Held, 
     pulled = pull_back(linear, seeds, ctx=ctx)
     known = dict(zip(body.inputs, point, strict=True))
     since = body.inputs[0].serial
-    forward = Held(name, like, linear.input_keys, linear.output_keys, known, since)
-    return forward, Held(f"the transpose of {name}", like, seeds, pulled, known, since)
+    forward = GraphFunction(name, like, linear.input_keys, linear.output_keys, known, since)
+    return forward, GraphFunction(f"the transpose of {name}", like, seeds, pulled, known, since)
 
 
 # custom_linear_solve: the solution of a linear system, by a solver that is not differentiated.
@@ -350,8 +352,8 @@ def custom_linear_solve(
     like = vector_of(name, "b", b)
     bodies = tracing_bodies(name)
     product, _ = traced_like(bodies, "matvec", matvec, like)
-    held = Held("matvec", like, product.inputs, product.outputs)
-    solution, tree = traced_like(bodies, "solve", solve, like, has_aux, held)
+    callee = GraphFunction("matvec", like, product.inputs, product.outputs)
+    solution, tree = traced_like(bodies, "solve", solve, like, has_aux, callee)
     traced = [product, solution]
     if transpose_solve is not None and not symmetric:
         vecmat = transposed(name, product, like)
@@ -499,8 +501,8 @@ def custom_root(
     like = vector_of(name, "initial_guess", initial_guess)
     bodies = tracing_bodies(name)
     residual, _ = traced_like(bodies, "f", f, like)
-    held = Held("f", like, residual.inputs, residual.outputs)
-    root, tree = traced_like(bodies, "solve", solve, like, has_aux, held)
+    callee = GraphFunction("f", like, residual.inputs, residual.outputs)
+    root, tree = traced_like(bodies, "solve", solve, like, has_aux, callee)
     point = [fresh_input(meta, f"root{place}") for place, meta in enumerate(like.metas)]
     forward, backward = linearized("g", residual, like, point)
     product, _ = traced_like(bodies, "g", forward, like)

@@ -22,9 +22,9 @@ from tenferro.ops.control_flow import Custom, Rule, emitted, inner_emitter, prog
 from tenferro.runtime import TraceContext, is_array
 from tenferro.transforms.bodies import weak_leaf
 from tenferro.transforms.custom_jvp import (
+    CallRule,
+    CustomCall,
     CustomFunction,
-    Form,
-    FormRule,
     described,
     filled,
     values_of,
@@ -82,15 +82,15 @@ class CustomVjp(CustomFunction[P, R]):
     def _advice(self) -> str:
         return "define one with .defvjp(fwd, bwd)"
 
-    def _new_rule(self, form: Form) -> FormRule:
+    def _new_rule(self, form: CustomCall) -> CallRule:
         assert self._rules_of_user is not None
         return _CotangentRule(form, *self._rules_of_user, self._symbolic_zeros)
 
 
-class _CotangentRule(FormRule):
+class _CotangentRule(CallRule):
     """The rule of a `CustomVjp`: tangents are an op that can only be transposed."""
 
-    def __init__(self, form: Form, fwd: Forward, bwd: Backward, symbolic_zeros: bool) -> None:
+    def __init__(self, form: CustomCall, fwd: Forward, bwd: Backward, symbolic_zeros: bool) -> None:
         super().__init__(form)
         self._fwd = fwd
         self._bwd = bwd
@@ -174,7 +174,7 @@ class _Pullback(Rule):
 
     def __init__(
         self,
-        form: Form,
+        form: CustomCall,
         bwd: Backward,
         residuals: _Residuals,
         active: Sequence[bool],

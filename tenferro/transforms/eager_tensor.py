@@ -226,8 +226,10 @@ def _apply(
     function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any], operator: bool
 ) -> Any:
     """What the runtime of the first eager tensor computes; see `EagerRuntime.apply`."""
-    first = next(operand for operand in operands if type(operand) is EagerTensor)
-    return first._runtime.apply(function, operands, options)
+    for operand in operands:
+        if type(operand) is EagerTensor:
+            return operand._runtime.apply(function, operands, options)
+    raise AssertionError("an operand is eager")
 
 
 enter_kind(EagerTensor, 1, _apply)

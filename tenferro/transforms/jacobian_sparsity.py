@@ -391,7 +391,7 @@ def _steps(op: ControlOp) -> int:
     Programs that are deep inside of others are not followed.
     """
     programs = [cast(ExecProgram, body) for body in op.bodies.values()]
-    if sum(len(list(program.walk())) for program in programs) > MOST_PROGRAMS:
+    if sum(len(program.walk()) for program in programs) > MOST_PROGRAMS:
         return MOST_STEPS + 1
     inside = sum(_steps(inner) for program in programs for inner in program.ops_of(ControlOp))
     return op.rounds * (sum(len(program.instructions) for program in programs) + inside)

@@ -29,7 +29,7 @@ from tenferro.config import config, flag
 from tenferro.core import BoundedCache, CacheStats, Capacity, filtered
 from tenferro.errors import ExecutorError, ShapeError, TracingError
 from tenferro.families import further
-from tenferro.ir import PyTree, collecting_guards
+from tenferro.ir import PyTree
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
     Executable,
@@ -55,14 +55,11 @@ from tenferro.runtime import (
 )
 from tenferro.transforms.jit_arguments import (
     CallArguments,
-    StaticArguments,
+    Parameters,
     SymbolicArguments,
     as_written,
     buffer_of,
-    donated_inputs,
-    donated_places,
     leaf_types,
-    static_names,
     with_arrays,
 )
 from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
@@ -223,13 +220,19 @@ class Jitted(Generic[P, R_co]):
             chosen if self._shardings is None else self._shardings.executor
         )
         self._packages: Sequence[Package] = further(settings.packages)
-        static = static_names(function, settings.static_argnames, settings.static_argnums)
-        self._static = StaticArguments(function, static)
-        self._donate = donated_places(
-            function, settings.donate_argnums, settings.donate_argnames, static
+        self._parameters = Parameters(
+            function,
+            settings.static_argnums,
+            settings.static_argnames,
+            settings.donate_argnums,
+            settings.donate_argnames,
         )
         declared = settings.symbolic
-        self._symbolic = None if declared is None else SymbolicArguments(function, declared, static)
+        self._symbolic = (
+            None
+            if declared is None
+            else SymbolicArguments(function, declared, self._parameters.static)
+        )
         capacity = Capacity(config.cache_entries)
         self._cache = SignatureCache(capacity)
         self._traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(capacity)
@@ -257,7 +260,7 @@ class Jitted(Generic[P, R_co]):
         The fast path is written out here: arrays and numbers, in the structure of the call before.
         """
         if jit_is_disabled.get():
-            return as_written(self._static.split(args, kwargs, self))  # type: ignore[no-any-return]
+            return as_written(self._parameters.split(args, kwargs, self))  # type: ignore[no-any-return]
         cache, owner = self._cache, self._owner
         signature, on_host = cache.latest, False
         leaves: Any = args if signature.plain and not kwargs else signature.leaves(args, kwargs)
@@ -306,7 +309,7 @@ class Jitted(Generic[P, R_co]):
     def _slow_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls of new signatures, with static arguments, or with arrays elsewhere."""
         executor = self.executor
-        call = self._static.split(args, kwargs, self)
+        call = self._parameters.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
         call, leaves = with_arrays(call, leaves, treedef)
         types = leaf_types(leaves)
@@ -320,7 +323,7 @@ class Jitted(Generic[P, R_co]):
         entry = self._entry(call, leaves, treedef, types)
         if entry is None:
             return self._inlined(call)
-        if not self._static.names:
+        if not self._parameters.static:
             is_plain = not kwargs and len(args) == len(leaves) and all(map(is_, args, leaves))
             self._cache.remember(None if is_plain else treedef, types, entry)
         buffers = [buffer_of(leaf, executor) for leaf in leaves]
@@ -358,7 +361,7 @@ class Jitted(Generic[P, R_co]):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
     ) -> tuple[CallArguments, list[Any], TreeDef, list[Hashable]]:
         """The call, its leaves and their structure, and the types of the leaves."""
-        call = self._static.split(args, kwargs, self)
+        call = self._parameters.split(args, kwargs, self)
         leaves, treedef = flatten((call.args, call.kwargs))
         call, leaves = with_arrays(call, leaves, treedef)
         types = leaf_types(leaves)
@@ -524,8 +527,8 @@ class Jitted(Generic[P, R_co]):
             return traced
         require_hashable(treedef)
         executor = self.executor
-        with planning_for(executor), collecting_guards():
-            trace, _ = trace_function(call.function, call.args, call.kwargs)
+        with planning_for(executor):
+            trace, _ = trace_function(call.function, call.args, call.kwargs, checks_sizes=True)
         if trace.outer and is_tracing():
             return None
         if trace.outer:
@@ -540,7 +543,7 @@ class Jitted(Generic[P, R_co]):
             for declared in program.inputs[len(trace.inputs) :]
             if declared.default is not None
         ]
-        donated = donated_inputs(self, self._donate, call)
+        donated = self._parameters.donated_inputs(call, repr(self))
         traced = TracedFunction(program, tuple(captured), donated, trace.out_tree, trace.packages)
         return self._traces.put(key, traced)
 

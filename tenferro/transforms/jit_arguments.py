@@ -70,131 +70,91 @@ def as_written(call: CallArguments) -> Any:
     return call.function(*args, **kwargs)
 
 
-def static_names(
-    function: Callable[..., Any],
-    names: str | Sequence[str] | None,
-    numbers: int | Sequence[int] | None,
-) -> tuple[str, ...]:
-    """The names of the static parameters, which are given by name and by position.
+class Parameters:
+    """The parameters of a function, some of which are static or to be donated: options of `jit`.
+
+    Attributes:
+        static: the names of the static parameters.
+        donated: the positions of the parameters to donate.
 
     Raises:
-        TracingError: a name or number is not that of a parameter.
+        TracingError: a name or number is not that of a parameter, or one is static and donated.
     """
-    named = _named("static_argnames", function, names)
-    at = _positions("static_argnums", function, numbers)
-    known = list(inspect.signature(function).parameters) if at else []
-    for number in at:
-        if number >= len(known) or known[number] == _rest(function):
-            raise TracingError(
-                f"jit: static_argnums {number} is in *{_rest(function)}, of which no argument can "
-                "be static; give it a parameter of its own"
-            )
-    return (*named, *(known[number] for number in at))
 
+    _signature: inspect.Signature | None = None  # read if an option names parameters
+    _names: tuple[str, ...] = ()
+    _rest: str | None = None
 
-def donated_places(
-    function: Callable[..., Any],
-    numbers: int | Sequence[int] | None,
-    names: str | Sequence[str] | None,
-    static: Sequence[str],
-) -> tuple[int, ...]:
-    """The positions of the parameters to donate, which are given by position and by name.
-
-    Raises:
-        TracingError: a number or name is not that of a parameter, or the parameter is static.
-    """
-    named = _named("donate_argnames", function, names)
-    places = _positions("donate_argnums", function, numbers)
-    if not named and not places:
-        return ()
-    known = list(inspect.signature(function).parameters)
-    places = (*places, *map(known.index, named))
-    for position in places:
-        if position < len(known) and known[position] in static:
-            raise TracingError(
-                f"jit: argument {known[position]} is both static and to donate; only arrays can be "
-                "donated"
-            )
-    return places
-
-
-def _several(option: str, given: object, kind: str) -> tuple[Any, ...]:
-    """One value or several, as a tuple; None stands for none."""
-    match given:
-        case None:
-            return ()
-        case str() | SupportsIndex():
-            return (given,)
-        case Iterable() if not isinstance(given, Mapping):
-            return tuple(given)
-        case _:
-            raise TracingError(f"jit: {option} takes {kind}, or several, got {given!r}")
-
-
-def _parameters(option: str, function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    try:
-        return inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        raise TracingError(
-            f"jit: {option} needs the parameters of the function, but Python does not know those "
-            f"of {function!r}; write a function that calls it"
-        ) from None
-
-
-def _rest(function: Callable[..., Any]) -> str | None:
-    """The name of the parameter that takes all further positional arguments."""
-    parameters = inspect.signature(function).parameters.values()
-    return next((each.name for each in parameters if each.kind is each.VAR_POSITIONAL), None)
-
-
-def _positions(option: str, function: Callable[..., Any], given: object) -> tuple[int, ...]:
-    """The positions of parameters that a user gives; negative ones count from the end.
-
-    Raises:
-        TracingError: a number is not the position of a parameter.
-    """
-    places = []
-    for number in _several(option, given, "the position of a parameter"):
-        parameters = _parameters(option, function)
-        size = len(parameters)
-        end = size if _rest(function) is None else math.inf
-        place = integer_of(number)
-        if place is None or not -size <= place < end:
-            raise TracingError(
-                f"jit: {option} {number!r} is not the position of a parameter; "
-                f"the parameters are {', '.join(parameters)}"
-            )
-        places.append(place + size if place < 0 else place)
-    return tuple(places)
-
-
-def _named(option: str, function: Callable[..., Any], given: object) -> tuple[str, ...]:
-    """The names of parameters that a user gives.
-
-    Raises:
-        TracingError: a name is not that of a parameter.
-    """
-    names = _several(option, given, "the name of a parameter")
-    for name in names:
-        if not isinstance(name, str) or name not in _parameters(option, function):
-            raise TracingError(f"jit: {option} has {name!r}, which is not a parameter")
-    return names
-
-
-class StaticArguments:
-    """The arguments of a function that are Python values, by name; see `static_names`."""
-
-    def __init__(self, function: Callable[..., Any], names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        static_argnums: int | Sequence[int] | None = None,
+        static_argnames: str | Sequence[str] | None = None,
+        donate_argnums: int | Sequence[int] | None = None,
+        donate_argnames: str | Sequence[str] | None = None,
+    ) -> None:
         self._function = function
-        self.names = tuple(names)
-        self._signature = inspect.signature(function) if self.names else None
-        self._parameters: tuple[str, ...] = ()
-        self._places: tuple[int, ...] = ()
+        static = list(self._named("static_argnames", static_argnames))
+        for number in self._positions("static_argnums", static_argnums):
+            if number >= len(self._names) or self._names[number] == self._rest:
+                raise TracingError(
+                    f"jit: static_argnums {number} is in *{self._rest}, of which no argument can "
+                    "be static; give it a parameter of its own"
+                )
+            static.append(self._names[number])
+        by_name = self._named("donate_argnames", donate_argnames)
+        by_number = self._positions("donate_argnums", donate_argnums)
+        self.donated = (*by_number, *map(self._names.index, by_name))
+        for name in (self._names[i] for i in self.donated if i < len(self._names)):
+            if name in static:
+                raise TracingError(
+                    f"jit: argument {name} is both static and to donate; only arrays can be donated"
+                )
+        self.static = tuple(static)
+        self._static_places: list[int] = []
         if self._signature is not None:
-            self._parameters = tuple(self._signature.parameters)
-            kinds = [parameter.kind for parameter in self._signature.parameters.values()]
-            places = map(self._parameters.index, self.names)
-            self._places = tuple([place for place in places if kinds[place] in _POSITIONAL])
+            kinds = [each.kind for each in self._signature.parameters.values()]
+            places = map(self._names.index, static)
+            self._static_places = [place for place in places if kinds[place] in _POSITIONAL]
+
+    def _read(self, option: str) -> None:
+        """Find out the names of the parameters."""
+        if self._signature is not None:
+            return
+        try:
+            self._signature = inspect.signature(self._function)
+        except (TypeError, ValueError):
+            raise TracingError(
+                f"jit: {option} needs the parameters of the function, but Python does not know "
+                f"those of {self._function!r}; write a function that calls it"
+            ) from None
+        parameters = self._signature.parameters.values()
+        self._names = tuple(self._signature.parameters)
+        self._rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+
+    def _positions(self, option: str, value: object) -> list[int]:
+        """The positions of parameters; negative ones count from the end."""
+        places = []
+        for number in _several(option, value, "the position of a parameter"):
+            self._read(option)
+            size = len(self._names)
+            end = size if self._rest is None else math.inf
+            place = integer_of(number)
+            if place is None or not -size <= place < end:
+                raise TracingError(
+                    f"jit: {option} {number!r} is not the position of a parameter; "
+                    f"the parameters are {', '.join(self._names)}"
+                )
+            places.append(place + size if place < 0 else place)
+        return places
+
+    def _named(self, option: str, value: object) -> tuple[str, ...]:
+        names = _several(option, value, "the name of a parameter")
+        for name in names:
+            self._read(option)
+            if name not in self._names:
+                raise TracingError(f"jit: {option} has {name!r}, which is not a parameter")
+        return names
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any], text: object) -> CallArguments:
         """The call's other arguments. `text` names the function in errors.
@@ -202,16 +162,16 @@ class StaticArguments:
         Raises:
             PytreeError: a static argument is not hashable.
         """
-        if not self.names:
+        if not self.static:
             return CallArguments(None, args, kwargs, range(len(args)), self._function, None)
         count = len(args)
-        static = {place: args[place] for place in self._places if place < count}
-        named = {name: arg for name, arg in kwargs.items() if name in self.names}
+        static = {place: args[place] for place in self._static_places if place < count}
+        named = {name: arg for name, arg in kwargs.items() if name in self.static}
         key = tuple([(where, static_key(arg)) for where, arg in (*static.items(), *named.items())])
         try:
             hash(key)
         except TypeError:
-            raise PytreeError(f"{text}: {_unhashable(self._parameters, static, named)}") from None
+            raise PytreeError(f"{text}: {_unhashable(self._names, static, named)}") from None
         positions = [i for i in range(count) if i not in static]
         others = tuple([args[i] for i in positions])
         options = {name: arg for name, arg in kwargs.items() if name not in named}
@@ -230,9 +190,42 @@ class StaticArguments:
 
         wraps(self._function, of_others)
         if self._signature is not None:
-            shown = [p for p in self._signature.parameters.values() if p.name not in self.names]
+            shown = [p for p in self._signature.parameters.values() if p.name not in self.static]
             of_others.__signature__ = self._signature.replace(parameters=shown)  # type: ignore[attr-defined]
         return of_others
+
+    def donated_inputs(self, call: CallArguments, text: object) -> tuple[int, ...]:
+        """The inputs of the program of `call` that belong to arguments to donate.
+
+        Raises:
+            TracingError: the function is not called with such an argument.
+        """
+        for number in self.donated:
+            if number not in call.positions:
+                raise TracingError(
+                    f"{text}: argument {number} is to be donated, but this call does not pass it "
+                    "by position"
+                )
+        donated: list[int] = []
+        start = 0
+        for number, arg in zip(call.positions, call.args, strict=True):
+            count = len(flatten(arg)[0])
+            donated += range(start, start + count) if number in self.donated else ()
+            start += count
+        return tuple(donated)
+
+
+def _several(option: str, value: object, kind: str) -> tuple[Any, ...]:
+    """One value or several, as a tuple; None stands for none."""
+    match value:
+        case None:
+            return ()
+        case str() | SupportsIndex():
+            return (value,)
+        case Iterable() if not isinstance(value, Mapping):
+            return tuple(value)
+        case _:
+            raise TracingError(f"jit: {option} takes {kind}, or several, got {value!r}")
 
 
 def _unhashable(names: Sequence[str], static: dict[int, Any], named: dict[str, Any]) -> str:
@@ -270,27 +263,6 @@ def static_key(arg: Any) -> Hashable:
         return (kind, arg) if (kind := type(arg)) in _PLAIN else encode(arg)
     except TypeError:
         return type(arg), arg
-
-
-def donated_inputs(function: object, donate: Sequence[int], call: CallArguments) -> tuple[int, ...]:
-    """The inputs of the program of `call` that belong to the arguments at some positions.
-
-    Raises:
-        TracingError: `function` is not called with such an argument.
-    """
-    for number in donate:
-        if number not in call.positions:
-            raise TracingError(
-                f"{function!r}: argument {number} is to be donated, but this call does not pass it "
-                "by position"
-            )
-    donated: list[int] = []
-    start = 0
-    for number, arg in zip(call.positions, call.args, strict=True):
-        count = len(flatten(arg)[0])
-        donated += range(start, start + count) if number in donate else ()
-        start += count
-    return tuple(donated)
 
 
 # Symbolic sizes of the arguments of a compiled function: the `symbolic` of `jit`.

@@ -30,7 +30,7 @@ from tenferro.core import (
     resolve_keys,
 )
 from tenferro.errors import BindingError, TracingError
-from tenferro.ir import Guard, PyTree, TensorSpec, collecting_guards, fresh_input, type_of
+from tenferro.ir import Guard, PyTree, TensorSpec, fresh_input, type_of
 from tenferro.ops import StdTensorOp, replay, shape_context
 from tenferro.ops.control_flow import program_of_ops
 from tenferro.ops.extension import ExtensionCaches, Package
@@ -428,8 +428,7 @@ def make_program(
                 f"make_program: {spec} is a shape, or {len(spec)} scalars; write "
                 f"TensorSpec({spec}) for an array of this shape"
             )
-    with collecting_guards():  # what is assumed is about the names in the specs of this program
-        trace, _ = trace_function(function, specs, {}, nested=False)
+    trace, _ = trace_function(function, specs, {}, nested=False, checks_sizes=True)
     if trace.outer:
         raise TracingError(
             "make_program: the function reads values of another trace; pass them as arguments, "

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tenferro.errors import AxisError, ControlFlowError
-from tenferro.ir import Dim, Exact, PyTree, TensorMeta, describe, integer_of
-from tenferro.ops.control_flow import Scan
+from tenferro.ir import Dim, PyTree, TensorMeta, integer_of
+from tenferro.ops.control_flow import CheckpointedScan, Scan
 from tenferro.ops.functions import apply, manipulation
 from tenferro.transforms.bodies import (
     Body,
@@ -111,7 +111,11 @@ def run_scan(
     def call(values: list[TracedTensor]) -> Any:
         carry = unflatten(init.tree, values[:count])
         result = bodies.calling(f, carry, unflatten(entries.tree, values[count:]))
-        return _pair(caller, result)
+        several = isinstance(result, tuple | list)
+        if not several or len(result) != 2:
+            kind = f"a {type(result).__name__}{f' of {len(result)}' if several else ''}"
+            raise ControlFlowError(f"{caller}: f must return a pair (carry, y), got {kind}")
+        return tuple(result)
 
     def trace() -> tuple[Body, TreeDef, int]:
         weak = [*init.weak, *(None for _ in rows)]
@@ -124,25 +128,10 @@ def run_scan(
     body = settled(caller, init, trace)
     consts = bodies.closed_over(body)
     program = bodies.program("f", consts, body)
-    loop = Scan(program, len(consts), count, rounds, backwards, at_once)
-    op = loop.like(program, len(consts), count, checkpoints=levels)
+    fields = program, len(consts), count, rounds, backwards, at_once
+    op = CheckpointedScan(*fields, levels) if levels else Scan(*fields)
     results = run(op, [*operands_of(consts), *init.typed(), *entries.values], bodies)
     return unflatten(init.tree, results[:count]), unflatten(ys_tree[0], results[count:])
-
-
-def _pair(caller: str, result: Any) -> tuple[Any, Any]:
-    """The carry and y that a function returned."""
-    if not isinstance(result, tuple | list):
-        raise ControlFlowError(
-            f"{caller}: f must return a pair (carry, y), got a {type(result).__name__}"
-        )
-    if len(result) != 2:
-        kind = type(result).__name__
-        raise ControlFlowError(
-            f"{caller}: f must return a pair (carry, y), got a {kind} of {len(result)}"
-        )
-    carry, y = result
-    return carry, y
 
 
 def rounds_of(caller: str, entries: Leaves, length: Any) -> Dim:
@@ -157,11 +146,12 @@ def rounds_of(caller: str, entries: Leaves, length: Any) -> Dim:
                 f"{caller}: xs leaf {path} is {meta}, which has no axis 0 to loop over; "
                 "pass an array, or let the function close over it"
             )
-    sizes = [_exact(meta) for meta in entries.metas]
+    sizes = [meta.dims[0] for meta in entries.metas if meta.dims]  # `leaves_of` refuses others
     different = list(dict.fromkeys(sizes))
     if len(different) > 1:
+        *rest, last = builtins.map(str, different)
         raise ControlFlowError(
-            f"{caller}: xs leaves have lengths {_listed(different)} along axis 0"
+            f"{caller}: xs leaves have lengths {', '.join(rest)} and {last} along axis 0"
         )
     if length is None and not sizes:
         raise ControlFlowError(f"{caller}: without xs, length= must say how many rounds to run")
@@ -173,18 +163,6 @@ def rounds_of(caller: str, entries: Leaves, length: Any) -> Dim:
             f"{caller}: length is {rounds}, but the xs leaves have length {sizes[0]} along axis 0"
         )
     return rounds
-
-
-def _exact(meta: TensorMeta) -> Dim:
-    extent = meta.extents[0]
-    assert isinstance(extent, Exact), describe(extent)  # `leaves_of` refuses others
-    return extent.dim
-
-
-def _listed(sizes: Sequence[Dim]) -> str:
-    """`3 and 4`."""
-    *rest, last = builtins.map(str, sizes)
-    return f"{', '.join(rest)} and {last}"
 
 
 # map: a function of one entry, applied to all entries of arrays.
@@ -306,8 +284,27 @@ def associative_scan(
     require_function("associative_scan", "fn", fn)
     backwards = as_flag("associative_scan", "reverse", reverse)
     leaves = leaves_of(elems, "associative_scan: elems")
-    axes = _axes(leaves, axis)
-    _check_sizes(leaves, axes)
+    number = integer_of(axis)
+    if number is None:
+        raise AxisError(f"associative_scan: axis must be an integer, got {axis!r}")
+    for path, meta in zip(leaves.paths, leaves.metas, strict=True):
+        if not -meta.rank <= number < meta.rank:
+            raise AxisError(
+                f"associative_scan: axis {axis} is out of range for elems leaf {path}: {meta}"
+            )
+    axes = [number % meta.rank for meta in leaves.metas]
+    sizes = [meta.dims[at] for meta, at in zip(leaves.metas, axes, strict=True) if meta.dims]
+    different = list(dict.fromkeys(sizes))
+    if len(different) > 1:
+        listed = " and ".join(builtins.map(str, different))
+        raise ControlFlowError(
+            f"associative_scan: elems leaves have sizes {listed} along the axis of the entries"
+        )
+    if different and not isinstance(different[0], int):
+        raise ControlFlowError(
+            f"associative_scan: the size {different[0]} of the axis must be known when the "
+            "function is traced; use scan"
+        )
     values = [as_array(value) for value in leaves.values]
     if not values:
         return elems
@@ -395,37 +392,3 @@ def _interleaved(even: Leaf, odd: Leaf, axis: int) -> Leaf:
     if even.shape[axis] == count:
         return joined
     return apply(manipulation.concat, joined, even[(*cut, slice(count, count + 1))], axis=axis)
-
-
-def _axes(leaves: Leaves, axis: Any) -> list[int]:
-    """The axis of each leaf, not negative.
-
-    Raises:
-        AxisError: a leaf does not have it.
-    """
-    number = integer_of(axis)
-    if number is None:
-        raise AxisError(f"associative_scan: axis must be an integer, got {axis!r}")
-    for path, meta in zip(leaves.paths, leaves.metas, strict=True):
-        if not -meta.rank <= axis < meta.rank:
-            raise AxisError(
-                f"associative_scan: axis {axis} is out of range for elems leaf {path}: {meta}"
-            )
-    return [int(axis) % meta.rank for meta in leaves.metas]
-
-
-def _check_sizes(leaves: Leaves, axes: list[int]) -> None:
-    """Raise ControlFlowError unless all leaves have one known size along their axis."""
-    sizes = [meta.dims[axis] for meta, axis in zip(leaves.metas, axes, strict=True) if meta.dims]
-    different = list(dict.fromkeys(sizes))
-    if len(different) > 1:
-        raise ControlFlowError(
-            "associative_scan: elems leaves have sizes "
-            f"{' and '.join(builtins.map(str, different))} along "
-            "the axis of the entries"
-        )
-    if different and not isinstance(different[0], int):
-        raise ControlFlowError(
-            f"associative_scan: the size {different[0]} of the axis must be known when the "
-            "function is traced; use scan"
-        )

@@ -68,9 +68,9 @@ __all__ = [
     "is_traced",
     "joined",
     "leaf_meta",
-    "settled",
     "substitute",
     "trace_function",
+    "without_arguments",
 ]
 
 
@@ -116,7 +116,7 @@ def substitute(
     return [None if key is None else new.get(key, key) for key in outputs]
 
 
-def settled(outputs: Sequence[GlobalValKey]) -> list[GlobalValKey]:
+def without_arguments(outputs: Sequence[GlobalValKey]) -> list[GlobalValKey]:
     """The outputs with all arguments replaced by the passed values."""
     new = _rewritten(_needed(outputs), {}, _WITHOUT_RULES, lambda argument: True)
     return [new.get(key, key) for key in outputs]
@@ -152,11 +152,11 @@ def _rewritten(
     ops: Iterable[GlobalOpKey],
     replacement: Mapping[GlobalValKey, GlobalValKey],
     ctx: ShapeGuardContext,
-    settles: Callable[[Argument], bool],
+    replaces: Callable[[Argument], bool],
 ) -> dict[GlobalValKey, GlobalValKey]:
     """The new value of each value that is replaced, or depends on one that is.
 
-    `settles` tells whether to replace an argument by the passed value.
+    `replaces` tells whether to replace an argument by the passed value.
     """
     emitter = KeyEmitter(ctx)
     new = dict(replacement)
@@ -164,7 +164,7 @@ def _rewritten(
         primitive = cast(Any, op.primitive)
         if type(primitive) is Argument:
             (passed,) = op.inputs
-            if settles(primitive) or (passed in new and not primitive.is_open):
+            if replaces(primitive) or (passed in new and not primitive.is_open):
                 new[op.output(0)] = new.get(passed, passed)
             continue
         if new.keys().isdisjoint(op.inputs):
@@ -246,12 +246,15 @@ def trace_function(
     active: Container[int] | None = None,
     nested: bool = True,
     passed: Sequence[Any] | None = None,
+    checks_sizes: bool = False,
 ) -> tuple[Trace, list[Any]]:
     """Trace `function` on new values like the leaves of the arguments; also return the leaves.
 
     `active` are the positions of leaves that must be arrays; None means all of them. Other leaves
     that are not arrays are passed to the function unchanged. Unless `nested`, only the types of
-    values of an enclosing trace are used. Errors take the leaves for `passed`, if it is given.
+    values of an enclosing trace are used. Errors take the leaves for `passed`, if it is given. What
+    the function assumes of sizes is handed to the enclosing trace, unless `checks_sizes`: then it
+    is about names in the types of the leaves, which a program of its own checks.
 
     Raises:
         PytreeError: a leaf that must be an array, or a leaf of the result, is not one.
@@ -260,15 +263,15 @@ def trace_function(
     names = argument_names(function, args, kwargs)
     input_at: dict[int, GlobalValKey] = {}
     values = list(leaves)
-    context = TraceContext(function)
+    context = TraceContext(function, checks_sizes=checks_sizes)
     sources = leaves if passed is None else passed
     arguments: list[tuple[GlobalValKey, Any]] = []
     traced_leaves: list[Any] = []
     for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
         if active is None or position in active or is_array(leaf):
             meta = leaf_meta(leaf, f"argument {name}")
-            given = leaf.in_use(f"argument {name}") if isinstance(leaf, TracedTensor) else None
-            key = None if given is None or not nested else argument(given)
+            value = leaf.in_use(f"argument {name}") if isinstance(leaf, TracedTensor) else None
+            key = None if value is None or not nested else argument(value)
             key = input_at[position] = fresh_input(meta, name) if key is None else key
             values[position] = TracedTensor(key, weak_number(leaf), context)
             arguments.append((key, sources[position]))

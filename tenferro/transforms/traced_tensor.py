@@ -196,7 +196,7 @@ def argument_names(
         positional = [
             p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]
-    roots = [*positional, *(f"arg{i}" for i in range(len(positional), len(args)))]
+    roots = positional + [f"arg{i}" for i in range(len(positional), len(args))]
     names: list[str] = []
     for root, arg in zip(roots, args, strict=False):
         names += leaf_names(arg, root)

@@ -48,7 +48,9 @@ def flatten(tree: PyTree, *, in_any_order: bool = False) -> tuple[list[PyTree], 
     ([1.0, 2.0], {'a': [1.0, None], 'b': 2.0})
     """
     leaves, treedef = optree.tree_flatten(tree, namespace=NAMESPACE)
-    return leaves, treedef if in_any_order else in_order(treedef)
+    if in_any_order or treedef.is_leaf():
+        return leaves, treedef
+    return leaves, treedef.transform(_in_order)
 
 
 def in_order(treedef: TreeDef) -> TreeDef:

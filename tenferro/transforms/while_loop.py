@@ -76,26 +76,26 @@ def settled(caller: str, carry: Leaves, trace: Callable[[], tuple[Body, TreeDef,
             elif promoted(meta, out_weak, before):
                 body.convert(first + leaf, before.dtype)
         if not changed:
-            _check_types(caller, carry, body.metas[first : first + tree.num_leaves])
+            after = body.metas[first : first + tree.num_leaves]
+            if after != carry.metas:
+                raise _changed(caller, carry, after)
             return body
 
 
-def _check_types(caller: str, carry: Leaves, after: list[TensorMeta]) -> None:
-    """Raise ControlFlowError unless all leaves keep their types."""
+def _changed(caller: str, carry: Leaves, after: list[TensorMeta]) -> ControlFlowError:
+    """The error for leaves that do not keep their types."""
     wrong = [leaf for leaf, meta in enumerate(after) if meta != carry.metas[leaf]]
-    if not wrong:
-        return
     (leaf, *others) = wrong
     before, meta = carry.metas[leaf], after[leaf]
     widened = before.extents == meta.extents and _result(before.dtype, meta.dtype) == meta.dtype
     if widened and not others:
-        raise ControlFlowError(
+        return ControlFlowError(
             f"{caller}: carry leaf {carry.paths[leaf]} starts as {before} and becomes {meta}; "
             f"start it as {_start(carry.values[leaf], meta)}"
         )
     paths = " and ".join(carry.paths[leaf] for leaf in wrong)
     keep = "leaves {} must keep their types" if others else "leaf {} must keep its type"
-    raise ControlFlowError(
+    return ControlFlowError(
         f"{caller}: the carry goes in as {carry} and comes out as {shown(carry.tree, after)}; "
         f"{keep.format(paths)}"
     )

@@ -111,8 +111,11 @@ class BufferPool:
             for array in results:
                 kind = array.shape, array.dtype
                 shelf = self._arrays.pop(kind, [])
+                of_users = [each for each in shelf if VIEWS.is_handed_out(each)]
+                dropped += of_users  # they will never be free
+                shelf = [each for each in shelf if not VIEWS.is_handed_out(each)]
                 shelf.append(array)
-                self._bytes += array.nbytes
+                self._bytes += array.nbytes - sum(each.nbytes for each in of_users)
                 self._arrays[kind] = shelf
                 dropped += self._dropped(kind, len(shelf) - most)
             for kind in list(self._arrays):

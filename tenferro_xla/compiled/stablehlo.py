@@ -274,7 +274,7 @@ def pinned_by(
     inputs = _parts(program.input_metas, shardings.inputs)
     outputs = _parts(program.output_metas, shardings.outputs)
     divided = any(count != 1 for counts in (*inputs, *outputs) for count in counts)
-    programs = list(program.walk())
+    programs = program.walk()
     if not divided and not any(op.divides for each in programs for op in each.ops()):
         return None
     return PartitionedAxes(inputs, outputs, tuple(placement.mesh.shape.items()))

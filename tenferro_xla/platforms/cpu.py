@@ -129,7 +129,7 @@ class CpuPlatform(Platform):
 
 def _has_many_small_values(program: ExecProgram) -> bool:
     """Whether the values of a program without loops fit blocks, but not one that is kept."""
-    if len(list(program.walk())) > 1:
+    if len(program.walk()) > 1:
         return False
     inputs, metas = set(program.input_slots), program.slot_metas()
     sizes = [

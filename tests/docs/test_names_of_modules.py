@@ -49,9 +49,8 @@ def test_a_module_that_is_not_there_is_found() -> None:
 
 
 def test_the_table_of_rooms_names_rooms_and_what_to_read_in_them() -> None:
-    rows = re.findall(
-        r"^\| (`.*?) \|.*\| (.*?) ?\|$", ARCHITECTURE.read_text("utf-8"), re.MULTILINE
-    )
+    table = ARCHITECTURE.read_text("utf-8").partition("| room |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| (`.*?) \|.*\| (.*?) ?\|$", table, re.MULTILINE)
     assert len(rows) > 10
     package = ROOT / "tenferro"
     for rooms, first in rows:

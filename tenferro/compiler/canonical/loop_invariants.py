@@ -9,7 +9,7 @@ from math import prod
 from typing import cast
 
 from tenferro.compiler.passes import Pass
-from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, Rewriter, TensorMeta
+from tenferro.ir import ExecInstruction, ExecProgram, Rewriter, TensorMeta
 from tenferro.ops import ADD, Add, DotGeneral
 from tenferro.ops.control_flow import ControlOp, Scan
 
@@ -48,7 +48,7 @@ class _Sinking:
 
     def __init__(self) -> None:
         # Each program with what it becomes: the key has its id, so that it must not be freed.
-        self._filled: dict[tuple[int, tuple[object, ...]], tuple[ExecProgram, ExecProgram]] = {}
+        self._filled: dict[tuple[object, ...], tuple[ExecProgram, ExecProgram]] = {}
         self._done: dict[int, tuple[ExecProgram, ExecProgram]] = {}
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -70,39 +70,41 @@ class _Sinking:
         """Yields the programs inside, with their constants; then returns the whole program."""
         if not program.has_op(ControlOp):
             return program
-        makers = program.makers()
-        replaced: dict[ExecInstruction, tuple[ExecOp, tuple[int, ...]]] = {}
+        makers, at = program.makers(), Rewriter(program)
+        replaced: dict[ExecInstruction, tuple[ControlOp, list[int]]] = {}
         for step in program.steps_of(ControlOp):
             op = cast(ControlOp, step.op)
-            known = {
-                place: recipe
-                for places in op.const_places.values()
-                for place in places
-                if (recipe := _recipe(step.input_slots[place], makers))
-            }
+            known: dict[int, tuple[ExecInstruction, ...]] = {}
             bodies: dict[str, ExecProgram] = {}
             counts: dict[str, int] = {}
+            changed = False
             for label, places in op.const_places.items():
-                filled = self._with_constants(cast(ExecProgram, op.bodies[label]), places, known)
+                inner = {}
+                for position, place in enumerate(places):
+                    recipe = _recipe(step.input_slots[place], makers)
+                    if recipe is not None:
+                        known[place] = inner[position] = recipe
+                body = cast(ExecProgram, op.bodies[label])
+                if inner:
+                    key = (id(body), *((i, *(s.op for s in steps)) for i, steps in inner.items()))
+                    filled = self._filled.setdefault(key, (body, _filled(body, inner)))[1]
+                else:
+                    filled = body
                 yield filled
                 bodies[label] = self._done[id(filled)][1]
-                counts[label] = len([place for place in places if place not in known])
-            if known or any(bodies[label] is not body for label, body in op.bodies.items()):
-                kept = [slot for place, slot in enumerate(step.input_slots) if place not in known]
-                replaced[step] = op.with_consts(bodies, counts), tuple(kept)
-        return _with_steps(program, replaced)
+                counts[label] = len(places) - len(inner)
+                changed |= bodies[label] is not body
+            if changed:
+                rest = [slot for i, slot in enumerate(step.input_slots) if i not in known]
+                replaced[step] = op.with_consts(bodies, counts), rest
 
-    def _with_constants(
-        self, body: ExecProgram, places: range, known: Mapping[int, tuple[ExecInstruction, ...]]
-    ) -> ExecProgram:
-        """The body in which inputs are computed by the instructions that compute the operands."""
-        inner = {place - places.start: known[place] for place in places if place in known}
-        if not inner:
-            return body
-        key = (id(body), tuple([(at, *(s.op for s in steps)) for at, steps in inner.items()]))
-        if key not in self._filled:
-            self._filled[key] = (body, _filled(body, inner))
-        return self._filled[key][1]
+        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
+            if step not in replaced:
+                return None
+            op, slots = replaced[step]
+            return at.emit_all(op, *at.now(slots))
+
+        return at.run(rule) if replaced else program
 
 
 def _recipe(slot: int, makers: Mapping[int, ExecInstruction]) -> tuple[ExecInstruction, ...] | None:
@@ -140,83 +142,46 @@ def _filled(body: ExecProgram, inner: Mapping[int, tuple[ExecInstruction, ...]])
     )
 
 
-def _with_steps(
-    program: ExecProgram, replaced: Mapping[ExecInstruction, tuple[ExecOp, tuple[int, ...]]]
-) -> ExecProgram:
-    """The program with other ops, on other values of it, for some instructions."""
-    if not replaced:
-        return program
-    rewriter = Rewriter(program)
-
-    def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
-        if step not in replaced:
-            return None
-        op, slots = replaced[step]
-        return rewriter.emit_all(op, *rewriter.now(slots))
-
-    return rewriter.run(rule)
-
-
 def _without_invariants(program: ExecProgram) -> ExecProgram:
-    """The program with what no round changes outside its loops."""
-    return _hoisted(_without_fixed(program))
-
-
-def _without_fixed(program: ExecProgram) -> ExecProgram:
-    """The program whose loops carry only what rounds change."""
-    replaced = {
-        step: found
-        for step in program.steps_of(ControlOp)
-        if (found := cast(ControlOp, step.op).without_fixed()) is not None
-    }
-    if not replaced:
+    """The program whose loops carry only what rounds change, and compute nothing else in them."""
+    if not program.has_op(ControlOp):
         return program
-    rewriter = Rewriter(program)
-
-    def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
-        if step not in replaced:
-            return None
-        op, places, outputs = replaced[step]
-        given = [operands[place] for place in places]
-        made = dict(zip(outputs, rewriter.emit_all(op, *given) if outputs else (), strict=True))
-        start = step.op.overwrites
-        return [
-            made[place] if place in made else operands[start[place]]
-            for place in range(len(step.output_slots))
-        ]
-
-    return rewriter.run(rule)
-
-
-def _hoisted(program: ExecProgram) -> ExecProgram:
-    """The program with the invariants of its loops before these."""
-    if not any(op.is_loop for op in program.ops_of(ControlOp)):
-        return program
-    rewriter = Rewriter(program)
+    at = Rewriter(program)
 
     def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
         op = step.op
         if not isinstance(op, ControlOp) or not op.is_loop:
             return None
-        places = op.const_places
-        parts = {
-            label: _split(cast(ExecProgram, op.bodies[label]), len(at), op.surely_runs(label))
-            for label, at in places.items()
-        }
-        if not any(before.output_slots for before, _ in parts.values()):
-            return None
+        fixed = op.without_fixed()
+        loop, slots = op, list(operands)
+        if fixed is not None:
+            loop, slots = cast(ControlOp, fixed.op), [operands[place] for place in fixed.operands]
+        places, bodies = loop.const_places, dict(loop.bodies)
         consts: dict[str, list[int]] = {}
-        for label, (before, _) in parts.items():
-            given = [operands[place] for place in places[label]]
-            consts[label] = [*given, *rewriter.inline(before, given)]
-        rest = operands[sum(map(len, places.values())) :]
-        smaller = op.with_consts(
-            {label: body for label, (_, body) in parts.items()},
-            {label: len(values) for label, values in consts.items()},
-        )
-        return rewriter.emit_all(smaller, *[s for values in consts.values() for s in values], *rest)
+        for label, of_body in places.items():
+            consts[label] = [slots[place] for place in of_body]
+            body = cast(ExecProgram, bodies[label])
+            before, after = _split(body, len(of_body), loop.surely_runs(label))
+            if before.output_slots:
+                consts[label] += at.inline(before, consts[label])
+                bodies[label] = after
+        counts = {label: len(values) for label, values in consts.items()}
+        if sum(counts.values()) > sum(map(len, places.values())):
+            rest = slots[sum(map(len, places.values())) :]
+            loop = loop.with_consts(bodies, counts)
+            slots = [*(slot for values in consts.values() for slot in values), *rest]
+        elif fixed is None:
+            return None
+        if fixed is None:
+            return at.emit_all(loop, *slots)
+        results = at.emit_all(loop, *slots) if fixed.outputs else ()
+        made, start = dict(zip(fixed.outputs, results, strict=True)), op.overwrites
+        return [
+            made[place] if place in made else operands[start[place]]
+            for place in range(len(step.output_slots))
+        ]
 
-    return rewriter.run(rule)
+    return at.run(rule)
 
 
 def _split(body: ExecProgram, consts: int, surely_runs: bool) -> tuple[ExecProgram, ExecProgram]:

@@ -25,7 +25,7 @@ from tenferro.families.linalg.matrix_op import (
     REAL_OF,
     FactoredOp,
     check_factored,
-    check_same,
+    check_sizes,
     family,
     rows,
     trace,
@@ -156,8 +156,7 @@ class Adjugate(FactoredOp):
     def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         dtype, batch, n = check_factored("det", input_dtypes[:3], input_shapes[:3])
         for direction in input_shapes[3:]:
-            for ours, theirs in zip((*batch, n, n), direction, strict=True):
-                check_same("det", "the sizes of A and E", ours, theirs)
+            check_sizes("det", "the sizes of A and E", (*batch, n, n), direction)
         return [(dtype, tuple(input_shapes[0]))]
 
     def kernel(self, a: NumpyArray, *rest: NumpyArray) -> list[NumpyArray]:

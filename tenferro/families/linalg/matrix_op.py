@@ -141,6 +141,12 @@ def check_same(name: str, what: str, a: Dim, b: Dim) -> None:
         raise ShapeError(f"{name}: {what} differ: {a} and {b}")
 
 
+def check_sizes(name: str, what: str, ours: Sequence[Dim], theirs: Sequence[Dim]) -> None:
+    """Raise ShapeError if two sizes in the same place certainly differ."""
+    for a, b in zip(ours, theirs, strict=True):
+        check_same(name, what, a, b)
+
+
 # Pieces of matrix formulas. ᴴ is the adjoint; a matrix is the last two axes of a value.
 
 

@@ -12,7 +12,7 @@ from tenferro.families.linalg.matrix_op import (
     REAL_OF,
     check_dtype,
     check_matrix,
-    check_same,
+    check_sizes,
     family,
 )
 from tenferro.ir import DType, NumpyArray
@@ -50,8 +50,7 @@ class Pinv(FamilyOp):
         batch, m, n = check_matrix("pinv", dtype, input_shapes[0])
         if self.given:
             check_dtype("pinv", REAL_OF[dtype], input_dtypes[1])
-            for ours, theirs in zip(batch, input_shapes[1], strict=True):
-                check_same("pinv", "the batch sizes of A and rtol", ours, theirs)
+            check_sizes("pinv", "the batch sizes of A and rtol", batch, input_shapes[1])
         return [(dtype, (*batch, n, m))]
 
     def kernel(self, a: NumpyArray, *rtol: NumpyArray) -> list[NumpyArray]:

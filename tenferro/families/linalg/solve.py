@@ -14,6 +14,7 @@ from tenferro.families.linalg.matrix_op import (
     check_factored,
     check_matrix,
     check_same,
+    check_sizes,
     family,
     sym,
 )
@@ -58,8 +59,7 @@ class LuSolve(FactoredOp, SystemOp):
         check_dtype("solve", dtype, input_dtypes[-1])
         batch_b, rows, _ = check_matrix("solve", dtype, input_shapes[-1])
         check_same("solve", "the batch axes", len(batch), len(batch_b))
-        for ours, theirs in zip((*batch, n), (*batch_b, rows), strict=True):
-            check_same("solve", "the sizes of A and B", ours, theirs)
+        check_sizes("solve", "the sizes of A and B", (*batch, n), (*batch_b, rows))
         return [(dtype, tuple(input_shapes[-1]))]
 
     def kernel(self, a: NumpyArray, *rest: NumpyArray) -> list[NumpyArray]:

@@ -14,6 +14,7 @@ from tenferro.families.linalg.matrix_op import (
     check_dtype,
     check_matrix,
     check_same,
+    check_sizes,
     check_square,
     family,
 )
@@ -49,8 +50,7 @@ class Sylvester(FamilyOp):
         batch_c, rows, columns = check_matrix(name, dtype, input_shapes[2])
         for others in (batch_b, batch_c):
             check_same(name, "the batch axes", len(batch), len(others))
-            for ours, theirs in zip(batch, others, strict=True):
-                check_same(name, "batch sizes", ours, theirs)
+            check_sizes(name, "batch sizes", batch, others)
         check_same(name, "the rows of A and C", m, rows)
         check_same(name, "the columns of B and C", n, columns)
         return [(dtype, tuple(input_shapes[2]))]

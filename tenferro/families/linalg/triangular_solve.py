@@ -13,6 +13,7 @@ from tenferro.families.linalg.matrix_op import (
     check_dtype,
     check_matrix,
     check_same,
+    check_sizes,
     check_square,
     family,
     padded,
@@ -113,8 +114,7 @@ class TriangularSolve(SystemOp):
         batch, n = check_square(name, dtype, a)
         batch_b, rows, columns = check_matrix(name, dtype, b)
         check_same(name, "the batch axes", len(batch), len(batch_b))
-        for ours, theirs in zip(batch, batch_b, strict=True):
-            check_same(name, "batch sizes", ours, theirs)
+        check_sizes(name, "batch sizes", batch, batch_b)
         check_same(name, "the sizes of A and B", n, rows if self.left else columns)
         return [(dtype, tuple(b))]
 
@@ -189,8 +189,7 @@ class TridiagonalSolve(SystemOp):
         batch, n, _ = check_matrix(name, dtype, b)
         for diagonal in diagonals:
             check_same(name, "the axes of a diagonal", len(batch) + 1, len(diagonal))
-            for ours, theirs in zip((*batch, n), diagonal, strict=True):
-                check_same(name, "the sizes of a diagonal and of B", ours, theirs)
+            check_sizes(name, "the sizes of a diagonal and of B", (*batch, n), diagonal)
         return [(dtype, tuple(b))]
 
     def kernel(

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import compress
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
-from tenferro.core import Batched, BatchSite, JvpSite, V
+from tenferro.core import JvpSite, V
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
 from tenferro.ir import (
     Body,
@@ -60,6 +60,8 @@ class ControlOp(StdTensorOp):
     n_inputs = None
     is_loop: ClassVar[bool] = True
     """Whether it runs its programs in rounds."""
+    takes_mask: ClassVar[bool] = False
+    """Whether its batch rule also takes for each entry whether it counts; see `CotangentMask`."""
     is_open: ClassVar[bool] = False
     """Whether one of its programs, `cond`, says when the rounds end."""
 
@@ -104,20 +106,8 @@ class ControlOp(StdTensorOp):
         """Assumed here, and checked when it is transposed: of each op of the programs."""
         return True
 
-    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V] | None:
-        """The batch rule for entries of which only those count that are taken; see `batching`.
-
-        None if it is that of the op on copies of what it shares among entries.
-        """
-        return None
-
     def surely_runs(self, label: str) -> bool:
         """Whether a program certainly runs, whatever the operands are."""
-        return False
-
-    @property
-    def source(self) -> bool:
-        """False: a loop is not computed again wherever it is read."""
         return False
 
     def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:

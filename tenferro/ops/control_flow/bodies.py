@@ -551,10 +551,8 @@ class CotangentMask:
             if not self.guarded.isdisjoint(inputs) or inputs != list(at.inputs):
                 self.guarded.update(results)
             return tuple([(value, False) for value in results])
-        if shared and isinstance(op, ControlOp):
-            batched = op.batch_where(at, self.taken)
-            if batched is not None:
-                return batched
+        if shared and isinstance(op, ControlOp) and op.takes_mask:
+            return cast(Any, op).batch_rule(at, self.taken)  # type: ignore[no-any-return]  # as below
         flags = list(at.batched)
         for place in shared:
             inputs[place] = masked_copies(emitter, inputs[place], self.taken, at.size)

@@ -64,11 +64,9 @@ class Recomputed(Called):
         return {"body": range(len(self.body.input_slots))}
 
     def reached(self, active: Sequence[bool]) -> list[bool]:
-        """Which results depend on the active operands."""
         return self.body.reached(active)
 
     def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
-        """What the body returns."""
         return at.run(self.body, values)
 
     @abstractmethod
@@ -161,6 +159,8 @@ class Checkpointed(Recomputed, name="checkpointed"):
     prevent_cse: bool = True
     late: bool = False
 
+    takes_mask = True
+
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
         object.__setattr__(self, "body", body)
@@ -210,10 +210,6 @@ class Checkpointed(Recomputed, name="checkpointed"):
         operands = at.inputs if taken is None else (taken, *at.inputs)
         results = at.emitter.emit_all(self.like(whole.program(), self.saved), *operands)
         return tuple(zip(results, whole.batched, strict=True))
-
-    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
-        """The body for all entries, which reads which of them count."""
-        return self.batch_rule(at, taken)
 
     def like(self, body: ExecProgram, saved: int = 0, transposed: bool = False) -> Checkpointed:
         """An op with another body, which is `late` if this one is, or if it is a transposed one."""

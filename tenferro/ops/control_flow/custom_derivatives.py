@@ -78,30 +78,19 @@ class Rule(Handle):
 Found = Sequence[GlobalValKey | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Linearized:
-    """The linearize rule of an op, applied to new values of a graph.
+def _linearized(op: Custom, tangents_of: Slots[V], at: Emitter[V]) -> tuple[Keys, Found]:
+    """The linearize rule of `op` on new values of a graph: these, and the tangents it gives.
 
-    Attributes:
-        values: the operands, then the outputs, then the tangents that there are.
-        found: the tangents of the outputs.
+    The values are the operands, the outputs, and the tangents that there are.
     """
-
-    values: Keys
-    found: Found
-
-    @classmethod
-    def of(cls, op: Custom, tangents_given: Slots[V], at: Emitter[V]) -> _Linearized:
-        """The rule of `op`, where these tangents are given of its operands."""
-        emitter = inner_emitter(at)
-        active = [tangent is not None for tangent in tangents_given]
-        primal = _fresh(op)
-        out = op_key(op, primal, PRIMAL, emitter.site).outputs
-        tangents = fresh_like(compress(primal, active), "tangent")
-        moving: Slots[GlobalValKey] = spread(tangents, active)
-        site: JvpSite[GlobalValKey] = JvpSite(emitter, primal, out, moving)
-        found = op.linearize(site)
-        return cls([*primal, *out, *tangents], found)
+    emitter = inner_emitter(at)
+    active = [tangent is not None for tangent in tangents_of]
+    primal = _fresh(op)
+    out = op_key(op, primal, PRIMAL, emitter.site).outputs
+    tangents = fresh_like(compress(primal, active), "tangent")
+    moving: Slots[GlobalValKey] = spread(tangents, active)
+    site: JvpSite[GlobalValKey] = JvpSite(emitter, primal, out, moving)
+    return [*primal, *out, *tangents], op.linearize(site)
 
 
 @dataclass(frozen=True)
@@ -132,17 +121,17 @@ class BatchedRule(Rule):
 
     def linearize(self, op: Custom, at: JvpSite[V]) -> Slots[V]:
         """The tangents of each entry."""
-        this = _Linearized.of(self.entry, at.tangent, at.emitter)
+        values, results = _linearized(self.entry, at.tangent, at.emitter)
         tangents = [tangent for tangent in at.tangent if tangent is not None]
         moving = compress(self.batched, [tangent is not None for tangent in at.tangent])
         flags = [*self.batched, *[True] * len(at.out), *moving]
         return self._for_all(
             at.emitter,
-            this.values,
+            values,
             flags,
             [*at.primal, *at.out, *tangents],
-            this.found,
-            [True] * len(this.found),
+            results,
+            [True] * len(results),
         )
 
     def transpose_rule(self, op: Custom, at: TransposeSite[V]) -> Slots[V]:
@@ -218,14 +207,14 @@ class GuardedRule(Rule):
 
     def linearize(self, op: Custom, at: JvpSite[V]) -> Slots[V]:
         """The tangents, whose loops are guarded too."""
-        this = _Linearized.of(self.entry, at.tangent[1:], at.emitter)
-        present = [key for key in this.found if key is not None]
-        program = program_of(this.values, present)
+        values, results = _linearized(self.entry, at.tangent[1:], at.emitter)
+        present = [key for key in results if key is not None]
+        program = program_of(values, present)
         guard, *operands = at.primal
         given = [*operands, *at.out, *(tangent for tangent in at.tangent if tangent is not None)]
         if may_not_end(program):
             program, given = with_guard(program, inner_emitter(at.emitter)), [guard, *given]
-        return spread(inlined(at.emitter, program, given), [key is not None for key in this.found])
+        return spread(inlined(at.emitter, program, given), [key is not None for key in results])
 
     def check_computed(self) -> None:
         """As the op without a guard."""
@@ -282,7 +271,6 @@ class Custom(Called, name="custom"):
         return type(self)(body, GuardedRule(self), self.consts + 1)  # type: ignore[arg-type]  # a program
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """What the body returns."""
         self.check_computed()
         return super().evaluate(inputs)
 
@@ -305,7 +293,6 @@ class Custom(Called, name="custom"):
         return tuple([(value, True) for value in at.emitter.emit_all(op, *at.inputs)])
 
     def in_words(self) -> str:
-        """The size of the body."""
         return f"{self.rule}: {size_in_words(self.body)}"
 
     def _role(self, position: int) -> str:

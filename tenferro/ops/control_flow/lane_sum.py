@@ -167,6 +167,7 @@ class LaneSum(ControlOp, name="lane_sum"):
     ordered: bool = True
 
     body_fields = ("body",)
+    takes_mask = True
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
@@ -214,16 +215,13 @@ class LaneSum(ControlOp, name="lane_sum"):
         return {"body": range(self.consts)}
 
     def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
-        """The op with another body."""
         return replace(self, body=cast(ExecProgram, bodies["body"]), consts=counts["body"])
 
     @property
     def rounds(self) -> int:
-        """The number of rounds."""
         return self.total
 
     def surely_runs(self, label: str) -> bool:
-        """True: there is a round."""
         return True
 
     def check_arity(self, count: int) -> None:
@@ -320,10 +318,6 @@ class LaneSum(ControlOp, name="lane_sum"):
         batched = (*at.batched, *[False] * len(more))
         site = BatchSite(at.emitter, (*at.inputs, *more), batched, at.size)
         return self.scan().batch_rule(site, taken)
-
-    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
-        """The scan of the whole batch, which reads which entries count."""
-        return self.batch_rule(at, taken)
 
     @cached_property
     def part(self) -> ExecProgram:

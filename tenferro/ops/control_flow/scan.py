@@ -116,6 +116,7 @@ class Scan(ControlOp, name="scan"):
     unroll: int = 1
 
     body_fields = ("body",)
+    takes_mask = True
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
@@ -154,11 +155,9 @@ class Scan(ControlOp, name="scan"):
 
     @property
     def const_places(self) -> dict[str, range]:
-        """The first operands."""
         return {"body": range(self.consts)}
 
     def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
-        """The scan of another body."""
         return replace(self, body=cast(ExecProgram, bodies["body"]), consts=counts["body"])
 
     def without_fixed(self) -> Pruned | None:
@@ -394,10 +393,6 @@ class Scan(ControlOp, name="scan"):
         ]
         return tuple(zip([*results[: self.carry], *ys], wanted, strict=True))
 
-    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
-        """One loop for all entries, which reads which of them count."""
-        return self.batch_rule(at, taken)
-
     def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
         """The rounds one after another; None if their number is not known, or is zero."""
         if not isinstance(self.length, int) or not self.length:
@@ -431,7 +426,6 @@ class Scan(ControlOp, name="scan"):
 
     @property
     def operand_metas(self) -> tuple[TensorMeta, ...]:
-        """The types of the operands."""
         metas, start = self.body.input_metas, self.consts + self.carry
         return (*metas[:start], *(self._stacked(meta) for meta in metas[start:]))
 
@@ -482,7 +476,6 @@ class CheckpointedScan(Scan, name="checkpointed_scan"):
 
     @property
     def checkpoints(self) -> int:
-        """The number of levels."""
         return self.levels
 
 

@@ -129,14 +129,12 @@ class Sized(Recomputed, name="sized"):
         return Resolution(Sized(self.body.bind(sizes)), tuple(range(len(metas))))
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """What the body returns."""
         if self.names:
             metas = [TensorMeta.of(array.dtype, array.shape) for array in inputs]
             return self.resolved(metas).op.evaluate(inputs)
         return super().evaluate(inputs)
 
     def with_consts(self, bodies: Mapping[str, Any], counts: Mapping[str, int]) -> Sized:
-        """The op with another body."""
         return replace(self, body=bodies["body"])
 
     def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
@@ -168,7 +166,6 @@ class Sized(Recomputed, name="sized"):
         return tuple([(value, True) for value in at.emitter.emit_all(op, *at.inputs)])
 
     def in_words(self) -> str:
-        """The size of the body."""
         return f"for sizes that data decide: {size_in_words(self.body)}"
 
     def _places(self) -> dict[Leaf, InputDim]:

@@ -91,6 +91,7 @@ class Switch(ControlOp, name="switch"):
 
     body_fields = ("branches",)
     is_loop = False
+    takes_mask = True
 
     def __post_init__(self) -> None:
         branches: object = self.branches
@@ -127,7 +128,6 @@ class Switch(ControlOp, name="switch"):
         return dict.fromkeys(self.bodies, range(1, 1 + len(self.branches[0].input_slots)))
 
     def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
-        """The choice among other branches."""
         return self.with_bodies(bodies)
 
     def check_arity(self, count: int) -> None:
@@ -258,10 +258,6 @@ class Switch(ControlOp, name="switch"):
         choice = self.like([graph.program(wanted) for graph in graphs])
         return tuple(zip(at.emitter.emit_all(choice, index, *operands), wanted, strict=True))
 
-    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
-        """One switch for all entries, whose branches read which of them count."""
-        return self.batch_rule(at, taken)
-
     def _select_branches(self, at: BatchSite[V], counts: V | None) -> Batched[V]:
         """All branches on all entries, and for each entry the results of the branch it takes."""
         index, count = at.inputs[0], len(self.branches)
@@ -289,7 +285,6 @@ class Switch(ControlOp, name="switch"):
         return tuple([(result, True) for result in results])
 
     def in_words(self) -> str:
-        """The sizes of the branches."""
         return f"switch: {' or '.join(map(size_in_words, self.branches))}"
 
     def _role(self, position: int) -> str:

@@ -108,6 +108,7 @@ class While(ControlOp, name="while"):
 
     body_fields = ("cond", "body")
     is_open = True
+    takes_mask = True
 
     @property
     def one_mode(self) -> bool:
@@ -173,7 +174,6 @@ class While(ControlOp, name="while"):
         return {"cond": range(start), "body": range(start, start + self.body_consts)}
 
     def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
-        """The loop of other programs."""
         cond, body = (cast(ExecProgram, bodies[name]) for name in self.body_fields)
         consts = {"cond_consts": counts["cond"], "body_consts": counts["body"]}
         return replace(self, cond=cond, body=body, **consts)
@@ -348,10 +348,6 @@ class While(ControlOp, name="while"):
         operands = [*at.inputs[:first], *mask, *at.inputs[first:split]]
         carry = repeated_where(at, split, of_carry, taken)
         return tuple(zip(at.emitter.emit_all(loop, *operands, *carry), of_carry, strict=True))
-
-    def batch_where(self, at: BatchSite[V], taken: V) -> Batched[V]:
-        """One loop for all entries, which reads which of them count."""
-        return self.batch_rule(at, taken)
 
     def _until_all_finished(self, at: BatchSite[V], counts: V | None) -> Batched[V]:
         """One loop, of which each iteration keeps the carry of entries that have finished.

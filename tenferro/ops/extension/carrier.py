@@ -587,7 +587,7 @@ class Extension(StdTensorOp, name="extension"):
     def _rule(self, at: JvpSite[V] | TransposeSite[V], kind: str) -> ExtensionAdRule:
         rule = at.ctx.registered_rule(self.family_id)
         if rule is None:
-            rule = self.op.rule()
+            rule = self.op.own_rule()
         if rule is None:
             raise UnsupportedADRuleError(
                 self.family_id,

@@ -372,7 +372,7 @@ class ExtensionOp(ABC):
         """The outputs on NumPy arrays. This is the reference implementation."""
 
     @classmethod
-    def rule(cls) -> ExtensionAdRule | None:
+    def own_rule(cls) -> ExtensionAdRule | None:
         """The derivative rules that the class brings itself; those of a context come first."""
         return None
 

@@ -9,25 +9,26 @@ their special functions are. `sem`, `mode`, `rankdata` and `gaussian_kde` are ab
 Tensor(-1.)
 """
 
-import sys
-from typing import TYPE_CHECKING
+import sys as _sys
+import typing as _typing
 
-from tenferro.missing_names import names_of, refusal
+from tenferro.missing_names import public as _public
+from tenferro.missing_names import refusal as _refusal
 from tenferro.scipy.stats.continuous import *
 from tenferro.scipy.stats.descriptive import *
 from tenferro.scipy.stats.discrete import *
-from tenferro.scipy.stats.distribution import Distribution
+from tenferro.scipy.stats.distribution import Distribution as _Distribution
 from tenferro.scipy.stats.kde import *
 from tenferro.scipy.stats.multivariate import *
 
 for _name, _value in list(globals().items()):
-    if isinstance(_value, Distribution):  # programs of JAX import them as modules
-        sys.modules[f"{__name__}.{_name}"] = _value  # type: ignore[assignment]
+    if isinstance(_value, _Distribution):  # programs of JAX import them as modules
+        _sys.modules[f"{__name__}.{_name}"] = _value  # type: ignore[assignment]
 
 
-if not TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = names_of(__name__)
-    __getattr__ = refusal("tenferro.scipy.stats", __all__)
+if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
+    __all__ = _public(vars())
+    __getattr__ = _refusal("tenferro.scipy.stats", __all__)
 
     def __dir__() -> list[str]:
         return __all__

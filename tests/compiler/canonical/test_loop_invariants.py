@@ -239,15 +239,15 @@ def test_a_carry_that_no_round_changes_is_a_const() -> None:
             }""",
         after="""
             exec_program(%0: f64[2], %1: f64[2], %2: f64[4,2]) {
-              %8: f64[2] = exponential %0
-              %9: f64[2], %10: f64[4,2] = scan[consts=2, carry=1, length=4] %0, %8, %1, %2 {
+              %6: f64[2] = exponential %0
+              %7: f64[2], %8: f64[4,2] = scan[consts=2, carry=1, length=4] %0, %6, %1, %2 {
                 body(%0: f64[2], %3: f64[2], %1: f64[2], %2: f64[2]) {
                   %4: f64[2] = multiply %1!, %3!
                   %5: f64[2] = add %4, %2!
                   return %5, %4
                 }
               }
-              return %0, %9, %10
+              return %0, %7, %8
             }""",
     )
 
