@@ -229,7 +229,7 @@ def _is_tracked(leaf: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CustomCall:
+class RuledCall:
     """What calls of a function have in common that differ in the values of arrays only.
 
     Attributes:
@@ -377,7 +377,7 @@ def call(
     name: str,
     function: Callable[..., Any],
     arguments: Arguments,
-    rule_of: Callable[[CustomCall], Rule],
+    rule_of: Callable[[RuledCall], Rule],
 ) -> Any:
     """The result of a function as that of an op with a rule.
 
@@ -398,7 +398,7 @@ def call(
     program = program_of([*closed, *body.inputs], body.outputs)
     weak = tuple([None if number is None else type(number)() for number in passed.weak])
     static = Arguments(arguments.static, (None,) * len(arguments.arrays))
-    form = CustomCall(name, static, passed.tree, weak, body.tree, tuple(closed), traces)
+    form = RuledCall(name, static, passed.tree, weak, body.tree, tuple(closed), traces)
     op = Custom(program, rule_of(form), len(closed))
     return unflatten(body.tree, run(op, [*operands_of(closed), *passed.typed()], bodies))
 
@@ -437,7 +437,7 @@ class CallRule(Rule):
     Rules of two calls are one if their forms have one identity, so that equal calls are one value.
     """
 
-    def __init__(self, form: CustomCall) -> None:
+    def __init__(self, form: RuledCall) -> None:
         self.form = form
         self._token = fresh_token()
 
@@ -490,7 +490,7 @@ class CustomFunction(ABC, Generic[P, R]):
         result: R = call(self._name, self._function, arguments, self._rule_of)
         return result
 
-    def _rule_of(self, form: CustomCall) -> Rule:
+    def _rule_of(self, form: RuledCall) -> Rule:
         """The rule for calls of a form."""
         key = form.identity
         if key is None:
@@ -522,7 +522,7 @@ class CustomFunction(ABC, Generic[P, R]):
         """How to define rules."""
 
     @abstractmethod
-    def _new_rule(self, form: CustomCall) -> CallRule:
+    def _new_rule(self, form: RuledCall) -> CallRule:
         """The rule for calls of a form."""
 
 
@@ -591,7 +591,7 @@ class CustomJvp(CustomFunction[P, R]):
     def _advice(self) -> str:
         return "define one with .defjvp(rule)"
 
-    def _new_rule(self, form: CustomCall) -> CallRule:
+    def _new_rule(self, form: RuledCall) -> CallRule:
         assert self._rule is not None
         return _TangentRule(form, self._rule, self._symbolic_zeros)
 
@@ -599,7 +599,7 @@ class CustomJvp(CustomFunction[P, R]):
 class _TangentRule(CallRule):
     """The rule of a `CustomJvp`."""
 
-    def __init__(self, form: CustomCall, rule: JvpRule, symbolic_zeros: bool) -> None:
+    def __init__(self, form: RuledCall, rule: JvpRule, symbolic_zeros: bool) -> None:
         super().__init__(form)
         self._rule = rule
         self._symbolic_zeros = symbolic_zeros

@@ -23,8 +23,8 @@ from tenferro.runtime import TraceContext, is_array
 from tenferro.transforms.bodies import weak_leaf
 from tenferro.transforms.custom_jvp import (
     CallRule,
-    CustomCall,
     CustomFunction,
+    RuledCall,
     described,
     filled,
     values_of,
@@ -82,7 +82,7 @@ class CustomVjp(CustomFunction[P, R]):
     def _advice(self) -> str:
         return "define one with .defvjp(fwd, bwd)"
 
-    def _new_rule(self, form: CustomCall) -> CallRule:
+    def _new_rule(self, form: RuledCall) -> CallRule:
         assert self._rules_of_user is not None
         return _CotangentRule(form, *self._rules_of_user, self._symbolic_zeros)
 
@@ -90,7 +90,7 @@ class CustomVjp(CustomFunction[P, R]):
 class _CotangentRule(CallRule):
     """The rule of a `CustomVjp`: tangents are an op that can only be transposed."""
 
-    def __init__(self, form: CustomCall, fwd: Forward, bwd: Backward, symbolic_zeros: bool) -> None:
+    def __init__(self, form: RuledCall, fwd: Forward, bwd: Backward, symbolic_zeros: bool) -> None:
         super().__init__(form)
         self._fwd = fwd
         self._bwd = bwd
@@ -174,7 +174,7 @@ class _Pullback(Rule):
 
     def __init__(
         self,
-        form: CustomCall,
+        form: RuledCall,
         bwd: Backward,
         residuals: _Residuals,
         active: Sequence[bool],

@@ -12,7 +12,7 @@ from tenferro.config import config
 from tenferro.core import called_function
 from tenferro.ir import FLOAT64, AnyTensor, ArrayLike, DimExpr, TensorMeta, check_size
 from tenferro.ops import ShardingConstraint
-from tenferro.ops.functions import KINDS, OpFunction, apply, elementwise, is_number
+from tenferro.ops.functions import KINDS, OpFunction, apply, elementwise, is_number, refuse
 from tenferro.runtime import executor_module, is_tracing
 from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor
@@ -24,7 +24,8 @@ def create(function: Callable[..., Any], *operands: Any, **options: Any) -> AnyT
     """Create an array from the operands: recorded while tracing, else at once."""
     sizes = _sizes(options.get("shape", ()))
     if is_tracing() or any(isinstance(size, str | DimExpr) for size in sizes):
-        return KINDS[DimExpr].apply(function, operands, options, False)  # type: ignore[no-any-return]
+        result: Any = KINDS[DimExpr].apply(function, operands, options, False)
+        return refuse(function, operands) if result is NotImplemented else result
     _check_new(function.__name__, options)
     return apply(function, *operands, **options)
 
@@ -57,7 +58,8 @@ def constrained(caller: str, leaf: ArrayLike, sharding: object) -> AnyTensor:
 
 def _of_size(name: str, left: Any, right: Any) -> Any:
     """What an array function makes of a size and a number: of a weak dtype if that of both is."""
-    result: AnyTensor = apply(getattr(elementwise, name).body, left, right)
+    function = getattr(elementwise, name).body
+    result = KINDS[DimExpr].apply(function, (left, right), {}, False)
     if isinstance(result, TracedTensor) and all(
         isinstance(operand, DimExpr) or is_number(operand) for operand in (left, right)
     ):

@@ -11,8 +11,8 @@ import pytest
 
 import tenferro as tn
 from tenferro.config import config
+from tenferro.core import user_frames
 from tenferro.errors import ShapeError
-from tenferro.transforms import trace_context
 
 X = np.ones((3, 4))
 
@@ -55,7 +55,7 @@ def test_an_exception_of_the_user_keeps_its_lines() -> None:
 
 def test_a_setting_shows_all_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     full = dataclasses.replace(config, full_tracebacks=True)
-    monkeypatch.setattr(trace_context, "config", full)
+    monkeypatch.setattr(user_frames, "config", full)
     assert sum(map(is_own, frames(tn.jit(mistaken)))) > 8
 
 

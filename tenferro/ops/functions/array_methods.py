@@ -28,7 +28,7 @@ from tenferro.ir import (
     TensorMeta,
     as_dtype,
 )
-from tenferro.ops import StdTensorOp
+from tenferro.ops import Constant, StdTensorOp
 from tenferro.ops.functions import (
     elementwise,
     indexing,
@@ -62,6 +62,14 @@ __all__ = [
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """The versions of the array API standard whose names `tenferro` has; the last one is followed."""
+
+
+# The bodies of array functions are attributes that their types do not show.
+_elementwise: Any = elementwise
+_logical: Any = logical
+_manipulation: Any = manipulation
+_products: Any = products
+_reductions: Any = reductions
 
 
 class ArrayProtocols:
@@ -172,26 +180,26 @@ class ArrayOperators(ArrayProtocols):
     @property
     def T(self) -> Self:  # noqa: N802  # NumPy's name
         """The axes in reverse order."""
-        return self._apply(manipulation.permute_dims.body, (self,), {}, True)
+        return self._apply(_manipulation.permute_dims.body, (self,), {}, True)
 
     @property
     def mT(self) -> Self:  # noqa: N802
         """The last two axes exchanged."""
-        return self._apply(manipulation.matrix_transpose.body, (self,), {}, True)
+        return self._apply(_manipulation.matrix_transpose.body, (self,), {}, True)
 
     @property
     def real(self) -> Self:
         """Real part."""
-        return self._apply(elementwise.real.body, (self,), {}, True)
+        return self._apply(_elementwise.real.body, (self,), {}, True)
 
     @property
     def imag(self) -> Self:
         """Imaginary part."""
-        return self._apply(elementwise.imag.body, (self,), {}, True)
+        return self._apply(_elementwise.imag.body, (self,), {}, True)
 
     def conj(self) -> Self:
         """Complex conjugate."""
-        return self._apply(elementwise.conj.body, (self,), {}, True)
+        return self._apply(_elementwise.conj.body, (self,), {}, True)
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Self:
         """The values in another dtype; the conversion may lose information.
@@ -206,14 +214,14 @@ class ArrayOperators(ArrayProtocols):
         """The elements in another shape; a size of -1 is inferred."""
         target = cast(Shape, shape[0] if len(shape) == 1 else shape)
         return self._apply(
-            manipulation.reshape.body, (self,), {"shape": target, "order": order}, True
+            _manipulation.reshape.body, (self,), {"shape": target, "order": order}, True
         )
 
     def transpose(self, *axes: int | Sequence[int] | None) -> Self:
         """The axes in the order `axes`; reversed if there are none."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return self._apply(
-            manipulation.permute_dims.body,
+            _manipulation.permute_dims.body,
             (self,),
             {"axes": cast("Sequence[int]", order) or None},
             True,
@@ -221,7 +229,7 @@ class ArrayOperators(ArrayProtocols):
 
     def ravel(self, order: Order = "C") -> Self:
         """All elements along one axis."""
-        return self._apply(manipulation.ravel.body, (self,), {"order": order}, True)
+        return self._apply(_manipulation.ravel.body, (self,), {"order": order}, True)
 
     def sum(
         self,
@@ -235,7 +243,7 @@ class ArrayOperators(ArrayProtocols):
         """Sum over `axis`, computed in `dtype` if given; `initial` and `where` as of NumPy."""
         x = self if dtype is None else self.astype(dtype)
         if out is initial is where is None:
-            return x._apply(reductions.sum.body, (x,), {"axis": axis, "keepdims": keepdims}, True)
+            return x._apply(_reductions.sum.body, (x,), {"axis": axis, "keepdims": keepdims}, True)
         return x._reduced(reductions.sum, out, initial, where, axis=axis, keepdims=keepdims)
 
     def prod(
@@ -250,7 +258,7 @@ class ArrayOperators(ArrayProtocols):
         """Product over `axis`, computed in `dtype` if given; options as of `sum`."""
         x = self if dtype is None else self.astype(dtype)
         if out is initial is where is None:
-            return x._apply(reductions.prod.body, (x,), {"axis": axis, "keepdims": keepdims}, True)
+            return x._apply(_reductions.prod.body, (x,), {"axis": axis, "keepdims": keepdims}, True)
         return x._reduced(reductions.prod, out, initial, where, axis=axis, keepdims=keepdims)
 
     def mean(
@@ -277,7 +285,7 @@ class ArrayOperators(ArrayProtocols):
         """Largest element over `axis`, and of `initial`; of those where a mask holds."""
         if out is initial is where is None:
             return self._apply(
-                reductions.max.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+                _reductions.max.body, (self,), {"axis": axis, "keepdims": keepdims}, True
             )
         return self._reduced(reductions.max, out, initial, where, axis=axis, keepdims=keepdims)
 
@@ -292,7 +300,7 @@ class ArrayOperators(ArrayProtocols):
         """Smallest element over `axis`, and of `initial`; of those where a mask holds."""
         if out is initial is where is None:
             return self._apply(
-                reductions.min.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+                _reductions.min.body, (self,), {"axis": axis, "keepdims": keepdims}, True
             )
         return self._reduced(reductions.min, out, initial, where, axis=axis, keepdims=keepdims)
 
@@ -307,7 +315,7 @@ class ArrayOperators(ArrayProtocols):
         """Whether any element over `axis` is nonzero; of those where a mask holds."""
         if out is where is None:
             return self._apply(
-                reductions.any.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+                _reductions.any.body, (self,), {"axis": axis, "keepdims": keepdims}, True
             )
         return self._reduced(reductions.any, out, None, where, axis=axis, keepdims=keepdims)
 
@@ -322,7 +330,7 @@ class ArrayOperators(ArrayProtocols):
         """Whether all elements over `axis` are nonzero; of those where a mask holds."""
         if out is where is None:
             return self._apply(
-                reductions.all.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+                _reductions.all.body, (self,), {"axis": axis, "keepdims": keepdims}, True
             )
         return self._reduced(reductions.all, out, None, where, axis=axis, keepdims=keepdims)
 
@@ -384,29 +392,29 @@ class ArrayOperators(ArrayProtocols):
     ) -> Self:
         """Cumulative sums along `axis`; of the flattened array if None."""
         _check_new("cumsum", out)
-        return self._apply(reductions.cumsum.body, (self,), {"axis": axis, "dtype": dtype}, True)
+        return self._apply(_reductions.cumsum.body, (self,), {"axis": axis, "dtype": dtype}, True)
 
     def cumprod(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
     ) -> Self:
         """Cumulative products along `axis`; of the flattened array if None."""
         _check_new("cumprod", out)
-        return self._apply(reductions.cumprod.body, (self,), {"axis": axis, "dtype": dtype}, True)
+        return self._apply(_reductions.cumprod.body, (self,), {"axis": axis, "dtype": dtype}, True)
 
     def round(self, decimals: int = 0, out: None = None) -> Self:
         """The elements rounded to `decimals` decimals."""
         _check_new("round", out)
-        return self._apply(elementwise.round.body, (self,), {"decimals": decimals}, True)
+        return self._apply(_elementwise.round.body, (self,), {"decimals": decimals}, True)
 
     def swapaxes(self, axis1: int, axis2: int) -> Self:
         """Two axes exchanged."""
         return self._apply(
-            manipulation.swapaxes.body, (self,), {"axis1": axis1, "axis2": axis2}, True
+            _manipulation.swapaxes.body, (self,), {"axis1": axis1, "axis2": axis2}, True
         )
 
     def squeeze(self, axis: Axis = None) -> Self:
         """The array without `axis`, of size 1; without all axes of size 1 if None."""
-        return self._apply(manipulation.squeeze.body, (self,), {"axis": axis}, True)
+        return self._apply(_manipulation.squeeze.body, (self,), {"axis": axis}, True)
 
     def dot(self, other: ArrayLike) -> AnyTensor:
         """The product `numpy.dot` of the two arrays."""
@@ -431,11 +439,11 @@ class ArrayOperators(ArrayProtocols):
 
     def sort(self, axis: int = -1) -> Self:
         """The elements along `axis` in ascending order, as a new array."""
-        return self._apply(reductions.sort.body, (self,), {"axis": axis}, True)
+        return self._apply(_reductions.sort.body, (self,), {"axis": axis}, True)
 
     def trace(self, offset: int = 0) -> Self:
         """The sum along a diagonal of the first two axes."""
-        return self._apply(products.trace.body, (self,), {"offset": offset}, True)
+        return self._apply(_products.trace.body, (self,), {"offset": offset}, True)
 
     @property
     def at(self) -> At:
@@ -446,19 +454,19 @@ class ArrayOperators(ArrayProtocols):
         """The index of the largest element along `axis`; of the flattened array if None."""
         _check_new("argmax", out)
         return self._apply(
-            reductions.argmax.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+            _reductions.argmax.body, (self,), {"axis": axis, "keepdims": keepdims}, True
         )
 
     def argmin(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Self:
         """The index of the smallest element along `axis`; of the flattened array if None."""
         _check_new("argmin", out)
         return self._apply(
-            reductions.argmin.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+            _reductions.argmin.body, (self,), {"axis": axis, "keepdims": keepdims}, True
         )
 
     def argsort(self, axis: int = -1) -> Self:
         """The indices that sort the elements along `axis`."""
-        return self._apply(reductions.argsort.body, (self,), {"axis": axis}, True)
+        return self._apply(_reductions.argsort.body, (self,), {"axis": axis}, True)
 
     def __getitem__(self, indices: Index) -> Self:
         expression = indexing.parse(indices, self.meta)
@@ -480,113 +488,113 @@ class ArrayOperators(ArrayProtocols):
         )
 
     def __add__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.add.body, (self, other), {}, True)
+        return self._apply(_elementwise.add.body, (self, other), {}, True)
 
     def __radd__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.add.body, (other, self), {}, True)
+        return self._apply(_elementwise.add.body, (other, self), {}, True)
 
     def __sub__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.subtract.body, (self, other), {}, True)
+        return self._apply(_elementwise.subtract.body, (self, other), {}, True)
 
     def __rsub__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.subtract.body, (other, self), {}, True)
+        return self._apply(_elementwise.subtract.body, (other, self), {}, True)
 
     def __mul__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.multiply.body, (self, other), {}, True)
+        return self._apply(_elementwise.multiply.body, (self, other), {}, True)
 
     def __rmul__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.multiply.body, (other, self), {}, True)
+        return self._apply(_elementwise.multiply.body, (other, self), {}, True)
 
     def __truediv__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.divide.body, (self, other), {}, True)
+        return self._apply(_elementwise.divide.body, (self, other), {}, True)
 
     def __rtruediv__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.divide.body, (other, self), {}, True)
+        return self._apply(_elementwise.divide.body, (other, self), {}, True)
 
     def __floordiv__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.floor_divide.body, (self, other), {}, True)
+        return self._apply(_elementwise.floor_divide.body, (self, other), {}, True)
 
     def __rfloordiv__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.floor_divide.body, (other, self), {}, True)
+        return self._apply(_elementwise.floor_divide.body, (other, self), {}, True)
 
     def __mod__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.remainder.body, (self, other), {}, True)
+        return self._apply(_elementwise.remainder.body, (self, other), {}, True)
 
     def __rmod__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.remainder.body, (other, self), {}, True)
+        return self._apply(_elementwise.remainder.body, (other, self), {}, True)
 
     def __pow__(self, other: ArrayLike) -> Self:
         other = int(other) if isinstance(other, np.integer) else other
-        return self._apply(elementwise.pow.body, (self, other), {}, True)
+        return self._apply(_elementwise.pow.body, (self, other), {}, True)
 
     def __rpow__(self, other: ArrayLike) -> Self:
-        return self._apply(elementwise.pow.body, (other, self), {}, True)
+        return self._apply(_elementwise.pow.body, (other, self), {}, True)
 
     def __matmul__(self, other: ArrayLike) -> Self:
-        return self._apply(products.matmul.body, (self, other), {}, True)
+        return self._apply(_products.matmul.body, (self, other), {}, True)
 
     def __rmatmul__(self, other: ArrayLike) -> Self:
-        return self._apply(products.matmul.body, (other, self), {}, True)
+        return self._apply(_products.matmul.body, (other, self), {}, True)
 
     def __neg__(self) -> Self:
-        return self._apply(elementwise.negative.body, (self,), {}, True)
+        return self._apply(_elementwise.negative.body, (self,), {}, True)
 
     def __pos__(self) -> Self:
         return self
 
     def __abs__(self) -> Self:
-        return self._apply(elementwise.abs.body, (self,), {}, True)
+        return self._apply(_elementwise.abs.body, (self,), {}, True)
 
     def __invert__(self) -> Self:
-        return self._apply(logical.bitwise_invert.body, (self,), {}, True)
+        return self._apply(_logical.bitwise_invert.body, (self,), {}, True)
 
     def __and__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_and.body, (self, other), {}, True)
+        return self._apply(_logical.bitwise_and.body, (self, other), {}, True)
 
     def __rand__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_and.body, (other, self), {}, True)
+        return self._apply(_logical.bitwise_and.body, (other, self), {}, True)
 
     def __or__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_or.body, (self, other), {}, True)
+        return self._apply(_logical.bitwise_or.body, (self, other), {}, True)
 
     def __ror__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_or.body, (other, self), {}, True)
+        return self._apply(_logical.bitwise_or.body, (other, self), {}, True)
 
     def __xor__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_xor.body, (self, other), {}, True)
+        return self._apply(_logical.bitwise_xor.body, (self, other), {}, True)
 
     def __rxor__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_xor.body, (other, self), {}, True)
+        return self._apply(_logical.bitwise_xor.body, (other, self), {}, True)
 
     def __lshift__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_left_shift.body, (self, other), {}, True)
+        return self._apply(_logical.bitwise_left_shift.body, (self, other), {}, True)
 
     def __rlshift__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_left_shift.body, (other, self), {}, True)
+        return self._apply(_logical.bitwise_left_shift.body, (other, self), {}, True)
 
     def __rshift__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_right_shift.body, (self, other), {}, True)
+        return self._apply(_logical.bitwise_right_shift.body, (self, other), {}, True)
 
     def __rrshift__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.bitwise_right_shift.body, (other, self), {}, True)
+        return self._apply(_logical.bitwise_right_shift.body, (other, self), {}, True)
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]  # arrays compare elementwise
-        return self._apply(logical.equal.body, (self, other), {}, True)
+        return self._apply(_logical.equal.body, (self, other), {}, True)
 
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return self._apply(logical.not_equal.body, (self, other), {}, True)
+        return self._apply(_logical.not_equal.body, (self, other), {}, True)
 
     def __lt__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.less.body, (self, other), {}, True)
+        return self._apply(_logical.less.body, (self, other), {}, True)
 
     def __le__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.less_equal.body, (self, other), {}, True)
+        return self._apply(_logical.less_equal.body, (self, other), {}, True)
 
     def __gt__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.greater.body, (self, other), {}, True)
+        return self._apply(_logical.greater.body, (self, other), {}, True)
 
     def __ge__(self, other: ArrayLike) -> Self:
-        return self._apply(logical.greater_equal.body, (self, other), {}, True)
+        return self._apply(_logical.greater_equal.body, (self, other), {}, True)
 
     __hash__ = None  # type: ignore[assignment]  # `==` is elementwise
 
@@ -674,9 +682,17 @@ class Expression(ArrayOperators):
 def _on_expressions(
     function: Callable[..., Any], operands: Sequence[Any], options: dict[str, Any], operator: bool
 ) -> Any:
-    """What a function of expressions computes: its body, where the first expression is computed."""
+    """What a function of expressions computes: its body, where the first expression is computed.
+
+    Arrays beside expressions are constants.
+    """
     first = next(each for each in operands if type(each) is Expression)
-    return run_body(first, function, operands, options)
+    at = first.emitter
+    expressions = [
+        Expression(at, at.emit(Constant(each))) if isinstance(each, np.ndarray) else each
+        for each in operands
+    ]
+    return run_body(first, function, expressions, options)
 
 
 enter_kind(Expression, 3, _on_expressions)

@@ -18,8 +18,8 @@ from typing import (
     Any,
     Literal,
     NamedTuple,
+    NoReturn,
     ParamSpec,
-    Protocol,
     TypeVar,
     Union,
     cast,
@@ -50,13 +50,13 @@ __all__ = [
     "gather_along",
     "outside",
     "producer",
+    "refuse",
     "run_body",
     "zeros_like",
 ]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
 Function = Callable[..., Any]
 
 # Kinds of operands, and the choice among them.
@@ -95,7 +95,7 @@ def enter_kind(
 _NO_KIND = Kind(-1, lambda function, operands, options, operator: NotImplemented)
 
 
-def apply(function: Function, *operands: Any, **options: Any) -> R:  # type: ignore[type-var]
+def _applied(function: Function, *operands: Any, **options: Any) -> R:  # type: ignore[type-var]
     """The results of a function of expressions on operands of any kind.
 
     Raises:
@@ -104,6 +104,9 @@ def apply(function: Function, *operands: Any, **options: Any) -> R:  # type: ign
     """
     result: R = _apply(function, operands, options, False)
     return result
+
+
+apply = _applied  # errors name the function that was called, and not a public `apply`
 
 
 def apply_method(function: Function, *operands: Any, **options: Any) -> R:  # type: ignore[type-var]
@@ -128,29 +131,21 @@ def _apply(
             return function(*operands, **options)
         leader = KINDS[object]
     result = leader.apply(function, operands, options, operator)
-    if result is NotImplemented:
-        kinds = ", ".join(type(operand).__name__ for operand in operands)
-        raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
-    return result
+    return refuse(function, operands) if result is NotImplemented else result
 
 
-class ArrayFunction(Protocol[P, R_co]):
-    """An array function as users call it; `body` is the function as it is declared."""
-
-    @property
-    def body(self) -> Callable[P, R_co]:
-        """The function of expressions."""
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """The result for operands of any kind."""
+def refuse(function: Function, operands: tuple[Any, ...]) -> NoReturn:
+    """Raise DTypeError: an operand is of no kind that the others know."""
+    kinds = ", ".join(type(operand).__name__ for operand in operands)
+    raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
 
 
 @overload
-def array_function(function: Callable[P, R], /) -> ArrayFunction[P, R]: ...
+def array_function(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def array_function(
     *, operands: int = 1, module: str = "tenferro"
-) -> Callable[[Callable[P, R]], ArrayFunction[P, R]]: ...
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
 def array_function(function: Any = None, /, *, operands: int = 1, module: str = "tenferro") -> Any:
@@ -301,6 +296,11 @@ def producer(value: AnyTensor) -> tuple[PrimitiveOp, tuple[AnyTensor, ...]] | No
         return None
     kind: Any = type(expression)
     return made[0], tuple([kind(expression.emitter, each) for each in made[1]])
+
+
+def is_same(x: Any, y: Any) -> bool:
+    """Whether two operands are one value."""
+    return x is y or (hasattr(x, "emitter") and hasattr(y, "emitter") and x.value is y.value)
 
 
 def full(value: object, meta: TensorMeta) -> AnyTensor:

@@ -50,7 +50,14 @@ from tenferro.ops import (
     StdTensorOp,
     power_of,
 )
-from tenferro.ops.functions.dispatch import array_function, emit, full_like, producer, zeros_like
+from tenferro.ops.functions.dispatch import (
+    array_function,
+    emit,
+    full_like,
+    is_same,
+    producer,
+    zeros_like,
+)
 from tenferro.ops.functions.logical import bitwise_and, bitwise_or, isfinite, isnan
 from tenferro.ops.functions.promotion import (
     as_value,
@@ -136,7 +143,7 @@ def multiply(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """
     if result_dtype((x1, x2)) == BOOL:
         return bitwise_and(x1, x2)
-    return _squared(x1) if x1 is x2 else binary("multiply", MUL, x1, x2)
+    return _squared(x1) if is_same(x1, x2) else binary("multiply", MUL, x1, x2)
 
 
 @array_function(operands=2)
