@@ -113,7 +113,7 @@ def page_of(name: str, described: dict[type, str], page: str | None = None) -> s
     module = importlib.import_module(name)
     if not hasattr(module, "__all__") and hasattr(module, "__path__"):
         inner = [each.name for each in pkgutil.iter_modules(module.__path__, f"{name}.")]
-        parts = [page_of(each, described, name).replace("# ", "## ", 1) for each in inner]
+        parts = [page_of(each, described, page or name).replace("# ", "## ", 1) for each in inner]
         return "\n".join([f"# {name}\n\n{module.__doc__}\n", *parts])
     public = {each: getattr(module, each) for each in getattr(module, "__all__", ())}
     classes = {each: value for each, value in public.items() if isinstance(value, type)}
