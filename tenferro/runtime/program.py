@@ -15,7 +15,7 @@ from tenferro.core import BoundedCache, Capacity, Emitter, GlobalValKey, V
 from tenferro.errors import BindingError, DTypeError, TenferroError
 from tenferro.ir import Dim, ExecProgram, Guard, Leaf, TensorMeta, bring_guards, run
 from tenferro.ops.extension import Package
-from tenferro.ops.functions import OnValues, apply
+from tenferro.ops.functions import OnValues, apply_method
 from tenferro.runtime.executors import (
     Buffer,
     Executable,
@@ -131,7 +131,7 @@ class GraphProgram:
             self._operand(declared, value)
             for declared, value in zip(self.inputs, self._arranged(args, named), strict=True)
         ]
-        return apply(OnValues(self.call), *operands)
+        return apply_method(OnValues(self.call), *operands)
 
     def call(self, at: Emitter[V], *values: V) -> V | tuple[V, ...]:
         """The program as an array function: run as a whole on buffers, else emitted op by op."""

@@ -592,6 +592,8 @@ def _compute(
     try:
         return _run(function, operands, options, key)
     except ExtentError as error:
+        if operator:
+            raise
         what = str(error).partition(": ")[2] or str(error)
         raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
     except (ShapeError, TracingError):

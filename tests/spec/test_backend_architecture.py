@@ -92,7 +92,7 @@ def test_i_primal_and_derivative_flow_through_the_same_pipeline() -> None:
 
 def test_i_there_is_no_in_process_stablehlo_layer() -> None:
     core = Path(tn.__file__).parent
-    names = ("StableHloProgram", "StableHloOp", "lower_to_stablehlo", "RuledCall")
+    names = ("StableHloProgram", "StableHloOp", "lower_to_stablehlo", "CustomCall")
     sources = [path.read_text(encoding="utf-8") for path in core.rglob("*.py")]
     assert not [name for name in names if any(name in source for source in sources)]
 

@@ -95,7 +95,7 @@ def enter_kind(
 _NO_KIND = Kind(-1, lambda function, operands, options, operator: NotImplemented)
 
 
-def _applied(function: Function, *operands: Any, **options: Any) -> R:  # type: ignore[type-var]
+def apply(function: Function, *operands: Any, **options: Any) -> R:  # type: ignore[type-var]
     """The results of a function of expressions on operands of any kind.
 
     Raises:
@@ -104,9 +104,6 @@ def _applied(function: Function, *operands: Any, **options: Any) -> R:  # type: 
     """
     result: R = _apply(function, operands, options, False)
     return result
-
-
-apply = _applied  # errors name the function that was called, and not a public `apply`
 
 
 def apply_method(function: Function, *operands: Any, **options: Any) -> R:  # type: ignore[type-var]

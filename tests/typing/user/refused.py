@@ -14,14 +14,14 @@ def no_such_name() -> None:
 
 
 def wrong_number_of_arguments() -> None:
-    tn.add(X)  # E: Too few arguments
+    tn.add(X)  # E: Missing positional argument
     tn.add(X, X, X)  # E: Too many arguments
     tn.sum(X, 0, tn.float32)  # E: Too many positional arguments
     tn.where(X > 0, X)  # E: No overload variant of "where" matches
 
 
 def operands_that_are_not_arrays() -> None:
-    tn.sin(tn.sin)  # E: Argument 1 has incompatible type "Callable[
+    tn.sin(tn.sin)  # E: Argument 1 to "sin" has incompatible type "Callable[
     tn.sin("1.0")  # E: has incompatible type "str"
     tn.matmul(X, None)  # E: has incompatible type "None"
     tn.concat(1.0)  # E: has incompatible type "float"
