@@ -26,7 +26,7 @@ from tenferro.farm import FarmExecutor as FarmExecutor
 from tenferro.ir import ShapeDtypeStruct as ShapeDtypeStruct
 from tenferro.ir import SymDim as SymDim
 from tenferro.ir import TensorSpec as TensorSpec
-from tenferro.namespace import *
+from tenferro.namespace import *  # type: ignore[no-redef]  # `where` is that of `composed`
 from tenferro.namespace import __array_namespace_info__ as __array_namespace_info__
 from tenferro.native import GraphExecutor as GraphExecutor
 from tenferro.native import NumpyBackend as NumpyBackend

@@ -11,7 +11,7 @@ from tenferro import composed, namespace
 from tenferro import fft as fft
 from tenferro import linalg as linalg
 from tenferro.composed import *
-from tenferro.namespace import *
+from tenferro.namespace import *  # type: ignore[no-redef]  # `where` is that of `composed`
 
 if not TYPE_CHECKING:  # type checkers read the imports
     __all__ = sorted({*namespace.__all__, *composed.__all__, "fft", "linalg"})

@@ -18,6 +18,8 @@ def stub() -> str:
     for home in sorted(homes):
         for name in homes[home].split():
             renamed = "" if name == "*" else f" as {name}"
+            if (home, name) == ("namespace", "*"):
+                renamed = "  # type: ignore[no-redef]  # `where` is that of `composed`"
             lines.append(f"from tenferro.{home} import {name}{renamed}")
     versions = [f"{name}: str" for name in ("__version__", "__array_api_version__")]
     docstring = '"""The names of tenferro for type checkers, by tests/front_door.py."""'

@@ -9,67 +9,31 @@ Tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
 Tensor([1., 2., 4.])
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from tenferro.families.fft import FFT
+from tenferro.families.fft import FFT as _FFT
 from tenferro.fft.transforms import *
-from tenferro.fft.transforms import (
-    fft,
-    fft2,
-    fftn,
-    fftshift,
-    hfft,
-    ifft,
-    ifft2,
-    ifftn,
-    ifftshift,
-    ihfft,
-    irfft,
-    irfft2,
-    irfftn,
-    rfft,
-    rfft2,
-    rfftn,
-)
-from tenferro.missing_names import refusal
-from tenferro.ops.extension import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
-
-__all__ = [
-    "ad_rules",
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "register_runtime",
-    "rfft",
-    "rfft2",
-    "rfftfreq",
-    "rfftn",
-]
+from tenferro.missing_names import public as _public
+from tenferro.missing_names import refusal as _refusal
+from tenferro.ops.extension import ExtensionRegistry as _ExtensionRegistry
+from tenferro.ops.extension import ExtensionRuleSet as _ExtensionRuleSet
+from tenferro.ops.extension import register_runtimes as _register_runtimes
+from tenferro.ops.extension import rules_of as _rules_of
 
 
-def ad_rules() -> ExtensionRuleSet:
+def ad_rules() -> _ExtensionRuleSet:
     """A new set of the derivative rules of these families; every context has these rules."""
-    return rules_of([FFT])
+    return _rules_of([_FFT])
 
 
-def register_runtime(registry: ExtensionRegistry) -> None:
+def register_runtime(registry: _ExtensionRegistry) -> None:
     """Register the runtimes of these families; for `register_extension(register_runtime)`.
 
     Executors do not need it: they have them.
     """
-    register_runtimes([FFT], registry)
+    _register_runtimes([_FFT], registry)
 
 
-if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.fft", __all__)
+if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
+    __all__ = _public(vars())
+    __getattr__ = _refusal("tenferro.fft", __all__)

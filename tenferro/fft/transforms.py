@@ -54,7 +54,26 @@ from tenferro.ops.functions import (
 from tenferro.runtime import Executor
 from tenferro.transforms import create
 
-__all__ = ["fftfreq", "rfftfreq"]
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
 
 
 # Transforms along any axes: sizes, cutting and padding, the order of axes, the family's ops.

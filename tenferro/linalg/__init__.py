@@ -27,138 +27,47 @@ Each file is one topic, with its functions and their results. In reading order:
 What a function with named results does stands below it, under its name with an underscore.
 """
 
-from typing import TYPE_CHECKING
+import typing as _typing
 
-from tenferro.families.linalg import LINALG
+from tenferro.families.linalg import LINALG as _LINALG
 from tenferro.linalg.determinant import *
-from tenferro.linalg.determinant import det, matrix_power
 from tenferro.linalg.factorizations import *
-from tenferro.linalg.factorizations import cholesky
 from tenferro.linalg.gauge import *
-from tenferro.linalg.gauge import fix_phases
 from tenferro.linalg.matrix_functions import *
-from tenferro.linalg.matrix_functions import expm, funm_hermitian, logm, sqrtm
-from tenferro.linalg.norms import cond, matrix_norm, norm, vector_norm
+from tenferro.linalg.norms import *
 from tenferro.linalg.pinv import *
 from tenferro.linalg.products import *
-from tenferro.linalg.products import diagonal, outer, trace
-from tenferro.linalg.solve import (
-    inv,
-    solve,
-    solve_triangular,
-    tensorinv,
-    tensorsolve,
-    tridiagonal_solve,
-)
+from tenferro.linalg.solve import *
 from tenferro.linalg.spectra import *
-from tenferro.linalg.spectra import eigvals, svdvals
 from tenferro.linalg.subspaces import *
-from tenferro.linalg.subspaces import low_rank
 from tenferro.linalg.svd_truncate import *
-from tenferro.linalg.sylvester import (
-    solve_continuous_lyapunov,
-    solve_discrete_lyapunov,
-    solve_sylvester,
-)
-from tenferro.missing_names import refusal
-from tenferro.ops.extension import ExtensionRegistry, ExtensionRuleSet, register_runtimes, rules_of
-from tenferro.ops.functions.manipulation import matrix_transpose
-from tenferro.ops.functions.products import cross, matmul, tensordot, vecdot
-
-__all__ = [
-    "CholeskyFactorResult",
-    "EigResult",
-    "EighBlockResult",
-    "EighResult",
-    "EighTridiagonalResult",
-    "ExpmFrechetResult",
-    "GaugeReport",
-    "HessenbergResult",
-    "LUFactorResult",
-    "LUResult",
-    "LstsqResult",
-    "PermutedLUResult",
-    "PolarResult",
-    "QRResult",
-    "SVDBlockResult",
-    "SVDResult",
-    "SchurResult",
-    "SlogdetResult",
-    "ad_rules",
-    "block_diag",
-    "cho_factor",
-    "cho_solve",
-    "cholesky",
-    "cond",
-    "cross",
-    "det",
-    "diagonal",
-    "eig",
-    "eigh",
-    "eigh_block",
-    "eigh_tridiagonal",
-    "eigvals",
-    "eigvalsh",
-    "expm",
-    "expm_frechet",
-    "fix_phases",
-    "funm_hermitian",
-    "gauge_report",
-    "hessenberg",
-    "inv",
-    "logm",
-    "low_rank",
-    "lstsq",
-    "lu",
-    "lu_factor",
-    "lu_solve",
-    "matmul",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_rank",
-    "matrix_transpose",
-    "multi_dot",
-    "norm",
-    "outer",
-    "pinv",
-    "polar",
-    "qr",
-    "register_runtime",
-    "schur",
-    "slogdet",
-    "solve",
-    "solve_continuous_lyapunov",
-    "solve_discrete_lyapunov",
-    "solve_sylvester",
-    "solve_triangular",
-    "sqrtm",
-    "svd",
-    "svd_block",
-    "svd_truncate",
-    "svdvals",
-    "tensordot",
-    "tensorinv",
-    "tensorsolve",
-    "toeplitz",
-    "trace",
-    "tridiagonal_solve",
-    "vecdot",
-    "vector_norm",
-]
+from tenferro.linalg.sylvester import *
+from tenferro.missing_names import public as _public
+from tenferro.missing_names import refusal as _refusal
+from tenferro.ops.extension import ExtensionRegistry as _ExtensionRegistry
+from tenferro.ops.extension import ExtensionRuleSet as _ExtensionRuleSet
+from tenferro.ops.extension import register_runtimes as _register_runtimes
+from tenferro.ops.extension import rules_of as _rules_of
+from tenferro.ops.functions.manipulation import matrix_transpose as matrix_transpose
+from tenferro.ops.functions.products import cross as cross
+from tenferro.ops.functions.products import matmul as matmul
+from tenferro.ops.functions.products import tensordot as tensordot
+from tenferro.ops.functions.products import vecdot as vecdot
 
 
-def ad_rules() -> ExtensionRuleSet:
+def ad_rules() -> _ExtensionRuleSet:
     """A new set of the derivative rules of these families; every context has these rules."""
-    return rules_of([LINALG])
+    return _rules_of([_LINALG])
 
 
-def register_runtime(registry: ExtensionRegistry) -> None:
+def register_runtime(registry: _ExtensionRegistry) -> None:
     """Register the runtimes of these families; for `register_extension(register_runtime)`.
 
     Executors do not need it: they have them.
     """
-    register_runtimes([LINALG], registry)
+    _register_runtimes([_LINALG], registry)
 
 
-if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.linalg", __all__)
+if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
+    __all__ = _public(vars())
+    __getattr__ = _refusal("tenferro.linalg", __all__)

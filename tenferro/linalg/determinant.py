@@ -10,7 +10,7 @@ from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.linalg.arguments import integer, square
 from tenferro.ops.functions import apply, array_function, named
 
-__all__ = ["SlogdetResult", "slogdet"]
+__all__ = ["SlogdetResult", "det", "matrix_power", "slogdet"]
 
 
 class SlogdetResult(NamedTuple):

@@ -60,6 +60,7 @@ __all__ = [
     "SchurResult",
     "cho_factor",
     "cho_solve",
+    "cholesky",
     "hessenberg",
     "lu",
     "lu_factor",

@@ -17,7 +17,7 @@ from tenferro.ops import Iota
 from tenferro.ops.functions import array_function, elementwise, emit, reductions
 from tenferro.transforms import EagerRuntime
 
-__all__ = ["GaugeReport", "gauge_report"]
+__all__ = ["GaugeReport", "fix_phases", "gauge_report"]
 
 Array = np.ndarray[Any, Any]
 _TURNS = 4

@@ -16,7 +16,7 @@ from tenferro.linalg.arguments import floating, integer, known, same_batch, squa
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import apply, array_function, emit, named
 
-__all__ = ["ExpmFrechetResult", "expm_frechet"]
+__all__ = ["ExpmFrechetResult", "expm", "expm_frechet", "funm_hermitian", "logm", "sqrtm"]
 
 
 @array_function(module="tenferro.linalg")

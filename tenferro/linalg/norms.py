@@ -22,6 +22,8 @@ from tenferro.ops.functions import (
     promotion,
 )
 
+__all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
+
 MATRIX_NORMS = ("fro", "nuc", inf, -inf, 1, -1, 2, -2)
 
 

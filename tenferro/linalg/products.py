@@ -28,7 +28,7 @@ from tenferro.ops.functions import (
     reductions,
 )
 
-__all__ = ["block_diag", "multi_dot", "toeplitz"]
+__all__ = ["block_diag", "diagonal", "multi_dot", "outer", "toeplitz", "trace"]
 
 
 # Products of linear algebra that differ from those of `tn`; and `multi_dot`.

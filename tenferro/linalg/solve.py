@@ -28,6 +28,8 @@ from tenferro.ops.functions import (
     repeated,
 )
 
+__all__ = ["inv", "solve", "solve_triangular", "tensorinv", "tensorsolve", "tridiagonal_solve"]
+
 TRANS = {0: "n", 1: "t", 2: "c", "N": "n", "T": "t", "C": "c"}
 """The names of op(A) = A, Aᵀ, Aᴴ, as users write them."""
 

@@ -35,8 +35,10 @@ __all__ = [
     "eig",
     "eigh",
     "eigh_tridiagonal",
+    "eigvals",
     "eigvalsh",
     "svd",
+    "svdvals",
 ]
 
 

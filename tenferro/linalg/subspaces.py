@@ -10,7 +10,15 @@ from tenferro.ir import AnyTensor, ArrayLike, Dim, TensorMeta, minimum
 from tenferro.linalg.arguments import integer, matrix, square
 from tenferro.ops.functions import apply, array_function, named
 
-__all__ = ["EighBlockResult", "PolarResult", "SVDBlockResult", "eigh_block", "polar", "svd_block"]
+__all__ = [
+    "EighBlockResult",
+    "PolarResult",
+    "SVDBlockResult",
+    "eigh_block",
+    "low_rank",
+    "polar",
+    "svd_block",
+]
 
 
 class EighBlockResult(NamedTuple):

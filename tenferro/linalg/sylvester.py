@@ -11,6 +11,8 @@ from tenferro.linalg.arguments import floating, same_batch
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import array_function, emit
 
+__all__ = ["solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester"]
+
 
 @array_function(operands=3, module="tenferro.linalg")
 def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> AnyTensor:

@@ -27,6 +27,8 @@ from tenferro.ops.functions.logical import isfinite
 from tenferro.ops.functions.promotion import called, normal_axes
 from tenferro.ops.functions.reductions import restored
 
+__all__ = ["log_sigmoid", "relu", "sigmoid", "silu", "softplus"]
+
 
 @array_function
 def sigmoid(x: ArrayLike) -> AnyTensor:

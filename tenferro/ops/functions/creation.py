@@ -62,6 +62,8 @@ from tenferro.ops.functions.promotion import (
     result_dtype,
 )
 
+__all__ = ["diag", "diagflat"]
+
 # New arrays: counters, grids and matrices of ones.
 
 

@@ -76,6 +76,35 @@ from tenferro.ops.functions.promotion import (
 from tenferro.ops.functions.promotion import convert as as_type
 from tenferro.ops.functions.promotion import convert as promotion_convert
 
+__all__ = [
+    "abs",
+    "add",
+    "ceil",
+    "complex",
+    "conj",
+    "convert",
+    "divide",
+    "floor",
+    "floor_divide",
+    "fmod",
+    "imag",
+    "maximum",
+    "minimum",
+    "multiply",
+    "negative",
+    "positive",
+    "pow",
+    "real",
+    "reciprocal",
+    "remainder",
+    "rint",
+    "round",
+    "sign",
+    "square",
+    "subtract",
+    "trunc",
+]
+
 # Arithmetic and choice, elementwise, with promotion and broadcasting.
 
 _LARGEST_UNROLLED_POWER = 64

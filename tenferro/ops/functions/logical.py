@@ -53,6 +53,32 @@ from tenferro.ops.functions.promotion import (
     result_dtype,
 )
 
+__all__ = [
+    "allclose",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "copysign",
+    "equal",
+    "greater",
+    "greater_equal",
+    "isclose",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "not_equal",
+    "signbit",
+]
+
 _SWAPPED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
 _HOLD_BELOW = {True: ("NE", "LT", "LE"), False: ("NE", "GT", "GE")}
 """The comparisons that hold for x if x is below y, and if it is not."""

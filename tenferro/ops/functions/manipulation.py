@@ -70,6 +70,28 @@ from tenferro.ops.functions.promotion import (
 from tenferro.ops.functions.promotion import broadcast_to as expanded
 from tenferro.ops.functions.promotion import counts as counts_of
 
+__all__ = [
+    "broadcast_to",
+    "diagonal",
+    "dynamic_truncate",
+    "expand_dims",
+    "flip",
+    "fliplr",
+    "flipud",
+    "matrix_transpose",
+    "moveaxis",
+    "pad_to_match",
+    "permute_dims",
+    "ravel",
+    "reshape",
+    "shape_of",
+    "squeeze",
+    "swapaxes",
+    "tile",
+    "tril",
+    "triu",
+]
+
 # Array functions that move, repeat, join or select elements.
 
 PadWidth = Size | Sequence[Size] | Sequence[Sequence[Size]]

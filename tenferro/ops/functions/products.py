@@ -22,6 +22,19 @@ from tenferro.ops.functions.promotion import (
 )
 from tenferro.ops.functions.reductions import sum
 
+__all__ = [
+    "cross",
+    "dot",
+    "inner",
+    "kron",
+    "matmul",
+    "outer",
+    "tensordot",
+    "trace",
+    "vdot",
+    "vecdot",
+]
+
 Axes = int | Sequence[int | Sequence[int]]
 
 

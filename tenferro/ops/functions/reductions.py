@@ -88,6 +88,28 @@ from tenferro.ops.functions.promotion import (
     result_dtype,
 )
 
+__all__ = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "ptp",
+    "sort",
+    "std",
+    "sum",
+    "var",
+]
+
 # Reductions over axes.
 
 Reduction = Callable[[tuple[int, ...]], StdTensorOp]
