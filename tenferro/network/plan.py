@@ -62,7 +62,7 @@ from tenferro.ir import (
 from tenferro.network.display import draw
 from tenferro.ops.control_flow import LaneSum, lane_bounds, lane_count
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import Expression, convert, result_dtype
+from tenferro.ops.functions import Expression, convert, outside, result_dtype
 from tenferro.runtime import GraphProgram, RunEmitter, page_of
 from tenferro.transforms import TracedTensor, compile_keys, record
 
@@ -215,7 +215,8 @@ class EinsumPlan:
         at = operands[0].emitter
         if isinstance(at, RunEmitter):
             numbers = [cast(Any, convert(operand, self.dtype)).value for operand in operands]
-            return Expression(at, self.program.run_on(at.executor, numbers, {})[0])
+            with outside():
+                return Expression(at, self.program.run_on(at.executor, numbers, {})[0])
         tree = self.tree
         return emit_contraction(operands, tree.subscripts, tree.sizes, tree.pairs, self.slices)
 

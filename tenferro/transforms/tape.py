@@ -28,6 +28,7 @@ from tenferro.errors import ADError, GaugeError
 from tenferro.ir import TensorMeta
 from tenferro.ops import ADD, repeated
 from tenferro.ops.extension import Extension
+from tenferro.ops.functions import outside
 from tenferro.transforms.ad_context import Derivatives, check_active, check_scalar, listed
 from tenferro.transforms.eager_plan import OpDerivative
 from tenferro.transforms.eager_tensor import EagerTensor, OperandKind, pausing
@@ -72,11 +73,12 @@ class EagerEmitter(Emitter["EagerTensor"]):
 
     def emit(self, op: PrimitiveOp, *operands: EagerTensor) -> EagerTensor:
         """The output of a single-output op."""
-        return only_output(op, self._invoker.invoke(op, *operands))
+        return only_output(op, self.emit_all(op, *operands))
 
     def emit_all(self, op: PrimitiveOp, *operands: EagerTensor) -> tuple[EagerTensor, ...]:
         """All outputs of the op."""
-        return self._invoker.invoke(op, *operands)
+        with outside():
+            return self._invoker.invoke(op, *operands)
 
 
 _CONTEXT = EagerContext()

@@ -119,3 +119,18 @@ def test_the_second_call_runs_what_the_first_one_noted() -> None:
     for _ in range(3):
         np.testing.assert_array_equal(apply(doubled, X), 2 * X.numpy())
     assert len(bodies) == 1
+
+
+def test_code_of_users_that_an_op_calls_is_no_part_of_the_function_that_runs() -> None:
+    def host(x: Any) -> Any:
+        return np.asarray(tn.ones(4) * tn.sin(0.5)) + np.asarray(x)
+
+    def function(x: Any) -> Any:
+        return tn.pure_callback(host, tn.TensorSpec((3, 4)), x) * 2.0
+
+    expected = 2 * (np.sin(0.5) + X.numpy())
+    program = tn.make_program(function, tn.TensorSpec((3, 4)))
+    constant = tn.EagerRuntime().constant(X)
+    for call in (function, program, tn.jit(function, executor="numpy")):
+        for argument in (X, X, constant):
+            np.testing.assert_allclose(call(argument), expected)

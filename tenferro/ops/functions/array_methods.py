@@ -42,6 +42,7 @@ from tenferro.ops.functions.dispatch import (
     emit_all,
     emitter_of_body,
     enter_kind,
+    outside,
     run_body,
 )
 from tenferro.ops.functions.updates import At
@@ -743,7 +744,8 @@ class OnValues:
     def __call__(self, *operands: Any, **options: Any) -> Any:
         """The results as expressions."""
         at = emitter_of_body() if not operands else operands[0].emitter
-        result = self.function(at, *[operand.value for operand in operands], **options)
+        with outside():
+            result = self.function(at, *[operand.value for operand in operands], **options)
         if isinstance(result, tuple):
             return tuple([Expression(at, value) for value in result])
         return Expression(at, result)
