@@ -24,7 +24,7 @@ def create(function: Callable[..., Any], *operands: Any, **options: Any) -> AnyT
     """Create an array from the operands: recorded while tracing, else at once."""
     sizes = _sizes(options.get("shape", ()))
     if is_tracing() or any(isinstance(size, str | DimExpr) for size in sizes):
-        result: Any = KINDS[DimExpr].apply(function, operands, options, False)
+        result: AnyTensor = KINDS[DimExpr].apply(function, operands, options, False)
         return refuse(function, operands) if result is NotImplemented else result
     _check_new(function.__name__, options)
     return apply(function, *operands, **options)
