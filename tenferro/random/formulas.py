@@ -1,4 +1,4 @@
-"""Draws as functions of the words of a key, over an emitter.
+"""Draws as functions of the words of a key.
 
 The formulas are those of `jax.random`, step by step, so that the numbers are the same.
 """

@@ -4,9 +4,7 @@ Symbolic sizes of aligned axes are assumed equal unless they certainly differ. T
 op of the graph and is checked when the sizes are known. Data-dependent sizes must certainly be
 equal.
 
-Array functions emit ops through an `Emitter`, so that one definition serves values of a graph and
-values at run time. An operand is a value of the emitter, a Python number (whose dtype is weak), or
-a symbolic size.
+An operand of a body is an expression, a Python number (whose dtype is weak), or a symbolic size.
 """
 
 from __future__ import annotations
