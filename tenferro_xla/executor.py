@@ -1,4 +1,4 @@
-"""The arrays of an executor: where they are, and moving them there and back."""
+"""`XlaExecutor`: programs compiled by XLA, and arrays on its devices."""
 
 from __future__ import annotations
 

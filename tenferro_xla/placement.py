@@ -1,4 +1,4 @@
-"""Who may reach the memory of a large array without having the array."""
+"""Where arrays are: one device or a mesh; putting and reading them, and who shares their memory."""
 
 from __future__ import annotations
 

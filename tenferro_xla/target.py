@@ -1,4 +1,4 @@
-"""Which wanted compiler options the XLA of this process knows: each is tried once."""
+"""`XlaTarget`: what an executor compiles for, and the compiler options that this XLA knows."""
 
 from __future__ import annotations
 

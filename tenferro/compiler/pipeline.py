@@ -1,6 +1,6 @@
-"""Which passes run, in which order: the canonical ones when a function has been traced, the others
+"""Which passes run, and in which order.
 
-when sizes and device are known.
+The canonical passes run when a function has been traced, the others when sizes and device are known.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compiling under a memory limit, which XLA's own figure decides."""
+"""`Executables`: what one executor has compiled, also within a memory limit that XLA decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lowering of the family of callbacks.
+"""Lowering of extension families: callbacks, FFT, and the table of families that XLA runs.
 
 JAX gives a callback values of 32 bits, unless the thread that it runs in is in 64-bit mode. So
 values of 64 bits are passed as pairs of words.

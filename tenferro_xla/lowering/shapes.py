@@ -1,4 +1,4 @@
-"""Constant."""
+"""Lowering of constants, broadcasts, slices, moves of axes, diagonals and annotations."""
 
 from __future__ import annotations
 

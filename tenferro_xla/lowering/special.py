@@ -1,6 +1,7 @@
-"""Exponential integrals in loops of a fixed length, which end whatever the operands are.
+"""Lowering of special functions that `jax.scipy` lacks or gets wrong.
 
-They are computed in double precision, as on NumPy, where single precision would lose digits.
+Exponential integrals are computed in loops of a fixed length, which end whatever the operands are,
+and in double precision, as on NumPy, where single precision would lose digits.
 """
 
 from __future__ import annotations

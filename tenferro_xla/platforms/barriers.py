@@ -1,4 +1,4 @@
-"""Ops that only these passes create: complex values stored as real ones, and barriers.
+"""Barriers where XLA merges what is wrong or slow: the passes, their ops, and the lowering.
 
 A complex value is *held as parts* if it is stored as a real one with an additional last axis of
 size 2, for the real and the imaginary part.
