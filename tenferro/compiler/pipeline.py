@@ -1,6 +1,7 @@
 """Which passes run, and in which order.
 
-The canonical passes run when a function has been traced, the others when sizes and device are known.
+The canonical passes run when a function has been traced, the others when sizes and device are
+known.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Lowering of loops, branches, recomputed programs and lane sums.
 
 Recomputed programs: XLA on the CPU removes optimization barriers before it looks for equal values,
-and so makes one value of what is computed again and what was computed before. It does not look into
-branches. There an op that has to wait is a branch that is always taken, by a predicate that XLA does
-not see through.
+and so makes one value of what is computed again and what was computed before. It does not look
+into branches. There an op that has to wait is a branch that is always taken, by a predicate that
+XLA does not see through.
 
 Lane sums: sums that are apart go through all lanes of a device. The others are packed after each
 lane, those of one dtype into one vector: so the number of additions on a level of the tree does not

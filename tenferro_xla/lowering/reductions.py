@@ -1,8 +1,8 @@
 """Lowering of reductions, cumulative ops, sorting, contractions and Threefry.
 
-Threefry written out is fused into what reads it, and its words are never stored. Compiling it takes a
-tenth of a second for each reader; so for few elements its iterations are a loop on CPUs, where a loop
-costs microseconds.
+Threefry written out is fused into what reads it, and its words are never stored. Compiling it takes
+a tenth of a second for each reader; so for few elements its iterations are a loop on CPUs, where a
+loop costs microseconds.
 """
 
 from __future__ import annotations

@@ -367,7 +367,7 @@ def _reduced(slot: int, makers: Makers) -> set[int]:
     return found
 
 
-# The ops of `parts` in terms of `jax.lax`.
+# The ops in terms of `jax.lax`.
 
 
 @lower.register
