@@ -16,7 +16,6 @@ import numpy as np
 from tenferro.config import config
 from tenferro.core import Capacity
 from tenferro.ir import (
-    KEPT_ELEMENTS,
     ExecInstruction,
     ExecOp,
     ExecProgram,
@@ -24,8 +23,8 @@ from tenferro.ir import (
     Steps,
     TensorMeta,
     as_dtype,
-    elements,
     encode,
+    quiet,
 )
 from tenferro.runtime.host_arrays import buffer_meta, sealed
 
@@ -43,11 +42,15 @@ class HostPlan(Steps):
         super().__init__(program)
         self.several = several
         self._only: Callable[..., Any] | None = None
-        made = [step.output_metas for step in self.once if step.op.source]
-        is_small = sum(map(elements, made)) <= KEPT_ELEMENTS
-        self._first: list[Any] | None = self.start() if is_small else None
-        if len(program.instructions) == 1:
-            (step,) = program.instructions
+        steps = program.instructions
+        self._calls_users = any(step.op.family is not None or step.op.bodies for step in steps)
+        first = self.start()
+        made = [first[slot] for step in self.once if step.op.source for slot in step.output_slots]
+        is_small = sum(array.nbytes for array in made) <= config.literal_bytes
+        self._first = first if is_small else None
+        self._shared = {slot for step in self.once for slot in step.output_slots}
+        if len(steps) == 1:
+            (step,) = steps
             simple = type(step.op).evaluate is ExecOp.evaluate and bool(step.input_slots)
             if simple and step.input_slots == program.input_slots:
                 self._only = step.op.numpy
@@ -58,8 +61,19 @@ class HostPlan(Steps):
             return [sealed(_QUIET.copy().run(self._only, *operands), True)]
         values = self.start() if self._first is None else self._first.copy()
         values[: len(operands)] = operands
-        _QUIET.copy().run(self.run, values)
-        return [sealed(values[slot], True) for slot in self._outputs]
+        if self._calls_users:  # whose code has the context of the caller
+            with quiet():
+                self.run(values)
+        else:
+            _QUIET.copy().run(self.run, values)
+        return [
+            sealed(values[slot].copy() if slot in self._shared else values[slot], True)
+            for slot in self._outputs
+        ]
+
+
+_LARGE = 1 << 20
+"""Bytes of a result, of which a plan would save nothing that one could measure."""
 
 
 class Notes:
@@ -84,6 +98,11 @@ class Notes:
         read = tuple([self._numbers.get(id(operand), -1) for operand in operands])
         self._is_whole = self._is_whole and -1 not in read
         self._is_fixed = self._is_fixed and all(meta.dims is not None for meta in metas)
+        if sum(getattr(output, "nbytes", 0) for output in outputs) > _LARGE:
+            self._is_whole = False
+        if not self._is_whole:  # nothing is planned, so nothing has to stay in memory
+            self._values.clear()
+            return
         first = len(self._values)
         for number, output in enumerate(outputs, first):
             self._numbers[id(output)] = number
@@ -96,6 +115,8 @@ class Notes:
         found = tuple([self._numbers.get(id(result), -1) for result in results])
         if not self._is_whole or -1 in found or not (self._is_fixed or len(self._steps) == 1):
             return None
+        if any(step.op.family is not None and not step.input_slots for step in self._steps):
+            return None  # such as a callback without operands, which may give another value
         inputs = tuple(range(self._count))
         metas = tuple([buffer_meta(value) for value in self._values[: self._count]])
         program = ExecProgram(tuple(self._steps), inputs, metas, found, len(self._values))
@@ -162,8 +183,8 @@ def option_key(value: object) -> object:
     kind = type(value)
     if kind is int or kind is str:
         return kind, value
-    if value is None or value is True or value is False:
-        return value  # other numbers are replaced by their bytes
+    if value is None or kind is bool:
+        return None if value is None else (bool, value)
     if isinstance(value, tuple) and _INTS.issuperset(map(type, value)):
         return kind, value  # sizes and axes
     if isinstance(value, np.dtype | type):

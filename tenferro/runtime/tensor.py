@@ -627,7 +627,7 @@ def _run(
     results = result if several else (result,)
     if notes is not None:
         HOST_PLANS.put(key, notes.plan(results, several) or False)
-    made = [Tensor.wrap(sealed(b) if executor is None else b, executor) for b in results]
+    made = [Tensor.wrap(sealed(b, True) if executor is None else b, executor) for b in results]
     return tuple(made) if several else made[0]
 
 

@@ -134,3 +134,48 @@ def test_code_of_users_that_an_op_calls_is_no_part_of_the_function_that_runs() -
     for call in (function, program, tn.jit(function, executor="numpy")):
         for argument in (X, X, constant):
             np.testing.assert_allclose(call(argument), expected)
+
+
+class Meters(int):
+    """A number of a class of the user."""
+
+
+def test_numbers_of_classes_of_users_are_numbers() -> None:
+    runtime = tn.EagerRuntime()
+    for array in (X, runtime.variable(X)):
+        np.testing.assert_array_equal((array + Meters(3)).numpy(), X.numpy() + 3)
+    assert tn.add(Meters(3), Meters(2)).item() == 5
+
+
+def test_a_callback_has_the_context_of_the_caller_in_every_call() -> None:
+    runtime = tn.EagerRuntime()
+    variable, found = runtime.variable([1.0, 2.0]), []
+
+    def host(x: Any) -> Any:
+        found.append((variable * 2).tracked)
+        return np.asarray(x)
+
+    with runtime.no_grad():
+        for _ in range(3):
+            tn.pure_callback(host, tn.TensorSpec((3, 4)), X)
+    assert found == [False] * 3
+
+
+def test_a_callback_without_operands_is_made_in_every_call() -> None:
+    calls = iter(range(1, 9))
+    spec = tn.TensorSpec(())
+    made = [tn.pure_callback(lambda: np.float64(next(calls)), spec).item() for _ in "abc"]
+    assert made == [1, 2, 3]
+
+
+def test_options_that_are_equal_in_python_are_not_one_option() -> None:
+    tn.sum(X, axis=(0,))
+    with pytest.raises(TenferroError, match="axis False is not an integer"):
+        tn.sum(X, axis=(False,))
+
+
+def test_results_of_no_operand_are_not_shared() -> None:
+    first, second = (tn.arange(5) for _ in range(2))
+    third = tn.arange(5)
+    assert not np.shares_memory(second.numpy(), third.numpy())
+    np.testing.assert_array_equal(first, third)

@@ -89,6 +89,7 @@ from tenferro.ops.extension.op import (
     runtime_name,
     unaliased,
 )
+from tenferro.ops.functions.dispatch import outside
 
 __all__ = ["Extension", "LeadingBatchRule", "called_one_by_one", "one_by_one"]
 
@@ -603,7 +604,8 @@ class Extension(StdTensorOp, name="extension"):
         self, metas: Sequence[TensorMeta], shapes: Sequence[tuple[Dim, ...]]
     ) -> Sequence[OutputMeta]:
         try:
-            return tuple(self.op.infer_output_meta([meta.dtype for meta in metas], shapes))
+            with outside():
+                return tuple(self.op.infer_output_meta([meta.dtype for meta in metas], shapes))
         except Exception as error:
             if isinstance(error, TenferroError) and not isinstance(error, TracingError):
                 error.add_note(f"in infer_output_meta of {self.family_id}")

@@ -45,6 +45,7 @@ from tenferro.ops.functions.dispatch import (
     outside,
     run_body,
 )
+from tenferro.ops.functions.promotion import is_number
 from tenferro.ops.functions.updates import At
 
 __all__ = [
@@ -710,15 +711,13 @@ def on_values(
     One value, or a tuple.
     """
     expressions = [
-        operand if type(operand) in _NUMBERS else Expression(at, operand) for operand in operands
+        operand if is_number(operand) or isinstance(operand, DimExpr) else Expression(at, operand)
+        for operand in operands
     ]
     result = run_body(Expression(at, None), function, expressions, options)
     if type(result) is tuple:
         return tuple([each.value for each in result])
     return result.value
-
-
-_NUMBERS = frozenset([bool, int, float, complex, DimExpr])
 
 
 def emit_function(

@@ -49,6 +49,9 @@ def test_the_maximum_of_many_numbers_loses_a_nan() -> None:
     assert jax.jit(lambda x: lax.reduce_max(x, (0,)))(x) == 4095
 
 
+@pytest.mark.skipif(
+    jax.__version_info__ >= (0, 12), reason="newer versions keep the barrier; older ones need it"
+)
 def test_what_is_behind_a_barrier_is_merged_with_what_is_before() -> None:
     """`Platform.keeps_barriers`."""
 
