@@ -28,10 +28,10 @@ from tenferro.ir import (
 )
 from tenferro.runtime.host_arrays import buffer_meta, sealed
 
-__all__ = ["HOST_PLANS", "HostPlans", "lasts", "number_key", "option_key", "with_options"]
+__all__ = ["HOST_PLANS", "QUIET", "HostPlans", "lasts", "number_key", "option_key", "with_options"]
 
-_QUIET = Context()
-_QUIET.run(np.seterr, all="ignore")
+QUIET = Context()
+QUIET.run(np.seterr, all="ignore")
 """A context without NumPy warnings. Running in a copy is cheaper than `quiet`, by 0.3 µs an op."""
 
 
@@ -58,14 +58,14 @@ class HostPlan(Steps):
     def __call__(self, operands: list[NumpyArray]) -> list[NumpyArray]:
         """The results, which are read-only."""
         if self._only is not None:
-            return [sealed(_QUIET.copy().run(self._only, *operands), True)]
+            return [sealed(QUIET.copy().run(self._only, *operands), True)]
         values = self.start() if self._first is None else self._first.copy()
         values[: len(operands)] = operands
         if self._calls_users:  # whose code has the context of the caller
             with quiet():
                 self.run(values)
         else:
-            _QUIET.copy().run(self.run, values)
+            QUIET.copy().run(self.run, values)
         return [
             sealed(values[slot].copy() if slot in self._shared else values[slot], True)
             for slot in self._outputs
@@ -76,7 +76,7 @@ _LARGE = 1 << 20
 """Bytes of a result, of which a plan would save nothing that one could measure."""
 
 
-class Notes:
+class Recording:
     """What a call runs, op by op: its plan, if types alone decide which ops these are."""
 
     def __init__(self, operands: Sequence[Any]) -> None:

@@ -39,9 +39,9 @@ from tenferro.ops.functions import (
     ArrayOperators,
     apply,
     convert,
+    emit_function,
     enter_kind,
     is_number,
-    on_values,
     outside,
 )
 from tenferro.runtime.devices import (
@@ -64,7 +64,7 @@ from tenferro.runtime.host_arrays import (
     sealed,
     shared_array,
 )
-from tenferro.runtime.host_plans import HOST_PLANS, Notes, lasts, number_key, with_options
+from tenferro.runtime.host_plans import HOST_PLANS, Recording, lasts, number_key, with_options
 from tenferro.runtime.sizes import refuse_names
 
 __all__ = [
@@ -91,10 +91,10 @@ class RunEmitter(Emitter[Buffer]):
     On NumPy arrays an extension op is run by its own `eager_execute`.
     """
 
-    def __init__(self, executor: Executor | None, notes: Notes | None = None) -> None:
+    def __init__(self, executor: Executor | None, recording: Recording | None = None) -> None:
         self._host = executor is None
         self._executor = executor_named("numpy") if executor is None else executor
-        self._notes = notes
+        self._recording = recording
 
     @property
     def executor(self) -> Executor | None:
@@ -123,8 +123,8 @@ class RunEmitter(Emitter[Buffer]):
                 outputs = exec_op.evaluate(operands)  # directly, without a registered runtime
             else:
                 outputs = self._executor.run_op(exec_op, *operands)
-        if self._notes is not None:
-            self._notes.add(exec_op, operands, outputs, metas)
+        if self._recording is not None:
+            self._recording.add(exec_op, operands, outputs, metas)
         return outputs
 
 
@@ -155,7 +155,7 @@ def run_at(
     function: Callable[..., Any],
     values: Sequence[Buffer],
     options: Mapping[str, Any],
-    notes: Notes | None = None,
+    recording: Recording | None = None,
 ) -> Any:
     """The results of an array function on buffers of an executor.
 
@@ -163,7 +163,7 @@ def run_at(
         ShapeError: a size of the result is a name.
     """
     try:
-        return on_values(RunEmitter(executor, notes), function, values, options)
+        return emit_function(RunEmitter(executor, recording), function, *values, **options)
     except UnsupportedDynamicShapeError as error:
         refuse_names(function.__name__, options.get("shape", ()), error)
         raise
@@ -618,15 +618,15 @@ def _run(
         value if not isinstance(value, Tensor) else place(function.__name__, value, executor)
         for value in lifted
     ]
-    notes = None
+    recording = None
     if key is not None:  # an operand given twice is two operands in later calls
         values = [value if is_number(value) else value.view() for value in values]
-        notes = Notes([value for value in values if not is_number(value)])
-    result = run_at(executor, function, values, options, notes)
+        recording = Recording([value for value in values if not is_number(value)])
+    result = run_at(executor, function, values, options, recording)
     several = isinstance(result, tuple)
     results = result if several else (result,)
-    if notes is not None:
-        HOST_PLANS.put(key, notes.plan(results, several) or False)
+    if recording is not None:
+        HOST_PLANS.put(key, recording.plan(results, several) or False)
     made = [Tensor.wrap(sealed(b, True) if executor is None else b, executor) for b in results]
     return tuple(made) if several else made[0]
 

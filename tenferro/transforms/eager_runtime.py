@@ -17,7 +17,7 @@ from tenferro.families import further
 from tenferro.native import GraphExecutor
 from tenferro.ops import StdTensorOp
 from tenferro.ops.extension import ExtensionCaches, Package, Register
-from tenferro.ops.functions import is_number, on_values
+from tenferro.ops.functions import emit_function, is_number
 from tenferro.runtime import (
     Executor,
     Tensor,
@@ -314,7 +314,7 @@ class EagerRuntime(CacheOwner, Differentiator):
         """Apply an array function op by op."""
         remaining = iter([t.detach() for t in tensors] if is_paused(self) else tensors)
         values = [operand if is_number(operand) else next(remaining) for operand in operands]
-        return on_values(EagerEmitter(self), function, values, options)
+        return emit_function(EagerEmitter(self), function, *values, **options)
 
     def _kinds(self, operands: Sequence[EagerTensor]) -> list[OperandKind]:
         if is_paused(self):

@@ -11,7 +11,7 @@ import optree
 from tenferro.errors import PytreeError, ShardingError
 from tenferro.ir import PyTree
 from tenferro.runtime import INFERRED, Executor, RunsOnMesh, Shardings, ShownType, on_mesh
-from tenferro.transforms.dispatch import constrained
+from tenferro.transforms.creation import constrained
 from tenferro.transforms.jit_arguments import CallArguments
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, spread, unflatten

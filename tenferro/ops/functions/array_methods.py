@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
@@ -55,7 +55,6 @@ __all__ = [
     "OpFunction",
     "emit_function",
     "expressions",
-    "on_values",
     "values_of",
 ]
 
@@ -700,15 +699,12 @@ def _on_expressions(
 enter_kind(Expression, 3, _on_expressions)
 
 
-def on_values(
-    at: Emitter[Any],
-    function: Callable[..., Any],
-    operands: Sequence[Any],
-    options: Mapping[str, Any],
-) -> Any:
-    """The values that a function of expressions makes of values of an emitter, and of numbers.
+def emit_function(
+    at: Emitter[V], function: Callable[..., Any], /, *operands: V | Number, **options: Any
+) -> V:
+    """The value that a function of expressions makes of values of an emitter, and of numbers.
 
-    One value, or a tuple.
+    A tuple of values if the function returns several.
     """
     expressions = [
         operand if is_number(operand) or isinstance(operand, DimExpr) else Expression(at, operand)
@@ -716,15 +712,8 @@ def on_values(
     ]
     result = run_body(Expression(at, None), function, expressions, options)
     if type(result) is tuple:
-        return tuple([each.value for each in result])
-    return result.value
-
-
-def emit_function(
-    at: Emitter[V], function: Callable[..., Any], *operands: V | Number, **options: Any
-) -> V:
-    """The value that a function of expressions makes of values of an emitter."""
-    return on_values(at, function, operands, options)  # type: ignore[no-any-return]
+        return tuple([each.value for each in result])  # type: ignore[return-value]
+    return result.value  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
