@@ -35,41 +35,56 @@ QUIET.run(np.seterr, all="ignore")
 """A context without NumPy warnings. Running in a copy is cheaper than `quiet`, by 0.3 µs an op."""
 
 
-class HostPlan(Steps):
-    """The ops of one call as a program that runs often; `several` says whether it gives a tuple."""
+class HostPlan:
+    """The ops of one call, to run often; `several` says whether they give a tuple.
+
+    One op that takes the operands in order is called directly. Other plans are prepared by the
+    first call that uses them: a function that is called once for its types does not pay for it.
+    """
+
+    __slots__ = ("_calls_users", "_first", "_only", "_program", "_shared", "_steps", "several")
 
     def __init__(self, program: ExecProgram, several: bool) -> None:
-        super().__init__(program)
         self.several = several
+        self._program = program
+        self._steps: Steps | None = None
         self._only: Callable[..., Any] | None = None
-        steps = program.instructions
-        self._calls_users = any(step.op.family is not None or step.op.bodies for step in steps)
-        first = self.start()
-        made = [first[slot] for step in self.once if step.op.source for slot in step.output_slots]
-        is_small = sum(array.nbytes for array in made) <= config.literal_bytes
-        self._first = first if is_small else None
-        self._shared = {slot for step in self.once for slot in step.output_slots}
-        if len(steps) == 1:
-            (step,) = steps
+        if len(program.instructions) == 1 and len(program.output_slots) == 1:
+            (step,) = program.instructions
             simple = type(step.op).evaluate is ExecOp.evaluate and bool(step.input_slots)
-            if simple and step.input_slots == program.input_slots:
+            whole = step.input_slots == program.input_slots
+            if simple and whole and step.output_slots == program.output_slots:
                 self._only = step.op.numpy
 
     def __call__(self, operands: list[NumpyArray]) -> list[NumpyArray]:
         """The results, which are read-only."""
         if self._only is not None:
             return [sealed(QUIET.copy().run(self._only, *operands), True)]
-        values = self.start() if self._first is None else self._first.copy()
+        steps = self._steps or self._prepared()
+        values = steps.start() if self._first is None else self._first.copy()
         values[: len(operands)] = operands
-        if self._calls_users:  # whose code has the context of the caller
-            with quiet():
-                self.run(values)
+        if self._calls_users:
+            with quiet():  # code of users has the context of the caller
+                steps.run(values)
         else:
-            QUIET.copy().run(self.run, values)
+            QUIET.copy().run(steps.run, values)
         return [
             sealed(values[slot].copy() if slot in self._shared else values[slot], True)
-            for slot in self._outputs
+            for slot in self._program.output_slots
         ]
+
+    def _prepared(self) -> Steps:
+        steps = Steps(self._program)
+        first = steps.start()
+        made = [first[slot] for step in steps.once if step.op.source for slot in step.output_slots]
+        is_small = sum(array.nbytes for array in made) <= config.literal_bytes
+        self._first: list[Any] | None = first if is_small else None
+        self._shared = {slot for step in steps.once for slot in step.output_slots}
+        self._calls_users = any(
+            step.op.family is not None or step.op.bodies for step in self._program.instructions
+        )
+        self._steps = steps  # last, since other threads read the rest after it
+        return steps
 
 
 _LARGE = 1 << 20
