@@ -37,10 +37,9 @@ from tenferro.compiler.device.specialize import (
 )
 from tenferro.compiler.layout.assignment import ContractionLayout
 from tenferro.compiler.lower import compile_std_to_exec
-from tenferro.compiler.memory import MemoryLimit, in_words, tighter
+from tenferro.compiler.memory import MemoryLimit, in_words, memory_report, tighter
 from tenferro.compiler.partitioned_axes import PartitionedAxes
 from tenferro.compiler.passes import Observer, Pass, checked_passes, run_passes
-from tenferro.compiler.report import memory_report
 from tenferro.compiler.reroll.reroll import Reroll
 from tenferro.compiler.schedule import COMPILED, INTERPRETED, Runs
 from tenferro.config import config
@@ -324,18 +323,14 @@ def optimize_resolved(
         except MemoryLimitError as refusal:
             refusals.append(refusal)
     nearest = min(refusals, key=lambda each: each.least)
-    raise nearest if target.pinned is None else _of_one_device(nearest, limit, needed)
-
-
-def _of_one_device(refusal: MemoryLimitError, limit: MemoryLimit, needed: int) -> MemoryLimitError:
-    """The refusal of a program that is divided among devices, each of which needs so much."""
-    return MemoryLimitError(
-        f"{limit.caller}: each device needs {in_words(needed)}, the limit is "
-        f"{in_words(limit.bytes)}; what to compute again is chosen by the sizes of whole arrays, "
-        f"and the least found is {in_words(refusal.least)} of these",
+    if target.pinned is None:
+        raise nearest
+    raise limit.refusal(
+        f"each device needs {in_words(needed)}, the limit is {in_words(limit.bytes)}; what to "
+        "compute again is chosen by the sizes of whole arrays, and the least found is "
+        f"{in_words(nearest.least)} of these",
         needed,
-        limit.bytes,
-        refusal.least,
+        nearest.least,
     )
 
 
