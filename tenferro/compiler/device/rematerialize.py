@@ -313,7 +313,6 @@ class Rematerialize(Pass):
     limit: MemoryLimit
     runs: Runs = COMPILED
 
-    name = "rematerialize"
     needs = Needs.CONSTANT_EXTENTS
     enters_bodies = False
     refuses = True
@@ -353,7 +352,6 @@ class LoopUnrolling(Pass):
 
     most: int = 4096
 
-    name = "loop_unrolling"
     needs = Needs.CONSTANT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
