@@ -262,7 +262,6 @@ class _Lanes:
         return both
 
     def _lane(self, lane: Any, apart: Values) -> tuple[Values, Values]:
-        """The sums that are apart after one lane, and the others, packed."""
         first, stop = self._bounds(lane, self._op.lanes)
         return self._packed(self._rounds(first, stop, self._starting(apart)))
 
@@ -273,7 +272,6 @@ class _Lanes:
         return first, stop
 
     def _rounds(self, first: Any, stop: Any, sums: Values) -> Values:
-        """The sums after some rounds."""
 
         def step(number: Any, sums: Values) -> Values:
             return tuple([jnp.asarray(each) for each in self._body(*self._consts, *sums, number)])
@@ -282,7 +280,6 @@ class _Lanes:
         return after
 
     def _apart(self) -> Values:
-        """The sums that are apart before the first round."""
         return tuple([_zeros(meta) for meta in self._metas(apart=True)])
 
     def _starting(self, apart: Values) -> Values:
@@ -326,7 +323,6 @@ class _Lanes:
         return sizes
 
     def _metas(self, apart: bool) -> list[TensorMeta]:
-        """The types of the sums that are apart, or of the others."""
         op = self._op
         return [meta for meta, on in zip(op.sum_metas, op.apart, strict=True) if on == apart]
 
@@ -340,7 +336,6 @@ def _tree_sum(rows: Values, count: int) -> Values:
 
 
 def _over(axes: tuple[str, ...], values: Values) -> Values:
-    """The sums over the devices, in any order."""
     total: Values = lax.psum(values, axes)  # type: ignore[no-untyped-call]  # JAX has no types there
     return total
 

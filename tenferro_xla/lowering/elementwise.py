@@ -206,7 +206,6 @@ def _(op: Cosh, x: Array) -> Array:
 
 
 def _sinh(x: Array) -> Array:
-    """sinh of complex numbers."""
     re, im = lax.real(x), lax.imag(x)
     real = jnp.where((re == 0) & ~jnp.isfinite(im), re, _grown(re, lax.cos(im), odd=True))
     imag = jnp.where(im == 0, im, _grown(re, lax.sin(im), odd=False))
@@ -214,7 +213,6 @@ def _sinh(x: Array) -> Array:
 
 
 def _cosh(x: Array) -> Array:
-    """cosh of complex numbers."""
     re, im = lax.real(x), lax.imag(x)
     real = _grown(re, lax.cos(im), odd=False)
     product = jnp.clip(re, -1, 1) * lax.sin(im)

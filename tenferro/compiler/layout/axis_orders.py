@@ -24,38 +24,31 @@ AxisGroups = tuple[frozenset[int], ...]
 
 
 def natural(rank: int) -> Order:
-    """The order in which the axes are numbered."""
     return tuple(range(rank))
 
 
 def exactly(order: Iterable[int]) -> AxisGroups:
-    """One axis to a group."""
     return tuple(frozenset((axis,)) for axis in order)
 
 
 def anything(rank: int) -> AxisGroups:
-    """All axes in one group."""
     return (frozenset(range(rank)),)
 
 
 def restricted(groups: AxisGroups, axes: Iterable[int]) -> AxisGroups:
-    """The groups with only these axes, empty ones left out."""
     remaining = frozenset(axes)
     return tuple(group & remaining for group in groups if group & remaining)
 
 
 def renamed(groups: AxisGroups, names: Sequence[int]) -> AxisGroups:
-    """The groups with axis i called `names[i]`."""
     return tuple(frozenset(names[axis] for axis in group) for group in groups)
 
 
 def renamed_by(groups: AxisGroups, names: Mapping[int, int]) -> AxisGroups:
-    """The groups with each axis called what `names` says."""
     return tuple(frozenset(names[axis] for axis in group) for group in groups)
 
 
 def rank_of(groups: AxisGroups) -> dict[int, int]:
-    """For each axis the position of its group."""
     return {axis: number for number, group in enumerate(groups) for axis in group}
 
 
@@ -80,14 +73,12 @@ def agree(groups: AxisGroups, blocks: Sequence[Sequence[int]]) -> bool:
 
 
 def satisfies(order: Order, groups: AxisGroups) -> bool:
-    """Whether an order satisfies the groups."""
     rank = rank_of(groups)
     ranks = [rank[axis] for axis in order]
     return ranks == sorted(ranks)
 
 
 def places(order: Order, axes: Iterable[int]) -> tuple[int, ...]:
-    """Where in memory the axes lie."""
     place = {axis: position for position, axis in enumerate(order)}
     return tuple(place[axis] for axis in axes)
 
@@ -168,11 +159,9 @@ class Contraction:
 
     @property
     def batch(self) -> int:
-        """Number of matrices."""
         return self.size // max(1, self.left.extent * self.right.extent)
 
     def sides(self, swapped: bool) -> tuple[OperandAxes, OperandAxes]:
-        """The operands, in their order or exchanged."""
         return (self.right, self.left) if swapped else (self.left, self.right)
 
     def seconds(

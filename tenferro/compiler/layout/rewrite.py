@@ -130,15 +130,12 @@ class Estimate:
         self._step: ExecInstruction | None = None
 
     def input(self, meta: TensorMeta) -> int:
-        """Its type."""
         return self._new(meta.dtype, meta.static_shape or ())
 
     def begin(self, step: ExecInstruction) -> None:
-        """Remember the step."""
         self._step = step
 
     def shape(self, value: int) -> Shape:
-        """The shape, computed from those of the operands."""
         return self._types[value][1]
 
     def transpose(self, value: int, perm: Shape) -> int:
