@@ -40,10 +40,6 @@ def restricted(groups: AxisGroups, axes: Iterable[int]) -> AxisGroups:
     return tuple(group & remaining for group in groups if group & remaining)
 
 
-def renamed(groups: AxisGroups, names: Sequence[int]) -> AxisGroups:
-    return tuple(frozenset(names[axis] for axis in group) for group in groups)
-
-
 def renamed_by(groups: AxisGroups, names: Mapping[int, int]) -> AxisGroups:
     return tuple(frozenset(names[axis] for axis in group) for group in groups)
 
@@ -79,8 +75,8 @@ def satisfies(order: Order, groups: AxisGroups) -> bool:
 
 
 def places(order: Order, axes: Iterable[int]) -> tuple[int, ...]:
-    place = {axis: position for position, axis in enumerate(order)}
-    return tuple(place[axis] for axis in axes)
+    """Where in memory the axes lie."""
+    return tuple(map(order.index, axes))
 
 
 # The batch, free and contracted axes of a contraction, and their sizes.
@@ -103,6 +99,10 @@ class OperandAxes:
     into: Order
     extent: int
     size: int
+
+    @property
+    def rank(self) -> int:
+        return len(self.batch) + len(self.free) + len(self.contracted)
 
     @property
     def is_grouped(self) -> bool:
@@ -185,6 +185,19 @@ class Contraction:
         more = self.seconds(costs, split=count) - self.seconds(costs)
         return more + 2 * costs.writing(self.dtype, count * self.size)
 
+    def is_best(self, costs: DeviceCosts) -> bool:
+        """Whether no order of axes makes the product faster: its operands are matrices as they lie,
+        and it has its longer side left."""
+        left, right = self.left, self.right
+        batch = natural(len(left.batch))
+        sides = [
+            (*batch, *side.free, *side.contracted) == natural(side.rank)
+            or (side is right and (*batch, *side.contracted, *side.free) == natural(side.rank))
+            for side in (left, right)
+        ]
+        in_order = left.batch == right.batch == batch
+        return in_order and all(sides) and not costs.short_side(left.extent, right.extent)
+
     def agreements(self, groups: AxisGroups) -> tuple[bool, bool]:
         """Whether the result can have an order: with its sides as they are, and exchanged."""
         batch, left, right = self.batch_axes, self.left.into, self.right.into
@@ -265,6 +278,12 @@ class Problem:
         shape = self.shapes[step.output_slots[0]]
         alike = all(self.shapes[slot] == shape for slot in step.input_slots)
         return step.op.pointwise and alike and len(step.output_slots) == 1
+
+    def is_best(self, costs: DeviceCosts) -> bool:
+        """Whether nothing is moved, and each product reads its operands as they lie."""
+        if self.program.has_op(Transpose):
+            return False
+        return all(each.is_best(costs) for each in self.contractions.values())
 
     def axis_map(self, step: ExecInstruction) -> AxisMap | None:
         """The result axes that a step's operand axes become; None if it needs natural orders."""
