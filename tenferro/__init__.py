@@ -35,9 +35,8 @@ _HOMES = {
     "farm": "FarmExecutor",
     "ir": "ShapeDtypeStruct SymDim TensorSpec",
     "namespace": "__array_namespace_info__",
-    "native": "GraphExecutor NumpyBackend",
     "network": "einsum einsum_plan",
-    "runtime": "GraphProgram executor_named",
+    "runtime": "GraphExecutor GraphProgram NumpyBackend executor_named",
     "serialization": "PayloadCodecs cache call dumps load loads save",
     "transforms": (
         "AdContext EagerRuntime EagerTensor GraphCompiler SparseMatrix Tensor TracedTensor "

@@ -9,15 +9,6 @@ import numpy as np
 
 from tenferro.core import Batched, BatchSite, Emitter, V
 from tenferro.errors import DTypeError, InvalidConfigError, ShapeError
-from tenferro.families.composite import (
-    DTypes,
-    FamilyOp,
-    FormulaSite,
-    OutputTypes,
-    Shapes,
-    Terms,
-    family_package,
-)
 from tenferro.ir import (
     BOOL,
     COMPLEX64,
@@ -41,6 +32,15 @@ from tenferro.ops.extension import (
     sizes_differ,
 )
 from tenferro.ops.functions import Expression, apply, elementwise, logical
+from tenferro.runtime import (
+    DTypes,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    family_package,
+)
 
 __all__ = ["FFT", "Fft", "exact_size", "points", "spectrum_length"]
 

@@ -9,15 +9,6 @@ from itertools import combinations
 import numpy as np
 
 from tenferro.core import Emitter, V
-from tenferro.families.composite import (
-    DTypes,
-    FormulaOp,
-    FormulaSite,
-    OutputTypes,
-    Shapes,
-    Terms,
-    Transform,
-)
 from tenferro.families.linalg.degeneracy import absolute, chosen, factor
 from tenferro.families.linalg.lapack import adjoint
 from tenferro.families.linalg.lu import inverse_of, lu, packed_of
@@ -43,6 +34,15 @@ from tenferro.ops.functions import (
     elementwise,
     expressions,
     values_of,
+)
+from tenferro.runtime import (
+    DTypes,
+    FormulaOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    Transform,
 )
 
 __all__ = [

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.families.linalg.lapack import scipy_linalg
 from tenferro.families.linalg.matrix_op import (
     check_dtype,
@@ -23,6 +22,7 @@ from tenferro.families.linalg.triangular_solve import substituted, triangular_so
 from tenferro.ir import INT32, NumpyArray, TensorMeta, minimum
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression
+from tenferro.runtime import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["Lu", "PivotsToPermutation", "lu"]
 

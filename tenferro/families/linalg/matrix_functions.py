@@ -13,16 +13,6 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import ConfigError
-from tenferro.families.composite import (
-    DTypes,
-    FamilyOp,
-    FormulaSite,
-    LinearFormula,
-    OutputTypes,
-    Shapes,
-    Terms,
-    Transform,
-)
 from tenferro.families.linalg.degeneracy import chosen
 from tenferro.families.linalg.divided_differences import (
     Exponential,
@@ -56,6 +46,16 @@ from tenferro.ir import NumpyArray, TensorMeta
 from tenferro.ops import full
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression, apply, elementwise
+from tenferro.runtime import (
+    DTypes,
+    FamilyOp,
+    FormulaSite,
+    LinearFormula,
+    OutputTypes,
+    Shapes,
+    Terms,
+    Transform,
+)
 
 __all__ = [
     "Frechet",

@@ -9,7 +9,6 @@ from typing import Any
 
 from tenferro.core import Batched, BatchSite, Emitter, GlobalValKey, KeyEmitter, V
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.families.composite import DTypes, FamilyOp, Shapes
 from tenferro.ir import (
     COMPLEX64,
     COMPLEX128,
@@ -55,6 +54,7 @@ from tenferro.ops.functions import (
     run_body,
     values_of,
 )
+from tenferro.runtime import DTypes, FamilyOp, Shapes
 
 __all__ = [
     "COMPLEX_OF",

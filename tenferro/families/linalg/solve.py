@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.families.linalg.cholesky import Cholesky
 from tenferro.families.linalg.lu import inverse_of, lu, packed_of, solved
 from tenferro.families.linalg.matrix_op import (
@@ -22,6 +21,7 @@ from tenferro.families.linalg.triangular_solve import substituted, transposed
 from tenferro.ir import NumpyArray
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression
+from tenferro.runtime import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["Inverse", "LuSolve", "inverse", "lu_solve"]
 

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import ShapeError
-from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.families.linalg.degeneracy import absolute, exists, factor
 from tenferro.families.linalg.divided_differences import small_gap
 from tenferro.families.linalg.eigh import Eigh, by_eigenvectors
@@ -41,6 +40,7 @@ from tenferro.ir import Dim, NumpyArray, minimum
 from tenferro.ops import Slice, full
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression
+from tenferro.runtime import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["BlockCoupled", "BlockSylvester", "EighBlock", "SvdBlock", "eigh_block", "svd_block"]
 

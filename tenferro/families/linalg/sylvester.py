@@ -8,7 +8,6 @@ from operator import add
 
 import numpy as np
 
-from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.families.linalg.lapack import over_batch, scipy_linalg
 from tenferro.families.linalg.matrix_op import (
     check_dtype,
@@ -21,6 +20,7 @@ from tenferro.families.linalg.matrix_op import (
 from tenferro.ir import NumpyArray
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression
+from tenferro.runtime import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["Sylvester", "sylvester"]
 

@@ -34,7 +34,6 @@ from tenferro.core import (
     resolve_keys,
 )
 from tenferro.errors import InvalidConfigError, UnsupportedADRuleError
-from tenferro.families.runtimes import KernelRuntime, StandardRuntime, evaluate_standard
 from tenferro.ir import Dim, DType, NumpyArray, TensorMeta, make_meta
 from tenferro.ops import StdTensorOp, emit_graph, full, shape_context, zeros_like
 from tenferro.ops.extension import (
@@ -44,6 +43,7 @@ from tenferro.ops.extension import (
     ExtensionOp,
     ExtensionRuleSet,
     ExtensionRuntime,
+    KernelRuntime,
     LeadingBatchRule,
     Lowering,
     OutputMeta,
@@ -52,6 +52,7 @@ from tenferro.ops.extension import (
     parse_family_id,
 )
 from tenferro.ops.functions import Expression, expressions, values_of
+from tenferro.runtime.backends import StandardRuntime, evaluate_standard
 
 __all__ = [
     "DTypes",

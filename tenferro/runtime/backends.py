@@ -4,31 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
+from tenferro.compiler import NATIVE, optimize_for, run_passes
+from tenferro.compiler.device import ExpandFamilies
 from tenferro.errors import BackendFailureError
-from tenferro.families import STANDARD, StandardRuntime
 from tenferro.ir import (
     KEPT_ELEMENTS,
+    Category,
+    ExecInstruction,
     ExecOp,
     ExecProgram,
     NumpyArray,
     Steps,
     elements,
+    evaluate,
+    make_meta,
+    program_of_op,
     quiet,
+    run,
     running_families,
 )
 from tenferro.ops.control_flow import ControlOp
 from tenferro.ops.extension import (
     Extension,
+    ExtensionCache,
     ExtensionCaches,
+    ExtensionOp,
     ExtensionRegistry,
+    ExtensionRuntime,
     Package,
     register_runtimes,
 )
-from tenferro.runtime import Buffer
+from tenferro.runtime.executors import Buffer
+from tenferro.runtime.packages import standard_package, standard_runtimes
 
 __all__ = [
     "BackendSession",
@@ -36,7 +48,9 @@ __all__ = [
     "BoundaryDispatch",
     "NumpyBackend",
     "PreparedProgram",
+    "StandardRuntime",
     "TensorBackend",
+    "evaluate_standard",
 ]
 
 
@@ -76,6 +90,55 @@ class TensorBackend(Protocol):
         """Take back a buffer that will not be read again."""
 
 
+# Extension ops that run by the ops that replace them.
+
+
+def evaluate_standard(op: ExtensionOp, inputs: Sequence[NumpyArray]) -> list[NumpyArray]:
+    """The results of the ops by which an extension op is replaced, on NumPy arrays."""
+    metas = [make_meta(array.dtype, tuple(array.shape)) for array in inputs]
+    program = run_passes(program_of_op(Extension(op), metas), [ExpandFamilies(requires_all=False)])
+    with np.errstate(all="ignore"):
+        return evaluate(program, list(inputs))
+
+
+class StandardRuntime:
+    """Runs the ops by which those of one family are replaced.
+
+    The program of these ops is optimized for the inputs' shapes, and cached in the executor by
+    payload, shapes and dtypes.
+
+    Args:
+        family_id: the family.
+        kernels: runtimes of the other families that may be among these ops.
+    """
+
+    def __init__(self, family_id: str, kernels: Sequence[ExtensionRuntime] = ()) -> None:
+        self.family_id = family_id
+        self._kernels = {kernel.family_id: kernel for kernel in kernels}
+        self._target = replace(NATIVE, families=self._kernels)
+
+    def execute(
+        self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache
+    ) -> Sequence[Any]:
+        """The outputs of the op."""
+        metas = tuple([make_meta(buffer.dtype, tuple(buffer.shape)) for buffer in inputs])
+        key = (op.payload_identity(), metas)
+        program: ExecProgram = cache.get_or_make(
+            key, lambda: optimize_for(program_of_op(Extension(op), metas), self._target)
+        )
+
+        def handler(step: ExecInstruction, operands: list[Any]) -> Sequence[Any]:
+            if isinstance(step.op, Extension):
+                kernel = self._kernels[step.op.family_id]
+                return kernel.execute(backend, step.op.op, operands, cache)
+            if step.op.category is Category.BOUNDARY:
+                return backend.execute_boundary(step.op, operands)  # type: ignore[no-any-return]
+            with backend.with_backend_session() as session:
+                return session.execute(step.op, operands)  # type: ignore[no-any-return]
+
+        return run(program, list(inputs), handler)
+
+
 # Boundary instructions: contractions through the backend, extension ops through their runtimes.
 
 Boundary = Callable[[ExecOp, Sequence[Buffer]], tuple[Buffer, ...]]
@@ -94,14 +157,6 @@ class BoundaryDispatch:
         self.registry = ExtensionRegistry(owner)
         self.caches = ExtensionCaches()
         self._backend = backend
-        self._standard = ExtensionRegistry()
-        register_runtimes(STANDARD, self._standard)
-        self._replaced = frozenset(
-            runtime.family_id
-            for package in STANDARD
-            for runtime in package.runtimes
-            if isinstance(runtime, StandardRuntime)
-        )
         register_runtimes(packages, self.registry)
 
     def __call__(self, op: ExecOp, inputs: Sequence[Buffer]) -> tuple[Buffer, ...]:
@@ -139,15 +194,18 @@ class BoundaryDispatch:
         An op of tenferro's own that has such a form is replaced, unless a runtime was registered
         for its family. Any other family needs its runtime; running it without one is an error.
         """
-        return family in self.registry or family not in self._replaced
+        if not isinstance(family, str) or family in self.registry:
+            return True
+        package = standard_package(family)
+        return package is None or not any(
+            runtime.family_id == family and isinstance(runtime, StandardRuntime)
+            for runtime in package.runtimes
+        )
 
     def _registry_of(self, family: str) -> ExtensionRegistry:
         """The registry with the runtime of a family: that of users first, then tenferro's own."""
-        return (
-            self._standard
-            if family in self._standard and family not in self.registry
-            else self.registry
-        )
+        standard = None if family in self.registry else standard_runtimes(family)
+        return self.registry if standard is None else standard
 
     def _here(self, op: Extension, result: Buffer, inputs: Sequence[Buffer]) -> Buffer:
         """A result as a buffer of the backend. A result on another device is an error."""

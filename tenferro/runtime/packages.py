@@ -1,0 +1,112 @@
+"""tenferro's own packages of extension families, which every context has.
+
+Each is loaded by name when a context first meets a family of it. The id of a family starts with its
+namespace, and all families of one package share theirs: `tenferro-linalg.svd.v1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib.metadata import EntryPoint
+
+from tenferro.errors import ExtensionRegistryError
+from tenferro.ops.extension import (
+    ExtensionRegistry,
+    ExtensionRuleSet,
+    Package,
+    distinct,
+    register_runtimes,
+    rules_of,
+)
+
+__all__ = [
+    "further",
+    "over_standard",
+    "standard_package",
+    "standard_packages",
+    "standard_rule",
+    "standard_runtimes",
+]
+
+_PLACES = {
+    "tenferro-einsum": "tenferro.families.einsum:EINSUM",
+    "tenferro-linalg": "tenferro.families.linalg:LINALG",
+    "tenferro-fft": "tenferro.families.fft:FFT",
+    "tenferro": "tenferro.transforms.pure_callback:CALLBACK",
+}
+"""By the namespace of its families, the module and the name of each package."""
+
+
+@cache
+def _loaded(namespace: str) -> Package:
+    package: Package = EntryPoint("package", _PLACES[namespace], "tenferro.packages").load()
+    return package
+
+
+def standard_packages() -> tuple[Package, ...]:
+    """All of tenferro's own packages."""
+    return tuple([_loaded(namespace) for namespace in _PLACES])
+
+
+def standard_package(family: str) -> Package | None:
+    """The one of tenferro's own packages that has a family."""
+    namespace = family.partition(".")[0]
+    package = _loaded(namespace) if namespace in _PLACES else None
+    return package if package is not None and family in package.families else None
+
+
+@cache
+def _rules(namespace: str) -> ExtensionRuleSet:
+    return rules_of([_loaded(namespace)])
+
+
+class _Rules(dict[str, object | None]):
+    """Rules by name, to which those of one of tenferro's packages are added when it is needed."""
+
+    def __missing__(self, name: str) -> object | None:
+        namespace = name.partition(".")[0]
+        if namespace in _PLACES:
+            for each, rule in _rules(namespace).named.items():
+                self.setdefault(each, rule)
+        return self.setdefault(name, None)
+
+
+def over_standard(own: ExtensionRuleSet) -> Callable[[str], object | None]:
+    """Looks up rules by name in a set, then among those of tenferro's own families."""
+    return _Rules(own.named).__getitem__
+
+
+standard_rule = over_standard(ExtensionRuleSet())
+"""Looks up rules of tenferro's own families by name."""
+
+
+@cache
+def _runtimes(namespace: str) -> ExtensionRegistry:
+    registry = ExtensionRegistry()
+    register_runtimes([_loaded(namespace)], registry)
+    return registry
+
+
+def standard_runtimes(family: str) -> ExtensionRegistry | None:
+    """The registry that has the runtime of a family, if it is one of tenferro's own."""
+    namespace = family.partition(".")[0]
+    registry = _runtimes(namespace) if namespace in _PLACES else None
+    return registry if registry is not None and family in registry else None
+
+
+def further(packages: Iterable[Package]) -> tuple[Package, ...]:
+    """The packages that a user adds to tenferro's own.
+
+    Raises:
+        ExtensionRegistryError: a value is not a package, or two packages have one family.
+    """
+    if not isinstance(packages, Iterable):
+        raise ExtensionRegistryError(
+            "",
+            f"packages: takes a sequence of Package values, got a {type(packages).__name__}; "
+            "write packages=(package,)",
+        )
+    added = tuple(packages)
+    standard = standard_packages() if added else ()
+    return distinct((*standard, *added))[len(standard) :]
