@@ -2,7 +2,6 @@
 
 from tenferro.runtime.backends import *
 from tenferro.runtime.blas_threads import *
-from tenferro.runtime.composite import *
 from tenferro.runtime.devices import *
 from tenferro.runtime.executors import *
 from tenferro.runtime.host_arrays import *

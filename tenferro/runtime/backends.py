@@ -4,43 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from tenferro.compiler import NATIVE, optimize_for, run_passes
-from tenferro.compiler.device import ExpandFamilies
 from tenferro.errors import BackendFailureError
 from tenferro.ir import (
     KEPT_ELEMENTS,
-    Category,
-    ExecInstruction,
     ExecOp,
     ExecProgram,
     NumpyArray,
     Steps,
     elements,
-    evaluate,
-    make_meta,
-    program_of_op,
     quiet,
-    run,
     running_families,
 )
 from tenferro.ops.control_flow import ControlOp
 from tenferro.ops.extension import (
     Extension,
-    ExtensionCache,
     ExtensionCaches,
-    ExtensionOp,
     ExtensionRegistry,
-    ExtensionRuntime,
     Package,
     register_runtimes,
 )
 from tenferro.runtime.executors import Buffer
-from tenferro.runtime.packages import standard_package, standard_runtimes
+from tenferro.runtime.packages import StandardRuntime, standard_package, standard_runtimes
 
 __all__ = [
     "BackendSession",
@@ -48,9 +36,7 @@ __all__ = [
     "BoundaryDispatch",
     "NumpyBackend",
     "PreparedProgram",
-    "StandardRuntime",
     "TensorBackend",
-    "evaluate_standard",
 ]
 
 
@@ -88,55 +74,6 @@ class TensorBackend(Protocol):
 
     def reclaim_buffer(self, buffer: Buffer) -> None:
         """Take back a buffer that will not be read again."""
-
-
-# Extension ops that run by the ops that replace them.
-
-
-def evaluate_standard(op: ExtensionOp, inputs: Sequence[NumpyArray]) -> list[NumpyArray]:
-    """The results of the ops by which an extension op is replaced, on NumPy arrays."""
-    metas = [make_meta(array.dtype, tuple(array.shape)) for array in inputs]
-    program = run_passes(program_of_op(Extension(op), metas), [ExpandFamilies(requires_all=False)])
-    with np.errstate(all="ignore"):
-        return evaluate(program, list(inputs))
-
-
-class StandardRuntime:
-    """Runs the ops by which those of one family are replaced.
-
-    The program of these ops is optimized for the inputs' shapes, and cached in the executor by
-    payload, shapes and dtypes.
-
-    Args:
-        family_id: the family.
-        kernels: runtimes of the other families that may be among these ops.
-    """
-
-    def __init__(self, family_id: str, kernels: Sequence[ExtensionRuntime] = ()) -> None:
-        self.family_id = family_id
-        self._kernels = {kernel.family_id: kernel for kernel in kernels}
-        self._target = replace(NATIVE, families=self._kernels)
-
-    def execute(
-        self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache
-    ) -> Sequence[Any]:
-        """The outputs of the op."""
-        metas = tuple([make_meta(buffer.dtype, tuple(buffer.shape)) for buffer in inputs])
-        key = (op.payload_identity(), metas)
-        program: ExecProgram = cache.get_or_make(
-            key, lambda: optimize_for(program_of_op(Extension(op), metas), self._target)
-        )
-
-        def handler(step: ExecInstruction, operands: list[Any]) -> Sequence[Any]:
-            if isinstance(step.op, Extension):
-                kernel = self._kernels[step.op.family_id]
-                return kernel.execute(backend, step.op.op, operands, cache)
-            if step.op.category is Category.BOUNDARY:
-                return backend.execute_boundary(step.op, operands)  # type: ignore[no-any-return]
-            with backend.with_backend_session() as session:
-                return session.execute(step.op, operands)  # type: ignore[no-any-return]
-
-        return run(program, list(inputs), handler)
 
 
 # Boundary instructions: contractions through the backend, extension ops through their runtimes.

@@ -6,14 +6,26 @@ namespace, and all families of one package share theirs: `tenferro-linalg.svd.v1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint
+from typing import Any
 
+from tenferro.compiler import NATIVE, optimize_for
 from tenferro.errors import ExtensionRegistryError
+from tenferro.ir import Category, ExecInstruction, ExecProgram, make_meta, program_of_op, run
 from tenferro.ops.extension import (
+    Extension,
+    ExtensionCache,
+    ExtensionOp,
     ExtensionRegistry,
     ExtensionRuleSet,
+    ExtensionRuntime,
+    FamilyBatchRule,
+    FamilyOp,
+    LeadingBatchRule,
+    Lowering,
     Package,
     distinct,
     register_runtimes,
@@ -21,6 +33,8 @@ from tenferro.ops.extension import (
 )
 
 __all__ = [
+    "StandardRuntime",
+    "family_package",
     "further",
     "over_standard",
     "standard_package",
@@ -110,3 +124,80 @@ def further(packages: Iterable[Package]) -> tuple[Package, ...]:
     added = tuple(packages)
     standard = standard_packages() if added else ()
     return distinct((*standard, *added))[len(standard) :]
+
+
+# Packages of op classes that have all there is to know of their family.
+
+
+class StandardRuntime:
+    """Runs the ops by which those of one family are replaced.
+
+    The program of these ops is optimized for the inputs' shapes, and cached in the executor by
+    payload, shapes and dtypes.
+
+    Args:
+        family_id: the family.
+        kernels: runtimes of the other families that may be among these ops.
+    """
+
+    def __init__(self, family_id: str, kernels: Sequence[ExtensionRuntime] = ()) -> None:
+        self.family_id = family_id
+        self._kernels = {kernel.family_id: kernel for kernel in kernels}
+        self._target = replace(NATIVE, families=self._kernels)
+
+    def execute(
+        self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache
+    ) -> Sequence[Any]:
+        """The outputs of the op."""
+        metas = tuple([make_meta(buffer.dtype, tuple(buffer.shape)) for buffer in inputs])
+        key = (op.payload_identity(), metas)
+        program: ExecProgram = cache.get_or_make(
+            key, lambda: optimize_for(program_of_op(Extension(op), metas), self._target)
+        )
+
+        def handler(step: ExecInstruction, operands: list[Any]) -> Sequence[Any]:
+            if isinstance(step.op, Extension):
+                kernel = self._kernels[step.op.family_id]
+                return kernel.execute(backend, step.op.op, operands, cache)
+            if step.op.category is Category.BOUNDARY:
+                return backend.execute_boundary(step.op, operands)  # type: ignore[no-any-return]
+            with backend.with_backend_session() as session:
+                return session.execute(step.op, operands)  # type: ignore[no-any-return]
+
+        return run(program, list(inputs), handler)
+
+
+def family_package(
+    name: str, *ops: type[ExtensionOp], lowerings: Mapping[type[ExtensionOp], Lowering | str] = {}
+) -> Package:
+    """The package of op classes that have their rules themselves, and of their derivatives.
+
+    Args:
+        name: the distribution.
+        ops: the op classes.
+        lowerings: for XLA; see `Package`.
+    """
+    families = [op for op in ops if issubclass(op, FamilyOp)]
+    derivatives = [each for op in families for each in (op.jvp_op, op.vjp_op) if each is not None]
+    ops = (*ops, *derivatives)
+    kernels = [op.runtime() for op in families if op.expanded is ExtensionOp.expanded]
+    return Package(
+        name=name,
+        ops=ops,
+        lowerings=lowerings,
+        rules=tuple([rule for op in ops if (rule := op.own_rule()) is not None]),
+        runtimes=(
+            *kernels,
+            *[
+                StandardRuntime(op.FAMILY_ID, kernels)
+                for op in ops
+                if op.expanded is not ExtensionOp.expanded
+            ],
+        ),
+        batch_rules=tuple(
+            [
+                FamilyBatchRule(op) if issubclass(op, FamilyOp) else LeadingBatchRule(op)
+                for op in ops
+            ]
+        ),
+    )

@@ -26,17 +26,19 @@ from tenferro.ir import (
     is_inexact,
 )
 from tenferro.ops import Reshape
-from tenferro.ops.extension import Extension, family_id, one_by_one, unaliased
-from tenferro.runtime import (
+from tenferro.ops.extension import (
     DTypes,
+    Extension,
     FamilyOp,
     FormulaSite,
     OutputTypes,
     Shapes,
     Terms,
-    family_package,
-    is_tracing,
+    family_id,
+    one_by_one,
+    unaliased,
 )
+from tenferro.runtime import family_package, is_tracing
 from tenferro.transforms.bodies import require_function
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.extension import apply

@@ -15,8 +15,8 @@ from tenferro.families.einsum.sliced_op import *
 from tenferro.families.einsum.sliced_op import EinsumRule, NetworkBatchRule, SlicedRule
 from tenferro.families.einsum.slicing import *
 from tenferro.families.einsum.subscripts import *
-from tenferro.ops.extension import Package
-from tenferro.runtime import StandardRuntime, TransformRule
+from tenferro.ops.extension import Package, TransformRule
+from tenferro.runtime import StandardRuntime
 
 _FAMILIES = (EinsumOp, NetworkDerivative, SlicedNetwork)
 

@@ -18,8 +18,15 @@ from tenferro.families.einsum.contraction import Sizes, emit_network
 from tenferro.families.einsum.planner import PLANNER, Specification, check_memory, options_of
 from tenferro.families.einsum.subscripts import Labels, Subscripts, build_size_dict
 from tenferro.ir import Dim, DType, NumpyArray, TensorMeta, make_meta, short_name
-from tenferro.ops.extension import ExtensionOp, OutputMeta, family_id
-from tenferro.runtime import FormulaOp, Transform, evaluate_standard, planned_model
+from tenferro.ops.extension import (
+    ExtensionOp,
+    FormulaOp,
+    OutputMeta,
+    Transform,
+    evaluate_standard,
+    family_id,
+)
+from tenferro.runtime import planned_model
 
 __all__ = ["EinsumOp", "NetworkDerivative"]
 

@@ -35,9 +35,12 @@ from tenferro.ops.extension import (
     ExtensionBatchRule,
     ExtensionOp,
     OutputMeta,
+    Transform,
+    TransformRule,
+    evaluate_standard,
     family_id,
+    pushed,
 )
-from tenferro.runtime import Transform, TransformRule, evaluate_standard, pushed
 
 __all__ = ["SlicedNetwork"]
 

@@ -27,20 +27,18 @@ from tenferro.ir import (
 )
 from tenferro.ops import Iota, full
 from tenferro.ops.extension import (
-    Extension,
-    family_id,
-    sizes_differ,
-)
-from tenferro.ops.functions import Expression, apply, elementwise, logical
-from tenferro.runtime import (
     DTypes,
+    Extension,
     FamilyOp,
     FormulaSite,
     OutputTypes,
     Shapes,
     Terms,
-    family_package,
+    family_id,
+    sizes_differ,
 )
+from tenferro.ops.functions import Expression, apply, elementwise, logical
+from tenferro.runtime import family_package
 
 __all__ = ["FFT", "Fft", "exact_size", "points", "spectrum_length"]
 

@@ -22,7 +22,8 @@ from tenferro.families.linalg.svd import *
 from tenferro.families.linalg.svd_truncate import *
 from tenferro.families.linalg.sylvester import *
 from tenferro.families.linalg.triangular_solve import *
-from tenferro.runtime import family_package, ops_of
+from tenferro.ops.extension import ops_of
+from tenferro.runtime import family_package
 
 LINALG = family_package("tenferro-linalg", *ops_of(globals()))
 """All ops of the topics above."""

@@ -25,7 +25,16 @@ from tenferro.families.linalg.solve import Inverse, inverse
 from tenferro.families.linalg.svd import Svd
 from tenferro.ir import NumpyArray, TensorMeta
 from tenferro.ops import STOP_GRADIENT, Constant, full
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FormulaOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    Transform,
+)
 from tenferro.ops.functions import (
     Expression,
     analytic,
@@ -34,15 +43,6 @@ from tenferro.ops.functions import (
     elementwise,
     expressions,
     values_of,
-)
-from tenferro.runtime import (
-    DTypes,
-    FormulaOp,
-    FormulaSite,
-    OutputTypes,
-    Shapes,
-    Terms,
-    Transform,
 )
 
 __all__ = [

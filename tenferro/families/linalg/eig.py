@@ -29,8 +29,7 @@ from tenferro.families.linalg.matrix_op import (
 )
 from tenferro.ir import DType, NumpyArray
 from tenferro.ops import StopGradient
-from tenferro.ops.functions import Expression, apply, logical, reductions
-from tenferro.runtime import (
+from tenferro.ops.extension import (
     DTypes,
     FamilyOp,
     FormulaSite,
@@ -39,6 +38,7 @@ from tenferro.runtime import (
     Terms,
     differentiable,
 )
+from tenferro.ops.functions import Expression, apply, logical, reductions
 
 __all__ = ["Eig", "closeness"]
 

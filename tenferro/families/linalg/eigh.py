@@ -35,10 +35,9 @@ from tenferro.families.linalg.matrix_op import (
     sym,
 )
 from tenferro.ir import NumpyArray, TensorMeta, is_complex
-from tenferro.ops.extension import ExtensionOp
-from tenferro.ops.functions import Expression
-from tenferro.runtime import (
+from tenferro.ops.extension import (
     DTypes,
+    ExtensionOp,
     FamilyOp,
     FormulaSite,
     OutputTypes,
@@ -47,6 +46,7 @@ from tenferro.runtime import (
     differentiable,
     evaluate_standard,
 )
+from tenferro.ops.functions import Expression
 
 __all__ = ["Eigh"]
 

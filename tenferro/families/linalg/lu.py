@@ -20,9 +20,16 @@ from tenferro.families.linalg.matrix_op import (
 )
 from tenferro.families.linalg.triangular_solve import substituted, triangular_solve
 from tenferro.ir import INT32, NumpyArray, TensorMeta, minimum
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+)
 from tenferro.ops.functions import Expression
-from tenferro.runtime import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["Lu", "PivotsToPermutation", "lu"]
 

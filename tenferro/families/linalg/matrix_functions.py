@@ -44,10 +44,9 @@ from tenferro.families.linalg.matrix_op import (
 from tenferro.families.linalg.sylvester import sylvester
 from tenferro.ir import NumpyArray, TensorMeta
 from tenferro.ops import full
-from tenferro.ops.extension import Extension
-from tenferro.ops.functions import Expression, apply, elementwise
-from tenferro.runtime import (
+from tenferro.ops.extension import (
     DTypes,
+    Extension,
     FamilyOp,
     FormulaSite,
     LinearFormula,
@@ -56,6 +55,7 @@ from tenferro.runtime import (
     Terms,
     Transform,
 )
+from tenferro.ops.functions import Expression, apply, elementwise
 
 __all__ = [
     "Frechet",

@@ -35,10 +35,13 @@ from tenferro.ops import (
     shape_context,
 )
 from tenferro.ops.extension import (
+    DTypes,
     Extension,
     ExtensionCache,
     ExtensionOp,
     ExtensionRuntime,
+    FamilyOp,
+    Shapes,
     family_id,
     sizes_differ,
 )
@@ -54,7 +57,6 @@ from tenferro.ops.functions import (
     run_body,
     values_of,
 )
-from tenferro.runtime import DTypes, FamilyOp, Shapes
 
 __all__ = [
     "COMPLEX_OF",

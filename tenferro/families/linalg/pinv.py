@@ -15,7 +15,7 @@ from tenferro.families.linalg.matrix_op import (
     family,
 )
 from tenferro.ir import DType, NumpyArray
-from tenferro.runtime import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
+from tenferro.ops.extension import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["Pinv"]
 

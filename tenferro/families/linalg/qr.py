@@ -39,8 +39,7 @@ from tenferro.families.linalg.matrix_op import (
 from tenferro.families.linalg.triangular_solve import triangular_solve
 from tenferro.ir import INT64, Dim, NumpyArray, TensorMeta, is_complex, minimum
 from tenferro.ops import Iota
-from tenferro.ops.functions import Expression, apply, elementwise
-from tenferro.runtime import (
+from tenferro.ops.extension import (
     DTypes,
     FamilyOp,
     FormulaSite,
@@ -49,6 +48,7 @@ from tenferro.runtime import (
     Terms,
     differentiable,
 )
+from tenferro.ops.functions import Expression, apply, elementwise
 
 __all__ = ["Qr", "signs"]
 

@@ -12,7 +12,7 @@ from tenferro.errors import UnsupportedADRuleError
 from tenferro.families.linalg.lapack import over_batch, scipy_linalg
 from tenferro.families.linalg.matrix_op import check_dtype, check_square, family
 from tenferro.ir import NumpyArray
-from tenferro.runtime import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
+from tenferro.ops.extension import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["Hessenberg", "Schur"]
 

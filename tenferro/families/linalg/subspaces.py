@@ -38,9 +38,8 @@ from tenferro.families.linalg.matrix_op import (
 from tenferro.families.linalg.svd import Svd, by_triplets
 from tenferro.ir import Dim, NumpyArray, minimum
 from tenferro.ops import Slice, full
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import Expression
-from tenferro.runtime import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["BlockCoupled", "BlockSylvester", "EighBlock", "SvdBlock", "eigh_block", "svd_block"]
 

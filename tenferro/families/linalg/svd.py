@@ -45,10 +45,9 @@ from tenferro.families.linalg.matrix_op import (
     sym,
 )
 from tenferro.ir import NumpyArray, TensorMeta, is_complex, minimum
-from tenferro.ops.extension import ExtensionOp
-from tenferro.ops.functions import Expression
-from tenferro.runtime import (
+from tenferro.ops.extension import (
     DTypes,
+    ExtensionOp,
     FamilyOp,
     FormulaSite,
     OutputTypes,
@@ -57,6 +56,7 @@ from tenferro.runtime import (
     differentiable,
     evaluate_standard,
 )
+from tenferro.ops.functions import Expression
 
 __all__ = ["Svd"]
 

@@ -20,9 +20,8 @@ from tenferro.families.linalg.subspaces import block_tangents, part
 from tenferro.families.linalg.svd import Svd, by_triplets
 from tenferro.ir import Dim, NumpyArray, minimum
 from tenferro.ops import STOP_GRADIENT, Iota
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import Expression
-from tenferro.runtime import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["SvdTruncated", "kept_triplets", "svd_factors", "svd_truncated"]
 

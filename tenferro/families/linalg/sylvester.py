@@ -18,9 +18,16 @@ from tenferro.families.linalg.matrix_op import (
     family,
 )
 from tenferro.ir import NumpyArray
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+)
 from tenferro.ops.functions import Expression
-from tenferro.runtime import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["Sylvester", "sylvester"]
 

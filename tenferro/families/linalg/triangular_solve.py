@@ -21,9 +21,8 @@ from tenferro.families.linalg.matrix_op import (
     triu,
 )
 from tenferro.ir import NumpyArray
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import Expression
-from tenferro.runtime import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["TriangularSolve", "TridiagonalSolve", "triangular_solve"]
 
