@@ -53,7 +53,9 @@ def test_every_function_is_documented_by_an_example(name: str) -> None:
 def test_the_docs_list_every_function() -> None:
     page = Path(__file__).parents[2] / "docs" / "functions.md"
     listed = set(re.findall(r"`(\w+)`", page.read_text("utf-8")))
-    assert [name for name in FUNCTIONS if name not in listed] == []
+    unlisted = [name for name in tn.numpy.__all__ if name not in listed]
+    constants = (type(tn.bool), float, type(None))
+    assert [name for name in unlisted if not isinstance(getattr(tn, name), constants)] == []
 
 
 ARGUMENTS: dict[str, Any] = {
