@@ -1,4 +1,8 @@
-"""The program in the chosen orders, or an estimate of its cost."""
+"""The program in the chosen orders, or an estimate of its cost.
+
+What the rewrite writes itself is a `DotGeneral` for each of the program's, and for its operands
+and results `Transpose`, `BroadcastInDim` and `ReduceSum`.
+"""
 
 from __future__ import annotations
 
