@@ -52,12 +52,6 @@ def _itself(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     return operands
 
 
-def _convert(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return emit_function(
-        at, elementwise.astype, operands[0], dtype=as_dtype(equation.params["new_dtype"])
-    )
-
-
 def _before(direction: str) -> Translation:
     """A comparison in the order of IEEE 754, in which -0 is less than 0, and NaN the largest."""
 
@@ -95,14 +89,6 @@ def _select_n(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Global
     return result
 
 
-def _integer_pow(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return emit_function(at, elementwise.pow, x[0], int(equation.params["y"]))
-
-
-def _square(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(ops.MUL, x[0], x[0])
-
-
 def _pow(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     """A power; JAX allows an integer exponent with a float base, so that it is converted."""
     base, exponent = operands
@@ -118,14 +104,6 @@ def _polynomial(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Glob
     for coefficient in reversed(coefficients):
         result = at.emit(ops.ADD, at.emit(ops.MUL, result, x), coefficient)
     return result
-
-
-def _is_finite(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return emit_function(at, logical.isfinite, x[0])
-
-
-def _exp2(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return emit_function(at, analytic.exp2, x[0])
 
 
 def _round(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
@@ -172,10 +150,14 @@ def _reduce_precision(at: Reader, equation: Any, x: list[GlobalValKey]) -> Globa
 TABLE: dict[str, Translation] = {
     **{name: _op(op) for name, op in _OPS.items()},
     **dict.fromkeys(_IDENTITIES, _itself),
-    "convert_element_type": _convert,
-    "exp2": _exp2,
-    "integer_pow": _integer_pow,
-    "is_finite": _is_finite,
+    "convert_element_type": lambda at, equation, x: emit_function(
+        at, elementwise.astype, x[0], dtype=as_dtype(equation.params["new_dtype"])
+    ),
+    "exp2": lambda at, equation, x: emit_function(at, analytic.exp2, x[0]),
+    "integer_pow": lambda at, equation, x: emit_function(
+        at, elementwise.pow, x[0], int(equation.params["y"])
+    ),
+    "is_finite": lambda at, equation, x: emit_function(at, logical.isfinite, x[0]),
     "le_to": _before("LE"),
     "lt_to": _before("LT"),
     "polynomial": _polynomial,
@@ -185,5 +167,5 @@ TABLE: dict[str, Translation] = {
     "select_n": _select_n,
     "shift_right_arithmetic": _shift_right_arithmetic,
     "shift_right_logical": _shift_right_logical,
-    "square": _square,
+    "square": lambda at, equation, x: at.emit(ops.MUL, x[0], x[0]),
 }

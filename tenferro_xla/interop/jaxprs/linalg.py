@@ -62,10 +62,6 @@ def _qr(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     return [columns, triangle]
 
 
-def _lu(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
-    return at.emit_all(Extension(Lu()), operands[0])
-
-
 def _permutation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     if equation.invars[0].aval.shape != equation.outvars[0].aval.shape:
         raise at.refuse(equation, "of fewer pivots than rows has no counterpart")
@@ -99,7 +95,7 @@ TABLE: dict[str, Translation] = {
     "cholesky": _cholesky,
     "eigh": _eigh,
     "fft": _fft,
-    "lu": _lu,
+    "lu": lambda at, equation, operands: at.emit_all(Extension(Lu()), operands[0]),
     "lu_pivots_to_permutation": _permutation,
     "qr": _qr,
     "svd": _svd,

@@ -9,7 +9,14 @@ from tenferro import ops
 from tenferro.core import GlobalValKey
 from tenferro.ir import as_dtype
 from tenferro.ops.functions import analytic, elementwise, emit_function, manipulation, reductions
-from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, shape_of
+from tenferro_xla.interop.jaxprs.reader import (
+    Keys,
+    Reader,
+    Translation,
+    integers,
+    of_parameters,
+    shape_of,
+)
 
 # Primitives that combine elements along axes: reductions, contractions, running combinations.
 
@@ -26,10 +33,7 @@ _FUNCTIONS: dict[str, tuple[ops.StdTensorOp, Callable[[tuple[int, ...]], ops.Std
 
 
 def _reduction(op: Callable[[tuple[int, ...]], ops.StdTensorOp]) -> Translation:
-    def translation(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-        return at.emit(op(integers(equation.params["axes"])), *x)
-
-    return translation
+    return of_parameters(lambda p: op(integers(p["axes"])))
 
 
 def _reduce(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -66,13 +70,6 @@ def _place(op: Callable[[int], ops.StdTensorOp]) -> Translation:
     return translation
 
 
-def _running(op: Callable[[int, bool], ops.StdTensorOp]) -> Translation:
-    def translation(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-        return at.emit(op(int(equation.params["axis"]), bool(equation.params["reverse"])), *x)
-
-    return translation
-
-
 def _running_by(combine: Combine) -> Translation:
     """Running combinations without an op of their own, of 1, 2, 4, ... elements."""
 
@@ -94,10 +91,6 @@ def _running_by(combine: Combine) -> Translation:
     return translation
 
 
-def _logsumexp(at: Reader, x: GlobalValKey, y: GlobalValKey) -> GlobalValKey:
-    return emit_function(at, analytic.logaddexp, x, y)
-
-
 def _dot_general(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     """A contraction whose operands are first converted to the dtype of the result."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = equation.params["dimension_numbers"]
@@ -111,11 +104,11 @@ def _dot_general(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Glo
 TABLE: dict[str, Translation] = {
     "argmax": _place(ops.ArgMax),
     "argmin": _place(ops.ArgMin),
-    "cumlogsumexp": _running_by(_logsumexp),
+    "cumlogsumexp": _running_by(lambda at, x, y: emit_function(at, analytic.logaddexp, x, y)),
     "cummax": _running_by(lambda at, x, y: at.emit(ops.MAXIMUM, x, y)),
     "cummin": _running_by(lambda at, x, y: at.emit(ops.MINIMUM, x, y)),
-    "cumprod": _running(ops.CumulativeProd),
-    "cumsum": _running(ops.CumulativeSum),
+    "cumprod": of_parameters(lambda p: ops.CumulativeProd(int(p["axis"]), bool(p["reverse"]))),
+    "cumsum": of_parameters(lambda p: ops.CumulativeSum(int(p["axis"]), bool(p["reverse"]))),
     "dot_general": _dot_general,
     "reduce": _reduce,
     "reduce_and": _reduction(ops.ReduceAnd),

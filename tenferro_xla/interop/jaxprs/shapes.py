@@ -13,24 +13,21 @@ from tenferro import ops
 from tenferro.core import GlobalValKey
 from tenferro.ir import INT64, DType, TensorMeta, as_dtype
 from tenferro.ops.functions import elementwise, emit_function, manipulation
-from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, shape_of
+from tenferro_xla.interop.jaxprs.reader import (
+    Keys,
+    Reader,
+    Translation,
+    integers,
+    of_parameters,
+    shape_of,
+)
 from tenferro_xla.sharding import spec_entries
 
 # Primitives that move, repeat and join elements.
 
 
-def _broadcast_in_dim(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    params = equation.params
-    op = ops.BroadcastInDim(integers(params["shape"]), integers(params["broadcast_dimensions"]))
-    return at.emit(op, *x)
-
-
 def _reshape(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     return at.emit(ops.Reshape(shape_of(equation)), *x)
-
-
-def _transpose(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(ops.Transpose(integers(equation.params["permutation"])), *x)
 
 
 def _sharding_constraint(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
@@ -38,24 +35,6 @@ def _sharding_constraint(at: Reader, equation: Any, x: list[GlobalValKey]) -> Gl
     sharding = equation.params["sharding"]
     spec = spec_entries("from_jax", sharding, len(shape_of(equation)))
     return x[0] if spec is None else at.emit(ops.ShardingConstraint(spec), *x)
-
-
-def _slice(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    params = equation.params
-    starts = integers(params["start_indices"])
-    strides = integers(params["strides"] or (1,) * len(starts))
-    return at.emit(ops.Slice(starts, integers(params["limit_indices"]), strides), *x)
-
-
-def _pad(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    low, high, interior = (
-        integers(config[part] for config in equation.params["padding_config"]) for part in range(3)
-    )
-    return at.emit(ops.Pad(low, high, interior), *operands)
-
-
-def _concatenate(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(ops.Concatenate(int(equation.params["dimension"])), *x)
 
 
 def _stack(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -83,10 +62,6 @@ def _split(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     return [piece(start, stop) for start, stop in pairwise(ends)]
 
 
-def _rev(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(ops.Reverse(integers(equation.params["dimensions"])), *x)
-
-
 def _iota(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     params = equation.params
     shape, axis = integers(params["shape"]), int(params["dimension"])
@@ -94,35 +69,37 @@ def _iota(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValK
     return at.emit(ops.BroadcastInDim(shape, (axis,)), counted)
 
 
-def _dynamic_slice(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(ops.DynamicSlice(integers(equation.params["slice_sizes"])), *operands)
-
-
-def _dynamic_update_slice(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(ops.DynamicUpdateSlice(), *operands)
-
-
 def _tile(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     return emit_function(at, manipulation.tile, x[0], reps=integers(equation.params["reps"]))
 
 
 TABLE: dict[str, Translation] = {
-    "broadcast_in_dim": _broadcast_in_dim,
-    "concatenate": _concatenate,
-    "dynamic_slice": _dynamic_slice,
-    "dynamic_update_slice": _dynamic_update_slice,
+    "broadcast_in_dim": of_parameters(
+        lambda p: ops.BroadcastInDim(integers(p["shape"]), integers(p["broadcast_dimensions"]))
+    ),
+    "concatenate": of_parameters(lambda p: ops.Concatenate(int(p["dimension"]))),
+    "dynamic_slice": of_parameters(lambda p: ops.DynamicSlice(integers(p["slice_sizes"]))),
+    "dynamic_update_slice": of_parameters(lambda p: ops.DynamicUpdateSlice()),
     "expand_dims": _reshape,
     "iota": _iota,
-    "pad": _pad,
+    "pad": of_parameters(
+        lambda p: ops.Pad(*[integers(part[i] for part in p["padding_config"]) for i in range(3)])
+    ),
     "reshape": _reshape,
-    "rev": _rev,
-    "slice": _slice,
+    "rev": of_parameters(lambda p: ops.Reverse(integers(p["dimensions"]))),
+    "slice": of_parameters(
+        lambda p: ops.Slice(
+            integers(p["start_indices"]),
+            integers(p["limit_indices"]),
+            integers(p["strides"] or (1 for _ in p["start_indices"])),
+        )
+    ),
     "split": _split,
     "sharding_constraint": _sharding_constraint,
     "squeeze": _reshape,
     "stack": _stack,
     "tile": _tile,
-    "transpose": _transpose,
+    "transpose": of_parameters(lambda p: ops.Transpose(integers(p["permutation"]))),
 }
 
 
