@@ -18,7 +18,6 @@ from tenferro.compiler.pipeline import *
 from tenferro.compiler.report import *
 from tenferro.compiler.reroll.reroll import *
 from tenferro.compiler.schedule import *
-from tenferro.compiler.text import *
 
 LayoutCosts = DeviceCosts
 """The former name of `DeviceCosts`."""

@@ -5,5 +5,4 @@ Read in this order: `jaxprs` (JAX's primitives, and the ops that they are), `fro
 """
 
 from tenferro_xla.interop.export import *
-from tenferro_xla.interop.from_jax import *
-from tenferro_xla.interop.to_jax import *
+from tenferro_xla.interop.jax_functions import *

@@ -39,10 +39,9 @@ from tenferro.ops.extension import Extension, Package
 from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_inputs, check_program, further
 from tenferro.transforms import Callback
 from tenferro_xla.compiled import private
-from tenferro_xla.devices import find_device
+from tenferro_xla.devices import find_device, own_settings
 from tenferro_xla.in_flight import refuse_forked
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
-from tenferro_xla.settings import own_settings
 
 __all__ = ["Exported", "export", "load_exported"]
 

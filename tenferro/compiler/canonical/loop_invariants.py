@@ -193,7 +193,8 @@ def _split(body: ExecProgram, consts: int, surely_runs: bool) -> tuple[ExecProgr
     work: list[ExecInstruction] = []
     rest: list[ExecInstruction] = []
     for step in body.instructions:
-        is_invariant = known.issuperset(step.input_slots) and (surely_runs or _is_harmless(step))
+        is_harmless = not (step.op.family or step.op.body_fields)
+        is_invariant = known.issuperset(step.input_slots) and (surely_runs or is_harmless)
         if is_invariant:
             known.update(step.output_slots)
             invariant.append(step)
@@ -217,10 +218,6 @@ def _split(body: ExecProgram, consts: int, surely_runs: bool) -> tuple[ExecProgr
         input_metas=(*body.input_metas[:consts], *types, *body.input_metas[consts:]),
     )
     return before, smaller
-
-
-def _is_harmless(step: ExecInstruction) -> bool:
-    return not (step.op.family or step.op.body_fields)
 
 
 def _is_worth_it(step: ExecInstruction) -> bool:

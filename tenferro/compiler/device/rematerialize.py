@@ -28,17 +28,11 @@ __all__ = ["LoopUnrolling", "Rematerialize"]
 # An order of instructions in which few bytes are alive, for executors that run them as written.
 
 
-def economical(program: ExecProgram, schedule: Schedule) -> ExecProgram:
-    """The program in another order: what frees as much as it takes runs at once.
-
-    Of other instructions the one runs first that is furthest from the end. So a value is computed
-    shortly before it is read.
-    """
-    return _Ready(program, schedule).ordered()
-
-
 class _Ready:
-    """The instructions whose operands are computed.
+    """The instructions whose operands are computed, to be run in another order.
+
+    What frees as much as it takes runs at once. Of other instructions the one runs first that is
+    furthest from the end. So a value is computed shortly before it is read.
 
     Attributes:
         missing: for each instruction how many operands are not computed yet.
@@ -198,7 +192,7 @@ class Search:
         if not self.runs.as_written:
             kept = stored(_in_order(program, schedule), schedule)
             return _in_order(kept, self._schedule(kept))
-        other = economical(program, schedule)
+        other = _Ready(program, schedule).ordered()
         return min(program, other, key=lambda each: self._schedule(each).need)
 
     def _lowered(self, program: ExecProgram, goal: int) -> tuple[Marked, Container[int]]:

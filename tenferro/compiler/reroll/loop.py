@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tenferro.compiler.reroll.iterations import (
+    OUTSIDE,
     Carried,
     Entries,
     Entry,
@@ -20,12 +21,12 @@ from tenferro.compiler.reroll.iterations import (
     Rolled,
     Rounds,
     Same,
+    Sequence,
     Stack,
     Step,
     Windows,
     Wire,
 )
-from tenferro.compiler.reroll.sequence import OUTSIDE, Ints, Sequence
 from tenferro.ir import Dim, ExecBuilder, ExecInstruction, ExecOp, ExecProgram, TensorMeta
 from tenferro.ops import Concatenate, Constant, Reshape, Reverse, Slice, Transpose
 from tenferro.ops.control_flow import Scan
@@ -77,8 +78,10 @@ class Loop:
         self.stacked: list[Result] = []
         self.singles: list[int] = []
         self.votes = 0
-        self.positions = rounds.rolled_positions()
-        self.site = next(self._sites(), None)
+        self.positions = rounds.positions[rounds.low : rounds.high]
+        middle = self.positions[len(self.positions) // 2]
+        sites = (sequence.steps[position].site for position in middle)
+        self.site = next((site for site in sites if site is not None), None)
         for step in (*rounds.steps, *rounds.made):
             if not isinstance(step.operands, Entry):
                 for operand in step.operands:
@@ -87,12 +90,6 @@ class Loop:
         for entries in rounds.entries:
             if isinstance(entries, Windows):
                 self.votes += 1 if entries.step > 0 else -1
-
-    def _sites(self) -> Iterator[str]:
-        for position in self.positions[len(self.positions) // 2]:
-            site = self.sequence.steps[position].site
-            if site is not None:
-                yield site
 
     @property
     def reverse(self) -> bool:
@@ -480,7 +477,8 @@ def _windows(at: Emitter, loop: Loop, entries: Windows, numbers: Items[int]) -> 
     entry = loop.sequence.steps[positions[0]].output_metas[0].exact_shape()
     size, stride = entry[axis], op.strides[axis]
     assert isinstance(size, int)
-    begin, step = _progression(loop.sequence.starts(positions)[:, axis])
+    begin, following = loop.sequence.starts(positions)[:2, axis].tolist()
+    step = following - begin
     low = min(begin, begin + (count - 1) * step)
     length = (count - 1) * abs(step) + (size - 1) * stride + 1
     whole = _covering(at, op, entries.base, axis, low, low + length)
@@ -495,10 +493,6 @@ def _windows(at: Emitter, loop: Loop, entries: Windows, numbers: Items[int]) -> 
     ]
     parts = [at.reshape(at.moved(element, axis, 0), single) for element in elements]
     return parts[0] if size == 1 else at.emit(Concatenate(axis + 1), *parts)
-
-
-def _progression(starts: Ints) -> tuple[int, int]:
-    return int(starts[0]), int(starts[1] - starts[0])
 
 
 def _covering(at: Emitter, op: Slice, base: int, axis: int, low: int, high: int) -> int:

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 
 from tenferro.compiler.canonical.simplify import DeadCode
 from tenferro.compiler.passes import Needs, Pass
-from tenferro.compiler.reroll.iterations import IrregularError, Rolled, Rounds
+from tenferro.compiler.reroll.iterations import (
+    OUTSIDE,
+    IrregularError,
+    Rolled,
+    Rounds,
+    Run,
+    Sequence,
+    find_runs,
+)
 from tenferro.compiler.reroll.loop import (
     Body,
     Demands,
@@ -18,7 +26,6 @@ from tenferro.compiler.reroll.loop import (
     stack,
     unstacked,
 )
-from tenferro.compiler.reroll.sequence import OUTSIDE, Run, Sequence, find_runs
 from tenferro.ir import ExecInstruction, ExecOp, ExecProgram
 from tenferro.ops import BroadcastInDim, Concatenate, scalar
 from tenferro.ops.control_flow import Scan
@@ -261,7 +268,8 @@ class _Building:
         taken = {slot for slot in carried if slot is not None}
         for slot in dict.fromkeys(loop.singles):
             if slot not in taken:
-                self._unstack(loop, slot)
+                ys = self._stacks[-1][loop.stacked.index(self._result(slot))]
+                unstacked(at, loop, ys, self._number(slot), slot)
 
     def _start(self, loop: Loop, leaf: int) -> int:
         """The slot that a carry starts from; zeros if no round reads them."""
@@ -287,7 +295,3 @@ class _Building:
 
     def _number(self, slot: int) -> int:
         return int(self._rolled.rounds[slot])
-
-    def _unstack(self, loop: Loop, slot: int) -> None:
-        ys = self._stacks[-1][loop.stacked.index(self._result(slot))]
-        unstacked(self._at, loop, ys, self._number(slot), slot)

@@ -41,8 +41,6 @@ from tenferro_xla.interop.jaxprs.reader import (
     of_parameters,
 )
 
-# Calls, loops and branches: primitives that hold jaxprs.
-
 _HELD = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee")
 """Names of the parameter in which an equation of a call holds the called jaxpr."""
 

@@ -79,10 +79,6 @@ def _fold_in(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalV
     return emit_function(at, threefry.fold_in, words, at.spread(data, shape))
 
 
-def _seed(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return emit_function(at, threefry.seeded, *operands)
-
-
 def _bits(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     _require_layout(at, equation)
     params = equation.params
@@ -163,7 +159,7 @@ TABLE: dict[str, Translation] = {
     "random_clone": _itself,
     "random_fold_in": _fold_in,
     "random_gamma": _gamma,
-    "random_seed": _seed,
+    "random_seed": lambda at, equation, operands: emit_function(at, threefry.seeded, *operands),
     "random_split": _split,
     "random_unwrap": _itself,
     "random_wrap": _itself,

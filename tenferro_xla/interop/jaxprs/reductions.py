@@ -18,8 +18,6 @@ from tenferro_xla.interop.jaxprs.reader import (
     shape_of,
 )
 
-# Primitives that combine elements along axes: reductions, contractions, running combinations.
-
 Combine = Callable[[Reader, GlobalValKey, GlobalValKey], GlobalValKey]
 
 _FUNCTIONS: dict[str, tuple[ops.StdTensorOp, Callable[[tuple[int, ...]], ops.StdTensorOp]]] = {

@@ -23,8 +23,6 @@ from tenferro_xla.interop.jaxprs.reader import (
 )
 from tenferro_xla.sharding import spec_entries
 
-# Primitives that move, repeat and join elements.
-
 
 def _reshape(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     return at.emit(ops.Reshape(shape_of(equation)), *x)
@@ -69,10 +67,6 @@ def _iota(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValK
     return at.emit(ops.BroadcastInDim(shape, (axis,)), counted)
 
 
-def _tile(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return emit_function(at, manipulation.tile, x[0], reps=integers(equation.params["reps"]))
-
-
 TABLE: dict[str, Translation] = {
     "broadcast_in_dim": of_parameters(
         lambda p: ops.BroadcastInDim(integers(p["shape"]), integers(p["broadcast_dimensions"]))
@@ -98,7 +92,9 @@ TABLE: dict[str, Translation] = {
     "sharding_constraint": _sharding_constraint,
     "squeeze": _reshape,
     "stack": _stack,
-    "tile": _tile,
+    "tile": lambda at, equation, x: emit_function(
+        at, manipulation.tile, x[0], reps=integers(equation.params["reps"])
+    ),
     "transpose": of_parameters(lambda p: ops.Transpose(integers(p["permutation"]))),
 }
 

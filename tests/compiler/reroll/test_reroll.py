@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 import tenferro as tn
 from tenferro.compiler import OptimizerOptions, Reroll, optimize, parse
-from tenferro.compiler.reroll.iterations import Rolled, Rounds
+from tenferro.compiler.reroll.iterations import Rolled, Rounds, Sequence, find_runs
 from tenferro.compiler.reroll.loop import Body, Loop
 from tenferro.compiler.reroll.reroll import Values
-from tenferro.compiler.reroll.sequence import Sequence, find_runs
 from tenferro.ir import ExecProgram, verify
 from tenferro.ops.control_flow import Scan
 from tenferro.shape import SymDim
