@@ -106,7 +106,7 @@ def export(
     target = Target("export", contraction_passes(None), lowerings, advice=_ADVICE)
     body = optimize_for(_planned(program.exec_program), target, None, program.options)
     verify(body)
-    _refuse_named_rounds(body)
+    _refuse_named_lengths(body)
     _refuse_callbacks(body)
     check_budget(body, config.max_bytes)
     try:
@@ -284,8 +284,8 @@ def _refuse_callbacks(program: ExecProgram) -> None:
                 )
 
 
-def _refuse_named_rounds(program: ExecProgram) -> None:
-    """Raise ExecutorError if a loop has a named number of rounds; JAX needs a constant."""
+def _refuse_named_lengths(program: ExecProgram) -> None:
+    """Raise ExecutorError if a loop has a named number of iterations; JAX needs a constant."""
     for part in program.walk():
         for step in part.steps_of(Scan):
             length = cast(Scan, step.op).length

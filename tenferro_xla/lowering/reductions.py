@@ -156,7 +156,7 @@ def _merged(
 # The block cipher of random numbers, in plain operations on words.
 
 _FEW = 1 << 12
-"""The largest number of elements for which the rounds are a loop."""
+"""The largest number of elements for which the iterations are a loop."""
 
 _Words = tuple[Array, Array]
 
@@ -206,7 +206,7 @@ def _schedule(key0: Array, key1: Array) -> list[Array]:
 
 
 def _mixed(left: Array, right: Array, distance: Array | np.uint32) -> _Words:
-    """One round: the right word turned by a distance towards its higher bits, and both mixed."""
+    """The right word turned by a distance towards its higher bits, and both words mixed."""
     left = lax.add(left, right)
     by = lax.broadcast(distance, right.shape)
     back = lax.broadcast(np.uint32(32) - distance, right.shape)

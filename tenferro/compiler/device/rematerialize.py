@@ -124,7 +124,7 @@ class _Ready:
 
 # The search for a program that needs fewer bytes.
 
-_ROUNDS = 64
+_MOST_PEAKS = 64
 """The most peaks that are lowered one after another."""
 _PATIENCE = 8
 """How many peaks are lowered in vain."""
@@ -204,7 +204,7 @@ class Search:
         runs, since = replace(self.runs, as_written=True), 0
         best = marked, schedule_of(program, runs, self.as_written)
         most = _MOST_WORK * (program.work() + 1)
-        for _ in range(_ROUNDS):
+        for _ in range(_MOST_PEAKS):
             schedule = schedule_of(marked.program, runs, self.as_written)
             since += 1
             if schedule.highest < best[1].highest:
@@ -330,15 +330,15 @@ class Rematerialize(Pass):
         )
 
 
-# Loops written out, so that the values of single rounds can be computed again.
+# Loops written out, so that the values of single iterations can be computed again.
 
 
 @dataclass(frozen=True)
 class LoopUnrolling(Pass):
-    """Writes out the rounds of every `Scan`, innermost first, if they are not too many.
+    """Writes out the iterations of every `Scan`, innermost first, if they are not too many.
 
     Attributes:
-        most: the largest number of instructions that all rounds of a loop may have.
+        most: the largest number of instructions that all iterations of a loop may have.
     """
 
     most: int = 4096
@@ -349,12 +349,12 @@ class LoopUnrolling(Pass):
         """The program without these loops."""
         if not program.has_op(Scan):
             return program
-        rounds = _Rounds(Rewriter(program), self.most)
-        return rounds.at.run(rounds.written)
+        unroller = _Unroller(Rewriter(program), self.most)
+        return unroller.at.run(unroller.written)
 
 
 @dataclass(slots=True)
-class _Rounds:
+class _Unroller:
     """Writes loops out.
 
     Attributes:
@@ -368,7 +368,7 @@ class _Rounds:
     entries: dict[int, Sequence[int]] = field(default_factory=dict)
 
     def written(self, step: ExecInstruction, operands: Sequence[int]) -> Sequence[int] | None:
-        """The results of all rounds of a loop; None for other instructions."""
+        """The results of all iterations of a loop; None for other instructions."""
         op = step.op
         if not isinstance(op, Scan) or not isinstance(op.length, int) or not op.length:
             return None

@@ -35,8 +35,8 @@ class Kind:
 
     Attributes:
         exact: number of the op.
-        similar: number of the op without what may change from round to round: where a window
-            starts, and the value of a constant.
+        similar: number of the op without what may change from iteration to iteration: where a
+            window starts, and the value of a constant.
         starts: where the window starts, if the op is a slice.
         source: whether it reads nothing, or only repeats what its operand has.
         moves: whether it only moves elements.
@@ -174,7 +174,7 @@ class Sequence:
             number = self._type_numbers[id(meta)] = self._types.of(meta)
         return number
 
-    def may_roll(self, step: ExecInstruction) -> bool:
+    def may_be_rolled(self, step: ExecInstruction) -> bool:
         """Whether an instruction can stand in the body of a loop.
 
         Sizes with names wait until they are known: they may be rounded up, and nothing masks the
@@ -206,8 +206,8 @@ class Run:
         return self.start + self.length
 
 
-def find_runs(symbols: Ints, rounds: int, instructions: int) -> list[Run]:
-    """Runs of at least so many rounds and instructions that do not overlap, in order.
+def find_runs(symbols: Ints, iterations: int, instructions: int) -> list[Run]:
+    """Runs of at least so many iterations and instructions that do not overlap, in order.
 
     Longest runs are taken first; of equally long ones, that of the shorter period. What is left is
     searched again, a constant number of times.
@@ -217,9 +217,9 @@ def find_runs(symbols: Ints, rounds: int, instructions: int) -> list[Run]:
     for _ in range(SEARCHES):
         gaps: list[tuple[int, int]] = []
         for start, stop in rest:
-            if stop - start < max(instructions, rounds, 2):
+            if stop - start < max(instructions, iterations, 2):
                 continue
-            taken = _longest_apart(list(_candidates(symbols[start:stop], rounds, instructions)))
+            taken = _longest_apart(list(_candidates(symbols[start:stop], iterations, instructions)))
             if not taken:
                 continue
             moved = [Run(start + run.start, run.length, run.period) for run in taken]
@@ -241,16 +241,16 @@ def _longest_apart(candidates: list[Run]) -> list[Run]:
     return sorted(taken)
 
 
-def _candidates(symbols: Ints, rounds: int, instructions: int) -> Iterator[Run]:
+def _candidates(symbols: Ints, iterations: int, instructions: int) -> Iterator[Run]:
     """All maximal runs of the distances that are tried."""
     for period in _distances(symbols):
-        if period * rounds > len(symbols):
+        if period * iterations > len(symbols):
             continue
         equal = symbols[:-period] == symbols[period:]
         edges = np.flatnonzero(np.diff(np.concatenate([[False], equal, [False]])))
         for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
             length = stop - start + period
-            if length >= rounds * period and length >= instructions:
+            if length >= iterations * period and length >= instructions:
                 yield Run(start, length, period)
 
 
@@ -270,12 +270,12 @@ def _distances(symbols: Ints) -> list[int]:
     return [int(distance) for distance in distances[most]]
 
 
-# What the operands of a round are, and values that one round after the other takes.
+# What the operands of an iteration are, and values that one iteration after the other takes.
 
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """An output of an instruction of the same round."""
+    """An output of an instruction of the same iteration."""
 
     step: int
     output: int
@@ -283,8 +283,8 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """An output of an instruction `distance` rounds earlier; `slots` are the operands of all
-    rounds, of which the first ones are where the loop starts from."""
+    """An output of an instruction `distance` iterations earlier; `slots` are the operands of all
+    iterations, of which the first ones are where the loop starts from."""
 
     step: int
     output: int
@@ -294,14 +294,14 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """One value for all rounds."""
+    """One value for all iterations."""
 
     slot: int
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The result of a free instruction that each round computes for itself."""
+    """The result of a free instruction that each iteration computes for itself."""
 
     number: int
 
@@ -321,11 +321,11 @@ class Windows:
     """Windows of one value that move by a constant step along one axis.
 
     Attributes:
-        slots: for each round the slot that holds the window.
-        positions: for each round the position of the slice.
+        slots: for each iteration the slot that holds the window.
+        positions: for each iteration the position of the slice.
         base: the slot that windows are taken of.
         axis: the axis along which they move.
-        step: how far they move from round to round.
+        step: how far they move from iteration to iteration.
     """
 
     slots: Ints
@@ -337,19 +337,19 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Results of an earlier loop, of rounds at constant distances.
+    """Results of an earlier loop, of iterations at constant distances.
 
     Attributes:
-        slots: for each round the slot.
-        rounds: for each round the round of the earlier loop.
+        slots: for each iteration the slot.
+        iterations: for each iteration the iteration of the earlier loop.
         loop: number of the earlier loop.
-        step: the instruction in its round.
+        step: the instruction in its iteration.
         output: which output of the instruction.
-        stride: how far the round of the earlier loop moves.
+        stride: how far the iteration of the earlier loop moves.
     """
 
     slots: Ints
-    rounds: Ints
+    iterations: Ints
     loop: int
     step: int
     output: int
@@ -374,32 +374,32 @@ Entries = Windows | Results | Literals | Stack
 
 
 class Rolled:
-    """Which loop computes each slot, in which round, by which instruction of the round."""
+    """Which loop computes each slot, in which iteration, by which instruction of the iteration."""
 
     def __init__(self, sequence: Sequence) -> None:
         n_slots = sequence.program.n_slots
         self._steps = sequence.steps
         self.outputs = sequence.outputs
         self.loops = np.full(n_slots, OUTSIDE, np.int64)
-        self.rounds = np.zeros(n_slots, np.int64)
+        self.iterations = np.zeros(n_slots, np.int64)
         self.places = np.zeros(n_slots, np.int64)
         self.of_step = np.full(len(sequence.steps), OUTSIDE, np.int64)
 
     def add(self, loop: int, positions: Ints) -> None:
-        """Add a loop whose round j has the instructions at `positions[j]`."""
+        """Add a loop whose iteration j has the instructions at `positions[j]`."""
         self.of_step[positions.ravel()] = loop
         for number, row in enumerate(positions.tolist()):
             for place, position in enumerate(row):
                 for slot in self._steps[position].output_slots:
                     self.loops[slot] = loop
-                    self.rounds[slot] = number
+                    self.iterations[slot] = number
                     self.places[slot] = place
 
 
-# The rounds of a run: what each operand of a round is, in all rounds at once.
+# The iterations of a run: what each operand of an iteration is, in all iterations at once.
 
-FARTHEST = 3  # rounds that a carried value may come from
-DEEPEST = 16  # free instructions that a round computes one on the other
+FARTHEST = 3  # iterations that a carried value may come from
+DEEPEST = 16  # free instructions that an iteration computes one on the other
 WIDEST = 8  # elements of a window, if neighbouring windows overlap or leave gaps
 
 
@@ -409,10 +409,10 @@ class IrregularError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An instruction of the round; `operands` is an entry if the loop reads its result instead.
+    """An instruction of the iteration; `operands` is an entry if the loop reads its result instead.
 
     Attributes:
-        position: of the instruction in the middle round.
+        position: of the instruction in the middle iteration.
         operands: what it reads.
     """
 
@@ -420,27 +420,27 @@ class Step:
     operands: tuple[Operand, ...] | Entry
 
 
-class Rounds:
-    """The rounds `low : high` of a run in which every operand follows one rule.
+class Iterations:
+    """The iterations `low : high` of a run in which every operand follows one rule.
 
-    The rules are read off the middle round. A round that breaks one ends the loop there, and stays
-    as it is.
+    The rules are read off the middle iteration. An iteration that breaks one ends the loop there,
+    and stays as it is.
 
     Attributes:
-        start: the place of the first round in the sequence.
-        positions: the instructions of each round.
-        steps: the instructions of a round.
-        made: free instructions that a round computes for itself, each after those it reads.
+        start: the place of the first iteration in the sequence.
+        positions: the instructions of each iteration.
+        steps: the instructions of an iteration.
+        made: free instructions that an iteration computes for itself, each after those it reads.
         entries: where the xs come from.
-        low: the first round of the loop.
-        high: the round after the last.
+        low: the first iteration of the loop.
+        high: the iteration after the last.
     """
 
     def __init__(self, sequence: Sequence, run: Run, rolled: Rolled) -> None:
         """Raises IrregularError if some operand follows no rule."""
         self._sequence, self._rolled = sequence, rolled
         self.period = run.period
-        self.start, count = _first_round(sequence, run)
+        self.start, count = _first_iteration(sequence, run)
         self._stop = self.start + count * run.period
         self.positions = sequence.order[self.start : self._stop].reshape(count, run.period)
         self.low, self.high, self._middle = 0, count, count // 2
@@ -449,7 +449,7 @@ class Rounds:
         self.made: list[Step] = []
         self.entries: list[Entries] = []
         self._operands: dict[bytes, Operand] = {}
-        if not all(sequence.may_roll(sequence.steps[i]) for i in self.positions[self._middle]):
+        if not all(sequence.may_be_rolled(sequence.steps[i]) for i in self.positions[self._middle]):
             raise IrregularError
         for column in self.positions.T:
             self.steps.append(self._step(column))
@@ -463,7 +463,7 @@ class Rounds:
         return self.high - self.low
 
     def _can_start(self) -> bool:
-        """Whether all that is carried into the first round exists before it."""
+        """Whether all that is carried into the first iteration exists before it."""
         low, begin = self.low, self.start + self.low * self.period
         carried = [known for known in self._operands.values() if isinstance(known, Carried)]
         return all(
@@ -471,7 +471,7 @@ class Rounds:
         )
 
     def _step(self, column: Ints) -> Step:
-        """One instruction of the round, from its positions in all rounds."""
+        """One instruction of the iteration, from its positions in all iterations."""
         position = int(column[self._middle])
         step = self._sequence.steps[position]
         if self._sequence.kinds[position].starts is not None:
@@ -487,7 +487,7 @@ class Rounds:
         return Step(position, tuple([self._operand(slots) for slots in reads]))
 
     def _exchanged(self, left: Ints, right: Ints) -> list[Ints]:
-        """The operands, exchanged in rounds in which they then follow the middle round better."""
+        """The operands, exchanged where they then follow the middle iteration better."""
         kept = self._as_in_the_middle(left, left) + self._as_in_the_middle(right, right)
         if (kept == 2).all():
             return [left, right]
@@ -496,7 +496,7 @@ class Rounds:
         return [np.where(exchange, right, left), np.where(exchange, left, right)]
 
     def _as_in_the_middle(self, slots: Ints, other: Ints) -> Ints:
-        """1 in rounds in which `slots` are what `other` are in the middle round."""
+        """1 in iterations in which `slots` are what `other` are in the middle iteration."""
         middle = other[self._middle]
         place = int(self._places(other)[self._middle])
         if self._inside(place):
@@ -509,7 +509,7 @@ class Rounds:
         return np.asarray(same, np.int64)
 
     def _operand(self, slots: Ints, depth: int = 0) -> Operand:
-        """What an operand is, from its slots in all rounds."""
+        """What an operand is, from its slots in all iterations."""
         key = slots.tobytes()
         known = self._operands.get(key)
         if known is None:
@@ -525,7 +525,7 @@ class Rounds:
             return self._same(slots)
         places = self._places(slots)
         if self._inside(places[middle]):
-            return self._of_a_round(slots, places)
+            return self._of_an_iteration(slots, places)
         if self._rolled.loops[slots[middle]] != OUTSIDE:
             return self._entry(self._results(slots))
         makers = self._sequence.makers[slots]
@@ -545,8 +545,8 @@ class Rounds:
                 raise IrregularError
         return Same(slot)
 
-    def _of_a_round(self, slots: Ints, places: Ints) -> Operand:
-        """A result of this round, or of one before."""
+    def _of_an_iteration(self, slots: Ints, places: Ints) -> Operand:
+        """A result of this iteration, or of one before."""
         outputs = self._sequence.outputs[slots]
         offsets = places - self._first_places
         offset, output = int(offsets[self._middle]), int(outputs[self._middle])
@@ -560,23 +560,23 @@ class Rounds:
     def _results(self, slots: Ints) -> Results:
         """Results of an earlier loop."""
         rolled, middle = self._rolled, slots[self._middle]
-        rounds = rolled.rounds[slots]
-        stride = int(rounds[self._middle] - rounds[self._middle - 1])
-        expected = rounds[self._middle] + (np.arange(len(slots)) - self._middle) * stride
+        iterations = rolled.iterations[slots]
+        stride = int(iterations[self._middle] - iterations[self._middle - 1])
+        expected = iterations[self._middle] + (np.arange(len(slots)) - self._middle) * stride
         follows = (
             (rolled.loops[slots] == rolled.loops[middle])
             & (rolled.places[slots] == rolled.places[middle])
             & (rolled.outputs[slots] == rolled.outputs[middle])
-            & (rounds == expected)
+            & (iterations == expected)
         )
         if stride == 0:
             raise IrregularError
         self._keep(follows)
         loop, place = int(rolled.loops[middle]), int(rolled.places[middle])
-        return Results(slots, rounds, loop, place, int(rolled.outputs[middle]), stride)
+        return Results(slots, iterations, loop, place, int(rolled.outputs[middle]), stride)
 
     def _free(self, slots: Ints, makers: Ints, depth: int) -> Operand:
-        """Results of free instructions, of which each round computes its own."""
+        """Results of free instructions, of which each iteration computes its own."""
         sequence, position = self._sequence, int(makers[self._middle])
         alike = (makers != OUTSIDE) & (
             sequence.symbols[makers] == sequence.symbols[position]
@@ -605,8 +605,8 @@ class Rounds:
             return None
         starts = sequence.starts(column)
         steps = starts[middle] - starts[middle - 1]
-        rounds = np.arange(len(slots)) - middle
-        follows = (starts == starts[middle] + rounds[:, None] * steps).all(axis=1)
+        iterations = np.arange(len(slots)) - middle
+        follows = (starts == starts[middle] + iterations[:, None] * steps).all(axis=1)
         (moving,) = np.nonzero(steps)
         if not len(moving):
             self._keep(follows)
@@ -633,7 +633,7 @@ class Rounds:
         return Entry(len(self.entries) - 1)
 
     def _keep(self, follows: Bools, distance: int = 0) -> None:
-        """Keep the rounds around the middle that follow a rule.
+        """Keep the iterations around the middle that follow a rule.
 
         The first `distance` of them need not: they read what the loop starts from.
         """
@@ -657,9 +657,9 @@ class Rounds:
         return self.start <= place < self._stop
 
 
-def _first_round(sequence: Sequence, run: Run) -> tuple[int, int]:
-    """Where to cut the run into rounds so that few values go from one to the next, and the number
-    of rounds."""
+def _first_iteration(sequence: Sequence, run: Run) -> tuple[int, int]:
+    """Where to cut a run so that few values go from one iteration to the next, and how many there
+    are."""
     period = run.period
     first = run.start + (run.length // period // 2) * period
     crossing = np.zeros(period + 1, np.int64)
