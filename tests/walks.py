@@ -41,7 +41,7 @@ BUDGETS = {
     "einsum_lower": Walk(228, 32, 140, 23),
     "scan_trace": Walk(285, 40, 212, 26),
     "scan_lower": Walk(96, 26, 71, 16),
-    "vmap_sin": Walk(275, 51, 170, 19),
+    "vmap_sin": Walk(257, 51, 161, 19),
     "grad_eigh_trace": Walk(421, 54, 535, 28),
 }
 """The longest that each walk may be."""

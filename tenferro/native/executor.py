@@ -53,11 +53,13 @@ from tenferro.runtime import (
     Executable,
     Executor,
     GraphProgram,
+    Kernel,
     Tensor,
     bind_inputs,
     free_host_bytes,
     place,
     planning_for,
+    prepared,
     register_executor,
     sealed,
 )
@@ -474,6 +476,10 @@ class GraphExecutor(CacheOwner):
         return f"GraphExecutor({self._backend!r}{packages})"
 
 
+_STORED = 1 << 19
+"""Bytes of constants that an executable stores between runs."""
+
+
 class NativeExecutable:
     """A program ready to run on a native backend.
 
@@ -492,21 +498,21 @@ class NativeExecutable:
         self.program = program
         limit = max_bytes if program.holds_unknown_shapes else None
         self._backend = backend
-        self._run: Callable[..., Sequence[Buffer]]
+        self._run: Kernel
         if not segmented:
-            self._run = lambda *buffers: run_unsegmented(program, backend, buffers, boundary, limit)
-        elif isinstance(backend, NumpyBackend) and (prepared := backend.prepare(program, boundary)):
-            self._run = prepared
+            self._run = lambda buffers: run_unsegmented(program, backend, buffers, boundary, limit)
+        elif type(backend) is NumpyBackend and limit is None:
+            self._run = prepared(program, boundary, _STORED)
         else:
             segments = segment_exec_program(program)
-            self._run = lambda *buffers: run_segmented(
+            self._run = lambda buffers: run_segmented(
                 program, segments, backend, buffers, boundary, limit
             )
 
     def __call__(self, *buffers: Buffer) -> list[Buffer]:
         """Run on buffers of the backend."""
         given = set(map(id, buffers))
-        results = self._run(*buffers)
+        results = self._run(buffers)
         return [sealed(value.copy() if id(value) in given else value) for value in results]
 
     def run_host(self, *values: Buffer | NumpyArray) -> list[Buffer]:
