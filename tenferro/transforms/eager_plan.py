@@ -20,11 +20,20 @@ from tenferro.ir import (
     run,
     with_last_use,
 )
-from tenferro.native import BoundaryDispatch, GraphExecutor, NumpyBackend
 from tenferro.ops import StdTensorOp
 from tenferro.ops.control_flow import ControlOp, Custom
 from tenferro.ops.extension import Package
-from tenferro.runtime import Buffer, Executor, Kernel, prepared, sealed, tensor_owner
+from tenferro.runtime import (
+    BoundaryDispatch,
+    Buffer,
+    Executor,
+    GraphExecutor,
+    Kernel,
+    NumpyBackend,
+    prepared,
+    sealed,
+    tensor_owner,
+)
 from tenferro.transforms.eager_tensor import EagerTensor, OperandKind, Recorder, kind_of
 
 Constants = tuple[GlobalValKey | None, ...]

@@ -39,17 +39,17 @@ from tenferro.errors import (
     ExecutorError,
     GaugeError,
 )
-from tenferro.families import further
 from tenferro.ir import TensorMeta, program_of_op
-from tenferro.native import GraphExecutor
 from tenferro.ops import StdTensorOp, repeated
 from tenferro.ops.extension import Extension, ExtensionCaches, Package, Register
 from tenferro.ops.functions import emit_function, is_number, outside
 from tenferro.runtime import (
     Executor,
+    GraphExecutor,
     Tensor,
     ValueContext,
     executor_named,
+    further,
     host_array,
     lasts,
     number_key,
