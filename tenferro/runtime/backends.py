@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from tenferro.errors import BackendFailureError
-from tenferro.families import STANDARD, StandardRuntime
 from tenferro.ir import (
     KEPT_ELEMENTS,
     ExecOp,
@@ -28,7 +27,8 @@ from tenferro.ops.extension import (
     Package,
     register_runtimes,
 )
-from tenferro.runtime import Buffer
+from tenferro.runtime.executors import Buffer
+from tenferro.runtime.packages import StandardRuntime, standard_package, standard_runtimes
 
 __all__ = [
     "BackendSession",
@@ -94,14 +94,6 @@ class BoundaryDispatch:
         self.registry = ExtensionRegistry(owner)
         self.caches = ExtensionCaches()
         self._backend = backend
-        self._standard = ExtensionRegistry()
-        register_runtimes(STANDARD, self._standard)
-        self._replaced = frozenset(
-            runtime.family_id
-            for package in STANDARD
-            for runtime in package.runtimes
-            if isinstance(runtime, StandardRuntime)
-        )
         register_runtimes(packages, self.registry)
 
     def __call__(self, op: ExecOp, inputs: Sequence[Buffer]) -> tuple[Buffer, ...]:
@@ -139,15 +131,18 @@ class BoundaryDispatch:
         An op of tenferro's own that has such a form is replaced, unless a runtime was registered
         for its family. Any other family needs its runtime; running it without one is an error.
         """
-        return family in self.registry or family not in self._replaced
+        if not isinstance(family, str) or family in self.registry:
+            return True
+        package = standard_package(family)
+        return package is None or not any(
+            runtime.family_id == family and isinstance(runtime, StandardRuntime)
+            for runtime in package.runtimes
+        )
 
     def _registry_of(self, family: str) -> ExtensionRegistry:
         """The registry with the runtime of a family: that of users first, then tenferro's own."""
-        return (
-            self._standard
-            if family in self._standard and family not in self.registry
-            else self.registry
-        )
+        standard = None if family in self.registry else standard_runtimes(family)
+        return self.registry if standard is None else standard
 
     def _here(self, op: Extension, result: Buffer, inputs: Sequence[Buffer]) -> Buffer:
         """A result as a buffer of the backend. A result on another device is an error."""

@@ -25,7 +25,6 @@ from tenferro.compiler.device import refuse_dynamic
 from tenferro.config import config
 from tenferro.core import BoundedCache, CacheOwner, Capacity
 from tenferro.errors import ExecutorError
-from tenferro.families import further
 from tenferro.ir import (
     Category,
     ExecInstruction,
@@ -39,28 +38,20 @@ from tenferro.ir import (
     make_meta,
     verify,
 )
-from tenferro.native.backends import (
+from tenferro.ops.extension import ExtensionCaches, Package, Register, require_function
+from tenferro.runtime.backends import (
     BackendSession,
     Boundary,
     BoundaryDispatch,
     NumpyBackend,
     TensorBackend,
 )
-from tenferro.ops.extension import ExtensionCaches, Package, Register, require_function
-from tenferro.runtime import (
-    HOST_MODEL,
-    Buffer,
-    Executable,
-    Executor,
-    GraphProgram,
-    Tensor,
-    bind_inputs,
-    free_host_bytes,
-    place,
-    planning_for,
-    register_executor,
-    sealed,
-)
+from tenferro.runtime.devices import HOST_MODEL, free_host_bytes, place, planning_for
+from tenferro.runtime.executors import Buffer, Executable, Executor, register_executor
+from tenferro.runtime.host_arrays import sealed
+from tenferro.runtime.packages import further
+from tenferro.runtime.program import GraphProgram, bind_inputs
+from tenferro.runtime.tensor import Tensor
 
 __all__ = [
     "NUMPY_EXECUTOR",
