@@ -32,10 +32,9 @@ _HOMES = {
     "errors": "TenferroError",
     "farm": "FarmExecutor",
     "ir": "ShapeDtypeStruct SymDim TensorSpec",
-    "native": "GraphExecutor NumpyBackend",
     "network": "einsum einsum_plan",
     "numpy": "__array_namespace_info__",
-    "runtime": "GraphProgram executor_named",
+    "runtime": "GraphExecutor GraphProgram NumpyBackend executor_named",
     "serialization": "PayloadCodecs cache call dumps load loads save",
     "transforms": (
         "AdContext EagerRuntime EagerTensor GraphCompiler SparseMatrix Tensor TracedTensor "

@@ -14,7 +14,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import TenferroError
-from tenferro.native import GraphExecutor, NumpyBackend
+from tenferro.runtime import GraphExecutor, NumpyBackend
 from tests.in_jax import in_jax
 from tests.numpy.calls import CALLS, GROUPS, Call
 from tests.tolerances import assert_close, rounding

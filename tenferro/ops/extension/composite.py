@@ -17,6 +17,8 @@ from dataclasses import dataclass, fields, make_dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self, TypeVar, cast
 
+import numpy as np
+
 from tenferro.core import (
     Batched,
     BatchSite,
@@ -34,28 +36,34 @@ from tenferro.core import (
     resolve_keys,
 )
 from tenferro.errors import InvalidConfigError, UnsupportedADRuleError
-from tenferro.families.runtimes import KernelRuntime, StandardRuntime, evaluate_standard
-from tenferro.ir import Dim, DType, NumpyArray, TensorMeta, make_meta
+from tenferro.ir import (
+    Dim,
+    DType,
+    NumpyArray,
+    Rewriter,
+    TensorMeta,
+    evaluate,
+    make_meta,
+    program_of_op,
+)
 from tenferro.ops import StdTensorOp, emit_graph, full, shape_context, zeros_like
-from tenferro.ops.extension import (
-    Extension,
+from tenferro.ops.extension.carrier import Extension, LeadingBatchRule
+from tenferro.ops.extension.op import (
     ExtensionAdRule,
     ExtensionBatchRule,
     ExtensionOp,
     ExtensionRuleSet,
-    ExtensionRuntime,
-    LeadingBatchRule,
-    Lowering,
     OutputMeta,
-    Package,
     family_id,
     parse_family_id,
 )
+from tenferro.ops.extension.package import ExtensionRuntime, KernelRuntime
 from tenferro.ops.functions import Expression, expressions, values_of
 
 __all__ = [
     "DTypes",
     "FactorRule",
+    "FamilyBatchRule",
     "FamilyOp",
     "FormulaOp",
     "FormulaSite",
@@ -68,10 +76,19 @@ __all__ = [
     "TransformRule",
     "applied",
     "differentiable",
-    "family_package",
+    "evaluate_standard",
     "ops_of",
     "pushed",
 ]
+
+
+def evaluate_standard(op: ExtensionOp, inputs: Sequence[NumpyArray]) -> list[NumpyArray]:
+    """The results of the ops by which an extension op is replaced, on NumPy arrays."""
+    metas = [make_meta(array.dtype, tuple(array.shape)) for array in inputs]
+    rewriter = Rewriter(program_of_op(Extension(op), metas))
+    program = rewriter.run(lambda step, operands: step.op.expanded(rewriter, operands))
+    with np.errstate(all="ignore"):
+        return evaluate(program, list(inputs))
 
 
 # An op that a formula defines, and its derivatives of any order as ops of the same family.
@@ -679,39 +696,3 @@ def ops_of(names: Mapping[str, object]) -> list[type[ExtensionOp]]:
     """The op classes among the names of a module."""
     classes = [each for each in names.values() if isinstance(each, type)]
     return [each for each in classes if issubclass(each, ExtensionOp) and "FAMILY_ID" in vars(each)]
-
-
-def family_package(
-    name: str, *ops: type[ExtensionOp], lowerings: Mapping[type[ExtensionOp], Lowering | str] = {}
-) -> Package:
-    """The package of op classes that have their rules themselves, and of their derivatives.
-
-    Args:
-        name: the distribution.
-        ops: the op classes.
-        lowerings: for XLA; see `Package`.
-    """
-    families = [op for op in ops if issubclass(op, FamilyOp)]
-    derivatives = [each for op in families for each in (op.jvp_op, op.vjp_op) if each is not None]
-    ops = (*ops, *derivatives)
-    kernels = [op.runtime() for op in families if op.expanded is ExtensionOp.expanded]
-    return Package(
-        name=name,
-        ops=ops,
-        lowerings=lowerings,
-        rules=tuple([rule for op in ops if (rule := op.own_rule()) is not None]),
-        runtimes=(
-            *kernels,
-            *[
-                StandardRuntime(op.FAMILY_ID, kernels)
-                for op in ops
-                if op.expanded is not ExtensionOp.expanded
-            ],
-        ),
-        batch_rules=tuple(
-            [
-                FamilyBatchRule(op) if issubclass(op, FamilyOp) else LeadingBatchRule(op)
-                for op in ops
-            ]
-        ),
-    )

@@ -15,8 +15,7 @@ import tenferro as tn
 from tenferro.compiler import parse
 from tenferro.errors import DeviceError, ExecutorError, VerifyError
 from tenferro.ir import Category, ExecOp
-from tenferro.native import segment_exec_program
-from tenferro.runtime import executor_named
+from tenferro.runtime import executor_named, segment_exec_program
 
 Array = np.ndarray[Any, Any]
 

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from tenferro.errors import BackendFailureError
-from tenferro.families import STANDARD, StandardRuntime
-from tenferro.ir import (
-    KEPT_ELEMENTS,
-    ExecOp,
-    ExecProgram,
-    NumpyArray,
-    Steps,
-    elements,
-    quiet,
-    running_families,
-)
+from tenferro.ir import ExecOp, ExecProgram, NumpyArray, running_families
 from tenferro.ops.control_flow import ControlOp
 from tenferro.ops.extension import (
     Extension,
@@ -28,14 +18,14 @@ from tenferro.ops.extension import (
     Package,
     register_runtimes,
 )
-from tenferro.runtime import Buffer
+from tenferro.runtime.executors import Buffer
+from tenferro.runtime.packages import StandardRuntime, standard_package, standard_runtimes
 
 __all__ = [
     "BackendSession",
     "Boundary",
     "BoundaryDispatch",
     "NumpyBackend",
-    "PreparedProgram",
     "TensorBackend",
 ]
 
@@ -94,14 +84,6 @@ class BoundaryDispatch:
         self.registry = ExtensionRegistry(owner)
         self.caches = ExtensionCaches()
         self._backend = backend
-        self._standard = ExtensionRegistry()
-        register_runtimes(STANDARD, self._standard)
-        self._replaced = frozenset(
-            runtime.family_id
-            for package in STANDARD
-            for runtime in package.runtimes
-            if isinstance(runtime, StandardRuntime)
-        )
         register_runtimes(packages, self.registry)
 
     def __call__(self, op: ExecOp, inputs: Sequence[Buffer]) -> tuple[Buffer, ...]:
@@ -139,15 +121,18 @@ class BoundaryDispatch:
         An op of tenferro's own that has such a form is replaced, unless a runtime was registered
         for its family. Any other family needs its runtime; running it without one is an error.
         """
-        return family in self.registry or family not in self._replaced
+        if not isinstance(family, str) or family in self.registry:
+            return True
+        package = standard_package(family)
+        return package is None or not any(
+            runtime.family_id == family and isinstance(runtime, StandardRuntime)
+            for runtime in package.runtimes
+        )
 
     def _registry_of(self, family: str) -> ExtensionRegistry:
         """The registry with the runtime of a family: that of users first, then tenferro's own."""
-        return (
-            self._standard
-            if family in self._standard and family not in self.registry
-            else self.registry
-        )
+        standard = None if family in self.registry else standard_runtimes(family)
+        return self.registry if standard is None else standard
 
     def _here(self, op: Extension, result: Buffer, inputs: Sequence[Buffer]) -> Buffer:
         """A result as a buffer of the backend. A result on another device is an error."""
@@ -160,51 +145,6 @@ class BoundaryDispatch:
                 f"{self._backend.name}; results must be where the inputs are",
             )
         return result
-
-
-# A whole program as one function of NumPy arrays.
-
-
-class PreparedProgram(Steps):
-    """A program that runs by the NumPy meaning of its ops, and its extension ops by `boundary`.
-
-    Ops that hold programs run by it too, since there may be extension ops in these. Without it all
-    run by their own meaning. Values that depend on no input are computed once if they are small,
-    and else in each run.
-    """
-
-    def __init__(self, program: ExecProgram, boundary: Boundary | None) -> None:
-        super().__init__(program, runtime=boundary)
-        self._are_first = self._inputs == tuple(range(len(self._inputs)))
-        self._copied = [at for at, slot in enumerate(self._outputs) if slot in self.retained]
-        made = [step.output_metas for step in self.once if step.op.source]
-        is_small = sum(map(elements, made)) <= KEPT_ELEMENTS
-        self._first: list[Any] | None = self.start() if is_small else None
-
-    @staticmethod
-    def fits(program: ExecProgram) -> bool:
-        """Whether the sizes of all values are known, so that they need no check while it runs."""
-        return not program.holds_unknown_shapes
-
-    def __call__(self, *inputs: NumpyArray) -> list[NumpyArray]:
-        """The outputs, of which some may be inputs or views."""
-        with quiet():
-            return self.results(inputs)
-
-    def results(self, inputs: Sequence[NumpyArray]) -> list[NumpyArray]:
-        """The same, with NumPy's warnings as they are set."""
-        assert len(inputs) == len(self._inputs), "as many inputs as the program takes"
-        values = self.start() if self._first is None else self._first.copy()
-        if self._are_first:
-            values[: len(inputs)] = inputs  # faster than one after another
-        else:
-            for slot, value in zip(self._inputs, inputs, strict=True):
-                values[slot] = value
-        self.run(values)
-        outputs = [np.asarray(values[slot]) for slot in self._outputs]
-        for place in self._copied:
-            outputs[place] = outputs[place].copy()
-        return outputs
 
 
 # The backend that defines what every op means: NumPy.
@@ -220,15 +160,6 @@ class NumpyBackend:
         """A scope in which NumPy's floating-point warnings are off, as IEEE results are meant."""
         with np.errstate(all="ignore"):
             yield self
-
-    def prepare(self, program: ExecProgram, boundary: Boundary) -> PreparedProgram | None:
-        """The program as one function, which skips what dispatch costs for each instruction.
-
-        None if there is none: data decide sizes, or a subclass has a say in what runs.
-        """
-        if type(self) is not NumpyBackend or not PreparedProgram.fits(program):
-            return None
-        return PreparedProgram(program, boundary)
 
     def execute(self, op: ExecOp, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
         """The op's NumPy meaning."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from tenferro.native.blas_threads import BlasThreads
+from tenferro.runtime.blas_threads import BlasThreads
 
 
 def threads() -> set[int]:

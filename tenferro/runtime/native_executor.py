@@ -25,7 +25,6 @@ from tenferro.compiler.device import refuse_dynamic
 from tenferro.config import config
 from tenferro.core import BoundedCache, CacheOwner, Capacity
 from tenferro.errors import ExecutorError
-from tenferro.families import further
 from tenferro.ir import (
     Category,
     ExecInstruction,
@@ -39,28 +38,21 @@ from tenferro.ir import (
     make_meta,
     verify,
 )
-from tenferro.native.backends import (
+from tenferro.ops.extension import ExtensionCaches, Package, Register, require_function
+from tenferro.runtime.backends import (
     BackendSession,
     Boundary,
     BoundaryDispatch,
     NumpyBackend,
     TensorBackend,
 )
-from tenferro.ops.extension import ExtensionCaches, Package, Register, require_function
-from tenferro.runtime import (
-    HOST_MODEL,
-    Buffer,
-    Executable,
-    Executor,
-    GraphProgram,
-    Tensor,
-    bind_inputs,
-    free_host_bytes,
-    place,
-    planning_for,
-    register_executor,
-    sealed,
-)
+from tenferro.runtime.devices import HOST_MODEL, free_host_bytes, place, planning_for
+from tenferro.runtime.executors import Buffer, Executable, Executor, register_executor
+from tenferro.runtime.host_arrays import sealed
+from tenferro.runtime.packages import further
+from tenferro.runtime.plans import Kernel, prepared
+from tenferro.runtime.program import GraphProgram, bind_inputs
+from tenferro.runtime.tensor import Tensor
 
 __all__ = [
     "NUMPY_EXECUTOR",
@@ -474,6 +466,10 @@ class GraphExecutor(CacheOwner):
         return f"GraphExecutor({self._backend!r}{packages})"
 
 
+_STORED = 1 << 19
+"""Bytes of constants that an executable stores between runs."""
+
+
 class NativeExecutable:
     """A program ready to run on a native backend.
 
@@ -492,21 +488,21 @@ class NativeExecutable:
         self.program = program
         limit = max_bytes if program.holds_unknown_shapes else None
         self._backend = backend
-        self._run: Callable[..., Sequence[Buffer]]
+        self._run: Kernel
         if not segmented:
-            self._run = lambda *buffers: run_unsegmented(program, backend, buffers, boundary, limit)
-        elif isinstance(backend, NumpyBackend) and (prepared := backend.prepare(program, boundary)):
-            self._run = prepared
+            self._run = lambda buffers: run_unsegmented(program, backend, buffers, boundary, limit)
+        elif type(backend) is NumpyBackend and limit is None:
+            self._run = prepared(program, boundary, _STORED)
         else:
             segments = segment_exec_program(program)
-            self._run = lambda *buffers: run_segmented(
+            self._run = lambda buffers: run_segmented(
                 program, segments, backend, buffers, boundary, limit
             )
 
     def __call__(self, *buffers: Buffer) -> list[Buffer]:
         """Run on buffers of the backend."""
         given = set(map(id, buffers))
-        results = self._run(*buffers)
+        results = self._run(buffers)
         return [sealed(value.copy() if id(value) in given else value) for value in results]
 
     def run_host(self, *values: Buffer | NumpyArray) -> list[Buffer]:
