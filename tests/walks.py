@@ -38,10 +38,10 @@ BUDGETS = {
     "sin_lower": Walk(68, 22, 39, 11),
     "sin_host": Walk(12, 6, 3, 5),
     "einsum_trace": Walk(265, 46, 192, 24),
-    "einsum_lower": Walk(228, 32, 140, 23),
+    "einsum_lower": Walk(118, 29, 98, 13),
     "scan_trace": Walk(285, 40, 212, 26),
-    "scan_lower": Walk(96, 26, 71, 16),
-    "vmap_sin": Walk(273, 51, 162, 19),
+    "scan_lower": Walk(93, 26, 69, 13),
+    "vmap_sin": Walk(255, 51, 151, 19),
     "grad_eigh_trace": Walk(420, 54, 521, 28),
 }
 """The longest that each walk may be."""
