@@ -85,7 +85,7 @@ class TraceContext:
         self.is_open = True
         self.read: set[TraceContext] = set()
         self.arguments: Sequence[tuple[GlobalValKey, Any]] = ()
-        self.call: tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]] | None = None
+        self.call: tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]] | None = None
         self.packages: list[Package] = []
         self.limits: list[MemoryLimit] = []
         self.guards: dict[tuple[str, str], Guard] = {}
@@ -124,11 +124,6 @@ class TraceContext:
     def limit(self) -> MemoryLimit | None:
         """The smallest of the memory limits."""
         return tighter(self.limits) if self.limits else None
-
-    def calling(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """The result of the function that is traced; errors find its arguments meanwhile."""
-        self.call = (function, args, kwargs)
-        return function(*args, **kwargs)
 
     def joined(self, other: TraceContext) -> TraceContext:
         """The inner one of two traces, which reads the other one."""

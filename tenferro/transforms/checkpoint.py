@@ -11,8 +11,8 @@ from tenferro.ir import ArrayLike, integer_of
 from tenferro.ops import CheckpointName
 from tenferro.ops.control_flow import Checkpointed
 from tenferro.ops.functions import OpFunction, apply
-from tenferro.transforms.bodies import leaves_of, operands_of, run, tracing_bodies
 from tenferro.transforms.checkpoint_policies import Policy, policy_of, saved_slots
+from tenferro.transforms.higher_order import Bodies, Call, leaves_of, operands_of, run
 from tenferro.transforms.program import wraps
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import unflatten
@@ -103,14 +103,13 @@ class _Call:
         others = [arg for place, arg in enumerate(args) if place not in fixed]
         passed = leaves_of((others, kwargs), "checkpoint: arguments")
 
-        def called(values: list[TracedTensor]) -> Any:
-            rest, named = unflatten(passed.tree, values)
-            given = iter(rest)
-            merged = [fixed[i] if i in fixed else next(given) for i in range(len(args))]
-            return bodies.calling(self.function, *merged, **named)
+        def arguments(values: list[TracedTensor]) -> Call:
+            others, named = unflatten(passed.tree, values)
+            rest = iter(others)
+            return [fixed[i] if i in fixed else next(rest) for i in range(len(args))], named
 
-        bodies = tracing_bodies("checkpoint")
-        body = bodies.trace("f", self.function, passed.metas, passed.weak, called, passed.values)
+        bodies = Bodies("checkpoint")
+        body = bodies.trace("f", self.function, passed.metas, passed.weak, arguments, passed.values)
         consts = bodies.closed_over(body)
         program = bodies.program("f", consts, body)
         saved = saved_slots(program, self.policy)

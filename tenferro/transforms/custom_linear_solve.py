@@ -46,21 +46,20 @@ from tenferro.ops.control_flow import (
 from tenferro.ops.extension import rules_of
 from tenferro.ops.functions import convert, emit_function
 from tenferro.runtime import innermost, meta_of_value, open_traces
-from tenferro.transforms.bodies import (
+from tenferro.transforms.higher_order import (
     Bodies,
-    Body,
+    Call,
     Leaves,
     leaves_of,
     operands_of,
     promoted,
     require_function,
     run,
-    shown,
-    tracing_bodies,
     weak_leaf,
 )
+from tenferro.transforms.trace import Trace
 from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter, as_key
-from tenferro.transforms.trees import TreeDef, flatten, unflatten
+from tenferro.transforms.trees import TreeDef, flatten, shown, unflatten
 
 __all__ = ["custom_linear_solve", "custom_root"]
 
@@ -141,7 +140,7 @@ def vector_of(caller: str, name: str, tree: Any) -> Leaves:
 
 def traced_like(
     bodies: Bodies, name: str, function: Any, like: Leaves, has_aux: bool = False, *first: Any
-) -> tuple[Body, TreeDef]:
+) -> tuple[Trace, TreeDef]:
     """A function traced on a tree; it must return a tree of the same structure and types.
 
     `first` are arguments that come first. With `has_aux` it returns a pair of that and of another
@@ -154,11 +153,11 @@ def traced_like(
         ADError: it returns something else.
     """
 
-    def call(values: list[TracedTensor]) -> Any:
-        return bodies.calling(function, *first, unflatten(like.tree, values))
+    def arguments(values: list[TracedTensor]) -> Call:
+        return (*first, unflatten(like.tree, values)), {}
 
-    weak: list[Any] = [None] * len(like.metas)
-    body = bodies.trace(name, function, like.metas, weak, call, like.values)
+    weak = [None] * len(like.metas)
+    body = bodies.trace(name, function, like.metas, weak, arguments, like.values)
     tree, metas = body.tree, body.metas
     if has_aux:
         parts = tree.children()
@@ -177,14 +176,14 @@ def traced_like(
     return body, body.tree
 
 
-def _adapt(body: Body, count: int, like: Leaves) -> None:
+def _adapt(body: Trace, count: int, like: Leaves) -> None:
     """Convert Python numbers among the first results to the dtypes that they are to have."""
     for place, goal in enumerate(like.metas[:count]):
         if place < count and promoted(body.metas[place], body.weak[place], goal):
             body.convert(place, goal.dtype)
 
 
-def transposed(caller: str, body: Body, like: Leaves) -> GraphFunction:
+def transposed(caller: str, body: Trace, like: Leaves) -> GraphFunction:
     """The transpose of a linear function that has been traced.
 
     Raises:
@@ -203,7 +202,7 @@ def transposed(caller: str, body: Body, like: Leaves) -> GraphFunction:
 
 
 def linearized(
-    name: str, body: Body, like: Leaves, point: Keys
+    name: str, body: Trace, like: Leaves, point: Keys
 ) -> tuple[GraphFunction, GraphFunction]:
     """The derivative of a traced function at a point, and its transpose."""
     ctx = shape_context(_RULES.lookup)
@@ -350,7 +349,7 @@ def custom_linear_solve(
     if transpose_solve is not None:
         require_function(name, "transpose_solve", transpose_solve)
     like = vector_of(name, "b", b)
-    bodies = tracing_bodies(name)
+    bodies = Bodies(name)
     product, _ = traced_like(bodies, "matvec", matvec, like)
     callee = GraphFunction("matvec", like, product.inputs, product.outputs)
     solution, tree = traced_like(bodies, "solve", solve, like, has_aux, callee)
@@ -499,7 +498,7 @@ def custom_root(
     for label, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
         require_function(name, label, function)
     like = vector_of(name, "initial_guess", initial_guess)
-    bodies = tracing_bodies(name)
+    bodies = Bodies(name)
     residual, _ = traced_like(bodies, "f", f, like)
     callee = GraphFunction("f", like, residual.inputs, residual.outputs)
     root, tree = traced_like(bodies, "solve", solve, like, has_aux, callee)

@@ -272,11 +272,11 @@ def vjp(
     linear_map = LinearMap.pullback(trace, results_of(trace, leaves, function, ad, limit), ad)
 
     def pullback(ct: PyTree) -> tuple[PyTree, ...]:
-        cts = matching_leaves("vjp", "cotangent", ct, trace.out_tree, trace.outputs)
+        cts = matching_leaves("vjp", "cotangent", ct, trace.tree, trace.outputs)
         cotangents: tuple[PyTree, ...] = unflatten(in_tree, linear_map(cts))
         return cotangents
 
-    value = unflatten(trace.out_tree, linear_map.values)
+    value = unflatten(trace.tree, linear_map.values)
     return (value, pullback, linear_map.aux) if has_aux else (value, pullback)
 
 
@@ -331,7 +331,7 @@ class Gradients:
         computed = iter(values[1:])
         flat = iter([None if key is None else next(computed) for key in keys])
         grads = [unflatten(tree, [next(flat) for _ in positions]) for positions, tree in groups]
-        value = unflatten(trace.out_tree, values[:1])
+        value = unflatten(trace.tree, values[:1])
         if self.has_aux:
             value = (value, trace.aux.rebuild(list(computed)))
         return value, grads[0] if isinstance(self.argnums, int) else tuple(grads)
@@ -487,7 +487,7 @@ def linear_transpose(
     results = results_of(trace, [], function, ad)
 
     def transposed(ct: PyTree) -> tuple[PyTree, ...]:
-        cts = matching_leaves("linear_transpose", "cotangent", ct, trace.out_tree, trace.outputs)
+        cts = matching_leaves("linear_transpose", "cotangent", ct, trace.tree, trace.outputs)
         bound = [
             (seed, leaf) for seed, leaf in zip(part.seeds, cts, strict=True) if seed is not None
         ]

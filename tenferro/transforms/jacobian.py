@@ -245,13 +245,13 @@ class JacobianCall:
         require_active(trace.inputs)
         results = results_of(trace, leaves, function, ad, self.limit)
         _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
-        blocks, places = self._blocks_within(tighter([self.limit, trace.limit]), trace, ad)
+        blocks, places = self._blocks_within(tighter([self.limit, trace.context.limit]), trace, ad)
         values = iter(results.of([*itertools.chain(*blocks), *trace.aux.keys]))
         rows = [
             unflatten(arg_tree, [_with_places(next(values), each) for each in row])
             for row in places
         ]
-        jacobian = unflatten(trace.out_tree, rows)
+        jacobian = unflatten(trace.tree, rows)
         return (jacobian, trace.aux.rebuild(list(values))) if self.has_aux else jacobian
 
     def _blocks_within(self, limit: MemoryLimit | None, trace: Trace, ad: AdContext) -> Blocks:

@@ -536,7 +536,7 @@ class Jitted(Generic[P, R_co]):
                 f"{self!r}: the function reads values of another trace; pass them as arguments, "
                 "or return them there"
             )
-        options = self.options.limited(trace.limit)
+        options, packages = self.options.limited(trace.context.limit), trace.context.packages
         program = compile_keys(trace.outputs, trace.program_inputs, trace.guards, options)
         captured = [
             place("jit", declared.default, executor)
@@ -544,7 +544,7 @@ class Jitted(Generic[P, R_co]):
             if declared.default is not None
         ]
         donated = self._parameters.donated_inputs(call, repr(self))
-        traced = TracedFunction(program, tuple(captured), donated, trace.out_tree, trace.packages)
+        traced = TracedFunction(program, tuple(captured), donated, trace.tree, packages)
         return self._traces.put(key, traced)
 
 

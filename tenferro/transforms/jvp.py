@@ -97,8 +97,8 @@ def jvp(
     ]
     values = results.of([*trace.outputs, *filled, *trace.aux.keys])
     count = len(trace.outputs)
-    out = unflatten(trace.out_tree, values[:count])
-    tangent_out = unflatten(trace.out_tree, values[count : 2 * count])
+    out = unflatten(trace.tree, values[:count])
+    tangent_out = unflatten(trace.tree, values[count : 2 * count])
     return (
         (out, tangent_out, trace.aux.rebuild(values[2 * count :]))
         if has_aux
@@ -132,9 +132,9 @@ def linearize(
 
     def linear(*tangents: PyTree) -> R:
         directions = matching_leaves("linearize", "tangent", tangents, in_tree, trace.inputs)
-        return unflatten(trace.out_tree, linear_map(directions))  # type: ignore[no-any-return]  # as the function
+        return unflatten(trace.tree, linear_map(directions))  # type: ignore[no-any-return]  # as the function
 
-    return unflatten(trace.out_tree, linear_map.values), linear
+    return unflatten(trace.tree, linear_map.values), linear
 
 
 def hvp(
@@ -205,7 +205,7 @@ def derivative(
                 for key, tangent in zip(keys, pushed, strict=True)
             ]
         values = results_of(trace, leaves, function, ad).of(keys)
-        return unflatten(trace.out_tree, values)  # type: ignore[no-any-return]  # as the function
+        return unflatten(trace.tree, values)  # type: ignore[no-any-return]  # as the function
 
     return wraps(function, differentiated)
 
@@ -286,7 +286,7 @@ def jet(
     width = len(trace.outputs)
     by_order = [values[width * number : width * (number + 1)] for number in range(order + 1)]
     tails = [[outputs[i] for outputs in by_order[1:]] for i in range(width)]
-    return unflatten(trace.out_tree, by_order[0]), unflatten(trace.out_tree, tails)
+    return unflatten(trace.tree, by_order[0]), unflatten(trace.tree, tails)
 
 
 def _terms(primals: object, series: object) -> list[list[PyTree]]:

@@ -434,9 +434,10 @@ def make_program(
             "make_program: the function reads values of another trace; pass them as arguments, "
             "or return them there"
         )
-    limited = checked_options(options).limited(trace.limit)
+    limited = checked_options(options).limited(trace.context.limit)
     program = compile_keys(trace.outputs, trace.program_inputs, trace.guards, limited)
-    return replace(program, packages=tuple(trace.packages)) if trace.packages else program
+    packages = tuple(trace.context.packages)
+    return replace(program, packages=packages) if packages else program
 
 
 # eval_shape: the types of the results of a function, which is not run.
@@ -458,4 +459,4 @@ def eval_shape(function: Callable[..., object], *args: PyTree, **kwargs: PyTree)
     TensorSpec(f32[n,2])
     """
     trace, _ = trace_function(function, args, kwargs, nested=False)
-    return unflatten(trace.out_tree, [TensorSpec.of(type_of(key)) for key in trace.outputs])
+    return unflatten(trace.tree, [TensorSpec.of(type_of(key)) for key in trace.outputs])

@@ -14,9 +14,9 @@ from tenferro.families import METHODS, Callback, HostFunction, VmapMethod
 from tenferro.ir import DType, PyTree, annotate, as_dtype, integer_of
 from tenferro.ops.extension import Extension
 from tenferro.runtime import is_tracing
-from tenferro.transforms.bodies import require_function
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.extension import apply
+from tenferro.transforms.higher_order import require_function
 from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor, as_key
 from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, in_order, unflatten

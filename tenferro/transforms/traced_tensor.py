@@ -177,7 +177,7 @@ _NAMES = 5
 
 
 def argument_names(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> list[str]:
     """Names for the leaves of the arguments, in the order of `flatten((args, kwargs))`.
 

@@ -25,6 +25,7 @@ __all__ = [
     "leaf_names",
     "registering",
     "require_hashable",
+    "shown",
     "spread",
     "unflatten",
 ]
@@ -101,6 +102,18 @@ def spread(
     boxed = optree.tree_map(_Box, prefix, none_is_leaf=True, namespace=NAMESPACE)
     places = unflatten(treedef, [shown(leaf) for leaf in leaves])
     return [box.leaf for box in optree.broadcast_prefix(boxed, places, namespace=NAMESPACE)]
+
+
+def shown(treedef: TreeDef, leaves: Iterable[object]) -> str:
+    """A tree with the texts of its leaves: `(f64[2], i64[])`."""
+    return repr(unflatten(treedef, [_Text(leaf) for leaf in leaves]))
+
+
+class _Text(str):
+    """A text in the place of a leaf."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 class _Box:

@@ -294,7 +294,8 @@ class _Mapping:
         trace, _ = trace_function(
             self.function, one_args, one_kwargs, active=mapped, nested=False, passed=leaves
         )
-        packages = tuple({id(each): each for each in (*self.packages, *trace.packages)}.values())
+        brought = trace.context.packages
+        packages = tuple({id(each): each for each in (*self.packages, *brought)}.values())
         actual = [leaves[position] for position in trace.input_at]
         traced = trace.outer or is_traced(actual)
         inputs: list[GlobalValKey] = []
@@ -315,10 +316,10 @@ class _Mapping:
             view, trace.outputs, whole, size, ctx=emitter.ctx, replaced=same, emitter=emitter
         )
         emitter.site = None
-        placed_outputs = self._placed(trace.out_tree, outputs, size, emitter)
+        placed_outputs = self._placed(trace.tree, outputs, size, emitter)
         bound = [] if traced else actual
-        results = Results(inputs, bound, traced, self.function, packages, trace.limit)
-        return unflatten(trace.out_tree, results.of(placed_outputs))
+        results = Results(inputs, bound, traced, self.function, packages, trace.context.limit)
+        return unflatten(trace.tree, results.of(placed_outputs))
 
     def _mapped(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]

@@ -26,21 +26,20 @@ from tenferro.ir import (
 from tenferro.ops.control_flow import Scan, While
 from tenferro.ops.functions import apply, elementwise
 from tenferro.runtime import meta_of_value
-from tenferro.transforms.bodies import (
+from tenferro.transforms.higher_order import (
     Bodies,
-    Body,
+    Call,
     Leaves,
     leaves_of,
     operands_of,
     promoted,
     require_function,
     run,
-    shown,
-    tracing_bodies,
 )
-from tenferro.transforms.trace import also_for_data_sizes
+from tenferro.transforms.program import wraps
+from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import TreeDef, unflatten
+from tenferro.transforms.trees import TreeDef, shown, unflatten
 
 __all__ = ["fori_loop", "while_loop"]
 
@@ -48,7 +47,7 @@ __all__ = ["fori_loop", "while_loop"]
 # The carry of a loop: what goes from round to round, and keeps its structure and types.
 
 
-def settled(caller: str, carry: Leaves, trace: Callable[[], tuple[Body, TreeDef, int]]) -> Body:
+def settled(caller: str, carry: Leaves, trace: Callable[[], tuple[Trace, TreeDef, int]]) -> Trace:
     """The body, traced at types of the carry that do not change; adapts those of `carry`.
 
     A Python number takes the dtype that the body gives it. Other dtypes must not change.
@@ -245,21 +244,20 @@ def while_loop(
     levels = as_levels("while_loop", checkpoints, steps or 0, none=False)
     carry = leaves_of(init_val, "while_loop: init_val")
 
-    def on_tree(function: Callable[[Any], Any]) -> Callable[[list[TracedTensor]], Any]:
-        return lambda values: bodies.calling(function, unflatten(carry.tree, values))
+    bodies = Bodies("while_loop")
 
-    bodies = tracing_bodies("while_loop")
+    def of_carry(name: str, function: Callable[[Any], Any]) -> Trace:
+        def arguments(values: list[TracedTensor]) -> Call:
+            return (unflatten(carry.tree, values),), {}
 
-    def trace() -> tuple[Body, TreeDef, int]:
-        body = bodies.trace(
-            "body_fun", body_fun, carry.metas, carry.weak, on_tree(body_fun), carry.values
-        )
+        return bodies.trace(name, function, carry.metas, carry.weak, arguments, carry.values)
+
+    def trace() -> tuple[Trace, TreeDef, int]:
+        body = of_carry("body_fun", body_fun)
         return body, body.tree, 0
 
     body = settled("while_loop", carry, trace)
-    cond = bodies.trace(
-        "cond_fun", cond_fun, carry.metas, carry.weak, on_tree(cond_fun), carry.values
-    )
+    cond = of_carry("cond_fun", cond_fun)
     if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
         rank = cond.tree.is_leaf() and cond.metas[0].rank
         advice = "; reduce it with tn.all or tn.any" if rank else ""
@@ -324,7 +322,7 @@ def _fori_scan(
     rounds = upper - lower
     rounds = rounds if at_most(0, rounds) else maximum(0, rounds)
     at_once = as_unroll("fori_loop", 1 if unroll is None else unroll, rounds)
-    bodies = tracing_bodies("fori_loop")
+    bodies = Bodies("fori_loop")
     body = _counting(bodies, body_fun, carry, TensorMeta(INT64, ()))
     consts = bodies.closed_over(body)
     program = bodies.program("body_fun", consts, body)
@@ -334,42 +332,46 @@ def _fori_scan(
 
 def _fori_while(lower: Any, upper: Any, body_fun: Callable[..., Any], carry: Leaves) -> list[Any]:
     """The results of a loop with a traced bound; the bounds have one dtype."""
-    bodies = tracing_bodies("fori_loop")
+    bodies = Bodies("fori_loop")
     counter = TensorMeta(lower.dtype, ())
     body = _counting(bodies, body_fun, carry, counter)
     cond = bodies.trace(
         "the condition",
-        body_fun,
+        lambda number, *_: number < upper,
         [counter, *carry.metas],
-        [None for _ in body.inputs],
-        lambda values: values[0] < upper,
+        [None] * len(body.inputs),
+        lambda values: (values, {}),
+        of=body_fun,
     )
     return _run_while(bodies, cond, body, [lower, *carry.typed()])[1:]
 
 
 def _counting(
     bodies: Bodies, body_fun: Callable[..., Any], carry: Leaves, counter: TensorMeta
-) -> Body:
+) -> Trace:
     """A body that carries a counter before the user's carry."""
 
-    def call(values: list[TracedTensor]) -> Any:
-        number, *rest = values
-        return number + 1, bodies.calling(body_fun, number, unflatten(carry.tree, rest))
+    def counting(number: Any, rest: Any) -> Any:
+        return number + 1, body_fun(number, rest)
 
-    def trace() -> tuple[Body, TreeDef, int]:
-        metas, numbers = [counter, *carry.metas], [0, *carry.weak]
-        given = [None, *carry.values]
-        body = bodies.trace("body_fun", body_fun, metas, numbers, call, given)
-        _, of_carry = body.tree.children()
-        return body, of_carry, 1
+    wraps(body_fun, counting)  # errors name the arguments of body_fun
+
+    def arguments(values: list[TracedTensor]) -> Call:
+        number, *rest = values
+        return (number, unflatten(carry.tree, rest)), {}
+
+    def trace() -> tuple[Trace, TreeDef, int]:
+        metas, weak, passed = [counter, *carry.metas], [0, *carry.weak], [None, *carry.values]
+        body = bodies.trace("body_fun", counting, metas, weak, arguments, passed, body_fun)
+        return body, body.tree.child(1), 1
 
     return settled(bodies.caller, carry, trace)
 
 
 def _run_while(
     bodies: Bodies,
-    cond: Body,
-    body: Body,
+    cond: Trace,
+    body: Trace,
     carry: list[Any],
     max_steps: int | None = None,
     checkpoints: int = 2,

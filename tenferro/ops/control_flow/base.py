@@ -25,7 +25,7 @@ from tenferro.ir import (
 )
 from tenferro.ops import StdTensorOp
 
-__all__ = ["ControlOp", "Interpreter"]
+__all__ = ["ControlOp", "Interpreter", "plain"]
 
 
 # What ops that hold programs have in common, and the checks that they share.
