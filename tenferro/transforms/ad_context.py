@@ -25,7 +25,7 @@ from tenferro.core import (
 )
 from tenferro.errors import ADError, DTypeError, NonScalarGradError, ShapeError, TenferroError
 from tenferro.families import STANDARD, further
-from tenferro.ir import ShapeGuardContext, TensorMeta, is_complex, is_inexact
+from tenferro.ir import TensorMeta, is_complex, is_inexact
 from tenferro.ops import StdTensorOp, full_like, shape_context, zeros_like
 from tenferro.ops.extension import ExtensionRuleSet, Package, rules_of
 from tenferro.ops.functions import apply_method, elementwise, manipulation
@@ -274,6 +274,10 @@ _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
 class AdContext(CacheOwner, Derivatives[TracedTensor]):
     """Takes derivatives of traced tensors, and caches linearizations.
 
+    Attributes:
+        packages: the packages of extension families in addition to tenferro's own.
+        shapes: metadata of graph values, and the guards that rules recorded.
+
     >>> x = TracedTensor.input((3,), "float64", name="x")
     >>> ctx = AdContext.builder().build()
     >>> (dx,) = ctx.grad((x * x).sum(), [x])
@@ -295,30 +299,20 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
             ExtensionRegistryError: a package is given twice, or is not one.
             DuplicateRuleError: a family of a package is among `rules`.
         """
-        self._packages = further(packages)
+        self.packages = further(packages)
         if rules is not None:
             _require_rules("AdContext", rules)
-        own = rules_of(self._packages)
+        own = rules_of(self.packages)
         own = own if rules is None else own | rules
         self._own_rules = own
         self._rules = own.over(rules_of(STANDARD))
-        self._shapes = shape_context(self._rules.lookup)
+        self.shapes = shape_context(self._rules.lookup)
         self._cache: BoundedCache[_CacheKey, Linear] = BoundedCache(Capacity(capacity))
 
     @classmethod
     def builder(cls) -> AdContextBuilder:
         """A builder with the default settings."""
         return AdContextBuilder()
-
-    @property
-    def packages(self) -> tuple[Package, ...]:
-        """The packages of extension families in addition to tenferro's own."""
-        return self._packages
-
-    @property
-    def shapes(self) -> ShapeGuardContext:
-        """Metadata of graph values, and the guards that rules recorded."""
-        return self._shapes
 
     def is_ruled_by_hand(self, family: str) -> bool:
         """Whether derivatives of a family follow from a rule that is not tenferro's own.
@@ -338,7 +332,7 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         known = self._cache.get(key)
         if known is not None:
             return known
-        linear: Linear = differentiate(resolve_keys(), outputs, wrt, ctx=self._shapes)
+        linear: Linear = differentiate(resolve_keys(), outputs, wrt, ctx=self.shapes)
         if "fragment" in config.dump:
             sys.stderr.write(f"{linear}\n")
         return self._cache.put(key, linear)
@@ -350,17 +344,17 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         tangents: Sequence[GlobalValKey | None],
     ) -> list[GlobalValKey | None]:
         """Tangents of graph values from `seeds`."""
-        return push_forward(resolve_keys(), outputs, wrt, tangents, ctx=self._shapes)
+        return push_forward(resolve_keys(), outputs, wrt, tangents, ctx=self.shapes)
 
     def pull_back(
         self, linear: Linear, cotangents: Sequence[GlobalValKey | None]
     ) -> list[GlobalValKey | None]:
         """Cotangents of graph values from `seeds`."""
-        return pull_back(linear, cotangents, ctx=self._shapes)
+        return pull_back(linear, cotangents, ctx=self.shapes)
 
     def zeros_like(self, key: GlobalValKey) -> GlobalValKey:
         """An array of zeros of the type of a graph value."""
-        return zeros_like(KeyEmitter(self._shapes), key)
+        return zeros_like(KeyEmitter(self.shapes), key)
 
     def _metas(self, name: str, values: Sequence[TracedTensor]) -> list[TensorMeta]:
         listed(name, "traced tensors", values)
@@ -405,7 +399,7 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
             if tangent is not None
         }
         part = LinearPart.pushforward(self.linearize([y.key for y in ys], tuple(moving)))
-        return _traced(part.batched(list(moving.values()), size, KeyEmitter(self._shapes)))
+        return _traced(part.batched(list(moving.values()), size, KeyEmitter(self.shapes)))
 
     def _sources(self, name: str, wrt: Sequence[TracedTensor]) -> list[GlobalValKey]:
         """The graph values of `wrt`; raises DTypeError if one is not floating-point or complex."""
@@ -417,7 +411,7 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         return TracedTensor(as_key(array))
 
     def _unit(self, y: TracedTensor) -> TracedTensor:
-        return TracedTensor(full_like(KeyEmitter(self._shapes), 1, y.key))
+        return TracedTensor(full_like(KeyEmitter(self.shapes), 1, y.key))
 
     def _zeros_like(self, value: TracedTensor) -> TracedTensor:
         return TracedTensor(self.zeros_like(value.key))

@@ -411,21 +411,20 @@ def normal_argnums(name: str, argnums: Argnums, count: int) -> list[int]:
     Raises:
         ADError: a position is out of range or occurs twice.
     """
-    given: list[Any] = list(argnums) if isinstance(argnums, tuple | list) else [argnums]
+    several: list[Any] = list(argnums) if isinstance(argnums, tuple | list) else [argnums]
     numbers: list[int] = []
-    for each in given:
+    for each in several:
         number = integer_of(each)
         if number is None:
             raise ADError(f"{name}: argnums must be integers, got {each!r}")
-        numbers.append(number)
         if not -count <= number < count:
             raise ADError(
                 f"{name}: argnums {number} is out of range for {count} positional arguments"
             )
-    normal = [number % count for number in numbers]
-    if len(set(normal)) != len(normal):
+        numbers.append(number % count)
+    if len(set(numbers)) != len(numbers):
         raise ADError(f"{name}: argnums {argnums} names an argument twice")
-    return normal
+    return numbers
 
 
 def _argument_leaves(args: tuple[Any, ...], numbers: Sequence[int]) -> list[tuple[range, TreeDef]]:
@@ -478,7 +477,7 @@ def linear_transpose(
     ]
     view: ResolvedView[StdTensorOp] = resolve_keys()
     _, read = view.topo_order(images)
-    for key in trace.program_inputs:
+    for key in trace.inputs:
         if key in read:
             raise ADError(
                 f"linear_transpose: the function is not linear in {name_of(key)}; take vjp at a "

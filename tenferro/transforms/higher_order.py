@@ -96,11 +96,12 @@ def leaves_of(tree: PyTree, where: str) -> Leaves:
         TracingError: the trace that a leaf belongs to has ended.
         UnsupportedDynamicShapeError: data decide the size of a leaf.
     """
-    values, treedef = flatten(tree)
-    paths = leaf_names(tree, "")
-    metas = [_meta(value, where, path) for value, path in zip(values, paths, strict=True)]
-    weak = [weak_leaf(value) for value in values]
-    return Leaves(values, treedef, [path or "[0]" for path in paths], metas, weak)
+    leaves = Leaves(*flatten(tree), leaf_names(tree, ""), [], [])
+    for place, (value, path) in enumerate(zip(leaves.values, leaves.paths, strict=True)):
+        leaves.metas.append(_meta(value, where, path))
+        leaves.weak.append(weak_leaf(value))
+        leaves.paths[place] = path or "[0]"
+    return leaves
 
 
 def weak_leaf(value: Any) -> Number | None:
@@ -124,19 +125,18 @@ def promoted(meta: TensorMeta, weak: Number | None, goal: TensorMeta) -> bool:
     )
 
 
-def require_exact(metas: Sequence[TensorMeta], names: Sequence[str], caller: str) -> None:
-    """Raise UnsupportedDynamicShapeError if data decide a size; `names` are those of the values."""
-    for meta, name in zip(metas, names, strict=True):
-        for axis, extent in enumerate(meta.extents):
-            if not isinstance(extent, Exact):
-                observed = describe(extent)
-                raise UnsupportedDynamicShapeError(
-                    caller,
-                    f"{name}: shape[{axis}]",
-                    observed,
-                    f"{caller}: {name} is {meta}, whose axis {axis} is {observed}; keep the size "
-                    "and mask, or take the loop out of the program",
-                )
+def require_exact(meta: TensorMeta, name: str, caller: str) -> None:
+    """Raise UnsupportedDynamicShapeError if data decide a size of the value `name`."""
+    for axis, extent in enumerate(meta.extents):
+        if not isinstance(extent, Exact):
+            observed = describe(extent)
+            raise UnsupportedDynamicShapeError(
+                caller,
+                f"{name}: shape[{axis}]",
+                observed,
+                f"{caller}: {name} is {meta}, whose axis {axis} is {observed}; keep the size "
+                "and mask, or take the loop out of the program",
+            )
 
 
 def _converted(value: Any, meta: TensorMeta) -> Any:
@@ -159,7 +159,7 @@ def _meta(value: Any, where: str, path: str) -> TensorMeta:
             f"{where}{path} is a {type(value).__name__}, not an array or number"
             f"{registering(value) or '; let the function close over it instead'}"
         )
-    require_exact([meta], [f"{root}{path}"], caller)
+    require_exact(meta, f"{root}{path}", caller)
     return plain([meta])[0]
 
 
@@ -257,21 +257,25 @@ class Bodies:
 
         These are inputs, and all that is older than the bodies. Constants are not among them.
         """
-        found = closed_over(
-            [key for body in bodies for key in body.outputs],
-            [key for body in bodies for key in body.inputs],
-            self.start,
-            self.in_trace,
-        )
-        names = ["a value that the function closes over" for _ in found]
-        require_exact([type_of(key) for key in found], names, self.caller)
-        return found
+        outputs: list[GlobalValKey] = []
+        inputs: list[GlobalValKey] = []
+        for body in bodies:
+            outputs += body.outputs
+            inputs += body.inputs
+        read = closed_over(outputs, inputs, self.start, self.in_trace)
+        for key in read:
+            require_exact(type_of(key), "a value that the function closes over", self.caller)
+        return read
 
     def scope_of(self, operands: Sequence[Any]) -> TraceContext | None:
         """The trace of results that depend on the operands and on what the bodies close over."""
-        around = {trace for body in self.traces for trace in body.read}.difference(self.traces)
-        own = (operand.scope for operand in operands if isinstance(operand, TracedTensor))
-        return innermost((*own, *around))
+        around: set[TraceContext | None] = set()
+        for body in self.traces:
+            around |= body.read
+        for operand in operands:
+            if isinstance(operand, TracedTensor):
+                around.add(operand.scope)
+        return innermost(around.difference(self.traces))
 
     def program(self, name: str, consts: Sequence[GlobalValKey], body: Trace) -> ExecProgram:
         """The program of a body, which takes `consts` first.
@@ -311,9 +315,8 @@ def require_function(caller: str, name: str, function: object) -> None:
 
 def is_recorded(operands: Sequence[Any]) -> bool:
     """Whether an op on values of users is recorded, and not computed at once."""
-    if any(isinstance(operand, TracedTensor) for operand in operands):
-        return True
-    return is_tracing() and not any(isinstance(operand, EagerTensor) for operand in operands)
+    kinds = set(map(type, operands))
+    return TracedTensor in kinds or (is_tracing() and EagerTensor not in kinds)
 
 
 def operands_of(consts: Sequence[GlobalValKey]) -> list[Any]:
@@ -337,10 +340,8 @@ def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
     if not op.n_outputs:
         return []
     if is_recorded(operands):
-        keys = tuple([_key_of(operand) for operand in operands])
-        made = annotate(op_key(op, keys, PRIMAL, user_site()))
-        scope = bodies.scope_of(operands)
-        return [TracedTensor(key, None, scope) for key in made]
+        node = op_key(op, tuple(map(_key_of, operands)), PRIMAL, user_site())
+        return values_of(annotate(node), bodies.scope_of(operands))
     if any(isinstance(operand, EagerTensor) for operand in operands):
         result: Any = apply(OpFunction(op), *map(_array_of, operands))
         return list(result) if op.n_outputs > 1 else [result]

@@ -26,7 +26,7 @@ import numpy as np
 
 from tenferro.compiler import MemoryLimit, MemoryReport, OptimizerOptions
 from tenferro.config import config, flag
-from tenferro.core import BoundedCache, CacheStats, Capacity, filtered
+from tenferro.core import CacheStats, Capacity, filtered
 from tenferro.errors import ExecutorError, ShapeError, TracingError
 from tenferro.families import further
 from tenferro.ir import PyTree
@@ -233,9 +233,7 @@ class Jitted(Generic[P, R_co]):
             if declared is None
             else SymbolicArguments(function, declared, self._parameters.static)
         )
-        capacity = Capacity(config.cache_entries)
-        self._cache = SignatureCache(capacity)
-        self._traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(capacity)
+        self._cache = SignatureCache(Capacity(config.cache_entries))
         self._executor: Executor | None = None  # loaded with the first call
         self._owner: Executor | None = None  # of the executor's tensors
 
@@ -447,12 +445,11 @@ class Jitted(Generic[P, R_co]):
 
     def trace_stats(self) -> CacheStats:
         """Numbers of cached traced programs, each for all its sizes, and of their uses."""
-        return self._traces.stats()
+        return self._cache.traces.stats()
 
     def clear(self) -> None:
         """Remove the compiled versions, and the programs."""
         self._cache.clear()
-        self._traces.clear()
 
     @property
     def capacity(self) -> Capacity:
@@ -522,7 +519,7 @@ class Jitted(Generic[P, R_co]):
         if symbolic is not None:
             call, types = symbolic.declared(call, leaves, treedef, types)
         key = (treedef, call.static, *types)
-        traced = self._traces.get(key)
+        traced = self._cache.traces.get(key)
         if traced is not None:
             return traced
         require_hashable(treedef)
@@ -536,16 +533,17 @@ class Jitted(Generic[P, R_co]):
                 f"{self!r}: the function reads values of another trace; pass them as arguments, "
                 "or return them there"
             )
-        options, packages = self.options.limited(trace.context.limit), trace.context.packages
-        program = compile_keys(trace.outputs, trace.program_inputs, trace.guards, options)
+        context = trace.context
+        options = self._options.limited(context.limit)
+        program = compile_keys(trace.outputs, trace.inputs, context.guards.values(), options)
         captured = [
             place("jit", declared.default, executor)
             for declared in program.inputs[len(trace.inputs) :]
             if declared.default is not None
         ]
-        donated = self._parameters.donated_inputs(call, repr(self))
-        traced = TracedFunction(program, tuple(captured), donated, trace.tree, packages)
-        return self._traces.put(key, traced)
+        donated = self._parameters.donated_inputs(call, self)
+        traced = TracedFunction(program, tuple(captured), donated, trace.tree, context.packages)
+        return self._cache.traces.put(key, traced)
 
 
 # jit: compile a function of arrays.

@@ -20,7 +20,6 @@ import numpy as np
 from tenferro.core import (
     GlobalOpKey,
     GlobalValKey,
-    Input,
     KeyEmitter,
     ResolvedView,
     SingleOutputNode,
@@ -36,7 +35,6 @@ from tenferro.ir import (
     AnyTensor,
     DimExpr,
     DType,
-    Guard,
     Number,
     PyTree,
     ShapeGuardContext,
@@ -273,19 +271,9 @@ class Trace:
     outer: bool = False
 
     @property
-    def program_inputs(self) -> list[Input]:
-        """The inputs of a function outside other traces; all of them are graph inputs."""
-        return [key for key in self.inputs if isinstance(key, Input)]
-
-    @property
-    def guards(self) -> tuple[Guard, ...]:
-        """What the function assumes of sizes."""
-        return tuple(self.context.guards.values())
-
-    @property
     def metas(self) -> list[TensorMeta]:
         """The types of the outputs, without what is known of the numbers."""
-        return list(plain([type_of(key) for key in self.outputs]))
+        return list(plain(map(type_of, self.outputs)))
 
     def convert(self, position: int, dtype: DType) -> None:
         """Convert an output."""
@@ -343,7 +331,7 @@ def trace_function(
             result, aux_result = result
             aux = Aux.of(aux_result)
         parts, tree = flatten(result)
-        outputs = [_output_key(leaf, position) for position, leaf in enumerate(parts)]
+        outputs = list(map(_output_key, parts, itertools.count()))
         view: ResolvedView[StdTensorOp] = resolve_keys()
         ops, met = view.topo_order([*outputs, *aux.keys], leaves=inputs)
         outer = any(not isinstance(key.key, CapturedArray) for key in met)
@@ -404,7 +392,7 @@ def values_of(
 
 def is_traced(leaves: Sequence[Any]) -> bool:
     """Whether any leaf is a value of a current trace."""
-    return any(isinstance(leaf, TracedTensor) for leaf in leaves)
+    return TracedTensor in set(map(type, leaves))
 
 
 def _output_key(leaf: Any, position: int) -> GlobalValKey:

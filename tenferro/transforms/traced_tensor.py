@@ -196,10 +196,9 @@ def argument_names(
         positional = [
             p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]
-    roots = positional + [f"arg{i}" for i in range(len(positional), len(args))]
     names: list[str] = []
-    for root, arg in zip(roots, args, strict=False):
-        names += leaf_names(arg, root)
+    for place, arg in enumerate(args):
+        names += leaf_names(arg, positional[place] if place < len(positional) else f"arg{place}")
     for root in sorted(kwargs):
         names += leaf_names(kwargs[root], root)
     return names
