@@ -108,7 +108,6 @@ class RealContractions(Pass):
 
     costs: DeviceCosts = CPU
 
-    name = "real_contractions"
     looks_for = (DotGeneral,)
     needs = Needs.CONSTANT_EXTENTS
 

@@ -81,7 +81,7 @@ def test_value_and_gradient_that_share_work_are_one_job(threads: Any, tmp_path: 
         tn.jit(both, executor=executor)(*operands()), tn.jit(both, executor="numpy")(*operands())
     )
     assert len(executor.report().jobs) == 1
-    apart = tn.OptimizerOptions(lane_joining=False)
+    apart = tn.OptimizerOptions(lane_sum_fusion=False)
     tn.jit(both, executor=executor, options=apart)(*operands())
     assert len(executor.report().jobs) == 3
 

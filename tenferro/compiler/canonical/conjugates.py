@@ -35,7 +35,6 @@ class ConjugateSinking(Pass):
     that pass conjugates on to such readers.
     """
 
-    name = "conjugate_sinking"
     looks_for = (Conj,)
 
     def run(self, program: ExecProgram) -> ExecProgram:

@@ -43,7 +43,6 @@ class TransposeFolding(Pass):
     a contraction. Extents keep their guarantees.
     """
 
-    name = "transpose_folding"
     looks_for = (Transpose,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -178,7 +177,6 @@ class DotDimensionSorter(Pass):
     only the order of rhs makes a run. Works for any extents.
     """
 
-    name = "dot_dimension_sorter"
     looks_for = (DotGeneral,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -236,7 +234,6 @@ class SummedProducts(Pass):
     products.
     """
 
-    name = "summed_products"
     looks_for = (DotGeneral,)
     keeps_more = True
     needs = Needs.EXACT_EXTENTS

@@ -50,14 +50,13 @@ class LoopFusion(Pass):
     ops: tuple[type[ControlOp], ...] = (Scan, LaneSum, Switch, While)
 
     switches: ClassVar[Mapping[str, type[ControlOp]]] = {
-        "loop_joining": Scan,
-        "lane_joining": LaneSum,
-        "switch_joining": Switch,
-        "while_joining": While,
+        "scan_fusion": Scan,
+        "lane_sum_fusion": LaneSum,
+        "switch_fusion": Switch,
+        "while_fusion": While,
     }
     """The options that switch it off for one of the classes."""
 
-    name = "loop_fusion"
     looks_for = (Scan, LaneSum, Switch, While)
 
     def run(self, program: ExecProgram) -> ExecProgram:

@@ -34,7 +34,6 @@ class LoopInvariantCodeMotion(Pass):
     extents.
     """
 
-    name = "loop_invariants"
     looks_for = (ControlOp,)
     enters_bodies = False  # constants go inwards, what is computed goes outwards
 
@@ -251,7 +250,6 @@ class ScanPushoutDot(Pass):
     Source: the rewrite "scan pushout dot" of Theano and PyTensor.
     """
 
-    name = "loop_products"
     looks_for = (Scan,)
     keeps_more = True
 

@@ -173,7 +173,6 @@ class MaskPadding(Pass):
 
     sizes: tuple[Leaf, ...]
 
-    name = "mask_padding"
     refuses = True
     enters_bodies = False  # an op that holds programs says itself whether it is safe
     keeps_types = False

@@ -165,7 +165,6 @@ class ContractionLayout(Pass):
     trials: int = TRIALS
     pinned: PartitionedAxes | None = None
 
-    name = "contraction_layout"
     looks_for = (DotGeneral,)
     needs = Needs.CONSTANT_EXTENTS
 

@@ -140,7 +140,6 @@ class Reroll(Pass):
     rounds: int = 16
     saves: int = 167
 
-    name = "rolling"
     keeps_more = True
     needs = Needs.EXACT_EXTENTS
 

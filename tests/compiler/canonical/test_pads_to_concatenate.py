@@ -17,7 +17,7 @@ from tenferro.ops import ADD, Add, Concatenate, Constant, Pad
 from tenferro.shape import TensorMeta
 from tests.programs import assert_leaves_alone, assert_same_results, read, short
 
-APART = OptimizerOptions(pad_joining=False, rolling=False)
+APART = OptimizerOptions(pads_to_concatenate=False, reroll=False)
 
 
 def joined(text: str, least: int = 2) -> str:
@@ -137,7 +137,7 @@ def gradient(function: Callable[[Any], Any], shape: tuple[int, ...]) -> ExecProg
     spec = tn.TensorSpec(shape, "float64")
     one, other = (
         tn.make_program(tn.grad(function), spec, options=options).exec_program
-        for options in (APART, OptimizerOptions(rolling=False))
+        for options in (APART, OptimizerOptions(reroll=False))
     )
     assert_same_results(one, other, {})
     return other

@@ -28,12 +28,12 @@ def test_the_gradient_of_a_python_loop_is_two_loops() -> None:
     unrolled = tn.jit(
         tn.grad(energy, argnums=(0, 1)),
         executor="numpy",
-        options=OptimizerOptions(rolling=False),
+        options=OptimizerOptions(reroll=False),
     )
     for one, other in zip(gradient(matrix, vector), unrolled(matrix, vector), strict=True):
         np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-12, atol=1e-12)
     found = re.findall(
-        r"\n    rolled: (\d+) rounds of \d+ instructions at test_rolling.py:\d+",
+        r"\n    rolled: (\d+) rounds of \d+ instructions at test_reroll.py:\d+",
         str(executor.explain()),
     )
     assert len(found) == 2
