@@ -307,10 +307,7 @@ class Jitted(Generic[P, R_co]):
     def _slow_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls of new signatures, with static arguments, or with arrays elsewhere."""
         executor = self.executor
-        call = self._parameters.split(args, kwargs, self)
-        leaves, treedef = flatten((call.args, call.kwargs))
-        call, leaves = with_arrays(call, leaves, treedef)
-        types = leaf_types(leaves)
+        call, leaves, treedef, types = self._split(args, kwargs)
         if types is None:
             for leaf in leaves:
                 if isinstance(leaf, TracedTensor):
@@ -346,7 +343,7 @@ class Jitted(Generic[P, R_co]):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
     ) -> tuple[TracedFunction, list[Any], Shardings]:
         """The traced function for these arguments, and the inputs of its program and shardings."""
-        call, leaves, treedef, types = self._taken_apart(args, kwargs, caller)
+        call, leaves, treedef, types = self._concrete(args, kwargs, caller)
         traced = self._traced(call, leaves, treedef, types, self._symbolic)
         if traced is None:
             raise TracingError(
@@ -355,17 +352,23 @@ class Jitted(Generic[P, R_co]):
         inputs = [*leaves, *traced.captured]
         return traced, inputs, given_by(self._shardings, call, traced.out_tree, inputs)
 
-    def _taken_apart(
+    def _concrete(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
     ) -> tuple[CallArguments, list[Any], TreeDef, list[Hashable]]:
-        """The call, its leaves and their structure, and the types of the leaves."""
-        call = self._parameters.split(args, kwargs, self)
-        leaves, treedef = flatten((call.args, call.kwargs))
-        call, leaves = with_arrays(call, leaves, treedef)
-        types = leaf_types(leaves)
+        """As `_split`, for arguments that are not traced."""
+        call, leaves, treedef, types = self._split(args, kwargs)
         if types is None:
             raise TracingError(f"{caller}: needs concrete arguments, got traced ones")
         return call, leaves, treedef, types
+
+    def _split(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[CallArguments, list[Any], TreeDef, list[Hashable] | None]:
+        """The call, its leaves and their structure, and the types of the leaves."""
+        call = self._parameters.split(args, kwargs, self)
+        leaves, treedef = flatten((call.args, call.kwargs), in_any_order=True)
+        call, leaves = with_arrays(call, leaves, treedef)
+        return call, leaves, treedef, leaf_types(leaves)
 
     def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
         """What the program for these arguments needs of memory, and what it computes again.
@@ -397,7 +400,7 @@ class Jitted(Generic[P, R_co]):
         >>> f.tier(1.0), f(1.0).item() > 2, f.tier(1.0)
         (None, True, 'numpy')
         """
-        call, _, treedef, types = self._taken_apart(args, kwargs, "tier")
+        call, _, treedef, types = self._concrete(args, kwargs, "tier")
         entry = self._cache.get((treedef, call.static, *types))
         if entry is None:
             return None
@@ -414,7 +417,7 @@ class Jitted(Generic[P, R_co]):
         >>> before[1], f.tier(1.0)
         ('numpy', 'xla')
         """
-        call, leaves, treedef, types = self._taken_apart(args, kwargs, "ready")
+        call, leaves, treedef, types = self._concrete(args, kwargs, "ready")
         entry = self._entry(call, leaves, treedef, types)
         if entry is not None and isinstance(entry.executable, TieredExecutable):
             buffers = [buffer_of(leaf, self.executor) for leaf in leaves]

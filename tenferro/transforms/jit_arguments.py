@@ -30,7 +30,7 @@ from tenferro.transforms.jit_cache import NUMBERS
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, unflatten
+from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, in_order, unflatten
 
 # The arguments of a call of a compiled function, split into static arguments and arrays.
 
@@ -376,7 +376,7 @@ class SymbolicArguments:
         """
         specs = self.specs(call)
         declared = [x if spec is None else spec for x, spec in zip(leaves, specs, strict=True)]
-        args, kwargs = unflatten(treedef, declared)
+        args, kwargs = unflatten(in_order(treedef), declared)
         known = [*types]
         for position, spec in enumerate(specs):
             if spec is not None:
@@ -484,7 +484,7 @@ def with_arrays(
     arrays = [leaf if is_number(leaf) else _as_array(leaf) for leaf in leaves]
     if all(map(operator.is_, arrays, leaves)):
         return call, leaves
-    args, kwargs = unflatten(treedef, arrays)
+    args, kwargs = unflatten(in_order(treedef), arrays)
     return call._replace(args=args, kwargs=kwargs), arrays
 
 
