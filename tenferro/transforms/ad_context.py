@@ -47,6 +47,7 @@ __all__ = [
     "listed",
     "results_of",
     "traced_with",
+    "with_zeros",
 ]
 
 
@@ -223,12 +224,7 @@ def listed(name: str, what: str, values: object) -> None:
 
 
 def matching(name: str, what: str, seed: Any, meta: TensorMeta) -> Any:
-    """Check that a tangent or cotangent is of type `meta`; a Python number takes a scalar's dtype.
-
-    Raises:
-        ShapeError: the seed is of another type.
-        ADError: the seed is not an array.
-    """
+    """Check that a tangent or cotangent has type `meta`; a Python number takes a scalar's dtype."""
     if meta.rank == 0:
         try:
             seed = fitted(seed, meta)
@@ -461,6 +457,14 @@ def _require_rules(name: str, rules: object) -> None:
             f"{name}: takes an ExtensionRuleSet, got a {type(rules).__name__}; "
             "make one, and register each rule in it with register_rule(rule)"
         )
+
+
+def with_zeros(
+    ad: AdContext, keys: Sequence[GlobalValKey | None], like: Sequence[GlobalValKey]
+) -> list[GlobalValKey]:
+    """The values, with zeros of the type of `like` where there is none."""
+    pairs = zip(keys, like, strict=True)
+    return [ad.zeros_like(similar) if key is None else key for key, similar in pairs]
 
 
 def _keys(values: Sequence[TracedTensor | None]) -> list[GlobalValKey | None]:

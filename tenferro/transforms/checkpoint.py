@@ -91,8 +91,6 @@ def checkpoint_name(x: ArrayLike, name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call of a function that `checkpoint` returned."""
-
     function: Callable[..., Any]
     policy: Policy
     prevent_cse: bool
@@ -130,7 +128,6 @@ class _Call:
 
 
 def _static(numbers: object) -> tuple[int, ...]:
-    """The positions of static arguments."""
     several = numbers if isinstance(numbers, list | tuple) else [numbers]
     places = [place for number in several if (place := integer_of(number)) is not None]
     if len(places) != len(several):

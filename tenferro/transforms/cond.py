@@ -154,11 +154,7 @@ def _inlined(
 
 
 def _unify(caller: str, names: Sequence[str], bodies: Sequence[Trace]) -> None:
-    """Convert Python numbers to the dtypes of other branches.
-
-    Raises:
-        ControlFlowError: the branches return different structures or types.
-    """
+    """Convert Python numbers to the dtypes of other branches."""
     first = bodies[0]
     for name, body in zip(names, bodies, strict=True):
         if body.tree != first.tree:
@@ -185,11 +181,7 @@ def _different(caller: str, name: str, body: Trace, other: str, at: Trace) -> Co
 
 
 def _predicate(pred: Any) -> Any:
-    """The index of a predicate: an int, or a traced integer.
-
-    Raises:
-        ControlFlowError: it is not a scalar.
-    """
+    """The index of a predicate: an int, or a traced integer."""
     meta = _meta("cond: pred", pred)
     if meta.rank:
         raise ControlFlowError(
@@ -204,11 +196,7 @@ def _predicate(pred: Any) -> Any:
 
 
 def _index(index: Any) -> Any:
-    """The index of a branch: an int, or a traced integer.
-
-    Raises:
-        ControlFlowError: it is not a scalar integer.
-    """
+    """The index of a branch: an int, or a traced integer."""
     meta = _meta("switch: index", index)
     if meta.rank or meta.dtype.kind not in "iu":
         advice = "; use cond" if meta.dtype.kind == "b" and not meta.rank else ""

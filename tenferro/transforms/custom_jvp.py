@@ -47,12 +47,7 @@ from tenferro.transforms.higher_order import (
 )
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import leaf_meta, trace, values_of
-from tenferro.transforms.traced_tensor import (
-    TracedTensor,
-    TraceEmitter,
-    TrackedTensor,
-    as_key,
-)
+from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter, TrackedTensor, as_key
 from tenferro.transforms.trees import TreeDef, flatten, leaf_names, registering, shown, unflatten
 
 __all__ = ["CustomJvp", "custom_jvp", "is_differentiable", "stop_gradient"]
@@ -96,9 +91,6 @@ class Parameters:
         function: the function.
         numbers: positions of parameters that are not differentiated.
         names: names of further ones.
-
-    Raises:
-        ADError: a position or a name is not that of a parameter.
     """
 
     def __init__(
@@ -114,14 +106,7 @@ class Parameters:
         self.static = tuple(sorted(set(places)))
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """The arguments of a call.
-
-        Raises:
-            ADError: an argument has no position, or one that is not differentiated depends on
-                values that are being traced.
-            PytreeError: another argument is not an array.
-            TypeError: the function does not take these arguments.
-        """
+        """The arguments of a call."""
         args = self._in_order(args, kwargs)
         beyond = [place for place in self.static if place >= len(args)]
         if beyond:
@@ -331,9 +316,6 @@ class RuledCall:
 
         None stands for a zero, and for what belongs to an integer. If they are to be `converted`,
         the dtypes may be others, except for complex ones in the place of real ones.
-
-        Raises:
-            ADRuleError: the structure or a type differs.
         """
         flatten(result)  # registers dataclasses
         try:
@@ -348,7 +330,6 @@ class RuledCall:
         ]
 
     def _key(self, what: str, leaf: Any, goal: TensorMeta, converted: bool) -> GlobalValKey | None:
-        """The graph value of one leaf; None for a zero."""
         if leaf is None or getattr(leaf, "dtype", None) == FLOAT0:
             return None
         meta = meta_of_value(leaf)
@@ -385,12 +366,7 @@ def call(
     arguments: Arguments,
     rule_of: Callable[[RuledCall], Rule],
 ) -> Any:
-    """The result of a function as that of an op with a rule.
-
-    Raises:
-        PytreeError: a leaf of the result is not an array.
-        UnsupportedDynamicShapeError: data decide the size of an argument or of a result.
-    """
+    """The result of a function as that of an op with a rule."""
     label = getattr(function, "__name__", "f")
     passed = leaves_of(arguments.arrays, f"{name}: arguments")
     traces = open_traces()
@@ -478,7 +454,6 @@ class CustomFunction(ABC, Generic[P, R]):
         return result
 
     def _rule_of(self, form: RuledCall) -> Rule:
-        """The rule for calls of a form."""
         key = form.identity
         if key is None:
             return self._new_rule(form)
@@ -584,8 +559,6 @@ class CustomJvp(CustomFunction[P, R]):
 
 
 class _TangentRule(CallRule):
-    """The rule of a `CustomJvp`."""
-
     def __init__(self, form: RuledCall, rule: JvpRule, symbolic_zeros: bool) -> None:
         super().__init__(form)
         self._rule = rule
@@ -652,7 +625,6 @@ def _with_zeros(tangent: PyTree, primal: PyTree) -> PyTree:
 
 
 def _sum_of(terms: Sequence[Any]) -> Any:
-    """The sum of trees of arrays; None if there is none."""
     if not terms:
         return None
     leaves = [flatten(term)[0] for term in terms]

@@ -97,7 +97,6 @@ class GraphFunction:
         self._since = inputs[0].serial if since is None else since
 
     def __call__(self, tree: Any) -> Any:
-        """The result for an argument."""
         self.called = True
         leaves, treedef = flatten(tree)
         if treedef != self._like.tree:
@@ -126,12 +125,7 @@ class GraphFunction:
 
 
 def vector_of(caller: str, name: str, tree: Any) -> Leaves:
-    """The leaves of an argument, of which there must be one.
-
-    Raises:
-        ADError: there is none.
-        PytreeError: a leaf is not an array.
-    """
+    """The leaves of an argument, of which there must be one."""
     like = leaves_of(tree, f"{caller}: {name}")
     if not like.values:
         raise ADError(f"{caller}: {name} has no arrays")
@@ -148,9 +142,6 @@ def traced_like(
 
     Returns:
         The body, and the structure of all that it returns.
-
-    Raises:
-        ADError: it returns something else.
     """
 
     def arguments(values: list[TracedTensor]) -> Call:
@@ -184,11 +175,7 @@ def _adapt(body: Trace, count: int, like: Leaves) -> None:
 
 
 def transposed(caller: str, body: Trace, like: Leaves) -> GraphFunction:
-    """The transpose of a linear function that has been traced.
-
-    Raises:
-        ADRuleError: the function is not linear.
-    """
+    """The transpose of a linear function that has been traced."""
     _, backward = linearized("matvec", body, like, body.inputs)
     view: ResolvedView[Any] = resolve_keys()
     present = [key for key in backward.outputs if key is not None]

@@ -20,13 +20,7 @@ from tenferro.ir import (
 from tenferro.ops import full
 from tenferro.ops.control_flow import Custom, Rule, emitted, inner_emitter, program_of
 from tenferro.runtime import TraceContext, is_array
-from tenferro.transforms.custom_jvp import (
-    CallRule,
-    CustomFunction,
-    RuledCall,
-    described,
-    filled,
-)
+from tenferro.transforms.custom_jvp import CallRule, CustomFunction, RuledCall, described, filled
 from tenferro.transforms.higher_order import weak_leaf
 from tenferro.transforms.trace import values_of
 from tenferro.transforms.traced_tensor import as_key
@@ -88,8 +82,6 @@ class CustomVjp(CustomFunction[P, R]):
 
 
 class _CotangentRule(CallRule):
-    """The rule of a `CustomVjp`: tangents are an op that can only be transposed."""
-
     def __init__(self, form: RuledCall, fwd: Forward, bwd: Backward, symbolic_zeros: bool) -> None:
         super().__init__(form)
         self._fwd = fwd
@@ -244,7 +236,6 @@ class _Pullback(Rule):
     def _cotangents(
         self, saved: Sequence[GlobalValKey], seeds: Sequence[GlobalValKey | None]
     ) -> list[GlobalValKey | None]:
-        """The cotangents of all arguments, as graph values."""
         form = self._form
         metas = self._body.input_metas[len(form.closed) :]
         cts = seeds if self._symbolic_zeros else filled(seeds, self._body.output_metas)
@@ -259,7 +250,6 @@ class _Pullback(Rule):
         )
 
     def _of_arguments(self, result: Any, metas: Sequence[TensorMeta]) -> list[GlobalValKey | None]:
-        """The graph values of the cotangents that `bwd` returned."""
         form, trees = self._form, self._form.in_tree.children()
         if not isinstance(result, tuple | list) or len(result) != len(trees):
             raise ADRuleError(

@@ -29,6 +29,7 @@ from tenferro.transforms.ad_context import (
     matching,
     results_of,
     traced_with,
+    with_zeros,
 )
 from tenferro.transforms.linear_part import LinearPart
 from tenferro.transforms.program import Results, wraps
@@ -80,10 +81,7 @@ class LinearMap:
             fresh_input(ad.shapes.meta(like), f"unused{slot}") if seed is None else seed
             for slot, (seed, like) in enumerate(zip(part.seeds, domain, strict=True))
         ]
-        filled = [
-            ad.zeros_like(primal) if key is None else key
-            for key, primal in zip(part.outputs, image, strict=True)
-        ]
+        filled = with_zeros(ad, part.outputs, image)
         read = [] if results.traced else residuals(filled, seeds)
         values = results.of([*trace.outputs, *trace.aux.keys, *read])
         n_outputs, n_aux = len(trace.outputs), len(trace.aux.keys)
@@ -116,7 +114,6 @@ class LinearMap:
         return cls(trace, results, part, trace.outputs, trace.inputs, ad)
 
     def __call__(self, leaves: Sequence[Any]) -> list[Any]:
-        """The image of one tangent or cotangent, as leaves."""
         seeds = [key for key in self._seeds if isinstance(key, Input)]
         applied = self._results.extended([*self._inputs, *seeds], [*self._actual, *leaves])
         return applied.of(self._outputs)
@@ -322,9 +319,7 @@ class Gradients:
         require_active(wrt, self.holomorphic)
         keys = self._keys(trace, wrt, ad)
         if self.fill:
-            keys = [
-                ad.zeros_like(x) if key is None else key for key, x in zip(keys, wrt, strict=True)
-            ]
+            keys = [*with_zeros(ad, keys, wrt)]
         present = [key for key in keys if key is not None]
         results = results_of(trace, leaves, self.function, ad, self.limit)
         values = results.of([*trace.outputs, *present, *trace.aux.keys])
@@ -339,7 +334,6 @@ class Gradients:
     def _keys(
         self, trace: Trace, wrt: Sequence[GlobalValKey], ad: AdContext
     ) -> list[GlobalValKey | None]:
-        """Gradients of the only output; raises if there are several."""
         if len(trace.outputs) != 1:
             advice = (
                 "use jacfwd(jacrev(f))"
@@ -390,12 +384,7 @@ def require_active(keys: Sequence[GlobalValKey], holomorphic: bool = False) -> N
 def matching_leaves(
     name: str, what: str, tree: Any, expected: TreeDef, like: Sequence[GlobalValKey]
 ) -> list[Any]:
-    """The leaves of a tree of tangents or cotangents; checks that their types are those of `like`.
-
-    Raises:
-        PytreeError: the structure differs, or a leaf is not an array.
-        ShapeError: the type of a leaf differs. Python numbers take the type of a scalar.
-    """
+    """The leaves of a tree of tangents or cotangents, whose types must be those of `like`."""
     leaves, treedef = flatten(tree)
     if treedef != expected:
         raise PytreeError(f"{name}: the {what} has structure {treedef}, expected {expected}")
@@ -471,10 +460,7 @@ def linear_transpose(
     part = LinearPart.pullback(
         ad.linearize(trace.outputs, trace.inputs), len(trace.outputs), ad.shapes
     )
-    images = [
-        ad.zeros_like(primal) if key is None else key
-        for key, primal in zip(part.outputs, trace.inputs, strict=True)
-    ]
+    images = with_zeros(ad, part.outputs, trace.inputs)
     view: ResolvedView[StdTensorOp] = resolve_keys()
     _, read = view.topo_order(images)
     for key in trace.inputs:

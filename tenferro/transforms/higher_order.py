@@ -89,13 +89,7 @@ class Leaves:
 
 
 def leaves_of(tree: PyTree, where: str) -> Leaves:
-    """The leaves of a tree. Errors call it `where`: `scan: init`.
-
-    Raises:
-        PytreeError: a leaf is neither an array nor a number.
-        TracingError: the trace that a leaf belongs to has ended.
-        UnsupportedDynamicShapeError: data decide the size of a leaf.
-    """
+    """The leaves of a tree. Errors call it `where`: `scan: init`."""
     leaves = Leaves(*flatten(tree), leaf_names(tree, ""), [], [])
     for place, (value, path) in enumerate(zip(leaves.values, leaves.paths, strict=True)):
         leaves.metas.append(_meta(value, where, path))
@@ -216,9 +210,6 @@ class Bodies:
 
         `passed` are the values from which those of the first round are made, for errors. `of` is
         the function of the user that `function` calls, if it is another one.
-
-        Raises:
-            PytreeError: a leaf of the result is not an array.
         """
         inputs: list[GlobalValKey] = [
             fresh_input(meta, f"{name}{place}") for place, meta in enumerate(metas)
@@ -237,7 +228,6 @@ class Bodies:
         return trace(context, function, args, kwargs, read, f"{name} of {self.caller}")
 
     def _output(self, leaf: Any, name: str, result: Any, position: int) -> GlobalValKey:
-        """The graph value of a leaf of a result."""
         if isinstance(leaf, TracedTensor):
             if leaf.scope is not None and leaf.scope is not self.traces[-1]:
                 self.traces[-1].joined(leaf.scope)
@@ -278,11 +268,7 @@ class Bodies:
         return innermost(around.difference(self.traces))
 
     def program(self, name: str, consts: Sequence[GlobalValKey], body: Trace) -> ExecProgram:
-        """The program of a body, which takes `consts` first.
-
-        Raises:
-            UnsupportedDynamicShapeError: data decide the size of a value in it.
-        """
+        """The program of a body, which takes `consts` first."""
         program = program_of([*consts, *body.inputs], body.outputs)
         for step, meta in program.results():
             for extent in meta.extents:
@@ -332,11 +318,7 @@ def operands_of(consts: Sequence[GlobalValKey]) -> list[Any]:
 
 
 def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
-    """The results of an op on values of users and on captured arrays.
-
-    Raises:
-        ADError: in a trace, a body reads a tensor that an eager runtime tracks.
-    """
+    """The results of an op on values of users and on captured arrays."""
     if not op.n_outputs:
         return []
     if is_recorded(operands):

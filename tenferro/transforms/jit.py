@@ -10,17 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from operator import is_
-from typing import (
-    Any,
-    Generic,
-    ParamSpec,
-    Protocol,
-    TypedDict,
-    TypeVar,
-    Unpack,
-    cast,
-    overload,
-)
+from typing import Any, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, cast, overload
 
 import numpy as np
 
@@ -155,13 +145,7 @@ _ALWAYS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JitOptions:
-    """The options of `jit` as they are passed; those that need no function are checked here.
-
-    Raises:
-        TracingError: an option must be False.
-        ExecutorError: the executor is not one, or is not installed.
-        ConfigError: a flag or the memory limit is not one.
-    """
+    """The options of `jit` as they are passed; those that need no function are checked here."""
 
     executor: str | Executor | None = None
     static_argnames: str | Sequence[str] = ()

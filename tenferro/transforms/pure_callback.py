@@ -125,7 +125,6 @@ def on_leaves(
 
 
 def _types(tree: PyTree) -> tuple[tuple[tuple[DType, tuple[int, ...]], ...], TreeDef]:
-    """Dtype and shape of each leaf of a tree of types."""
     leaves, treedef = optree.tree_flatten(
         tree,
         is_leaf=lambda value: hasattr(value, "shape") and hasattr(value, "dtype"),

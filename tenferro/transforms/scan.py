@@ -139,11 +139,7 @@ def run_scan(
 
 
 def rounds_of(caller: str, entries: Leaves, length: Any) -> Dim:
-    """The number of rounds.
-
-    Raises:
-        ControlFlowError: the leaves of xs and the length do not say it, or disagree.
-    """
+    """The number of rounds."""
     for path, meta in zip(entries.paths, entries.metas, strict=True):
         if not meta.rank:
             raise ControlFlowError(
@@ -320,8 +316,6 @@ def associative_scan(
 
 
 class _Scan:
-    """The scan of leaves along one axis of each."""
-
     def __init__(self, fn: Callable[[Any, Any], Any], leaves: Leaves, axes: list[int]) -> None:
         self._fn = fn
         self._leaves = leaves
@@ -362,11 +356,7 @@ class _Scan:
         ]
 
     def _combined(self, first: list[Leaf], second: list[Leaf]) -> list[Leaf]:
-        """fn of two lists of leaves.
-
-        Raises:
-            ControlFlowError: the result is not like the arguments.
-        """
+        """fn of two lists of leaves."""
         tree = self._leaves.tree
         result = self._fn(unflatten(tree, first), unflatten(tree, second))
         found = leaves_of(result, "associative_scan: the result of fn")

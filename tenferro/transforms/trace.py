@@ -46,13 +46,7 @@ from tenferro.ir import (
 from tenferro.ops import Argument, StdTensorOp, shape_context
 from tenferro.ops.control_flow import plain
 from tenferro.ops.functions import convert, emit_function, promote
-from tenferro.runtime import (
-    Tensor,
-    TraceContext,
-    is_array,
-    meta_of_value,
-    weak_number,
-)
+from tenferro.runtime import Tensor, TraceContext, is_array, meta_of_value, weak_number
 from tenferro.transforms.data_sizes import for_named_sizes, named
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
@@ -363,7 +357,6 @@ def leaf_meta(leaf: Any, name: str) -> TensorMeta:
 
 
 def _advice(leaf: Any) -> str:
-    """What to do about an argument that is not an array."""
     for kind in (list, tuple, dict):
         if isinstance(leaf, kind):
             register = "register its class with tn.tree_util.register_pytree_node"

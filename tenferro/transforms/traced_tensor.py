@@ -258,7 +258,6 @@ def _arguments(trace: TraceContext) -> dict[GlobalValKey, str]:
 
 
 def _listed(what: str, names: Sequence[str]) -> str:
-    """`argument x`; `arguments x, y and z`."""
     if len(names) == 1:
         return f"{what} {names[0]}"
     last = names[-1] if len(names) <= _NAMES else f"{len(names) - _NAMES + 1} more"

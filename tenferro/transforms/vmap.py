@@ -28,12 +28,7 @@ from tenferro.ops import StdTensorOp, Transpose, repeated, shape_context
 from tenferro.ops.extension import Package, rules_of, runtime_name
 from tenferro.runtime import ShownType, holder_of, runs_family
 from tenferro.transforms.program import Results, wraps
-from tenferro.transforms.trace import (
-    also_for_data_sizes,
-    is_traced,
-    leaf_meta,
-    trace_function,
-)
+from tenferro.transforms.trace import also_for_data_sizes, is_traced, leaf_meta, trace_function
 from tenferro.transforms.traced_tensor import TracedTensor, argument_names, as_key
 from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, spread, unflatten
 
@@ -44,33 +39,21 @@ __all__ = ["vmap"]
 
 
 class AxesTree:
-    """`in_axes` or `out_axes`: an integer, None, or a tree of these that is a prefix of another.
-
-    Raises:
-        BatchingError: a leaf is neither an integer nor None.
-    """
+    """`in_axes` or `out_axes`: an integer, None, or a tree of these that is a prefix of another."""
 
     def __init__(self, name: str, axes: Any) -> None:
         self._name = name
         self._axes: Any = optree.tree_map(self._leaf, axes, none_is_leaf=True, namespace=NAMESPACE)
 
     def of(self, tree: Any, what: str) -> list[int | None]:
-        """The axis of each leaf of `tree`; `what` names the tree in errors.
-
-        Raises:
-            PytreeError: the axes are not a prefix of the tree.
-        """
+        """The axis of each leaf of `tree`; `what` names the tree in errors."""
         try:
             return spread(self._axes, tree, ShownType)
         except ValueError as error:
             raise PytreeError(f"vmap: {self._name} does not fit the {what}: {error}") from None
 
     def of_arguments(self, args: tuple[Any, ...]) -> list[int | None]:
-        """The axis of each leaf of the positional arguments.
-
-        Raises:
-            PytreeError: the axes are not a prefix of the arguments.
-        """
+        """The axis of each leaf of the positional arguments."""
         if type(self._axes) is tuple and len(self._axes) != len(args):
             raise PytreeError(
                 f"vmap: {self._name} has {_counted(len(self._axes), 'entry', 'entries')} for "
@@ -110,12 +93,7 @@ class MappedArgument:
 
     @classmethod
     def of(cls, name: str, meta: TensorMeta, axis: int, entry_rank: int = 0) -> MappedArgument:
-        """The array with an axis that may be counted from the end; see `entry_ranks`.
-
-        Raises:
-            BatchingError: the array has no such axis.
-            UnsupportedDynamicShapeError: data decide the size of the axis.
-        """
+        """The array with an axis that may be counted from the end; see `entry_ranks`."""
         place = placed(axis, meta.rank - entry_rank)
         if place is None:
             advice = "" if meta.rank else "; pass an array, or map it over None"
@@ -171,11 +149,7 @@ def placed(axis: int, rank: int) -> int | None:
 
 
 def common_size(mapped: Sequence[MappedArgument], axis_size: object) -> Dim:
-    """The size of all mapped axes.
-
-    Raises:
-        BatchingError: two sizes differ, or there is neither a mapped axis nor a valid `axis_size`.
-    """
+    """The size of all mapped axes."""
     given = None if axis_size is None else _declared(axis_size)
     if not mapped:
         if given is None:
@@ -200,7 +174,6 @@ def _described(argument: MappedArgument) -> str:
 
 
 def _declared(size: object) -> Dim:
-    """The `axis_size` of a call."""
     if isinstance(size, DimExpr):
         return size
     number = integer_of(size)
@@ -274,8 +247,6 @@ def vmap(
 
 @dataclass(frozen=True, slots=True)
 class _Mapping:
-    """A call of a function that `vmap` returned."""
-
     function: Callable[..., Any]
     in_axes: AxesTree
     out_axes: AxesTree

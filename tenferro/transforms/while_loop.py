@@ -54,9 +54,6 @@ def settled(caller: str, carry: Leaves, trace: Callable[[], tuple[Trace, TreeDef
 
     `trace` traces the body at the types of `carry`. It also returns the structure of the carry that
     comes out, and the position of the carry's first leaf among the outputs.
-
-    Raises:
-        ControlFlowError: the carry changes its structure or its types.
     """
     while True:
         body, tree, first = trace()
@@ -82,7 +79,6 @@ def settled(caller: str, carry: Leaves, trace: Callable[[], tuple[Trace, TreeDef
 
 
 def _changed(caller: str, carry: Leaves, after: list[TensorMeta]) -> ControlFlowError:
-    """The error for leaves that do not keep their types."""
     wrong = [leaf for leaf, meta in enumerate(after) if meta != carry.metas[leaf]]
     (leaf, *others) = wrong
     before, meta = carry.metas[leaf], after[leaf]
@@ -101,7 +97,6 @@ def _changed(caller: str, carry: Leaves, after: list[TensorMeta]) -> ControlFlow
 
 
 def _start(value: Any, meta: TensorMeta) -> str:
-    """How to write the start of a leaf so that it has the type `meta`."""
     if meta.rank:
         return short_name(meta.dtype)
     try:
@@ -122,11 +117,7 @@ def _result(a: DType, b: DType) -> object:
 
 
 def as_count(caller: str, name: str, value: Any) -> Dim:
-    """A number of rounds, which must be known when the loop is traced.
-
-    Raises:
-        ControlFlowError: it is traced, not an integer, or negative.
-    """
+    """A number of rounds, which must be known when the loop is traced."""
     if isinstance(value, TracedTensor):
         advice = "" if caller == "while_loop" else ", or use fori_loop or while_loop"
         raise ControlFlowError(
@@ -144,22 +135,14 @@ def as_count(caller: str, name: str, value: Any) -> Dim:
 
 
 def within_int64(caller: str, name: str, integer: int) -> int:
-    """An integer that counts rounds.
-
-    Raises:
-        ControlFlowError: it has no int64, in which rounds are counted.
-    """
+    """An integer that counts rounds."""
     if not -(2**63) <= integer < 2**63:
         raise ControlFlowError(f"{caller}: {name} must fit int64, got {integer}")
     return integer
 
 
 def as_unroll(caller: str, unroll: Any, rounds: Dim) -> int:
-    """The number of rounds that are compiled as one. True means all, if their number is known.
-
-    Raises:
-        ControlFlowError: it is not a positive integer.
-    """
+    """The number of rounds that are compiled as one. True means all, if their number is known."""
     if isinstance(unroll, bool):
         return max(1, rounds) if unroll and isinstance(rounds, int) else 1
     count = integer_of(unroll)
@@ -169,11 +152,7 @@ def as_unroll(caller: str, unroll: Any, rounds: Dim) -> int:
 
 
 def as_levels(caller: str, checkpoints: Any, rounds: Dim, none: bool = True) -> int:
-    """The number of levels of checkpoints; 0 for None, which only some loops take.
-
-    Raises:
-        ControlFlowError: it is not a positive integer, or the number of rounds is not known.
-    """
+    """The number of levels of checkpoints; 0 for None, which only some loops take."""
     if checkpoints is None and none:
         return 0
     levels = integer_of(checkpoints)
@@ -190,11 +169,7 @@ def as_levels(caller: str, checkpoints: Any, rounds: Dim, none: bool = True) -> 
 
 
 def as_flag(caller: str, name: str, value: object) -> bool:
-    """A flag.
-
-    Raises:
-        ControlFlowError: it is not a bool.
-    """
+    """A flag."""
     if not isinstance(value, bool | np.bool_):
         raise ControlFlowError(f"{caller}: {name} must be True or False, got {value!r}")
     return bool(value)
@@ -406,11 +381,7 @@ def _bound(name: str, value: Any) -> Any:
 
 
 def _common(lower: Any, upper: Any) -> tuple[Any, Any]:
-    """Bounds as arrays of one integer dtype. A number that is not negative may become a uint64.
-
-    Raises:
-        ControlFlowError: there is no such dtype.
-    """
+    """Bounds as arrays of one integer dtype. A number that is not negative may become a uint64."""
     bounds = _value(lower), _value(upper)
     dtype = np.result_type(*(bound.dtype for bound in bounds))
     if dtype.kind not in "iu" and any(isinstance(b, int) and b >= 0 for b in (lower, upper)):
@@ -425,14 +396,12 @@ def _common(lower: Any, upper: Any) -> tuple[Any, Any]:
 
 
 def _value(bound: Any) -> Any:
-    """A bound as an array."""
     if isinstance(bound, DimExpr):
         return apply(elementwise.add, np.asarray(0), bound)
     return bound if isinstance(bound, TracedTensor) else np.asarray(bound, INT64)
 
 
 def _traced(bounds: tuple[Any, Any]) -> str:
-    """Which bound is traced."""
     name, bound = next(
         (name, bound)
         for name, bound in zip(("lower", "upper"), bounds, strict=True)
