@@ -24,7 +24,6 @@ from tenferro.errors import (
     ExtensionRegistryError,
     UnsupportedExtensionError,
 )
-from tenferro.families import Callback
 from tenferro.families import fft as family
 from tenferro.ir import DType, TensorMeta, dim, make_meta
 from tenferro.ops.extension import (
@@ -36,6 +35,7 @@ from tenferro.ops.extension import (
     parse_family_id,
     require_class,
 )
+from tenferro.transforms import Callback
 from tenferro_xla.lowering import linalg
 
 __all__ = ["ExtensionLowerings", "check_callbacks"]

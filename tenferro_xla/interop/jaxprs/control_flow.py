@@ -18,7 +18,6 @@ from jax.extend import core
 
 from tenferro.core import GlobalValKey, ResolvedView, resolve_keys
 from tenferro.ir import INT32
-from tenferro.namespace import conj
 from tenferro.ops import (
     SELECT,
     STOP_GRADIENT,
@@ -31,6 +30,7 @@ from tenferro.ops import (
 )
 from tenferro.ops.control_flow import Checkpointed, Scan, Switch, While, program_of
 from tenferro.ops.functions import elementwise, emit_function
+from tenferro.ops.functions.elementwise import conj
 from tenferro.transforms import TracedTensor, as_key, custom_jvp, custom_vjp
 from tenferro_xla.interop.jaxprs.reader import Body, Keys, Reader, Translation, meta_of
 
