@@ -424,7 +424,7 @@ def _argument_leaves(args: tuple[Any, ...], numbers: Sequence[int]) -> list[tupl
         leaves, treedef = flatten(arg)
         groups.append((range(start, start + len(leaves)), treedef))
         start += len(leaves)
-    return [groups[number] for number in numbers]
+    return list(map(groups.__getitem__, numbers))
 
 
 # linear_transpose: a linear function run from its results to its arguments.
