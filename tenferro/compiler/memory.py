@@ -501,7 +501,6 @@ def _split(body: ExecProgram) -> tuple[ExecProgram, ExecProgram]:
 
 
 def _repeated(step: ExecInstruction, repeated: ExecProgram, times: int) -> ComputedAgain:
-    """What a late op computes again."""
     count = sum(not inner.op.source for inner in repeated.instructions)
     size = sum(map(size_of, step.output_metas))
     return ComputedAgain(count, size, times * repeated.work(), step.site)

@@ -114,7 +114,6 @@ class _Draw(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The line, for errors."""
         return self.site or UNKNOWN
 
 
@@ -144,7 +143,6 @@ class _Walk:
         return np.array([next(self._numbers) for _ in range(count)], np.int64).reshape(shape)
 
     def over(self, program: ExecProgram, inputs: Sequence[_Words]) -> list[_Words]:
-        """The words of the outputs, for those of the inputs."""
         return run(program, inputs, self._step)
 
     def _step(self, step: ExecInstruction, operands: list[_Words]) -> Sequence[_Words]:
@@ -244,7 +242,6 @@ def _pairs(first: _Words, second: _Words) -> set[_Pair]:
 
 
 def _moved(step: ExecInstruction, operands: Sequence[_Words]) -> Sequence[_Words]:
-    """The numbers, moved as the words are."""
     if step.output_metas[0].static_shape is None:
         return operands[:1] if step.op.repeats else (None,) * len(step.output_metas)
     return step.op.evaluate([words for words in operands if words is not None])

@@ -93,7 +93,6 @@ def _viewed(array: Any, dtype: DType, shape: Shape) -> Any:
 
 
 def _as_words(x: Array) -> Array:
-    """A value as it is passed."""
     shape, dtype = _passed(np.dtype(x.dtype), x.shape)
     if dtype == x.dtype:
         return x
@@ -132,7 +131,6 @@ _TYPES = {
 
 
 def transform(op: family.Fft, x: Array, *source: Array) -> Array:
-    """The transform."""
     last = source[0].shape[-1] if source else x.shape[-1]
     sizes = (*x.shape[x.ndim - op.axes : -1], last)
     if not all(isinstance(size, int) for size in sizes):

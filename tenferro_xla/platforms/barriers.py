@@ -341,7 +341,6 @@ def _compared_with_reductions(program: ExecProgram) -> set[int]:
 
 
 def _moved(slot: int, makers: Makers) -> int:
-    """The value whose elements are those of a slot, in another order."""
     while (maker := makers.get(slot)) is not None and maker.op.moves:
         slot = maker.input_slots[0]
     return slot

@@ -120,7 +120,6 @@ def _untransposed(
 
 
 def _ranks(axes: Sequence[int]) -> list[int]:
-    """For each axis its place among them in increasing order."""
     place = {axis: position for position, axis in enumerate(sorted(axes))}
     return [place[axis] for axis in axes]
 
@@ -302,7 +301,6 @@ def _summed(
 
 
 def _is_zero(at: Rewriter, slot: int) -> bool:
-    """Whether a value is known to be zeros."""
     number = uniform(at, slot)
     return number is not None and bool(number == 0)
 

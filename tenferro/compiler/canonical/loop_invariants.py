@@ -220,7 +220,6 @@ def _split(body: ExecProgram, consts: int, surely_runs: bool) -> tuple[ExecProgr
 
 
 def _is_harmless(step: ExecInstruction) -> bool:
-    """Whether an instruction may run where it would not have."""
     return not (step.op.family or step.op.body_fields)
 
 
@@ -336,7 +335,6 @@ def _pays(
 
 
 def _size(meta: TensorMeta | None) -> int | None:
-    """The number of elements, if it is known."""
     if meta is None or meta.static_shape is None:
         return None
     return prod(meta.static_shape)

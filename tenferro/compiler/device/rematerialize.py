@@ -63,7 +63,6 @@ class _Ready:
         self.free: list[int] = []  # those of them that may free as much as they take
 
     def ordered(self) -> ExecProgram:
-        """The program."""
         for number, count in enumerate(self.missing):
             if not count:
                 self._push(number)
@@ -107,7 +106,6 @@ class _Ready:
         )
 
     def _arrive(self, slot: int) -> None:
-        """A value has been computed."""
         for number in self.schedule.readers.get(slot, ()):
             self.missing[number] -= 1
             if not self.missing[number]:
@@ -286,7 +284,6 @@ class Search:
 
 
 def _in_order(program: ExecProgram, schedule: Schedule) -> ExecProgram:
-    """The program, written in the order in which it runs."""
     steps = [program.instructions[number] for number in schedule.order]
     return replace(program, instructions=tuple(steps))
 
@@ -394,7 +391,6 @@ class _Rounds:
         return [*carry, *(self._stacked(column) for column in columns)]
 
     def _entries_of(self, stack: int, length: int) -> Sequence[int]:
-        """The entries of a stack."""
         if stack not in self.entries:
             sizes = self.at.ctx.meta(stack).static_shape or ()
             self.entries[stack] = [self._entry(stack, number, sizes) for number in range(length)]

@@ -67,7 +67,6 @@ def _checkpoint(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys
 
 
 def _name(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    """A value with a name for policies."""
     return at.emit(CheckpointName(str(equation.params["name"])), *operands)
 
 
@@ -103,7 +102,6 @@ def _differentiable(at: Reader, values: Keys, leaves: Keys) -> list[GlobalValKey
 def _again(
     at: Reader, values: Keys, known: Mapping[GlobalValKey, GlobalValKey]
 ) -> list[GlobalValKey]:
-    """The values, emitted again from what is known."""
     return [key for key in replay(at, values, known) if key is not None]
 
 
