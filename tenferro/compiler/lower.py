@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
+=======
+from collections.abc import Collection, Container, Sequence
+>>>>>>> main
 
 from tenferro.core import CompiledProgram
 from tenferro.errors import BindingError, ParseError, ProgramError, TenferroError
@@ -157,7 +161,7 @@ def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
     return tuple(guards.values())
 
 
-def all_guards(program: ExecProgram, assumed: Sequence[Guard]) -> tuple[Guard, ...]:
+def all_guards(program: ExecProgram, assumed: Collection[Guard]) -> tuple[Guard, ...]:
     """The guards of the program and what was assumed while tracing, each pair of sizes once.
 
     What was assumed of sizes that no input of the program has cannot be checked, and is left out:

@@ -238,10 +238,10 @@ class ScanPushoutDot(Pass):
 
     A leaf of the carry to which each iteration adds `dot_general(u, v)`, and which nothing else
     reads, is the product of the stacks of u and v, contracted over the iterations too. So the
-    cotangent of a weight is one matrix product, and not one product with a column and one addition to a matrix in
-    each iteration. This is done where u and v together are not larger than the product, so that the
-    stacks take no more memory traffic than the additions; and not in a loop with checkpoints, which
-    is there to store less.
+    cotangent of a weight is one matrix product, and not one product with a column and one addition
+    to a matrix in each iteration. This is done where u and v together are not larger than the
+    product, so that the stacks take no more memory traffic than the additions; and not in a loop
+    with checkpoints, which is there to store less.
 
     Source: the rewrite "scan pushout dot" of Theano and PyTensor.
     """

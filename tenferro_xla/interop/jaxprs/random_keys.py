@@ -15,7 +15,7 @@ from tenferro import ops
 from tenferro.core import GlobalValKey
 from tenferro.ir import DType, as_dtype
 from tenferro.ops.functions import elementwise, emit_function
-from tenferro.random import threefry
+from tenferro.random.prng import drawn_bits, fold_words, seed_words, split_words
 from tenferro.transforms import TracedTensor
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, is_key, shape_of
 
@@ -68,7 +68,7 @@ def _itself(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 
 def _split(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     _require_layout(at, equation)
-    return emit_function(at, threefry.split, operands[0], shape=integers(equation.params["shape"]))
+    return emit_function(at, split_words, operands[0], shape=integers(equation.params["shape"]))
 
 
 def _fold_in(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -76,7 +76,7 @@ def _fold_in(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalV
     shape = shape_of(equation)
     if at.ctx.meta(words).rank == 1:  # one key, maybe for many numbers
         words = at.emit(ops.BroadcastInDim((*shape, 2), (len(shape),)), words)
-    return emit_function(at, threefry.fold_in, words, at.spread(data, shape))
+    return emit_function(at, fold_words, words, at.spread(data, shape))
 
 
 def _bits(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -84,7 +84,7 @@ def _bits(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValK
     params = equation.params
     dtype = as_dtype(f"uint{int(params['bit_width'])}")
     options = {"shape": integers(params["shape"]), "dtype": dtype, "purpose": "random.bits"}
-    return emit_function(at, threefry.drawn_bits, operands[0], **options)
+    return emit_function(at, drawn_bits, operands[0], **options)
 
 
 def _require_layout(at: Reader, equation: Any) -> None:
@@ -159,7 +159,7 @@ TABLE: dict[str, Translation] = {
     "random_clone": _itself,
     "random_fold_in": _fold_in,
     "random_gamma": _gamma,
-    "random_seed": lambda at, equation, operands: emit_function(at, threefry.seeded, *operands),
+    "random_seed": lambda at, equation, operands: emit_function(at, seed_words, *operands),
     "random_split": _split,
     "random_unwrap": _itself,
     "random_wrap": _itself,
