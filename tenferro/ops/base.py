@@ -106,15 +106,12 @@ class StdTensorOp(ExecOp):
         return ()
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Tangents of the outputs; see `PrimitiveOp`."""
         raise ADRuleError(f"{self.name}: has no linearize rule")
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Cotangents of the active operands; see `PrimitiveOp`."""
         raise ADRuleError(f"{self.name}: has no transpose rule")
 
     def linear(self, at: JvpSite[V]) -> bool:
-        """Whether it is its own derivative; see `PrimitiveOp`."""
         return own_derivative(self, at)
 
     def leading(self, size: Dim) -> StdTensorOp | None:
@@ -144,7 +141,6 @@ class StdTensorOp(ExecOp):
         return tuple([(output, True) for output in at.emitter.emit_all(op, *operands)])
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """A simpler value that is equal, or None; see `PrimitiveOp`."""
         return None
 
 
@@ -158,7 +154,6 @@ class Inactive(StdTensorOp):
     """An op through which no tangent flows: its result is piecewise constant or not inexact."""
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """A symbolic zero for every output."""
         return (None,) * self.n_outputs
 
 
@@ -166,7 +161,6 @@ class Linear(StdTensorOp):
     """An op that is linear in each operand alone."""
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The op itself, on the tangents."""
         return multilinear(at, self)
 
 
@@ -174,11 +168,9 @@ class Unchanged(StdTensorOp):
     """An op whose result is its operand, of which it says something."""
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
         return x
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """The operand."""
         return x
 
 
@@ -204,18 +196,15 @@ class Reduction(StdTensorOp):
         return np.asarray(self.unit, dtype)
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type without `axes`."""
         check_kind(self.name, x, self.kinds)
         return reduced(self.name, x, self.axes)
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """The axes that remain are numbered from 0 on."""
         (rank,) = ranks
         places = iter(range(rank))
         return (tuple(None if axis in self.axes else next(places) for axis in range(rank)),)
 
     def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder]:
-        """The reduction over the positions of `axes` in the order."""
         (order,) = orders
         axes = tuple(place for place, axis in enumerate(order) if axis in self.axes)
         ((*into,),) = self.axis_map([len(order)])

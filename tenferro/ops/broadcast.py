@@ -103,7 +103,6 @@ class Constant(Inactive, name="constant"):
 
     @property
     def label(self) -> str:
-        """The number itself, if it is one."""
         return str(self.value.item()) if self.shape == () else self.name
 
     def infer(self) -> TensorMeta:
@@ -117,7 +116,6 @@ class Constant(Inactive, name="constant"):
         return not self.value.any()
 
     def numpy(self) -> NumpyArray:
-        """The literal."""
         return self.value  # type: ignore[no-any-return]
 
 
@@ -173,15 +171,12 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
     repeats = True
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Axis i becomes axis `dims[i]`."""
         return (self.dims,)
 
     def leading(self, size: Dim) -> BroadcastInDim:
-        """The new axis becomes the first axis of the result."""
         return BroadcastInDim((size, *self.shape), (0, *(axis + 1 for axis in self.dims)))
 
     def trailing(self, size: int) -> BroadcastInDim:
-        """The new axis becomes the last axis of the result."""
         return BroadcastInDim((*self.shape, size), (*self.dims, len(self.shape)))
 
     def masked(self, at: MaskSite) -> None:
@@ -194,7 +189,6 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
 
     @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """`shape`, if the operand fits it."""
         if len(self.dims) != x.rank:
             raise AxisError(
                 f"{self.name}: dims {self.dims} must name one axis for each axis of {x}"
@@ -275,7 +269,6 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
     seen_through = True
 
     def reads_shape_only(self, operand: int) -> bool:
-        """True for all operands after the first."""
         return operand > 0
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
@@ -301,30 +294,25 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
         return result
 
     def numpy(self, x: NumpyArray, *sources: NumpyArray) -> NumpyArray:
-        """`BroadcastInDim` to the sizes of the operands."""
         return self._at([x.shape, *(source.shape for source in sources)]).numpy(x)
 
     def resolved(
         self, metas: Sequence[TensorMeta], scalars: Mapping[int, NumpyArray] | None = None
     ) -> Resolution:
-        """The broadcast of the first operand."""
         return Resolution(self._at([meta.exact_shape(self.name) for meta in metas]), (0,))
 
     def _at(self, shapes: Sequence[tuple[Dim, ...]]) -> BroadcastInDim:
         return BroadcastInDim(tuple(size_at(size, shapes) for size in self.shape), self.dims)
 
     def leading(self, size: Dim) -> DynamicBroadcastInDim:
-        """The new axis becomes the first axis of the result."""
         shape = (size, *(shifted(extent) for extent in self.shape))
         return DynamicBroadcastInDim(shape, (0, *(axis + 1 for axis in self.dims)))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in the first operand; the other operands have no tangents."""
         tangent, *_ = at.tangent
         return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The sum over repeated axes; these get the operand's size again."""
         ct = at.ct[0]
         if ct is None or not at.active[0]:
             return (None,) * len(at.inputs)
@@ -350,17 +338,14 @@ class ReduceSum(Linear, Reduction, name="reduce_sum"):
     componentwise = True
 
     def trailing(self, size: int) -> ReduceSum:
-        """The same axes."""
         return self
 
     infer = inferred_once(Reduction.infer)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.sum`, in the operand's dtype."""
         return np.asarray(np.add.reduce(x, axis=self.axes, dtype=x.dtype))
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Repeat along `axes`."""
         meta = at.ctx.meta(at.inputs[0])
         dims = tuple(axis for axis in range(meta.rank) if axis not in self.axes)
         return each_active(at, lambda ct: broadcast_like(at.emitter, ct, meta, dims, self.name))
@@ -497,7 +482,6 @@ class Iota(Inactive, name="iota"):
     n_inputs = 0
 
     def infer(self) -> TensorMeta:
-        """One axis of `size`."""
         if self.dtype.kind not in "iufc":
             raise DTypeError(f"iota: the dtype must be numeric, got {short_name(self.dtype)}")
         return TensorMeta.of(self.dtype, (self.size,))
@@ -507,7 +491,6 @@ class Iota(Inactive, name="iota"):
         at.keep()
 
     def numpy(self) -> NumpyArray:
-        """`numpy.arange`."""
         if self.dtype.kind in "iu" and self.dtype.itemsize >= 4:
             return np.arange(self.size, dtype=self.dtype)  # type: ignore[arg-type]  # sizes are bound
         return np.arange(self.size).astype(self.dtype)  # type: ignore[arg-type]  # sizes are bound

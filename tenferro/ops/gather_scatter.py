@@ -122,7 +122,6 @@ class Gathering(StdTensorOp):
         at.keep(*map(at.operand, range(len(at.operand_metas))))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in the operand: the same windows of its tangent."""
         tangent = at.tangent[0]
         return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
 
@@ -160,15 +159,12 @@ class Gather(Gathering, name="gather"):
     n_inputs = 2
 
     def window(self, metas: Sequence[TensorMeta]) -> list[ShapeExtent]:
-        """The slice sizes."""
         return exact_window(self.slice_sizes)
 
     def numpy(self, x: NumpyArray, indices: NumpyArray) -> NumpyArray:
-        """Advanced indexing."""
         return gathered(x, self.numbers, indices, self.slice_sizes, self.mode)  # type: ignore[arg-type]  # numbers
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The windows of a repeated scalar."""
         return _windows_of_repeated(self, at, operands)
 
 
@@ -185,11 +181,9 @@ class GatherDynamicSliceSizes(Gathering, name="gather_dynamic_slice_sizes"):
     follows_shapes = True
 
     def reads_shape_only(self, operand: int) -> bool:
-        """True for the operands after the indices."""
         return operand > 1
 
     def check_arity(self, count: int) -> None:
-        """At least an operand and indices; shape sources may follow."""
         if count < 2:
             raise GraphError(f"{self.name}: takes an operand, indices and shape sources")
 
@@ -210,7 +204,6 @@ class GatherDynamicSliceSizes(Gathering, name="gather_dynamic_slice_sizes"):
         return self.fixed([size_at(size, shapes) for size in self.slice_sizes])
 
     def numpy(self, x: NumpyArray, indices: NumpyArray, *sources: NumpyArray) -> NumpyArray:
-        """The result of the `Gather` for these shapes."""
         gather = self._at([array.shape for array in (x, indices, *sources)])
         gather.window(())
         return gather.numpy(x, indices)
@@ -260,11 +253,9 @@ class Scattering(StdTensorOp):
         return DimensionNumbers(*windows, to_operand, self.index_vector_dim, *batching)
 
     def reads_shape_only(self, operand: int) -> bool:
-        """True for the fourth operand."""
         return operand == 3
 
     def check_arity(self, count: int) -> None:
-        """Operand, indices and updates; a shape source may follow."""
         if count not in (3, 4):
             raise GraphError(f"{self.name}: takes operand, indices and updates, got {count}")
 
@@ -344,7 +335,6 @@ class Scatter(Scattering, name="scatter"):
     def numpy(
         self, x: NumpyArray, indices: NumpyArray, updates: NumpyArray, *source: NumpyArray
     ) -> NumpyArray:
-        """`numpy.add.at`, or assignment, on rows of the operand."""
         places, values = scattered(x.shape, self.numbers, indices, updates, self.mode)
         result = np.array(x, order="C")
         rows = rows_of(result, values)
@@ -361,7 +351,6 @@ class Scatter(Scattering, name="scatter"):
         return None not in at.tangent[:3:2]
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in operand and updates together."""
         x, _, updates, *_ = at.primal
         dx, _, du, *_ = at.tangent
         if du is None and self.combiner == "add":
@@ -445,7 +434,6 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
     def numpy(
         self, x: NumpyArray, indices: NumpyArray, updates: NumpyArray, *source: NumpyArray
     ) -> NumpyArray:
-        """The ufunc's `at`, on rows of the operand."""
         places, values = scattered(x.shape, self.numbers, indices, updates, self.mode)
         result = np.array(x, order="C")
         _UFUNCS[self.combiner].at(rows_of(result, values), places, values)

@@ -45,7 +45,6 @@ class Diagonal(Linear):
         return self.placed(operand, metas, known)
 
     def masked(self, at: MaskSite) -> None:
-        """The op on the padded operand."""
         at.keep(at.operand(0), zeros=at.has_zeros(0))
 
 
@@ -60,7 +59,6 @@ class ExtractDiag(Diagonal, name="extract_diag"):
     derivative_needs_sizes = True
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type without `axis_b`."""
         check_axes(self.name, (self.axis_a, self.axis_b), x.rank, x)
         if self.axis_a > self.axis_b:
             raise AxisError(
@@ -75,11 +73,9 @@ class ExtractDiag(Diagonal, name="extract_diag"):
         return keep_axes(x, [axis for axis in range(x.rank) if axis != self.axis_b])
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.diagonal`, moved to `axis_a`."""
         return np.moveaxis(np.diagonal(x, axis1=self.axis_a, axis2=self.axis_b), -1, self.axis_a)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Zeros with the cotangent on the diagonal."""
         return each_active(at, lambda ct: at.emit(EmbedDiag(self.axis_a, self.axis_b), ct))
 
 
@@ -91,7 +87,6 @@ class EmbedDiag(Diagonal, name="embed_diag"):
     axis_b: int
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type with a new axis `axis_b` of the size of `axis_a`."""
         check_axes(self.name, (self.axis_a,), x.rank, x)
         if not self.axis_a < self.axis_b <= x.rank:
             raise AxisError(
@@ -107,7 +102,6 @@ class EmbedDiag(Diagonal, name="embed_diag"):
         return tuple(places.get(axis, axis) for axis in range(rank))
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """Zeros, with the operand written on the diagonal."""
         size = x.shape[self.axis_a]
         sizes = (*x.shape[: self.axis_b], size, *x.shape[self.axis_b :])
         result = np.zeros(sizes, x.dtype)
@@ -117,7 +111,6 @@ class EmbedDiag(Diagonal, name="embed_diag"):
         return result
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The diagonal of the cotangent."""
         return each_active(at, lambda ct: at.emit(ExtractDiag(self.axis_a, self.axis_b), ct))
 
 
@@ -131,13 +124,11 @@ class Triangle(Diagonal):
         return self
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
         if x.rank < 2:
             raise ShapeError(f"{self.name}: needs at least two axes, got {x}")
         return x
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The same triangle of the cotangent."""
         return each_active(at, lambda ct: at.emit(self, ct))
 
 
@@ -148,7 +139,6 @@ class Tril(Triangle, name="tril"):
     k: int = 0
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.tril`."""
         return np.tril(x, self.k)
 
 
@@ -159,7 +149,6 @@ class Triu(Triangle, name="triu"):
     k: int = 0
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.triu`."""
         return np.triu(x, self.k)
 
 
@@ -196,35 +185,28 @@ class Transpose(Rearrangement, name="transpose"):
     perm: tuple[int, ...]
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Axis `perm[i]` becomes axis i."""
         return (inverse(self.perm),)
 
     def leading(self, size: Dim) -> Transpose:
-        """The new axis stays first."""
         return Transpose((0, *(axis + 1 for axis in self.perm)))
 
     def trailing(self, size: int) -> Transpose:
-        """The new axis stays last."""
         return Transpose((*self.perm, len(self.perm)))
 
     def masked(self, at: MaskSite) -> None:
-        """Padding moves with its axis."""
         at.keep(at.operand(0), zeros=at.has_zeros(0))
 
     @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's extents in the new order, guarantees unchanged."""
         if len(self.perm) != x.rank:
             raise AxisError(f"transpose: perm {self.perm} must name each axis of {x} once")
         check_axes(self.name, self.perm, x.rank, x)
         return keep_axes(x, self.perm)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.transpose`."""
         return np.transpose(x, self.perm)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The inverse permutation."""
         return each_active(at, lambda ct: at.emit(Transpose(inverse(self.perm)), ct))
 
     def simplify(self, at: Emitter[V], x: V) -> V | None:
@@ -251,11 +233,9 @@ class Reshape(Rearrangement, name="reshape"):
     view = True
 
     def leading(self, size: Dim) -> Reshape:
-        """The new axis stays first."""
         return Reshape((size, *self.shape))
 
     def trailing(self, size: int) -> Reshape:
-        """The new axis stays last."""
         return Reshape((*self.shape, size))
 
     def masked(self, at: MaskSite) -> None:
@@ -277,7 +257,6 @@ class Reshape(Rearrangement, name="reshape"):
 
     @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """`shape`, if it has as many elements as the operand."""
         result = TensorMeta.of(x.dtype, self.shape)
         count, result_count = product(x.exact_shape(self.name, "operand")), product(self.shape)
         if count != result_count:
@@ -285,11 +264,9 @@ class Reshape(Rearrangement, name="reshape"):
         return result
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.reshape`."""
         return np.reshape(x, self.shape)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent in the operand's shape."""
         shape = at.ctx.meta(at.inputs[0]).exact_shape(self.name, "operand")
         return each_active(at, lambda ct: at.emit(Reshape(shape), ct))
 
@@ -312,16 +289,13 @@ class Reverse(Rearrangement, name="reverse"):
     axis_fields = ("axes",)
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Each axis stays."""
         return (tuple(range(ranks[0])),)
 
     def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder]:
-        """The reversal of the positions of `axes`."""
         (order,) = orders
         return Reverse(tuple(p for p, axis in enumerate(order) if axis in self.axes)), order
 
     def trailing(self, size: int) -> Reverse:
-        """The same axes."""
         return self
 
     def masked(self, at: MaskSite) -> None:
@@ -335,20 +309,16 @@ class Reverse(Rearrangement, name="reverse"):
         at.keep(at.operand(0), zeros=at.has_zeros(0))
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
         check_axes(self.name, self.axes, x.rank, x)
         return x
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.flip`."""
         return np.flip(x, self.axes)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The reverse of the cotangent."""
         return each_active(at, lambda ct: at.emit(self, ct))
 
     def simplify(self, at: Emitter[V], x: V) -> V | None:
-        """Drop a reversal of no axes, and two equal consecutive reversals."""
         if not self.axes:
             return x
         producer = at.producer(x)

@@ -90,7 +90,6 @@ class ReduceProd(Reduction, name="reduce_prod"):
     unit = 1
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.prod`, in the operand's dtype."""
         return np.asarray(np.prod(x, axis=self.axes, dtype=x.dtype))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
@@ -160,7 +159,6 @@ class ReduceExtremum(Reduction):
     added_fields = ("empty",)
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type without `axes`."""
         result = super().infer(x)
         for axis in self.axes:
             if x.extents[axis] == Exact(0) and not self.empty:
@@ -196,11 +194,9 @@ class ReduceMax(ReduceExtremum, name="reduce_max"):
     empty: bool = False
 
     def neutral(self, dtype: DType) -> NumpyArray:
-        """The smallest value of the dtype."""
         return _end(dtype, -np.inf, "min")
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.max`."""
         return self.extremum(np.max, x)
 
 
@@ -212,11 +208,9 @@ class ReduceMin(ReduceExtremum, name="reduce_min"):
     empty: bool = False
 
     def neutral(self, dtype: DType) -> NumpyArray:
-        """The largest value of the dtype."""
         return _end(dtype, np.inf, "max")
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.min`."""
         return self.extremum(np.min, x)
 
 
@@ -298,7 +292,6 @@ class ReduceAnd(ReduceBools, name="reduce_and"):
     unit = True
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.all`."""
         return np.asarray(np.all(x, axis=self.axes))
 
 
@@ -309,7 +302,6 @@ class ReduceOr(ReduceBools, name="reduce_or"):
     unit = False
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.any`."""
         return np.asarray(np.any(x, axis=self.axes))
 
 
@@ -347,17 +339,14 @@ class Cumulative(StdTensorOp):
     """The neutral element."""
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
         check_kind(self.name, x, NUMBERS)
         check_axes(self.name, (self.axis,), x.rank, x)
         return x
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Each axis stays."""
         return (tuple(range(ranks[0])),)
 
     def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder]:
-        """The scan along the position of `axis`."""
         (order,) = orders
         return replace(self, axis=order.index(self.axis)), order  # type: ignore[type-var]  # every op is a dataclass
 
@@ -382,11 +371,9 @@ class CumulativeSum(Linear, Cumulative, name="cumulative_sum"):
     unit = 0
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.cumsum`, in the operand's dtype."""
         return _directed(self, lambda x: np.cumsum(x, axis=self.axis, dtype=x.dtype), x)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cumulative sum in the other direction."""
         return each_active(at, lambda ct: at.emit(CumulativeSum(self.axis, not self.reverse), ct))
 
 
@@ -400,7 +387,6 @@ class CumulativeProd(Cumulative, name="cumulative_prod"):
     unit = 1
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.cumprod`, in the operand's dtype."""
         return _directed(self, lambda x: np.cumprod(x, axis=self.axis, dtype=x.dtype), x)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
@@ -421,17 +407,14 @@ class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
     n_inputs = 2
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
-        """The operands' common type."""
         result = same_type(self.name, metas, NUMBERS)
         check_axes(self.name, (self.axis,), result.rank, result)
         return result
 
     def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
-        """All along the axis, also those that come later."""
         return _all_along(metas[operand], self.axis)
 
     def numpy(self, a: NumpyArray, b: NumpyArray) -> NumpyArray:
-        """One step for each position of the axis."""
         return _directed(self, self._forward, a, b)
 
     def _forward(self, a: NumpyArray, b: NumpyArray) -> NumpyArray:
@@ -499,7 +482,6 @@ class Sort(StdTensorOp, name="sort"):
         object.__setattr__(self, "n_outputs", sum(self.outputs))
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The operand's type, and int64 in its shape."""
         self.check_arity(len(metas))
         (x,) = metas
         check_kind(self.name, x, "biuf")
@@ -507,7 +489,6 @@ class Sort(StdTensorOp, name="sort"):
         return tuple(compress((x, x.with_dtype(INT64)), self.outputs))
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """`numpy.sort` and `numpy.argsort`, stable."""
         (x,) = inputs
         if self.outputs == (True, False):
             return (np.sort(x, axis=self.axis, kind="stable"),)
@@ -517,7 +498,6 @@ class Sort(StdTensorOp, name="sort"):
         return np.take_along_axis(x, places, self.axis), places
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
-        """The elements alone, or the places alone."""
         if self.outputs != (True, True):
             return None
         elements, places = live
@@ -542,7 +522,6 @@ class Extreme(Inactive):
     axis_fields = ("axis",)
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """int64, in the operand's shape without `axis`."""
         check_kind(self.name, x, "biuf")
         result = reduced(self.name, x, (self.axis,)).with_dtype(INT64)
         if x.dims is not None and x.dims[self.axis] == 0:
@@ -557,7 +536,6 @@ class ArgMax(Extreme, name="argmax"):
     axis: int
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.argmax`."""
         return np.asarray(np.argmax(x, axis=self.axis), np.int64)
 
 
@@ -568,7 +546,6 @@ class ArgMin(Extreme, name="argmin"):
     axis: int
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.argmin`."""
         return np.asarray(np.argmin(x, axis=self.axis), np.int64)
 
 

@@ -108,12 +108,10 @@ class Slice(Linear, name="slice"):
 
     @property
     def follows_shapes(self) -> bool:  # type: ignore[override]  # a fact of the payload here
-        """Whether a start or limit refers to a size of the operand."""
         sizes = (*self.starts, *self.limits)
         return any(isinstance(leaf, InputDim) for size in sizes for leaf in leaves(size))
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Each axis stays."""
         return (tuple(range(ranks[0])),)
 
     def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder] | None:
@@ -128,12 +126,10 @@ class Slice(Linear, name="slice"):
         ), order
 
     def leading(self, size: Dim) -> Slice:
-        """The whole new axis."""
         starts, limits = (tuple(map(shifted, sizes)) for sizes in (self.starts, self.limits))
         return Slice((0, *starts), (size, *limits), (1, *self.strides))
 
     def trailing(self, size: int) -> Slice:
-        """The whole new axis."""
         return Slice((*self.starts, 0), (*self.limits, size), (*self.strides, 1))
 
     def masked(self, at: MaskSite) -> None:
@@ -175,7 +171,6 @@ class Slice(Linear, name="slice"):
         return exact_meta(x.dtype, extents)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """Basic indexing."""
         here = self._at([x.shape])
         return x[
             tuple(
@@ -187,7 +182,6 @@ class Slice(Linear, name="slice"):
     def resolved(
         self, metas: Sequence[TensorMeta], scalars: Mapping[int, NumpyArray] | None = None
     ) -> Resolution:
-        """The slice of an operand of that shape."""
         return Resolution(self._at([metas[0].exact_shape(self.name)]), (0,))
 
     def _at(self, shapes: Sequence[tuple[Dim, ...]]) -> Slice:
@@ -245,11 +239,9 @@ class Pad(StdTensorOp, name="pad"):
     derivative_needs_sizes = True
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Each axis stays."""
         return tuple(range(ranks[0])), ()
 
     def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder]:
-        """The padding with its axes in the order."""
         order = orders[0]
         return Pad(
             tuple([self.low[axis] for axis in order]),
@@ -269,7 +261,6 @@ class Pad(StdTensorOp, name="pad"):
 
     @inferred_once
     def infer(self, x: TensorMeta, value: TensorMeta) -> TensorMeta:
-        """The padded extents."""
         if x.dtype != value.dtype:
             raise DTypeError(f"pad: operand and padding value have types {types([x, value])}")
         if value.rank != 0:
@@ -305,7 +296,6 @@ class Pad(StdTensorOp, name="pad"):
         return result
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in operand and padding value together."""
         return jointly_linear(at, self, lambda operand: zeros_like(at.emitter, operand))
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
@@ -357,7 +347,6 @@ class Pad(StdTensorOp, name="pad"):
         return ((at.emit(SELECT, inside, padded, filler), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Drop a padding of 0 everywhere."""
         nothing = all(size == 0 for size in (*self.low, *self.high, *self.interior))
         return operands[0] if nothing else None
 
@@ -413,7 +402,6 @@ class Concatenate(StdTensorOp, name="concatenate"):
     derivative_needs_sizes = True
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Each axis stays."""
         return tuple(tuple(range(rank)) for rank in ranks)
 
     def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder] | None:
@@ -424,7 +412,6 @@ class Concatenate(StdTensorOp, name="concatenate"):
         return Concatenate(order.index(self.axis)), order
 
     def trailing(self, size: int) -> Concatenate:
-        """The same axis."""
         return self
 
     def masked(self, at: MaskSite) -> None:
@@ -481,11 +468,9 @@ class Concatenate(StdTensorOp, name="concatenate"):
         return TensorMeta.of(first.dtype, (*shape[:axis], total, *shape[axis + 1 :]))
 
     def numpy(self, *arrays: NumpyArray) -> NumpyArray:
-        """`numpy.concatenate`."""
         return np.concatenate(arrays, axis=self.axis)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in all operands together."""
         return jointly_linear(at, self, lambda operand: zeros_like(at.emitter, operand))
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
@@ -510,7 +495,6 @@ class Concatenate(StdTensorOp, name="concatenate"):
         return tuple(pieces)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The operand, if there is only one."""
         return operands[0] if len(operands) == 1 else None
 
 
@@ -530,7 +514,6 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
     moves = True
 
     def check_arity(self, count: int) -> None:
-        """One operand, and one start for each slice size."""
         if count != 1 + len(self.slice_sizes):
             raise GraphError(
                 f"dynamic_slice: takes an operand and {len(self.slice_sizes)} starts, one for each "
@@ -538,18 +521,15 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
             )
 
     def infer(self, x: TensorMeta, *starts: TensorMeta) -> TensorMeta:
-        """The slice sizes."""
         _check_starts(self.name, x, starts)
         window = TensorMeta.of(x.dtype, self.slice_sizes)
         _check_fits(self.name, x, window)
         return window
 
     def numpy(self, x: NumpyArray, *starts: NumpyArray) -> NumpyArray:
-        """Basic indexing."""
         return x[_window(x.shape, self.slice_sizes, starts)]  # type: ignore[arg-type]  # sizes are bound
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in the operand."""
         tangent = at.tangent[0]
         return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
 
@@ -578,7 +558,6 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
         return ((at.emit(gathering(numbers, sizes, unique=of_x), x, indices), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The operand, if the window is the whole operand."""
         return operands[0] if at.ctx.meta(operands[0]).dims == self.slice_sizes else None
 
 
@@ -593,7 +572,6 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
     n_inputs = None
 
     def check_arity(self, count: int) -> None:
-        """At least an operand and a window."""
         if count < 2:
             raise GraphError("dynamic_update_slice: takes an operand, a window and its starts")
 
@@ -602,7 +580,6 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
         return self.placed(operand, metas, known)
 
     def infer(self, x: TensorMeta, window: TensorMeta, *starts: TensorMeta) -> TensorMeta:
-        """The operand's type."""
         if x.dtype != window.dtype:
             raise DTypeError(
                 f"dynamic_update_slice: operand and window have types {types([x, window])}; "
@@ -613,13 +590,11 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
         return x
 
     def numpy(self, x: NumpyArray, window: NumpyArray, *starts: NumpyArray) -> NumpyArray:
-        """Assignment to a slice."""
         result = np.array(x, order="C")
         result[_window(x.shape, window.shape, starts)] = window
         return result
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in operand and window together."""
         dx, dw = (
             zeros_like(at.emitter, primal) if tangent is None else tangent
             for primal, tangent in zip(at.primal[:2], at.tangent[:2], strict=True)

@@ -303,7 +303,6 @@ class Called(ControlOp):
     is_loop = False
 
     def check_arity(self, count: int) -> None:
-        """Raise ControlFlowError unless there is an operand for each input of the body."""
         if count != self.n_inputs:
             raise ControlFlowError(f"{self.name}: takes {self.n_inputs} operands, got {count}")
 
@@ -319,7 +318,6 @@ class Called(ControlOp):
         return plain(self.body.output_metas)
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """What the body returns."""
         self._check_arrays(inputs)
         values = self._steps.values(inputs)
         self._steps.run(values)

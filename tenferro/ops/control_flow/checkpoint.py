@@ -204,7 +204,6 @@ class Checkpointed(Recomputed, name="checkpointed"):
         return Pruned(op, tuple(operands), tuple(outputs))
 
     def batch_rule(self, at: BatchSite[V], taken: V | None = None) -> Batched[V]:
-        """The body for all entries."""
         mask = None if taken is None else CotangentMask.of_size(at.size)
         whole = batched_body(self.body, at.batched, at.size, inner_emitter(at.emitter), mask)
         operands = at.inputs if taken is None else (taken, *at.inputs)

@@ -187,7 +187,6 @@ class Scan(ControlOp, name="scan"):
         return isinstance(self.length, int) and self.length > 0
 
     def check_arity(self, count: int) -> None:
-        """Raise ControlFlowError unless there is an operand for each input of the body."""
         xs = len(self.body.input_slots) - self.consts - self.carry
         if count != self.n_inputs:
             raise ControlFlowError(
@@ -209,7 +208,6 @@ class Scan(ControlOp, name="scan"):
         return (*outputs[: self.carry], *stacks)
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """The rounds one after another."""
         self._check_arrays(inputs)
         steps, start = self._steps, self.consts + self.carry
         values, entries = steps.values(inputs[:start]), inputs[start:]
@@ -259,7 +257,6 @@ class Scan(ControlOp, name="scan"):
         return Pruned(op, tuple(operands), tuple(outputs))
 
     def reached(self, active: Sequence[bool]) -> list[bool]:
-        """Which results depend on the active operands, in any round."""
         return reached_in_rounds(self.body, active, self.consts, self.carry)
 
     @property
@@ -416,7 +413,6 @@ class Scan(ControlOp, name="scan"):
 
     @property
     def overwrites(self) -> Mapping[int, int]:
-        """Each result of the carry may use the buffer of its operand."""
         return {leaf: self.consts + leaf for leaf in range(self.carry)}
 
     @property

@@ -160,7 +160,6 @@ class Sized(Recomputed, name="sized"):
         return read
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
-        """The body for all entries. All results are batched."""
         body = for_all_entries(self.body, at.batched, at.size, inner_emitter(at.emitter))
         op = replace(self, body=body)
         return tuple([(value, True) for value in at.emitter.emit_all(op, *at.inputs)])

@@ -131,7 +131,6 @@ class Switch(ControlOp, name="switch"):
         return self.with_bodies(bodies)
 
     def check_arity(self, count: int) -> None:
-        """Raise ControlFlowError unless there is an index, and an operand for each input."""
         if count != self.n_inputs:
             raise ControlFlowError(
                 f"switch: takes {self.n_inputs} operands (the index and those of the branches), "
@@ -154,7 +153,6 @@ class Switch(ControlOp, name="switch"):
         return plain(first.output_metas)
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """What the chosen branch returns."""
         self._check_arrays(inputs)
         index, *operands = inputs
         number = min(max(int(index), 0), len(self.branches) - 1)
@@ -169,7 +167,6 @@ class Switch(ControlOp, name="switch"):
         return tuple(map(Steps, self.branches))
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
-        """The switch without dead outputs, and without operands that no branch then reads."""
         in_branches = [inputs_read(branch, live) for branch in self.branches]
         read = [any(flags) for flags in zip(*in_branches, strict=True)]
         if all(live) and all(read):

@@ -205,7 +205,6 @@ class While(ControlOp, name="while"):
         return label == "cond" and self.max_steps != 0
 
     def check_arity(self, count: int) -> None:
-        """Raise ControlFlowError unless there is an operand for each input of the programs."""
         if count != self.n_inputs:
             raise ControlFlowError(
                 f"while: takes {self.n_inputs} operands ({self.cond_consts} cond consts, "
@@ -226,7 +225,6 @@ class While(ControlOp, name="while"):
         return plain(self.body.output_metas)
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """The rounds one after another."""
         self._check_arrays(inputs)
         cond, body = self._steps
         asked = cond.values(inputs[: self.cond_consts])
@@ -388,7 +386,6 @@ class While(ControlOp, name="while"):
 
     @property
     def overwrites(self) -> Mapping[int, int]:
-        """Each result may use the buffer of its operand."""
         start = self.cond_consts + self.body_consts
         return {leaf: start + leaf for leaf in range(self.n_outputs)}
 
