@@ -337,12 +337,14 @@ not appear in the result."""
 class Layout(OpCore):
     """Where the axes of operands go, and the op on operands whose axes lie otherwise."""
 
-    def axis_map(self, ranks: Sequence[int]) -> AxisMap | None:
-        """Where the axes of operands of these ranks go; None if the op mixes them.
+    keeps_axes: bool = False
+    """Whether axis i of each operand becomes axis i of the result, as of any pointwise op."""
 
-        A pointwise op keeps every axis.
-        """
-        return tuple(tuple(range(rank)) for rank in ranks) if self.pointwise else None
+    def axis_map(self, ranks: Sequence[int]) -> AxisMap | None:
+        """Where the axes of operands of these ranks go; None if the op mixes them."""
+        if self.pointwise or self.keeps_axes:
+            return tuple(tuple(range(rank)) for rank in ranks)
+        return None
 
     def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder] | None:
         """The op on operands whose axes lie in these orders, and the order of its result.

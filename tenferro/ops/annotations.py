@@ -24,8 +24,6 @@ from tenferro.errors import (
 )
 from tenferro.ir import (
     BOOL,
-    AxisMap,
-    AxisOrder,
     Conjugation,
     Dim,
     Exact,
@@ -94,6 +92,8 @@ class ShardingConstraint(Unchanged, name="sharding_constraint"):
 
     spec: tuple[tuple[str, ...] | None, ...]
 
+    keeps_axes = True
+    entry_fields = ("spec",)
     moves = True
     view = True
 
@@ -122,13 +122,6 @@ class ShardingConstraint(Unchanged, name="sharding_constraint"):
     def trailing(self, size: int) -> ShardingConstraint:
         """The new axis, which parts of complex numbers have, is whole."""
         return ShardingConstraint((*self.spec, ()))
-
-    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        return (tuple(range(ranks[0])),)
-
-    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ShardingConstraint, AxisOrder]:
-        (order,) = orders
-        return ShardingConstraint(tuple([self.spec[axis] for axis in order])), order
 
     def masked(self, at: MaskSite) -> None:
         at.keep(at.operand(0), zeros=at.has_zeros(0))
@@ -251,8 +244,4 @@ class CotangentWhere(StdTensorOp, name="cotangent_where"):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangent, and zero where it does not flow."""
         flows = at.inputs[1]
-        return each_active(
-            at,
-            lambda ct: at.emit(SELECT, flows, ct, zeros_like(at.emitter, ct)),
-            lambda ct: None,
-        )
+        return each_active(at, lambda ct: at.emit(SELECT, flows, ct, zeros_like(at.emitter, ct)))

@@ -98,6 +98,9 @@ class StdTensorOp(ExecOp):
     axis_fields: ClassVar[tuple[str, ...]] = ()
     """Names of the fields that are axes; one more leading axis counts them one further."""
 
+    entry_fields: ClassVar[tuple[str, ...]] = ()
+    """Names of the fields that have an entry for each axis."""
+
     assumes: ClassVar[bool] = False
     """Whether it may assume equalities of the sizes of its operands."""
 
@@ -113,6 +116,20 @@ class StdTensorOp(ExecOp):
 
     def linear(self, at: JvpSite[V]) -> bool:
         return own_derivative(self, at)
+
+    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder] | None:
+        """An op that keeps axes has the same axes and entries, in another order."""
+        order = orders[0] if orders else ()
+        if not self.keeps_axes or any(other != order for other in orders if other):
+            return super().permuted(orders)
+        fields: dict[str, Any] = {}
+        for name in self.entry_fields:
+            entries = getattr(self, name)
+            fields[name] = tuple([entries[axis] for axis in order])
+        for name in self.axis_fields:
+            axes = getattr(self, name)
+            fields[name] = order.index(axes) if isinstance(axes, int) else places_of(axes, order)
+        return replace(self, **fields), order  # type: ignore[type-var]  # every op is a dataclass
 
     def leading(self, size: Dim) -> StdTensorOp | None:
         """The op that does the same for each entry of one more leading axis of every operand.
@@ -184,6 +201,8 @@ class Reduction(StdTensorOp):
     """The NumPy dtype kinds that it takes."""
     unit: ClassVar[Any] = None
     """The result of no elements, as a number."""
+    ufunc: ClassVar[np.ufunc]
+    """What combines two elements."""
     streams = True
     axis_fields = ("axes",)
 
@@ -199,6 +218,9 @@ class Reduction(StdTensorOp):
         check_kind(self.name, x, self.kinds)
         return reduced(self.name, x, self.axes)
 
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        return np.asarray(self.ufunc.reduce(x, axis=self.axes, dtype=x.dtype))
+
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
         (rank,) = ranks
         places = iter(range(rank))
@@ -206,16 +228,15 @@ class Reduction(StdTensorOp):
 
     def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder]:
         (order,) = orders
-        axes = tuple(place for place, axis in enumerate(order) if axis in self.axes)
         ((*into,),) = self.axis_map([len(order)])
-        return replace(self, axes=axes), tuple(
+        return replace(self, axes=places_of(self.axes, order)), tuple(
             axis for axis in (into[source] for source in order) if axis is not None
         )
 
     def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
         """Those with the same coordinates along the axes that remain."""
-        kept = [axis for axis in range(metas[0].rank) if axis not in self.axes]
-        return Reach(groups=numbered(shape_of(metas[0]), kept))
+        remaining = [axis for axis in range(metas[0].rank) if axis not in self.axes]
+        return Reach(groups=numbered(shape_of(metas[0]), remaining))
 
     def masked(self, at: MaskSite) -> None:
         """Padding is replaced by the neutral element."""
@@ -225,6 +246,11 @@ class Reduction(StdTensorOp):
             at.keep(at.operand(0), zeros=zero and at.has_zeros(0))
         else:
             at.keep(at.zeroed(0) if zero else at.filled(0, fill), zeros=zero)
+
+
+def places_of(axes: Sequence[int], order: AxisOrder) -> tuple[int, ...]:
+    """The places of the axes in an order of axes, in ascending order."""
+    return tuple([place for place, axis in enumerate(order) if axis in axes])
 
 
 def shape_of(meta: TensorMeta) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ that have them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -189,14 +189,7 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
 
     @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
-        if len(self.dims) != x.rank:
-            raise AxisError(
-                f"{self.name}: dims {self.dims} must name one axis for each axis of {x}"
-            )
-        result = TensorMeta.of(x.dtype, self.shape)
-        check_axes(self.name, self.dims, len(self.shape), result)
-        if list(self.dims) != sorted(self.dims):
-            raise AxisError(f"{self.name}: dims {self.dims} must increase; transpose {x} first")
+        result = _check_dims(self, x, lambda: TensorMeta.of(x.dtype, self.shape))
         for axis, (size, target) in enumerate(
             zip(x.exact_shape(self.name, "operand"), self.dims, strict=True)
         ):
@@ -239,6 +232,19 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
         return at.emit(_broadcast(self.shape, tuple([self.dims[i] for i in inner.dims])), source)
 
 
+def _check_dims(
+    op: BroadcastInDim | DynamicBroadcastInDim, x: TensorMeta, result_of: Callable[[], TensorMeta]
+) -> TensorMeta:
+    """The result's type, once `dims` is known to name its axes in ascending order."""
+    if len(op.dims) != x.rank:
+        raise AxisError(f"{op.name}: dims {op.dims} must name one axis for each axis of {x}")
+    result = result_of()
+    check_axes(op.name, op.dims, result.rank, result)
+    if list(op.dims) != sorted(op.dims):
+        raise AxisError(f"{op.name}: dims {op.dims} must increase; transpose {x} first")
+    return result
+
+
 @functools.lru_cache(maxsize=4096)
 def _steps(
     sizes: tuple[int, ...], itemsize: int, dims: tuple[int, ...], rank: int
@@ -276,14 +282,8 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
         if not metas:
             raise GraphError(f"{self.name}: takes at least one operand")
         x = metas[0]
-        if len(self.dims) != x.rank:
-            raise AxisError(
-                f"{self.name}: dims {self.dims} must name one axis for each axis of {x}"
-            )
-        result = TensorMeta(x.dtype, [extent_of(self.name, size, metas) for size in self.shape])
-        check_axes(self.name, self.dims, result.rank, result)
-        if list(self.dims) != sorted(self.dims):
-            raise AxisError(f"{self.name}: dims {self.dims} must increase; transpose {x} first")
+        shape = (extent_of(self.name, size, metas) for size in self.shape)
+        result = _check_dims(self, x, lambda: TensorMeta(x.dtype, list(shape)))
         for axis, target in enumerate(self.dims):
             extent, result_extent = x.extents[axis], result.extents[target]
             if extent != Exact(1) and not same_size(extent, result_extent):
@@ -313,10 +313,7 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
         return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        ct = at.ct[0]
-        if ct is None or not at.active[0]:
-            return (None,) * len(at.inputs)
-        return (sum_back(at, self.dims, ct), *(None,) * (len(at.inputs) - 1))
+        return each_active(at, lambda ct: sum_back(at, self.dims, ct))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """`BroadcastInDim` if all sizes are exact; the operand if it has the result's shape."""
@@ -334,6 +331,7 @@ class ReduceSum(Linear, Reduction, name="reduce_sum"):
     """Sum over `axes`; the result does not have these axes."""
 
     unit = 0
+    ufunc = np.add
     conjugation = Conjugation.ZERO_SIGNS
     componentwise = True
 
@@ -341,9 +339,6 @@ class ReduceSum(Linear, Reduction, name="reduce_sum"):
         return self
 
     infer = inferred_once(Reduction.infer)
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        return np.asarray(np.add.reduce(x, axis=self.axes, dtype=x.dtype))
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         meta = at.ctx.meta(at.inputs[0])

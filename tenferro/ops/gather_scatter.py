@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -129,12 +129,8 @@ class Gathering(StdTensorOp):
         """Zeros with the windows of the cotangent added; None for indices and shape sources."""
         numbers = self.numbers
         scatter = Scatter(*numbers.axes, *numbers.batching, unique=self.unique, mode=self.mode)
-        rest: list[Callable[[V], V | None]] = [lambda ct: None] * (len(at.inputs) - 1)
-
-        def pull(ct: V) -> V:
-            return at.emit(scatter, zeros_like(at.emitter, at.inputs[0]), at.inputs[1], ct)
-
-        return each_active(at, pull, *rest)
+        x, indices, *_ = at.inputs
+        return each_active(at, lambda ct: at.emit(scatter, zeros_like(at.emitter, x), indices, ct))
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """A further batch axis; of the operand alone, a further axis of the windows."""
@@ -375,8 +371,7 @@ class Scatter(Scattering, name="scatter"):
                 return windows
             return at.emit(SELECT, self._stayed(at), windows, zeros_like(at.emitter, windows))
 
-        rest: list[Callable[[V], V | None]] = [lambda ct: None] * len(source)
-        return each_active(at, to_operand, lambda ct: None, to_updates, *rest)
+        return each_active(at, to_operand, None, to_updates)
 
     def _stayed(self, at: TransposeSite[V]) -> V:
         """Whether each element of the updates stayed: whether its place holds its number."""
@@ -448,9 +443,8 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
         _, indices, updates, *source = at.inputs
         assert self.combiner == "mul", "the tangent of an extremum is a sum"
         assert not at.active[2], "the tangent by a factor is a sum"
-        rest: list[Callable[[V], V | None]] = [lambda ct: None] * (2 + len(source))
         return each_active(
-            at, lambda ct: at.emit(self, ct, indices, at.emit(CONJ, updates), *source), *rest
+            at, lambda ct: at.emit(self, ct, indices, at.emit(CONJ, updates), *source)
         )
 
     def _of_extremum(self, at: JvpSite[V]) -> V | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,9 +11,7 @@ from tenferro.core import Emitter, Slots, TransposeSite, V, each_active
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ir import (
     AxisMap,
-    AxisOrder,
     Dim,
-    ExecOp,
     Known,
     MaskSite,
     NumpyArray,
@@ -21,12 +20,7 @@ from tenferro.ir import (
     payload,
     product,
 )
-from tenferro.ops.base import (
-    Linear,
-    check_axes,
-    inferred_once,
-    keep_axes,
-)
+from tenferro.ops.base import Linear, check_axes, inferred_once, keep_axes
 from tenferro.ops.broadcast import BroadcastInDim, full, scalar_source, uniform
 
 __all__ = ["EmbedDiag", "ExtractDiag", "Reshape", "Reverse", "Transpose", "Tril", "Triu", "inverse"]
@@ -114,10 +108,14 @@ class EmbedDiag(Diagonal, name="embed_diag"):
         return each_active(at, lambda ct: at.emit(ExtractDiag(self.axis_a, self.axis_b), ct))
 
 
+@payload
 class Triangle(Diagonal):
     """The elements on one side of diagonal `k` of the last two axes, zeros on the other side."""
 
-    k: int
+    k: int = 0
+
+    part: ClassVar[Callable[..., NumpyArray]]
+    """NumPy's function."""
 
     def leading(self, size: Dim) -> Triangle:
         """The op itself: it acts on the last two axes."""
@@ -128,6 +126,9 @@ class Triangle(Diagonal):
             raise ShapeError(f"{self.name}: needs at least two axes, got {x}")
         return x
 
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        return self.part(x, self.k)
+
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         return each_active(at, lambda ct: at.emit(self, ct))
 
@@ -136,20 +137,14 @@ class Triangle(Diagonal):
 class Tril(Triangle, name="tril"):
     """The elements on and below diagonal `k` of the last two axes."""
 
-    k: int = 0
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        return np.tril(x, self.k)
+    part = staticmethod(np.tril)
 
 
 @payload
 class Triu(Triangle, name="triu"):
     """The elements on and above diagonal `k` of the last two axes."""
 
-    k: int = 0
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        return np.triu(x, self.k)
+    part = staticmethod(np.triu)
 
 
 # Transpose, Reshape, Reverse: the same elements in another order or shape.
@@ -241,17 +236,15 @@ class Reshape(Rearrangement, name="reshape"):
     def masked(self, at: MaskSite) -> None:
         """Allowed if padded axes stay: the axes before and after have equal numbers of elements."""
         before, after = at.operand_metas[0], at.result_metas[0]
-        places = [
+        from_axes, to_axes = (
             [
                 (leaf, product(sizes[:axis]), product(sizes[axis + 1 :]))
-                for axis, leaf in axes.items()
+                for sizes in (meta.exact_shape(self.name),)
+                for axis, leaf in at.padded_axes(meta).items()
             ]
-            for sizes, axes in (
-                (before.exact_shape(self.name), at.padded(0)),
-                (after.exact_shape(self.name), at.padded_axes(after)),
-            )
-        ]
-        if places[0] != places[1]:
+            for meta in (before, after)
+        )
+        if from_axes != to_axes:
             raise at.refuse(f"it mixes axes of {before} and {after}")
         at.keep(at.operand(0), zeros=at.has_zeros(0))
 
@@ -287,13 +280,7 @@ class Reverse(Rearrangement, name="reverse"):
     axes: tuple[int, ...]
 
     axis_fields = ("axes",)
-
-    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        return (tuple(range(ranks[0])),)
-
-    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder]:
-        (order,) = orders
-        return Reverse(tuple(p for p, axis in enumerate(order) if axis in self.axes)), order
+    keeps_axes = True
 
     def trailing(self, size: int) -> Reverse:
         return self
@@ -302,10 +289,8 @@ class Reverse(Rearrangement, name="reverse"):
         """Refused along a padded axis: its padding would come first."""
         for axis in self.axes:
             if axis in at.padded(0):
-                reason = (
-                    f"it reverses axis {axis} of {at.operand_metas[0]}, and padding would come "
-                )
-                raise at.refuse(reason + "first", at.padded(0)[axis])
+                reason = f"it reverses axis {axis} of {at.operand_metas[0]}, and padding would come"
+                raise at.refuse(f"{reason} first", at.padded(0)[axis])
         at.keep(at.operand(0), zeros=at.has_zeros(0))
 
     def infer(self, x: TensorMeta) -> TensorMeta:

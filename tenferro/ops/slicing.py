@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,6 @@ from tenferro.errors import (
 from tenferro.ir import (
     BOOL,
     INT64,
-    AxisMap,
     AxisOrder,
     Dim,
     Exact,
@@ -103,6 +102,8 @@ class Slice(Linear, name="slice"):
     limits: tuple[Dim, ...]
     strides: tuple[int, ...]
 
+    keeps_axes = True
+    entry_fields = ("starts", "limits", "strides")
     moves = True
     derivative_needs_sizes = True
 
@@ -111,19 +112,9 @@ class Slice(Linear, name="slice"):
         sizes = (*self.starts, *self.limits)
         return any(isinstance(leaf, InputDim) for size in sizes for leaf in leaves(size))
 
-    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        return (tuple(range(ranks[0])),)
-
     def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder] | None:
-        """The slice with its axes in the order; None if starts or limits refer to axes."""
-        (order,) = orders
-        if self.follows_shapes:
-            return None
-        return Slice(
-            tuple([self.starts[axis] for axis in order]),
-            tuple([self.limits[axis] for axis in order]),
-            tuple([self.strides[axis] for axis in order]),
-        ), order
+        """None if starts or limits refer to axes."""
+        return None if self.follows_shapes else super().permuted(orders)
 
     def leading(self, size: Dim) -> Slice:
         starts, limits = (tuple(map(shifted, sizes)) for sizes in (self.starts, self.limits))
@@ -172,12 +163,7 @@ class Slice(Linear, name="slice"):
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         here = self._at([x.shape])
-        return x[
-            tuple(
-                slice(*window)
-                for window in zip(here.starts, here.limits, here.strides, strict=True)
-            )
-        ]
+        return x[tuple(map(slice, here.starts, here.limits, here.strides))]
 
     def resolved(
         self, metas: Sequence[TensorMeta], scalars: Mapping[int, NumpyArray] | None = None
@@ -235,19 +221,10 @@ class Pad(StdTensorOp, name="pad"):
     interior: tuple[int, ...]
 
     n_inputs = 2
+    keeps_axes = True
+    entry_fields = ("low", "high", "interior")
     moves = True
     derivative_needs_sizes = True
-
-    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        return tuple(range(ranks[0])), ()
-
-    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder]:
-        order = orders[0]
-        return Pad(
-            tuple([self.low[axis] for axis in order]),
-            tuple([self.high[axis] for axis in order]),
-            tuple([self.interior[axis] for axis in order]),
-        ), order
 
     def masked(self, at: MaskSite) -> None:
         """Allowed if no padded axis is padded and no `low` depends on a padded size."""
@@ -397,19 +374,10 @@ class Concatenate(StdTensorOp, name="concatenate"):
     axis: int
 
     axis_fields = ("axis",)
+    keeps_axes = True
     n_inputs = None
     moves = True
     derivative_needs_sizes = True
-
-    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        return tuple(tuple(range(rank)) for rank in ranks)
-
-    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder] | None:
-        """The concatenation along the position of `axis`, if all operands have one order."""
-        order = orders[0]
-        if any(next_order != order for next_order in orders):
-            return None
-        return Concatenate(order.index(self.axis)), order
 
     def trailing(self, size: int) -> Concatenate:
         return self
@@ -477,7 +445,10 @@ class Concatenate(StdTensorOp, name="concatenate"):
         """Each operand's piece of the cotangent."""
         ct = at.ct[0]
         assert ct is not None
-        rank = at.ctx.meta(ct).rank
+        meta = at.ctx.meta(ct)
+        size = size_in(meta)
+        whole = [substitute(symbol(InputDim(0, axis)), size) for axis in range(meta.rank)]
+        nothing: list[Dim] = [0] * meta.rank
         pieces: list[V | None] = []
         offset: Dim = 0
         for operand, active in zip(at.inputs, at.active, strict=True):
@@ -485,13 +456,13 @@ class Concatenate(StdTensorOp, name="concatenate"):
             if not isinstance(extent, Exact):
                 field = f"operand[{self.axis}]"
                 raise UnsupportedDynamicShapeError(self.name, field, describe(extent))
-            starts: list[Dim] = [0] * rank
-            limits: list[Dim] = [symbol(InputDim(0, axis)) for axis in range(rank)]
-            starts[self.axis], limits[self.axis] = offset, offset + extent.dim
-            offset = offset + extent.dim
-            sizes = [substitute(size, size_in(at.ctx.meta(ct))) for size in limits]
-            window = Slice(tuple(starts), tuple(sizes), (1,) * rank)
+            stop = offset + extent.dim
+            if active:
+                starts, limits = list(nothing), list(whole)
+                starts[self.axis], limits[self.axis] = offset, stop
+                window = Slice(tuple(starts), tuple(limits), (1,) * meta.rank)
             pieces.append(at.emit(window, ct) if active else None)
+            offset = stop
         return tuple(pieces)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
@@ -536,11 +507,8 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Zeros with the cotangent in the window."""
         x, *starts = at.inputs
-        rest: list[Callable[[V], V | None]] = [lambda ct: None] * len(starts)
         return each_active(
-            at,
-            lambda ct: at.emit(DynamicUpdateSlice(), zeros_like(at.emitter, x), ct, *starts),
-            *rest,
+            at, lambda ct: at.emit(DynamicUpdateSlice(), zeros_like(at.emitter, x), ct, *starts)
         )
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
@@ -609,12 +577,8 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
             sizes = at.ctx.meta(window).exact_shape(self.name, "window")
             return at.emit(DynamicSlice(sizes), ct, *starts)
 
-        rest: list[Callable[[V], V | None]] = [lambda ct: None] * len(starts)
         return each_active(
-            at,
-            lambda ct: at.emit(self, ct, zeros_like(at.emitter, window), *starts),
-            inside,
-            *rest,
+            at, lambda ct: at.emit(self, ct, zeros_like(at.emitter, window), *starts), inside
         )
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
@@ -692,10 +656,8 @@ def _check_fits(name: str, x: TensorMeta, window: TensorMeta) -> None:
 def _window(
     shape: Sequence[int], sizes: Sequence[int], starts: Sequence[NumpyArray]
 ) -> tuple[Any, ...]:
-    starts_inside = [
+    clipped = (
         min(max(int(start), 0), limit - size)
         for start, size, limit in zip(starts, sizes, shape, strict=True)
-    ]
-    return tuple(
-        slice(start, start + size) for start, size in zip(starts_inside, sizes, strict=True)
     )
+    return tuple(slice(start, start + size) for start, size in zip(clipped, sizes, strict=True))
