@@ -7,6 +7,8 @@ from functools import cached_property
 from itertools import compress
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
+import numpy as np
+
 from tenferro.core import JvpSite, V
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
 from tenferro.ir import (
@@ -106,6 +108,17 @@ class ControlOp(StdTensorOp):
         """Assumed here, and checked when it is transposed: of each op of the programs."""
         return True
 
+    def check_arity(self, count: int) -> None:
+        if count != self.n_inputs:
+            kinds = self._kinds_of_operands()
+            raise ControlFlowError(
+                f"{self.name}: takes {self.n_inputs} operands{kinds}, got {count}"
+            )
+
+    def _kinds_of_operands(self) -> str:
+        """What the operands are, for errors."""
+        return ""
+
     def surely_runs(self, label: str) -> bool:
         """Whether a program certainly runs, whatever the operands are."""
         return False
@@ -139,6 +152,18 @@ class ControlOp(StdTensorOp):
         if not set(value.written_slots()).issuperset(value.output_slots):
             raise ControlFlowError(f"{self.name}: {field} returns a slot that it does not write")
         return with_last_use(value)
+
+    def _set(self, **values: object) -> None:
+        """Set fields to what their checks made of them."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _as_flag(self, field: str) -> bool:
+        """The value of a field as a `bool`."""
+        value = getattr(self, field)
+        if not isinstance(value, bool | np.bool_):
+            raise self._mistyped(field, "True or False")
+        return bool(value)
 
     def _as_integer(self, field: str, expected: str = "an integer") -> int:
         """The value of a field as an `int`."""
@@ -302,18 +327,7 @@ class Called(ControlOp):
     body_fields = ("body",)
     is_loop = False
 
-    def check_arity(self, count: int) -> None:
-        if count != self.n_inputs:
-            raise ControlFlowError(f"{self.name}: takes {self.n_inputs} operands, got {count}")
-
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The types that the body returns.
-
-        Raises:
-            ControlFlowError: the number of operands is wrong, or the type of one is not that of the
-                body's input.
-            VerifyError: the body is malformed.
-        """
         self._check_operands(metas, self.body.input_metas)
         return plain(self.body.output_metas)
 

@@ -251,10 +251,9 @@ class Custom(Called, name="custom"):
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
-        object.__setattr__(self, "body", body)
+        self._set(body=body)
         super().__post_init__()
-        object.__setattr__(self, "n_inputs", len(body.input_slots))
-        object.__setattr__(self, "n_outputs", len(body.output_slots))
+        self._set(n_inputs=len(body.input_slots), n_outputs=len(body.output_slots))
 
     @property
     def const_places(self) -> dict[str, range]:

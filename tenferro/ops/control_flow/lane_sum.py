@@ -171,12 +171,10 @@ class LaneSum(ControlOp, name="lane_sum"):
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
-        object.__setattr__(self, "body", body)
-        for name in ("consts", "total", "lanes", "workers"):
-            object.__setattr__(self, name, self._as_integer(name))
+        counts = {name: self._as_integer(name) for name in ("consts", "total", "lanes", "workers")}
+        self._set(body=body, **counts)
         super().__post_init__()
-        object.__setattr__(self, "n_inputs", self.consts)
-        object.__setattr__(self, "n_outputs", len(body.output_slots))
+        self._set(n_inputs=self.consts, n_outputs=len(body.output_slots))
         self._check_counts()
         roles = [f"input {position}" for position in range(len(body.input_slots))]
         self._check_sizes("the body", body, roles)
@@ -224,18 +222,7 @@ class LaneSum(ControlOp, name="lane_sum"):
     def surely_runs(self, label: str) -> bool:
         return True
 
-    def check_arity(self, count: int) -> None:
-        if count != self.consts:
-            raise ControlFlowError(f"lane_sum: takes {self.consts} operands, got {count}")
-
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The types of the sums.
-
-        Raises:
-            ControlFlowError: the number of operands is wrong, or the type of one is not that of the
-                body's input.
-            VerifyError: the body is malformed.
-        """
         self._check_operands(metas, self.body.input_metas[: self.consts])
         return self.sum_metas
 
