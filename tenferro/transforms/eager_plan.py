@@ -35,18 +35,22 @@ from tenferro.ir import (
     run,
     with_last_use,
 )
-from tenferro.native import (
-    Boundary,
-    BoundaryDispatch,
-    GraphExecutor,
-    NumpyBackend,
-    PreparedProgram,
-)
 from tenferro.ops import StdTensorOp
 from tenferro.ops.control_flow import ControlOp, Custom
 from tenferro.ops.extension import Package
 from tenferro.ops.functions import emit_function
-from tenferro.runtime import QUIET, Buffer, Executor, sealed, tensor_owner
+from tenferro.runtime import (
+    QUIET,
+    Boundary,
+    BoundaryDispatch,
+    Buffer,
+    Executor,
+    GraphExecutor,
+    NumpyBackend,
+    PreparedProgram,
+    sealed,
+    tensor_owner,
+)
 from tenferro.transforms.eager_tensor import (
     EagerTensor,
     OperandKind,

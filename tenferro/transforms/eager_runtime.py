@@ -13,15 +13,15 @@ import numpy as np
 from tenferro.config import config
 from tenferro.core import BoundedCache, CacheOwner, Capacity, LeafOrigin, LocalProgram, Origin
 from tenferro.errors import ADError, ConfigError, ContextMismatch, DeviceError, ExecutorError
-from tenferro.families import further
-from tenferro.native import GraphExecutor
 from tenferro.ops import StdTensorOp
 from tenferro.ops.extension import ExtensionCaches, Package, Register
 from tenferro.ops.functions import emit_function, is_number
 from tenferro.runtime import (
     Executor,
+    GraphExecutor,
     Tensor,
     executor_named,
+    further,
     host_array,
     lasts,
     number_key,

@@ -5,7 +5,6 @@ Read in this order: `matrix_op` (checks of operands, parts of formulas, kinds of
 kernel, derivatives and batch rule.
 """
 
-from tenferro.families.composite import family_package, ops_of
 from tenferro.families.linalg.cholesky import *
 from tenferro.families.linalg.degeneracy import *
 from tenferro.families.linalg.determinant import *
@@ -23,6 +22,8 @@ from tenferro.families.linalg.svd import *
 from tenferro.families.linalg.svd_truncate import *
 from tenferro.families.linalg.sylvester import *
 from tenferro.families.linalg.triangular_solve import *
+from tenferro.ops.extension import ops_of
+from tenferro.runtime import family_package
 
 LINALG = family_package("tenferro-linalg", *ops_of(globals()))
 """All ops of the topics above."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.families.linalg.lapack import hermitian_part, stacked
 from tenferro.families.linalg.matrix_op import check_dtype, check_square, family, sym, tril0
 from tenferro.families.linalg.triangular_solve import triangular_solve
 from tenferro.ir import NumpyArray
+from tenferro.ops.extension import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["Cholesky"]
 

@@ -9,15 +9,6 @@ from itertools import combinations
 import numpy as np
 
 from tenferro.core import Emitter, V
-from tenferro.families.composite import (
-    DTypes,
-    FormulaOp,
-    FormulaSite,
-    OutputTypes,
-    Shapes,
-    Terms,
-    Transform,
-)
 from tenferro.families.linalg.degeneracy import absolute, chosen, factor
 from tenferro.families.linalg.lapack import adjoint
 from tenferro.families.linalg.lu import inverse_of, lu, packed_of
@@ -34,7 +25,16 @@ from tenferro.families.linalg.solve import Inverse, inverse
 from tenferro.families.linalg.svd import Svd
 from tenferro.ir import NumpyArray, TensorMeta
 from tenferro.ops import STOP_GRADIENT, Constant, full
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FormulaOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    Transform,
+)
 from tenferro.ops.functions import (
     Expression,
     analytic,

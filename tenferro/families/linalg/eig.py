@@ -7,15 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.families.composite import (
-    DTypes,
-    FamilyOp,
-    FormulaSite,
-    OutputTypes,
-    Shapes,
-    Terms,
-    differentiable,
-)
 from tenferro.families.linalg.degeneracy import (
     absolute,
     both,
@@ -38,6 +29,15 @@ from tenferro.families.linalg.matrix_op import (
 )
 from tenferro.ir import DType, NumpyArray
 from tenferro.ops import StopGradient
+from tenferro.ops.extension import (
+    DTypes,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    differentiable,
+)
 from tenferro.ops.functions import Expression, apply, logical, reductions
 
 __all__ = ["Eig", "closeness"]

@@ -8,15 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.families.composite import (
-    DTypes,
-    FamilyOp,
-    FormulaSite,
-    OutputTypes,
-    Shapes,
-    Terms,
-    differentiable,
-)
 from tenferro.families.linalg.degeneracy import (
     Degeneracy,
     absolute,
@@ -43,9 +34,18 @@ from tenferro.families.linalg.matrix_op import (
     skew,
     sym,
 )
-from tenferro.families.runtimes import evaluate_standard
 from tenferro.ir import NumpyArray, TensorMeta, is_complex
-from tenferro.ops.extension import ExtensionOp
+from tenferro.ops.extension import (
+    DTypes,
+    ExtensionOp,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    differentiable,
+    evaluate_standard,
+)
 from tenferro.ops.functions import Expression
 
 __all__ = ["Eigh"]

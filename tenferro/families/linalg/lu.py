@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.families.linalg.lapack import scipy_linalg
 from tenferro.families.linalg.matrix_op import (
     check_dtype,
@@ -21,7 +20,15 @@ from tenferro.families.linalg.matrix_op import (
 )
 from tenferro.families.linalg.triangular_solve import substituted, triangular_solve
 from tenferro.ir import INT32, NumpyArray, TensorMeta, minimum
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+)
 from tenferro.ops.functions import Expression
 
 __all__ = ["Lu", "PivotsToPermutation", "lu"]

@@ -13,16 +13,6 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import ConfigError
-from tenferro.families.composite import (
-    DTypes,
-    FamilyOp,
-    FormulaSite,
-    LinearFormula,
-    OutputTypes,
-    Shapes,
-    Terms,
-    Transform,
-)
 from tenferro.families.linalg.degeneracy import chosen
 from tenferro.families.linalg.divided_differences import (
     Exponential,
@@ -54,7 +44,17 @@ from tenferro.families.linalg.matrix_op import (
 from tenferro.families.linalg.sylvester import sylvester
 from tenferro.ir import NumpyArray, TensorMeta
 from tenferro.ops import full
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    LinearFormula,
+    OutputTypes,
+    Shapes,
+    Terms,
+    Transform,
+)
 from tenferro.ops.functions import Expression, apply, elementwise
 
 __all__ = [

@@ -9,7 +9,6 @@ from typing import Any
 
 from tenferro.core import Batched, BatchSite, Emitter, GlobalValKey, KeyEmitter, V
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.families.composite import DTypes, FamilyOp, Shapes
 from tenferro.ir import (
     COMPLEX64,
     COMPLEX128,
@@ -36,10 +35,13 @@ from tenferro.ops import (
     shape_context,
 )
 from tenferro.ops.extension import (
+    DTypes,
     Extension,
     ExtensionCache,
     ExtensionOp,
     ExtensionRuntime,
+    FamilyOp,
+    Shapes,
     family_id,
     sizes_differ,
 )

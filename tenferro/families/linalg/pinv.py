@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.families.linalg.lapack import adjoint, stacked
 from tenferro.families.linalg.matrix_op import (
     REAL_OF,
@@ -16,6 +15,7 @@ from tenferro.families.linalg.matrix_op import (
     family,
 )
 from tenferro.ir import DType, NumpyArray
+from tenferro.ops.extension import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["Pinv"]
 

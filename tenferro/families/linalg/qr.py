@@ -12,15 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.families.composite import (
-    DTypes,
-    FamilyOp,
-    FormulaSite,
-    OutputTypes,
-    Shapes,
-    Terms,
-    differentiable,
-)
 from tenferro.families.linalg.degeneracy import (
     Degeneracy,
     absolute,
@@ -48,6 +39,15 @@ from tenferro.families.linalg.matrix_op import (
 from tenferro.families.linalg.triangular_solve import triangular_solve
 from tenferro.ir import INT64, Dim, NumpyArray, TensorMeta, is_complex, minimum
 from tenferro.ops import Iota
+from tenferro.ops.extension import (
+    DTypes,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    differentiable,
+)
 from tenferro.ops.functions import Expression, apply, elementwise
 
 __all__ = ["Qr", "signs"]

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tenferro.errors import UnsupportedADRuleError
-from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.families.linalg.lapack import over_batch, scipy_linalg
 from tenferro.families.linalg.matrix_op import check_dtype, check_square, family
 from tenferro.ir import NumpyArray
+from tenferro.ops.extension import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 
 __all__ = ["Hessenberg", "Schur"]
 

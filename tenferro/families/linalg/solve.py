@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.families.linalg.cholesky import Cholesky
 from tenferro.families.linalg.lu import inverse_of, lu, packed_of, solved
 from tenferro.families.linalg.matrix_op import (
@@ -20,7 +19,7 @@ from tenferro.families.linalg.matrix_op import (
 )
 from tenferro.families.linalg.triangular_solve import substituted, transposed
 from tenferro.ir import NumpyArray
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import Expression
 
 __all__ = ["Inverse", "LuSolve", "inverse", "lu_solve"]

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import ShapeError
-from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.families.linalg.degeneracy import absolute, exists, factor
 from tenferro.families.linalg.divided_differences import small_gap
 from tenferro.families.linalg.eigh import Eigh, by_eigenvectors
@@ -39,7 +38,7 @@ from tenferro.families.linalg.matrix_op import (
 from tenferro.families.linalg.svd import Svd, by_triplets
 from tenferro.ir import Dim, NumpyArray, minimum
 from tenferro.ops import Slice, full
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import Expression
 
 __all__ = ["BlockCoupled", "BlockSylvester", "EighBlock", "SvdBlock", "eigh_block", "svd_block"]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.families.linalg.matrix_op import (
     ExpandedOp,
     check_dtype,
@@ -21,7 +20,7 @@ from tenferro.families.linalg.subspaces import block_tangents, part
 from tenferro.families.linalg.svd import Svd, by_triplets
 from tenferro.ir import Dim, NumpyArray, minimum
 from tenferro.ops import STOP_GRADIENT, Iota
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import Expression
 
 __all__ = ["SvdTruncated", "kept_triplets", "svd_factors", "svd_truncated"]

@@ -8,7 +8,6 @@ from operator import add
 
 import numpy as np
 
-from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.families.linalg.lapack import over_batch, scipy_linalg
 from tenferro.families.linalg.matrix_op import (
     check_dtype,
@@ -19,7 +18,15 @@ from tenferro.families.linalg.matrix_op import (
     family,
 )
 from tenferro.ir import NumpyArray
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+)
 from tenferro.ops.functions import Expression
 
 __all__ = ["Sylvester", "sylvester"]

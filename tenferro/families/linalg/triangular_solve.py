@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.families.linalg.lapack import scipy_linalg
 from tenferro.families.linalg.matrix_op import (
     SystemOp,
@@ -22,7 +21,7 @@ from tenferro.families.linalg.matrix_op import (
     triu,
 )
 from tenferro.ir import NumpyArray
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import Expression
 
 __all__ = ["TriangularSolve", "TridiagonalSolve", "triangular_solve"]

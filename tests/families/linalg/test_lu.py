@@ -20,8 +20,8 @@ from tenferro.families.linalg import (
     PivotsToPermutation,
     TridiagonalSolve,
 )
-from tenferro.native import NUMPY_EXECUTOR
 from tenferro.ops.extension import Extension, register_runtimes, rules_of
+from tenferro.runtime import NUMPY_EXECUTOR
 from tenferro.testing import check_extension
 from tenferro_xla.lowering.linalg import LOWERINGS
 from tests.tolerances import assert_close, rounding
