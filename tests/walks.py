@@ -41,7 +41,7 @@ BUDGETS = {
     "einsum_lower": Walk(118, 29, 98, 13),
     "scan_trace": Walk(285, 40, 212, 26),
     "scan_lower": Walk(93, 26, 69, 13),
-    "vmap_sin": Walk(273, 51, 162, 19),
+    "vmap_sin": Walk(255, 51, 151, 19),
     "grad_eigh_trace": Walk(420, 54, 521, 28),
 }
 """The longest that each walk may be."""

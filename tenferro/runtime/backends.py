@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from tenferro.errors import BackendFailureError
-from tenferro.ir import (
-    KEPT_ELEMENTS,
-    ExecOp,
-    ExecProgram,
-    NumpyArray,
-    Steps,
-    elements,
-    quiet,
-    running_families,
-)
+from tenferro.ir import ExecOp, ExecProgram, NumpyArray, running_families
 from tenferro.ops.control_flow import ControlOp
 from tenferro.ops.extension import (
     Extension,
@@ -35,7 +26,6 @@ __all__ = [
     "Boundary",
     "BoundaryDispatch",
     "NumpyBackend",
-    "PreparedProgram",
     "TensorBackend",
 ]
 
@@ -157,51 +147,6 @@ class BoundaryDispatch:
         return result
 
 
-# A whole program as one function of NumPy arrays.
-
-
-class PreparedProgram(Steps):
-    """A program that runs by the NumPy meaning of its ops, and its extension ops by `boundary`.
-
-    Ops that hold programs run by it too, since there may be extension ops in these. Without it all
-    run by their own meaning. Values that depend on no input are computed once if they are small,
-    and else in each run.
-    """
-
-    def __init__(self, program: ExecProgram, boundary: Boundary | None) -> None:
-        super().__init__(program, runtime=boundary)
-        self._are_first = self._inputs == tuple(range(len(self._inputs)))
-        self._copied = [at for at, slot in enumerate(self._outputs) if slot in self.retained]
-        made = [step.output_metas for step in self.once if step.op.source]
-        is_small = sum(map(elements, made)) <= KEPT_ELEMENTS
-        self._first: list[Any] | None = self.start() if is_small else None
-
-    @staticmethod
-    def fits(program: ExecProgram) -> bool:
-        """Whether the sizes of all values are known, so that they need no check while it runs."""
-        return not program.holds_unknown_shapes
-
-    def __call__(self, *inputs: NumpyArray) -> list[NumpyArray]:
-        """The outputs, of which some may be inputs or views."""
-        with quiet():
-            return self.results(inputs)
-
-    def results(self, inputs: Sequence[NumpyArray]) -> list[NumpyArray]:
-        """The same, with NumPy's warnings as they are set."""
-        assert len(inputs) == len(self._inputs), "as many inputs as the program takes"
-        values = self.start() if self._first is None else self._first.copy()
-        if self._are_first:
-            values[: len(inputs)] = inputs  # faster than one after another
-        else:
-            for slot, value in zip(self._inputs, inputs, strict=True):
-                values[slot] = value
-        self.run(values)
-        outputs = [np.asarray(values[slot]) for slot in self._outputs]
-        for place in self._copied:
-            outputs[place] = outputs[place].copy()
-        return outputs
-
-
 # The backend that defines what every op means: NumPy.
 
 
@@ -215,15 +160,6 @@ class NumpyBackend:
         """A scope in which NumPy's floating-point warnings are off, as IEEE results are meant."""
         with np.errstate(all="ignore"):
             yield self
-
-    def prepare(self, program: ExecProgram, boundary: Boundary) -> PreparedProgram | None:
-        """The program as one function, which skips what dispatch costs for each instruction.
-
-        None if there is none: data decide sizes, or a subclass has a say in what runs.
-        """
-        if type(self) is not NumpyBackend or not PreparedProgram.fits(program):
-            return None
-        return PreparedProgram(program, boundary)
 
     def execute(self, op: ExecOp, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
         """The op's NumPy meaning."""

@@ -50,6 +50,7 @@ from tenferro.runtime.devices import HOST_MODEL, free_host_bytes, place, plannin
 from tenferro.runtime.executors import Buffer, Executable, Executor, register_executor
 from tenferro.runtime.host_arrays import sealed
 from tenferro.runtime.packages import further
+from tenferro.runtime.plans import Kernel, prepared
 from tenferro.runtime.program import GraphProgram, bind_inputs
 from tenferro.runtime.tensor import Tensor
 
@@ -465,6 +466,10 @@ class GraphExecutor(CacheOwner):
         return f"GraphExecutor({self._backend!r}{packages})"
 
 
+_STORED = 1 << 19
+"""Bytes of constants that an executable stores between runs."""
+
+
 class NativeExecutable:
     """A program ready to run on a native backend.
 
@@ -483,21 +488,21 @@ class NativeExecutable:
         self.program = program
         limit = max_bytes if program.holds_unknown_shapes else None
         self._backend = backend
-        self._run: Callable[..., Sequence[Buffer]]
+        self._run: Kernel
         if not segmented:
-            self._run = lambda *buffers: run_unsegmented(program, backend, buffers, boundary, limit)
-        elif isinstance(backend, NumpyBackend) and (prepared := backend.prepare(program, boundary)):
-            self._run = prepared
+            self._run = lambda buffers: run_unsegmented(program, backend, buffers, boundary, limit)
+        elif type(backend) is NumpyBackend and limit is None:
+            self._run = prepared(program, boundary, _STORED)
         else:
             segments = segment_exec_program(program)
-            self._run = lambda *buffers: run_segmented(
+            self._run = lambda buffers: run_segmented(
                 program, segments, backend, buffers, boundary, limit
             )
 
     def __call__(self, *buffers: Buffer) -> list[Buffer]:
         """Run on buffers of the backend."""
         given = set(map(id, buffers))
-        results = self._run(*buffers)
+        results = self._run(buffers)
         return [sealed(value.copy() if id(value) in given else value) for value in results]
 
     def run_host(self, *values: Buffer | NumpyArray) -> list[Buffer]:
