@@ -54,6 +54,7 @@ from tenferro.ir import (
     make_meta,
     numbered,
     payload,
+    places_of,
     runtime_dims,
     same_size,
     substitute,
@@ -95,12 +96,6 @@ class StdTensorOp(ExecOp):
     derivative_needs_sizes: ClassVar[bool] = False
     """Whether its transpose is written for exact sizes of the operands only."""
 
-    axis_fields: ClassVar[tuple[str, ...]] = ()
-    """Names of the fields that are axes; one more leading axis counts them one further."""
-
-    entry_fields: ClassVar[tuple[str, ...]] = ()
-    """Names of the fields that have an entry for each axis."""
-
     assumes: ClassVar[bool] = False
     """Whether it may assume equalities of the sizes of its operands."""
 
@@ -116,20 +111,6 @@ class StdTensorOp(ExecOp):
 
     def linear(self, at: JvpSite[V]) -> bool:
         return own_derivative(self, at)
-
-    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder] | None:
-        """An op that keeps axes has the same axes and entries, in another order."""
-        order = orders[0] if orders else ()
-        if not self.keeps_axes or any(other != order for other in orders if other):
-            return super().permuted(orders)
-        fields: dict[str, Any] = {}
-        for name in self.entry_fields:
-            entries = getattr(self, name)
-            fields[name] = tuple([entries[axis] for axis in order])
-        for name in self.axis_fields:
-            axes = getattr(self, name)
-            fields[name] = order.index(axes) if isinstance(axes, int) else places_of(axes, order)
-        return replace(self, **fields), order  # type: ignore[type-var]  # every op is a dataclass
 
     def leading(self, size: Dim) -> StdTensorOp | None:
         """The op that does the same for each entry of one more leading axis of every operand.
@@ -246,11 +227,6 @@ class Reduction(StdTensorOp):
             at.keep(at.operand(0), zeros=zero and at.has_zeros(0))
         else:
             at.keep(at.zeroed(0) if zero else at.filled(0, fill), zeros=zero)
-
-
-def places_of(axes: Sequence[int], order: AxisOrder) -> tuple[int, ...]:
-    """The places of the axes in an order of axes, in ascending order."""
-    return tuple([place for place, axis in enumerate(order) if axis in axes])
 
 
 def shape_of(meta: TensorMeta) -> tuple[int, ...]:
