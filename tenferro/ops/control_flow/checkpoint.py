@@ -161,8 +161,10 @@ class Checkpointed(Recomputed, name="checkpointed"):
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
-        flags = {name: self._as_flag(name) for name in ("prevent_cse", "late")}
-        self._set(body=body, saved=self._as_integer("saved"), **flags)
+        self._read("saved")
+        self._read("prevent_cse", "True or False")
+        self._read("late", "True or False")
+        self._set(body=body)
         super().__post_init__()
         n_inputs, n_outputs = len(body.input_slots), len(body.output_slots)
         self._set(n_inputs=n_inputs, n_outputs=n_outputs)

@@ -118,10 +118,11 @@ class While(ControlOp, name="while"):
     def __post_init__(self) -> None:
         self._set(cond=self._as_body("cond", self.cond))
         self._set(body=self._as_body("the body", self.body))
-        self._set(**{name: self._as_integer(name) for name in ("cond_consts", "body_consts")})
+        for name in ("cond_consts", "body_consts"):
+            self._read(name)
         if self.max_steps is not None:
-            self._set(max_steps=self._as_integer("max_steps", "an integer or None"))
-        self._set(checkpoints=self._as_integer("checkpoints"))
+            self._read("max_steps", "an integer or None")
+        self._read("checkpoints")
         super().__post_init__()
         self._check_counts()
         carry = len(self.body.output_slots)
