@@ -158,7 +158,7 @@ class ControlOp(StdTensorOp):
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def _read(self, field: str, expected: str = "an integer") -> None:
+    def _read_field(self, field: str, expected: str = "an integer") -> None:
         """Make the value of a field an `int`, or a `bool` if `expected` is `True or False`."""
         value: object = getattr(self, field)
         if expected != "True or False":

@@ -161,9 +161,9 @@ class Checkpointed(Recomputed, name="checkpointed"):
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
-        self._read("saved")
-        self._read("prevent_cse", "True or False")
-        self._read("late", "True or False")
+        self._read_field("saved")
+        self._read_field("prevent_cse", "True or False")
+        self._read_field("late", "True or False")
         self._set(body=body)
         super().__post_init__()
         n_inputs, n_outputs = len(body.input_slots), len(body.output_slots)

@@ -172,7 +172,7 @@ class LaneSum(ControlOp, name="lane_sum"):
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
         for name in ("consts", "total", "lanes", "workers"):
-            self._read(name)
+            self._read_field(name)
         self._set(body=body)
         super().__post_init__()
         self._set(n_inputs=self.consts, n_outputs=len(body.output_slots))

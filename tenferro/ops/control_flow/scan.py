@@ -121,11 +121,11 @@ class Scan(ControlOp, name="scan"):
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
         self._set(body=body)
-        self._read("reverse", "True or False")
+        self._read_field("reverse", "True or False")
         for name in ("consts", "carry", "unroll"):
-            self._read(name)
+            self._read_field(name)
         if not isinstance(self.length, DimExpr):
-            self._read("length", "an integer or a size of the program")
+            self._read_field("length", "an integer or a size of the program")
         super().__post_init__()
         n_inputs, n_outputs = len(body.input_slots), len(body.output_slots)
         self._set(n_inputs=n_inputs, n_outputs=n_outputs)
@@ -450,7 +450,7 @@ class CheckpointedScan(Scan, name="checkpointed_scan"):
     levels: int = 1
 
     def __post_init__(self) -> None:
-        self._read("levels")
+        self._read_field("levels")
         super().__post_init__()
         if self.levels < 1:
             raise ControlFlowError(f"scan: levels must be at least 1, got {self.levels}")

@@ -119,10 +119,10 @@ class While(ControlOp, name="while"):
         self._set(cond=self._as_body("cond", self.cond))
         self._set(body=self._as_body("the body", self.body))
         for name in ("cond_consts", "body_consts"):
-            self._read(name)
+            self._read_field(name)
         if self.max_steps is not None:
-            self._read("max_steps", "an integer or None")
-        self._read("checkpoints")
+            self._read_field("max_steps", "an integer or None")
+        self._read_field("checkpoints")
         super().__post_init__()
         self._check_counts()
         carry = len(self.body.output_slots)
