@@ -374,7 +374,7 @@ class Layout(OpCore):
         for name in self.axis_fields:
             axes = getattr(self, name)
             fields[name] = order.index(axes) if isinstance(axes, int) else places_of(axes, order)
-        return replace(self, **fields), order  # type: ignore[type-var]  # every op is a dataclass
+        return replace(self, **fields), order  # type: ignore[type-var,return-value]  # as above
 
     def trailing(self, size: int) -> ExecOp | None:
         """The op that does the same for each entry of one more trailing axis of every operand.
