@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
-=======
-from collections.abc import Collection, Container, Sequence
->>>>>>> main
 
 from tenferro.core import CompiledProgram
 from tenferro.errors import BindingError, ParseError, ProgramError, TenferroError
