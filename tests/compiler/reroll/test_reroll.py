@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tenferro as tn
 from tenferro.compiler import OptimizerOptions, Reroll, optimize, parse
-from tenferro.compiler.reroll.iterations import Rolled, Rounds, Sequence, find_runs
+from tenferro.compiler.reroll.iterations import Iterations, Rolled, Sequence, find_runs
 from tenferro.compiler.reroll.loop import Body, Loop
 from tenferro.compiler.reroll.reroll import Values
 from tenferro.ir import ExecProgram, verify
@@ -285,7 +285,7 @@ def test_a_loop_that_computes_something_else_is_refused() -> None:
     program = parse(f"exec_program(%0: f64[3], %1: f64[3]) {{{LINES}\n  return %9\n}}")
     sequence = Sequence(program)
     (run_,) = find_runs(sequence.symbols, 4, 8)
-    loop = Loop(sequence, Rounds(sequence, run_, Rolled(sequence)), [])
+    loop = Loop(sequence, Iterations(sequence, run_, Rolled(sequence)), [])
     loop.ask_single(9, (1, 0), 3)
     body = Body(loop)
     values = Values(sequence)
