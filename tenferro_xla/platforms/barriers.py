@@ -127,23 +127,15 @@ class Barrier(ExecOp, name="xla_kept"):
 
 
 @payload
-class Materialize(ExecOp, name="xla_stored"):
+class Materialize(Barrier, name="xla_stored"):
     """The value itself, which XLA computes once and does not compute again where it is read."""
 
-    pointwise = True
+    view = False
 
     @property
     def inlined(self) -> bool:
         """Not where it is read."""
         return False
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The same type."""
-        return x
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """The same array."""
-        return x
 
 
 OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Barrier, Materialize)}}

@@ -97,7 +97,7 @@ class CpuPlatform(Platform):
     def passes(
         self, costs: DeviceCosts | None, pinned: PartitionedAxes | None = None
     ) -> tuple[Pass, ...]:
-        """Orders of axes, real contractions in place of complex ones, barriers and stored values."""
+        """Orders of axes, real contractions in place of complex ones, barriers, stored values."""
         passes = super().passes(costs, pinned)
         if costs is None:
             return passes
