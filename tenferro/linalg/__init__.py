@@ -27,21 +27,29 @@ Each file is one topic, with its functions and their results. In reading order:
 What a function with named results does stands below it, under its name with an underscore.
 """
 
+import sys as _sys
 import typing as _typing
 
-from tenferro.families.linalg import LINALG as _LINALG
+from tenferro.families.composite import family_package as _family_package
+from tenferro.families.composite import ops_of as _ops_of
+from tenferro.linalg.cholesky import *
 from tenferro.linalg.determinant import *
-from tenferro.linalg.factorizations import *
+from tenferro.linalg.eig import *
+from tenferro.linalg.eigh import *
 from tenferro.linalg.gauge import *
+from tenferro.linalg.lu import *
 from tenferro.linalg.matrix_functions import *
 from tenferro.linalg.norms import *
 from tenferro.linalg.pinv import *
 from tenferro.linalg.products import *
+from tenferro.linalg.qr import *
+from tenferro.linalg.schur import *
 from tenferro.linalg.solve import *
-from tenferro.linalg.spectra import *
 from tenferro.linalg.subspaces import *
+from tenferro.linalg.svd import *
 from tenferro.linalg.svd_truncate import *
 from tenferro.linalg.sylvester import *
+from tenferro.linalg.triangular_solve import *
 from tenferro.missing_names import public as _public
 from tenferro.missing_names import refusal as _refusal
 from tenferro.ops.extension import ExtensionRegistry as _ExtensionRegistry
@@ -53,6 +61,18 @@ from tenferro.ops.functions.products import cross as cross
 from tenferro.ops.functions.products import matmul as matmul
 from tenferro.ops.functions.products import tensordot as tensordot
 from tenferro.ops.functions.products import vecdot as vecdot
+
+_LINALG = _family_package(
+    "tenferro-linalg",
+    *[
+        op
+        for name, topic in _sys.modules.copy().items()
+        if name.startswith(f"{__name__}.")
+        for op in _ops_of(vars(topic))
+        if op.__module__ == name
+    ],
+)
+"""The ops of all topics, with their rules and runtimes."""
 
 
 def ad_rules() -> _ExtensionRuleSet:

@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import AxisError, ConfigError
-from tenferro.families.linalg import Degeneracy, Qr, Svd, svd_block, triangular_solve
 from tenferro.ir import AnyTensor, ArrayLike, Axis, number_of, refuse_traced
 from tenferro.linalg.arguments import floating, matrix, square
+from tenferro.linalg.gauge import Degeneracy
+from tenferro.linalg.qr import Qr
+from tenferro.linalg.subspaces import singular_blocks
+from tenferro.linalg.svd import Svd
+from tenferro.linalg.triangular_solve import triangular_solve
 from tenferro.ops import ReduceNorm
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
@@ -221,7 +225,7 @@ def _nuclear(a: Any) -> Any:
     s = _values(a)
     if s.shape[-1] == 0:
         return s.sum(axis=-1)
-    _, block, _ = svd_block(a)
+    _, block, _ = singular_blocks(a)
     total = products.trace(block, axis1=-2, axis2=-1).real
     tiny = float(np.finfo(s.dtype).eps ** 0.75)
     regular = s[..., -1] > s[..., 0] * tiny

@@ -8,9 +8,9 @@ from typing import Any
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.families.einsum import ContractionOptimizerOptions, EinsumOp, Subscripts
-from tenferro.families.linalg import columns, rows
 from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DTypeLike, TensorMeta, canonical
 from tenferro.linalg.arguments import integer, same_batch
+from tenferro.linalg.matrix_op import columns, rows
 from tenferro.ops import Iota
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
@@ -29,7 +29,6 @@ from tenferro.ops.functions import (
 )
 
 __all__ = ["block_diag", "diagonal", "multi_dot", "outer", "toeplitz", "trace"]
-
 
 # Products of linear algebra that differ from those of `tn`; and `multi_dot`.
 

@@ -1,14 +1,51 @@
-"""Invariant subspaces: eigh_block, svd_block, low_rank, polar."""
+"""Blocks of eigenvectors and singular vectors, whose derivatives hold at equal values.
+
+A block of eigenvalues is a matrix, not a list of numbers: VᴴAV is smooth where single eigenvalues
+and vectors are not. Only differences between values inside and outside of a block appear in
+derivatives. These solve systems whose coefficients hold eigenvalues: they are diagonal in value,
+but their tangents are whole matrices. A solution is a division, and its derivative the same system
+with another right side. That makes derivatives of blocks right to all orders.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tenferro.errors import ConfigError
-from tenferro.families import linalg as families
-from tenferro.ir import AnyTensor, ArrayLike, Dim, TensorMeta, minimum
-from tenferro.linalg.arguments import integer, matrix, square
-from tenferro.ops.functions import apply, array_function, named
+import numpy as np
+
+from tenferro.errors import ConfigError, ShapeError
+from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
+from tenferro.ir import AnyTensor, ArrayLike, Dim, NumpyArray, TensorMeta, minimum
+from tenferro.linalg.arguments import (
+    check_dtype,
+    check_matrix,
+    check_same,
+    check_square,
+    integer,
+    matrix,
+    square,
+)
+from tenferro.linalg.divided_differences import small_gap
+from tenferro.linalg.eigh import Eigh, by_eigenvectors
+from tenferro.linalg.gauge import absolute, exists, factor
+from tenferro.linalg.matrix_op import (
+    ExpandedOp,
+    columns,
+    diagonal,
+    embedded,
+    family,
+    over_batch,
+    real_part,
+    rows,
+    skew,
+    sym,
+)
+from tenferro.linalg.svd import Svd, by_triplets
+from tenferro.ops import Slice, full
+from tenferro.ops.extension import Extension
+from tenferro.ops.functions import Expression, apply, array_function, named
 
 __all__ = [
     "EighBlockResult",
@@ -19,6 +56,332 @@ __all__ = [
     "polar",
     "svd_block",
 ]
+
+# Linear systems whose coefficients are matrices that are diagonal in value.
+
+
+@family(name="block_sylvester")
+@dataclass(frozen=True)
+class BlockSylvester(ExpandedOp):
+    """X with C X + sign · X B = R, X_ai = R_ai / (c_a + sign · b_i).
+
+    C and B are diagonal in value. NaN for a matrix with a divisor that is zero up to rounding. The
+    kernel takes any C and B.
+
+    Attributes:
+        sign: 1 or −1.
+    """
+
+    sign: int = -1
+
+    input_count = 3
+    output_count = 1
+    linear_from = 2
+
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
+        dtype = check_dtype("block_sylvester", *input_dtypes)
+        c, b, r = input_shapes
+        _, height = check_square("block_sylvester", dtype, c)
+        _, width = check_square("block_sylvester", dtype, b)
+        _, m, n = check_matrix("block_sylvester", dtype, r)
+        check_same("block_sylvester", "the rows of C and R", height, m)
+        check_same("block_sylvester", "the columns of B and R", width, n)
+        return [(dtype, tuple(r))]
+
+    def kernel(self, c: NumpyArray, b: NumpyArray, right: NumpyArray) -> list[NumpyArray]:
+        """As one system of all entries of X."""
+
+        def one(c: NumpyArray, b: NumpyArray, right: NumpyArray) -> tuple[NumpyArray]:
+            left = np.kron(c, np.eye(len(b))) + self.sign * np.kron(np.eye(len(c)), b.T)
+            return (np.linalg.solve(left, right.reshape(-1, 1)).reshape(right.shape),)
+
+        return over_batch(one, [c, b, right], [2, 2, 2], [np.empty_like(right)])
+
+    def formula(self, *inputs: Any) -> Sequence[Expression]:
+        c, b, right = inputs
+        heights, widths = rows(real_part(diagonal(c))), columns(real_part(diagonal(b)))
+        return [_divided(right, heights + self.sign * widths, _size(heights, widths))]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """The same system with the right side dR − dC X − sign · X dB."""
+        (c, b, _), (x,), (dc, db, right) = at.operands, at.results, at.tangents
+        if dc is not None:
+            right = _less(right, dc @ x)
+        if db is not None:
+            right = _less(right, (x @ db) * float(self.sign))
+        return c.emit_all(Extension(self), b, right)
+
+    def vjp(self, at: FormulaSite) -> Terms:
+        """R̄: the same system with Cᴴ and Bᴴ."""
+        (c, b, _), (ct,) = at.operands, at.cts
+        return c.H.emit_all(Extension(self), b.H, ct)
+
+
+def _size(heights: Expression, widths: Expression) -> Expression:
+    """The largest modulus of all coefficients: [..., 1, 1]."""
+    return absolute(heights).max(axis=(-2, -1), keepdims=True) + absolute(widths).max(
+        axis=(-2, -1), keepdims=True
+    )
+
+
+def _divided(right: Expression, divisors: Expression, size: Expression) -> Expression:
+    """The quotient; NaN for a matrix with a divisor that is small compared with `size`."""
+    vanishes = exists(absolute(divisors) <= size * small_gap(divisors))
+    return right / divisors * factor(vanishes == False, divisors.dtype)  # noqa: E712  # an array
+
+
+def _less(x: Expression | None, y: Expression) -> Expression:
+    """x − y; a sum without x is −y."""
+    return -y if x is None else x - y
+
+
+def sylvester(c: Expression, b: Expression, right: Expression, sign: int) -> Expression:
+    """The solution of C X + sign · X B = R."""
+    (x,) = c.emit_all(Extension(BlockSylvester(sign)), b, right)
+    return x
+
+
+@family(name="block_coupled")
+@dataclass(frozen=True)
+class BlockCoupled(ExpandedOp):
+    """X and Y with X B − D Y = R and Y B − Dᴴ X = S.
+
+    The inputs are B, D, R, S and the singular value decomposition D = P diag(d) Qᴴ without some of
+    the zeros. B is diagonal in value. With e = PᴴR and f = QᴴS,
+
+        X = P (b e + d f) / (b² − d²) + (R − P e) / b,    Y = Q (b f + d e) / (b² − d²) + (S − Q f) / b.
+
+    NaN for a matrix with b² − d² = 0 or b = 0 up to rounding. P, d and Q only save a factorization:
+    the kernel does not read them, and takes any B.
+    """  # noqa: E501  # a formula
+
+    input_count = 7
+    output_count = 2
+    linear_from = 2
+
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
+        dtype = check_dtype("block_coupled", *input_dtypes[:5], input_dtypes[6])
+        for shape in (*input_shapes[:5], input_shapes[6]):
+            check_matrix("block_coupled", dtype, shape)
+        check_square("block_coupled", dtype, input_shapes[0])
+        return [(dtype, tuple(input_shapes[2])), (dtype, tuple(input_shapes[3]))]
+
+    def kernel(
+        self, b: NumpyArray, d: NumpyArray, right: NumpyArray, other: NumpyArray, *_: NumpyArray
+    ) -> list[NumpyArray]:
+        """As one system of all entries of X and Y."""
+
+        def one(
+            b: NumpyArray, d: NumpyArray, right: NumpyArray, other: NumpyArray
+        ) -> tuple[NumpyArray, NumpyArray]:
+            m, n = d.shape
+            middle = np.block([[np.zeros((m, m)), d], [np.conj(d.T), np.zeros((n, n))]])
+            left = np.kron(np.eye(m + n), b.T) - np.kron(middle, np.eye(len(b)))
+            both = np.concatenate([right, other])
+            solution = np.linalg.solve(left, both.reshape(-1, 1)).reshape(both.shape)
+            return solution[:m], solution[m:]
+
+        outputs = [np.empty_like(right), np.empty_like(other)]
+        return over_batch(one, [b, d, right, other], [2, 2, 2, 2], outputs)
+
+    def formula(self, *inputs: Any) -> Sequence[Expression]:
+        b, _, r, s, p, d, q = inputs
+        values = columns(real_part(diagonal(b)))
+        size = absolute(values).max(axis=(-2, -1), keepdims=True)
+        if 0 in d.shape:
+            return [_divided(x, values, size) for x in (r, s)]
+        rest = rows(d)
+        e, f = p.H @ r, q.H @ s
+        plus = values + rest
+        x = _divided((values * e + rest * f) / plus, values - rest, size)
+        y = _divided((values * f + rest * e) / plus, values - rest, size)
+        return [
+            p @ x + _divided(r - p @ e, values, size),
+            q @ y + _divided(s - q @ f, values, size),
+        ]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """The same system with the right sides dR − X dB + dD Y and dS − Y dB + dDᴴ X."""
+        (b, d, *rest), (x, y), (db, dd, right, other, *_) = at.operands, at.results, at.tangents
+        if db is not None:
+            right, other = _less(right, x @ db), _less(other, y @ db)
+        if dd is not None:
+            right, other = _less(right, -(dd @ y)), _less(other, -(dd.H @ x))
+        if right is None and other is None:
+            return [None, None]
+        return coupled(b, d, _or_zeros(right, rest[0]), _or_zeros(other, rest[1]), rest[2:])
+
+    def vjp(self, at: FormulaSite) -> Terms:
+        """R̄ and S̄: the same system with Bᴴ."""
+        b, d, *rest = at.operands
+        right, other = at.cts
+        cts = coupled(b.H, d, _or_zeros(right, rest[0]), _or_zeros(other, rest[1]), rest[2:])
+        return [*cts, None, None, None]
+
+
+def _or_zeros(x: Expression | None, like: Expression) -> Expression:
+    """x, or zeros of a type."""
+    return Expression(like.emitter, full(like.emitter, 0, like.meta)) if x is None else x
+
+
+def coupled(
+    b: Expression,
+    d: Expression,
+    right: Expression,
+    other: Expression,
+    factors: Sequence[Expression],
+) -> tuple[Expression, ...]:
+    """X and Y of `BlockCoupled`; `factors` are P, d and Q."""
+    return b.emit_all(Extension(BlockCoupled()), d, right, other, *factors)
+
+
+# Blocks of eigenvectors and singular vectors.
+
+
+@family(name="eigh_block")
+@dataclass(frozen=True)
+class EighBlock(ExpandedOp):
+    """V, B = VᴴAV, W and C = WᴴAW for k eigenvectors V, the others W, of (A + Aᴴ) / 2.
+
+    The inputs are A, its eigenvalues and its eigenvectors, which only save a factorization. B and C
+    are diagonal in value.
+
+    Attributes:
+        count: k.
+        largest: whether the k largest eigenvalues are chosen, else the smallest.
+    """
+
+    count: int
+    largest: bool = False
+
+    input_count = 3
+    output_count = 4
+
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
+        dtype = check_dtype("eigh_block", input_dtypes[0], input_dtypes[2])
+        batch, n = check_square("eigh_block", dtype, input_shapes[0])
+        _check_count("eigh_block", self.count, n)
+        k, rest = self.count, n - self.count
+        shapes = [(n, k), (k, k), (n, rest), (rest, rest)]
+        return [(dtype, (*batch, *shape)) for shape in shapes]
+
+    def kernel(self, *arrays: NumpyArray) -> list[NumpyArray]:
+        return by_eigenvectors(self, *arrays)
+
+    def formula(self, *inputs: Any) -> Sequence[Expression]:
+        _, w, v = inputs
+        n, k = w.shape[-1], self.count
+        cut = n - k if self.largest else k
+        low, high = [(part(v, *ends), part(w, *ends)) for ends in ((0, cut), (cut, n))]
+        inner, rest = (high, low) if self.largest else (low, high)
+        return [inner[0], _block(inner[1], v), rest[0], _block(rest[1], v)]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """dV = W X, dB = VᴴEV, dW = −V Xᴴ, dC = WᴴEW with E = sym(dA) and C X − X B = −WᴴEV."""
+        (v, b, w, c), da = at.results, at.tangents[0]
+        if da is None:
+            return [None] * 4
+        right, left = sym(da) @ v, sym(da) @ w
+        x = sylvester(c, b, -(w.H @ right), -1)
+        return [w @ x, v.H @ right, -(v @ x.H), w.H @ left]
+
+
+def _check_count(name: str, count: int | None, limit: Dim) -> None:
+    """Raise ShapeError if the matrices certainly have fewer values."""
+    if count is not None and isinstance(limit, int) and count > limit:
+        raise ShapeError(f"{name}: k must be an integer from 0 to {limit}, got {count}")
+
+
+def part(x: Expression, start: Dim, stop: Dim) -> Expression:
+    """The elements from start to stop along the last axis, whose size may be symbolic."""
+    none, sizes = (0,) * (x.ndim - 1), x.shape
+    (result,) = x.emit_all(Slice((*none, start), (*sizes[:-1], stop), (1,) * x.ndim))
+    return result
+
+
+def _block(values: Expression, like: Expression) -> Expression:
+    """The diagonal matrix of values, in the dtype of `like`."""
+    return embedded(values).astype(like.dtype)
+
+
+@family(name="svd_block")
+@dataclass(frozen=True)
+class SvdBlock(ExpandedOp):
+    """U, B and V for the k largest singular values of A, with A ≈ U B Vᴴ.
+
+    The inputs are A and its thin decomposition, which only saves a factorization. B is diagonal in
+    value, and Hermitian in its tangents.
+
+    Attributes:
+        count: k; None is min(m, n).
+    """
+
+    count: int | None = None
+
+    input_count = 4
+    output_count = 3
+
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
+        dtype = check_dtype("svd_block", input_dtypes[0], *input_dtypes[2:])
+        batch, m, n = check_matrix("svd_block", dtype, input_shapes[0])
+        check_same("svd_block", "the numbers of values", minimum(m, n), input_shapes[1][-1])
+        _check_count("svd_block", self.count, minimum(m, n))
+        k = input_shapes[1][-1] if self.count is None else self.count
+        return [(dtype, (*batch, *shape)) for shape in [(m, k), (k, k), (n, k)]]
+
+    def kernel(self, *arrays: NumpyArray) -> list[NumpyArray]:
+        return by_triplets(self, *arrays)
+
+    def formula(self, *inputs: Any) -> Sequence[Expression]:
+        _, s, u, vh = inputs
+        k = s.shape[-1] if self.count is None else self.count
+        return [part(u, 0, k), _block(part(s, 0, k), u), part(vh.H, 0, k)]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """As of `block_tangents`, with the values beyond the block for D."""
+        (_, s, left, right), da = at.operands, at.tangents[0]
+        if da is None:
+            return [None] * 3
+        k = s.shape[-1] if self.count is None else self.count
+        outside = [part(x, k, s.shape[-1]) for x in (left, s, right.H)]
+        return block_tangents(at, at.results[1], outside)
+
+
+def block_tangents(at: FormulaSite, regular: Expression, outside: Sequence[Expression]) -> Terms:
+    """dU = U W + X, dB = sym(E), dV = −V W + Y with E = UᴴdA V.
+
+    W B + B W = skew(E), and with D = A − U B Vᴴ, the part of A outside of the block,
+
+        X B − D Y = (1 − UUᴴ) dA V,    Y B − Dᴴ X = (1 − VVᴴ) dAᴴ U.
+
+    (Francuz, Schuch and Vanhecke, arXiv:2311.11894, for single vectors.)
+
+    Args:
+        at: A first among the operands; U, B and V.
+        regular: B, without zeros.
+        outside: D by its singular vectors and values.
+    """
+    a, (u, b, v), da = at.operands[0], at.results, at.tangents[0]
+    forward, backward = da @ v, da.H @ u
+    inner = u.H @ forward
+    turn = sylvester(regular, regular, skew(inner), 1)
+    rest = a - u @ b @ v.H
+    x, y = coupled(regular, rest, forward - u @ inner, backward - v @ inner.H, outside)
+    return [u @ turn + x, sym(inner), y - v @ turn]
+
+
+def eigenvector_block(
+    a: Expression, count: int, largest: bool = False
+) -> tuple[Expression, Expression]:
+    """V and B of `EighBlock`."""
+    factors = a.emit_all(Extension(Eigh()))
+    v, b, _, _ = a.emit_all(Extension(EighBlock(count, largest)), *factors)
+    return v, b
+
+
+def singular_blocks(a: Expression, count: int | None = None) -> tuple[Expression, ...]:
+    """U, B and V of `SvdBlock`."""
+    return a.emit_all(Extension(SvdBlock(count)), *a.emit_all(Extension(Svd())))
 
 
 class EighBlockResult(NamedTuple):
@@ -65,7 +428,7 @@ def _eigh_block(x: Any, k: int, *, largest: bool = False) -> tuple[Any, Any]:
     """V and B; see `eigh_block`."""
     a = square("eigh_block", x)
     k = _count("eigh_block", k, a.meta.exact_shape("eigh_block", "x")[-1])
-    vectors, block = families.eigh_block(a, k, largest)
+    vectors, block = eigenvector_block(a, k, largest)
     return vectors, block
 
 
@@ -179,7 +542,7 @@ def _blocks(name: str, x: Any, k: int | None) -> tuple[Any, ...]:
     m, n = meta.exact_shape(name, "x")[-2:]
     if k is not None:
         k = _count(name, k, minimum(m, n))
-    return families.svd_block(a, k)
+    return singular_blocks(a, k)
 
 
 def _count(name: str, k: object, limit: Dim) -> int:

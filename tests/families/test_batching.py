@@ -10,8 +10,11 @@ import pytest
 
 import tenferro as tn
 from tenferro.families import STANDARD, EinsumOp
-from tenferro.families.fft import Fft
-from tenferro.families.linalg import Cholesky, Eigh, LuSolve, Svd
+from tenferro.fft.op import Fft
+from tenferro.linalg.cholesky import Cholesky
+from tenferro.linalg.eigh import Eigh
+from tenferro.linalg.solve import LuSolve
+from tenferro.linalg.svd import Svd
 from tests.families.cases import Array, Case
 from tests.families.cube import CUBE, Cube
 from tests.families.test_surfaces import CASES, IDS

@@ -20,10 +20,10 @@ from tenferro.errors import UnsupportedExtensionError
 from tenferro.extension import Extension
 from tenferro.families import CALLBACK, STANDARD, EinsumOp, NetworkDerivative, SlicedNetwork
 from tenferro.families.einsum import ContractionOptimizerOptions
-from tenferro.families.fft import Fft
+from tenferro.fft.op import Fft
 from tests.families.cases import SIZES, Case, random_array
 from tests.families.cube import CUBE, Cube, Table
-from tests.families.linalg.cases import linalg_cases
+from tests.linalg.cases import linalg_cases
 
 Array = np.ndarray[Any, Any]
 CHAIN = ((0, 1), (1, 2), (2, 3))

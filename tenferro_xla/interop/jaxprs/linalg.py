@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro.core import GlobalValKey
-from tenferro.families.fft import Fft, points
-from tenferro.families.linalg import (
-    Cholesky,
-    Eigh,
-    Lu,
-    PivotsToPermutation,
-    Qr,
-    Svd,
-    TriangularSolve,
-    tril,
-)
+from tenferro.fft.op import Fft, points
 from tenferro.ir import Exact
+from tenferro.linalg.cholesky import Cholesky
+from tenferro.linalg.eigh import Eigh
+from tenferro.linalg.lu import Lu, PivotsToPermutation
+from tenferro.linalg.matrix_op import tril
+from tenferro.linalg.qr import Qr
+from tenferro.linalg.svd import Svd
+from tenferro.linalg.triangular_solve import TriangularSolve
 from tenferro.ops import ADD, CONJ
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression

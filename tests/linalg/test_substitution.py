@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tenferro.families.linalg.lu import factored, solved
-from tenferro.families.linalg.triangular_solve import substituted
+from tenferro.linalg.lu import factored, solved
+from tenferro.linalg.triangular_solve import substituted
 
 COUNT, SIZE = 64, 3
 

@@ -9,19 +9,13 @@ import pytest
 
 import tenferro as tn
 from tenferro.extension import ExtensionOp
-from tenferro.families.linalg import (
-    LINALG,
-    Adjugate,
-    Cholesky,
-    Determinant,
-    Inverse,
-    Lu,
-    LuSolve,
-    PivotsToPermutation,
-    TridiagonalSolve,
-)
+from tenferro.linalg.cholesky import Cholesky
+from tenferro.linalg.determinant import Adjugate, Determinant
+from tenferro.linalg.lu import Lu, PivotsToPermutation
+from tenferro.linalg.solve import Inverse, LuSolve
+from tenferro.linalg.triangular_solve import TridiagonalSolve
 from tenferro.native import NUMPY_EXECUTOR
-from tenferro.ops.extension import Extension, register_runtimes, rules_of
+from tenferro.ops.extension import Extension
 from tenferro.testing import check_extension
 from tenferro_xla.lowering.linalg import LOWERINGS
 from tests.tolerances import assert_close, rounding
@@ -73,8 +67,8 @@ def test_the_contract_of_extension_ops_is_kept(op: ExtensionOp, inputs: list[Arr
     report = check_extension(
         op,
         inputs=inputs,
-        rules=rules_of([LINALG]),
-        register_runtime=lambda registry: register_runtimes([LINALG], registry),
+        rules=tn.linalg.ad_rules(),
+        register_runtime=tn.linalg.register_runtime,
         register_xla=lambda registry: [
             registry.register(each.FAMILY_ID, lowering) for each, lowering in LOWERINGS.items()
         ],

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tenferro.families import linalg
-from tests.families.linalg.matrices import Array, adjoint, difference, hermitian, inner, random
+from tenferro.linalg.svd import Svd
+from tests.linalg.matrices import Array, adjoint, difference, hermitian, inner, random
 
 SHAPES = [(3, 3), (5, 3), (3, 5), (1, 1), (4, 1), (1, 4)]
 each_case = pytest.mark.parametrize(
@@ -17,7 +17,7 @@ each_case = pytest.mark.parametrize(
 
 
 def decomposed(a: Array, full: bool) -> list[Array]:
-    return list(linalg.Svd(full).eager_execute([a]))
+    return list(Svd(full).eager_execute([a]))
 
 
 @each_case
@@ -27,7 +27,7 @@ def test_tangents_satisfy_the_differentiated_equations(
     rng = np.random.default_rng(0)
     a, da = random(rng, *shape, dtype=dtype), random(rng, *shape, dtype=dtype)
     s, u, vh = decomposed(a, full)
-    ds, du, dvh = linalg.Svd.jvp_op().eager_execute([s, u, vh, da])
+    ds, du, dvh = Svd.jvp_op().eager_execute([s, u, vh, da])
     k = len(s)
     u1, v1h = u[:, :k], vh[:k]
     moved = (du[:, :k] * s) @ v1h + (u1 * ds) @ v1h + (u1 * s) @ dvh[:k]
@@ -43,7 +43,7 @@ def test_complements_move_as_their_projectors_do(shape: tuple[int, int]) -> None
     rng = np.random.default_rng(1)
     a, da = random(rng, *shape, dtype=complex), random(rng, *shape, dtype=complex)
     s, u, vh = decomposed(a, True)
-    _, du, dvh = linalg.Svd.jvp_op().eager_execute([s, u, vh, da])
+    _, du, dvh = Svd.jvp_op().eager_execute([s, u, vh, da])
     k = len(s)
     for place, x, dx in ((1, u, du), (2, adjoint(vh), adjoint(dvh))):
 
@@ -62,13 +62,13 @@ def test_the_cotangent_is_the_adjoint(shape: tuple[int, int], full: bool, dtype:
     rng = np.random.default_rng(2)
     a, da = random(rng, *shape, dtype=dtype), random(rng, *shape, dtype=dtype)
     s, u, vh = decomposed(a, full)
-    tangents = linalg.Svd.jvp_op().eager_execute([s, u, vh, da])
+    tangents = Svd.jvp_op().eager_execute([s, u, vh, da])
     cts = invariant_cotangents(rng, s, u, vh, dtype)
     for present in product([True, False], repeat=3):
         if not any(present):
             continue
         given = [ct for ct, on in zip(cts, present, strict=True) if on]
-        (back,) = linalg.Svd.vjp_op(present=present).eager_execute([s, u, vh, *given])
+        (back,) = Svd.vjp_op(present=present).eager_execute([s, u, vh, *given])
         forth = sum(inner(ct, t) for ct, t, on in zip(cts, tangents, present, strict=True) if on)
         assert abs(inner(back, da) - forth) < 1e-10
 
@@ -89,7 +89,7 @@ def test_a_loss_of_phases_has_no_derivative() -> None:
     rng = np.random.default_rng(3)
     s, u, vh = decomposed(random(rng, 4, 3, dtype=complex), False)
     for cts in ([u * 1j, 0 * vh], [random(rng, 4, 3, dtype=complex), 0 * vh]):
-        (back,) = linalg.Svd.vjp_op(present=(False, True, True)).eager_execute([s, u, vh, *cts])
+        (back,) = Svd.vjp_op(present=(False, True, True)).eager_execute([s, u, vh, *cts])
         assert np.isnan(back).all()
 
 
@@ -97,5 +97,5 @@ def test_a_loss_of_the_basis_of_the_complement_has_no_derivative() -> None:
     rng = np.random.default_rng(4)
     s, u, vh = decomposed(random(rng, 5, 3), True)
     ct = random(rng, 5, 5)
-    (back,) = linalg.Svd.vjp_op(present=(False, True, False)).eager_execute([s, u, vh, ct])
+    (back,) = Svd.vjp_op(present=(False, True, False)).eager_execute([s, u, vh, ct])
     assert np.isnan(back).all()

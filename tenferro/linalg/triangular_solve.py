@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tenferro.errors import ConfigError, ShapeError
 from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
-from tenferro.families.linalg.lapack import scipy_linalg
-from tenferro.families.linalg.matrix_op import (
-    SystemOp,
+from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, canonical
+from tenferro.linalg.arguments import (
     check_dtype,
     check_matrix,
     check_same,
     check_sizes,
     check_square,
-    family,
-    padded,
-    rows,
-    tril,
-    triu,
+    floating,
+    same_batch,
+    systems,
 )
-from tenferro.ir import NumpyArray
+from tenferro.linalg.matrix_op import SystemOp, family, padded, rows, scipy_linalg, tril, triu
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import Expression
+from tenferro.ops.functions import Expression, array_function, emit_all, manipulation
 
-__all__ = ["TriangularSolve", "TridiagonalSolve", "triangular_solve"]
-
+__all__ = ["solve_triangular", "tridiagonal_solve"]
 
 # The kernel: by BLAS matrix by matrix, or row by row over a whole batch.
 
 _TRANS = {"n": 0, "t": 1, "c": 2}
 
+
 _SMALL = 8
 """Up to this size a call of BLAS takes longer than what it computes."""
+
 
 _MANY = 4
 """How many matrices for each of their rows make a step over the batch worth its calls."""
@@ -229,3 +229,97 @@ class TridiagonalSolve(SystemOp):
 def moved(x: Expression, by: int, axis: int) -> Expression:
     """x moved along an axis towards its end, with zeros for what comes in."""
     return padded(x, axis, by, -by) if by else x
+
+
+TRANS = {0: "n", 1: "t", 2: "c", "N": "n", "T": "t", "C": "c"}
+"""The names of op(A) = A, Aᵀ, Aᴴ, as users write them."""
+
+
+def transposition(name: str, trans: object) -> str:
+    """The name of op(A) in families.
+
+    Raises:
+        ConfigError: there is no such `trans`.
+    """
+    if not isinstance(trans, int | str) or trans not in TRANS:
+        raise ConfigError(f"{name}: trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
+    return TRANS[trans]
+
+
+@array_function(operands=2, module="tenferro.linalg")
+def solve_triangular(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+) -> AnyTensor:
+    """The solution x of op(a) x = b for triangular a.
+
+    Args:
+        a: matrices, of shape [..., n, n]; the other triangle is not read.
+        b: right sides, of shape [..., n, k], or one vector of shape [n].
+        trans: op(a) is a for 0 or "N", aᵀ for 1 or "T", aᴴ for 2 or "C".
+        lower: whether a is lower triangular.
+        unit_diagonal: take the diagonal as ones.
+
+    Raises:
+        ShapeError: a is not square, or b does not have its number of rows.
+        DTypeError: an operand is of half precision.
+        ConfigError: `trans` is none of these.
+
+    >>> tn.linalg.solve_triangular([[2.0, 1.0], [0.0, 4.0]], [4.0, 8.0])
+    Tensor([1., 2.])
+    """
+    matrix, right, restore = systems("solve_triangular", a, b)
+    result = triangular_solve(
+        matrix,
+        right,
+        lower=lower,
+        trans=transposition("solve_triangular", trans),
+        unit=unit_diagonal,
+    )
+    return restore(result)
+
+
+@array_function(operands=4, module="tenferro.linalg")
+def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike) -> AnyTensor:
+    """The solution x of t x = b for tridiagonal t; NaN where elimination meets a zero pivot.
+
+    Row i of t has dl[i], d[i] and du[i]; dl[0] and du[n - 1] are not read.
+
+    Args:
+        dl: the diagonals below the main one, of shape [..., n].
+        d: the main diagonals, of shape [..., n].
+        du: the diagonals above the main one, of shape [..., n].
+        b: right sides, of shape [..., n, k], or one vector of shape [n].
+
+    Raises:
+        ShapeError: the sizes differ.
+        DTypeError: an operand is of half precision.
+
+    >>> tn.linalg.tridiagonal_solve([0.0, 1.0], [2.0, 2.0], [1.0, 0.0], [3.0, 3.0])
+    Tensor([1., 1.])
+    """
+    name = "tridiagonal_solve"
+    *diagonals, right = floating(name, dl, d, du, b)
+    metas: list[TensorMeta] = [value.meta for value in (*diagonals, right)]
+    if not all(meta.rank for meta in metas):
+        raise ShapeError(f"{name}: takes vectors [..., n] and right sides, got {_listed(metas)}")
+    is_vector = metas[-1].rank == 1
+    sizes = [meta.exact_shape(name, "operand")[-1] for meta in metas[:3]]
+    sizes.append(metas[-1].exact_shape(name, "b")[-1 if is_vector else -2])
+    if any(canonical(sizes[0], size) is None for size in sizes):
+        raise ShapeError(f"{name}: diagonals and right side {_listed(metas)} differ in rows")
+    if is_vector:
+        right = manipulation.expand_dims(right, -1)
+    columns = [manipulation.expand_dims(diagonal, -1) for diagonal in diagonals]
+    *columns, right = same_batch(name, *columns, right, given=metas)
+    diagonals = [manipulation.squeeze(column, -1) for column in columns]
+    (x,) = emit_all(Extension(TridiagonalSolve()), *diagonals, right)
+    return manipulation.squeeze(x, -1) if is_vector else x
+
+
+def _listed(metas: Sequence[TensorMeta]) -> str:
+    return ", ".join(map(str, metas))

@@ -10,10 +10,19 @@ import pytest
 import tenferro as tn
 from tenferro.errors import BatchingError
 from tenferro.extension import apply
-from tenferro.families import linalg
-from tenferro.ops.extension import Extension, ExtensionOp, rules_of
+from tenferro.linalg.determinant import Adjugate, Determinant
+from tenferro.linalg.lu import Lu, PivotsToPermutation
+from tenferro.linalg.matrix_functions import HermitianFunction
+from tenferro.linalg.pinv import Pinv
+from tenferro.linalg.schur import Schur
+from tenferro.linalg.solve import Inverse, LuSolve
+from tenferro.linalg.subspaces import BlockSylvester, EighBlock, SvdBlock
+from tenferro.linalg.svd import Svd
+from tenferro.linalg.svd_truncate import SvdTruncated
+from tenferro.linalg.triangular_solve import TriangularSolve, TridiagonalSolve
+from tenferro.ops.extension import Extension, ExtensionOp
 from tenferro.testing import CLAUSES, check_extension
-from tests.families.linalg.matrices import Array
+from tests.linalg.matrices import Array
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(3, 3)) + 3 * np.eye(3)
@@ -23,7 +32,7 @@ SYSTEMS: dict[str, tuple[Any, Array]] = {
     "solve one vector": (lambda b: tn.linalg.solve(A, b), LEFT[..., 0]),
     "positive": (lambda b: tn.linalg.solve(A @ A.T, b, assume_a="pos"), LEFT),
     "triangular": (lambda b: tn.linalg.solve_triangular(A, b, trans="T"), LEFT),
-    "on the right": (lambda b: apply(linalg.TriangularSolve(left=False), A, b), RIGHT),
+    "on the right": (lambda b: apply(TriangularSolve(left=False), A, b), RIGHT),
     "tridiagonal": (lambda b: tn.linalg.tridiagonal_solve(A[0], A[0] + 5, A[1], b), LEFT),
     "in batches": (lambda b: tn.linalg.solve(np.stack([A, A.T]), b), np.stack([LEFT, 2 * LEFT], 1)),
 }
@@ -58,7 +67,7 @@ def test_a_batch_of_right_sides_is_solved_with_one_matrix(name: str) -> None:
 def test_right_sides_whose_number_data_decide_are_a_batch_of_systems() -> None:
     def function(b: Any, count: Any) -> Any:
         columns = tn.dynamic_truncate(b, count, 2)
-        solved = tn.vmap(lambda each: apply(linalg.TriangularSolve(), A, each))(columns)
+        solved = tn.vmap(lambda each: apply(TriangularSolve(), A, each))(columns)
         return tn.sum(solved, axis=2)
 
     program = tn.make_program(function, tn.TensorSpec((4, 3, 2)), tn.TensorSpec((), "int64"))
@@ -79,7 +88,7 @@ def test_one_factorization_serves_all_rows_of_a_jacobian() -> None:
 
 def test_ranks_of_entries_may_differ_where_columns_are_filled_with_zeros() -> None:
     def function(a: Any, rank: Any) -> Any:
-        u, b, v = apply(linalg.SvdTruncated(), a, *apply(linalg.Svd(), a), rank)
+        u, b, v = apply(SvdTruncated(), a, *apply(Svd(), a), rank)
         return u @ b @ v.mT
 
     a, ranks = RNG.normal(size=(3, 4, 3)), np.array([1, 3, 2])
@@ -91,7 +100,7 @@ def test_ranks_of_entries_may_differ_where_columns_are_filled_with_zeros() -> No
 
 
 def factored(a: Array, *others: Array) -> list[Array]:
-    packed, _, permutation = linalg.Lu().eager_execute([a])
+    packed, _, permutation = Lu().eager_execute([a])
     return [a, packed, permutation, *others]
 
 
@@ -100,23 +109,23 @@ W, V = np.linalg.eigh(POSITIVE / 9)
 U, S, VH = np.linalg.svd(TALL, full_matrices=False)
 COMPLEX = A + 1j * A.T
 CHECKED: list[tuple[ExtensionOp, list[Array], list[int]]] = [
-    (linalg.LuSolve(), factored(A, TALL), [0, 3]),
-    (linalg.LuSolve("c"), factored(COMPLEX, TALL + 0j), [0, 3]),
-    (linalg.LuSolve(kind="pos"), [POSITIVE, np.linalg.cholesky(POSITIVE), TALL], [0, 2]),
-    (linalg.Inverse(), factored(A), [0]),
-    (linalg.Determinant("slogdet"), factored(A), [0]),
-    (linalg.Adjugate(1), factored(A, A.T), [0, 3]),
-    (linalg.TriangularSolve(False, False, "t", True), [A, RIGHT[0]], [0, 1]),
-    (linalg.TridiagonalSolve(), [A[0], A[1] + 5, A[2], TALL], [0, 1, 2, 3]),
-    (linalg.PivotsToPermutation(), [np.array([1, 2, 2], np.int32)], []),
-    (linalg.Pinv(given=True), [TALL, np.array(1e-9)], [0]),
-    (linalg.HermitianFunction("exp", None, 1), [POSITIVE / 9, W, V, A], [0, 3]),
-    (linalg.EighBlock(1), [POSITIVE / 9, W, V], []),
-    (linalg.SvdBlock(1), [TALL, S, U, VH], [0]),
-    (linalg.SvdTruncated(), [TALL, S, U, VH, np.array(1)], [0]),
-    (linalg.BlockSylvester(1), [np.diag([1.0, 2.0, 3.0]), np.eye(2), TALL], [0, 1, 2]),
-    (linalg.Svd(full_matrices=True), [TALL], [0]),
-    (linalg.Schur(vectors=False), [A], []),
+    (LuSolve(), factored(A, TALL), [0, 3]),
+    (LuSolve("c"), factored(COMPLEX, TALL + 0j), [0, 3]),
+    (LuSolve(kind="pos"), [POSITIVE, np.linalg.cholesky(POSITIVE), TALL], [0, 2]),
+    (Inverse(), factored(A), [0]),
+    (Determinant("slogdet"), factored(A), [0]),
+    (Adjugate(1), factored(A, A.T), [0, 3]),
+    (TriangularSolve(False, False, "t", True), [A, RIGHT[0]], [0, 1]),
+    (TridiagonalSolve(), [A[0], A[1] + 5, A[2], TALL], [0, 1, 2, 3]),
+    (PivotsToPermutation(), [np.array([1, 2, 2], np.int32)], []),
+    (Pinv(given=True), [TALL, np.array(1e-9)], [0]),
+    (HermitianFunction("exp", None, 1), [POSITIVE / 9, W, V, A], [0, 3]),
+    (EighBlock(1), [POSITIVE / 9, W, V], []),
+    (SvdBlock(1), [TALL, S, U, VH], [0]),
+    (SvdTruncated(), [TALL, S, U, VH, np.array(1)], [0]),
+    (BlockSylvester(1), [np.diag([1.0, 2.0, 3.0]), np.eye(2), TALL], [0, 1, 2]),
+    (Svd(full_matrices=True), [TALL], [0]),
+    (Schur(vectors=False), [A], []),
 ]
 CHECKED_CLAUSES = (
     "payload", "arity", "inference", "reference", "rules",
@@ -129,6 +138,6 @@ def test_the_check_of_extensions_holds_on_batches(
     op: ExtensionOp, inputs: list[Array], wrt: list[int]
 ) -> None:
     skip = {clause.name for clause in CLAUSES}.difference(CHECKED_CLAUSES, {"batch of gradients"})
-    report = check_extension(op, inputs=inputs, wrt=wrt, rules=rules_of([linalg.LINALG]), skip=skip)
+    report = check_extension(op, inputs=inputs, wrt=wrt, rules=tn.linalg.ad_rules(), skip=skip)
     assert (report["batch"].word, report["batch"].notes) == ("holds", ())
     assert report["batch of gradients"].word == ("holds" if wrt else "not checked")

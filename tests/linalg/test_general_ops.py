@@ -10,20 +10,20 @@ import tenferro as tn
 import tenferro_xla
 from tenferro.errors import BackendFailureError
 from tenferro.extension import ExtensionOp, apply
-from tenferro.families import linalg
-from tenferro.ops.extension import register_runtimes, rules_of
+from tenferro.linalg.eig import Eig
+from tenferro.linalg.matrix_functions import Frechet, MatrixFunction
 from tenferro.testing import check_extension
 from tenferro_xla.lowering.linalg import needs_cpu
 from tests.families.cases import Case
-from tests.families.linalg.cases import general_cases, positive
+from tests.linalg.cases import general_cases, positive
 from tests.linalg.differences import random
 
 pytestmark = pytest.mark.exhaustive
 
 MORE = [
-    Case(linalg.MatrixFunction("exp"), (("m", "m"),)),
-    Case(linalg.MatrixFunction("log"), (("m", "m"),), into=positive),
-    Case(linalg.Frechet("exp", adjoint_first=True), (("m", "m"), ("m", "m"))),
+    Case(MatrixFunction("exp"), (("m", "m"),)),
+    Case(MatrixFunction("log"), (("m", "m"),), into=positive),
+    Case(Frechet("exp", adjoint_first=True), (("m", "m"), ("m", "m"))),
 ]
 
 
@@ -35,8 +35,8 @@ def test_families_keep_the_contract(case: Case, dtype: str) -> None:
     report = check_extension(
         case.op,
         inputs=[array * factor for array in case.arrays],
-        rules=rules_of([linalg.LINALG]) if case.has_derivative else None,
-        register_runtime=lambda registry: register_runtimes((linalg.LINALG,), registry),
+        rules=tn.linalg.ad_rules() if case.has_derivative else None,
+        register_runtime=tn.linalg.register_runtime,
         skip={"processes"},
     )
     if case.has_derivative:
@@ -49,8 +49,8 @@ def test_derivatives_keep_v_times_its_inverse_and_the_decomposition(dtype: str) 
     """dV V⁻¹ + V dV⁻¹ = 0, and d(V diag w V⁻¹) = dA."""
     rng = np.random.default_rng(0)
     a, da = random(rng, (2, 4, 4), dtype), random(rng, (2, 4, 4), dtype)
-    w, v, inverse = linalg.Eig().eager_execute([a])
-    dw, dv, dinverse = linalg.Eig.jvp_op().eager_execute([w, v, inverse, da])
+    w, v, inverse = Eig().eager_execute([a])
+    dw, dv, dinverse = Eig.jvp_op().eager_execute([w, v, inverse, da])
     np.testing.assert_allclose(dv @ inverse + v @ dinverse, np.zeros_like(v), atol=1e-12)
     moved = (dv * w[:, None] + v * dw[:, None]) @ inverse + (v * w[:, None]) @ dinverse
     np.testing.assert_allclose(moved, da, atol=1e-11)
@@ -62,8 +62,8 @@ def test_derivatives_keep_v_times_its_inverse_and_the_decomposition(dtype: str) 
     [((True, False, False), 1), ((True, True, False), 2), ((False, True, False), None)],
 )
 def test_eig_computes_what_is_read(live: tuple[bool, ...], results: int | None) -> None:
-    pruned = linalg.Eig().prune_outputs(live)
-    assert pruned == (None if results is None else linalg.Eig(results))
+    pruned = Eig().prune_outputs(live)
+    assert pruned == (None if results is None else Eig(results))
 
 
 def test_values_alone_have_the_same_derivative() -> None:
@@ -77,15 +77,15 @@ def test_values_alone_have_the_same_derivative() -> None:
 
         return np.asarray(tn.grad(loss)(a))
 
-    np.testing.assert_allclose(total(linalg.Eig(1)), total(linalg.Eig()))
+    np.testing.assert_allclose(total(Eig(1)), total(Eig()))
 
 
 def test_what_needs_the_cpu_is_refused_elsewhere() -> None:
     text = r"tenferro-linalg.eig.v1: XLA has it on the CPU only, not on gpu; use the device 'cpu'"
     with jax.default_device("gpu"), pytest.raises(BackendFailureError, match=text):
-        needs_cpu(linalg.Eig())
+        needs_cpu(Eig())
     with jax.default_device(jax.devices("cpu")[0]):
-        needs_cpu(linalg.Eig())
+        needs_cpu(Eig())
 
 
 @pytest.mark.parametrize("dtype", ["d", "D"])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.families.composite import (
     DTypes,
     FamilyOp,
@@ -17,38 +18,41 @@ from tenferro.families.composite import (
     Terms,
     differentiable,
 )
-from tenferro.families.linalg.degeneracy import (
+from tenferro.families.runtimes import evaluate_standard
+from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, canonical, is_complex
+from tenferro.linalg.arguments import REAL_OF, check_dtype, check_square, floating, square
+from tenferro.linalg.gauge import (
     Degeneracy,
     absolute,
     both,
     chosen,
+    degeneracy,
     exists,
     factor,
     largest_of,
     largest_where,
     negated,
+    reflections,
     single,
 )
-from tenferro.families.linalg.lapack import adjoint, hermitian_part, stacked
-from tenferro.families.linalg.matrix_op import (
-    REAL_OF,
-    check_dtype,
-    check_square,
+from tenferro.linalg.matrix_op import (
+    adjoint,
     columns,
     diagonal,
     embedded,
     family,
+    hermitian,
+    hermitian_part,
     real_part,
     rows,
     skew,
+    stacked,
     sym,
 )
-from tenferro.families.runtimes import evaluate_standard
-from tenferro.ir import NumpyArray, TensorMeta, is_complex
-from tenferro.ops.extension import ExtensionOp
-from tenferro.ops.functions import Expression
+from tenferro.ops.extension import Extension, ExtensionOp
+from tenferro.ops.functions import Expression, apply, common_batch, emit_all, manipulation, named
 
-__all__ = ["Eigh"]
+__all__ = ["EighResult", "EighTridiagonalResult", "eigh", "eigh_tridiagonal", "eigvalsh"]
 
 
 @differentiable(
@@ -196,3 +200,146 @@ def _diagonalize(a: NumpyArray, w: NumpyArray, v: NumpyArray) -> bool:
     turned = np.abs(adjoint(v) @ v - np.eye(v.shape[-1]))
     size = np.abs(w).max(axis=-1, initial=0.0)[..., None, None]
     return bool(np.all(error <= tolerance * size) and np.all(turned <= tolerance))
+
+
+class EighResult(NamedTuple):
+    """Of `eigh`."""
+
+    eigenvalues: AnyTensor
+    eigenvectors: AnyTensor
+
+
+def eigh(
+    x: ArrayLike,
+    /,
+    UPLO: str | None = None,  # noqa: N803  # NumPy's name
+    symmetrize_input: bool = True,
+    *,
+    degenerate: str = "nan",
+    width: float = 1e-12,
+) -> EighResult:
+    """Eigenvalues, ascending, and eigenvectors, as columns, of Hermitian matrices.
+
+    Derivatives of losses that depend on the phase of an eigenvector are NaN. So are those of losses
+    that depend on single values or vectors where eigenvalues are equal.
+
+    Args:
+        x: matrices, of shape [..., n, n].
+        UPLO: read only the lower ("L") or upper ("U") triangle.
+        symmetrize_input: read (x + xᴴ) / 2. Otherwise only the lower triangle is read.
+        degenerate: the derivative where eigenvalues are equal. "nan" is NaN unless the loss depends
+            only on eigenvalues, and equally on equal ones. "project" takes as equal what differs by
+            less than the square root of the precision, and gives the derivative of a loss that does
+            not depend on the basis of equal eigenvalues nor on single ones; else NaN. This check
+            cannot see a loss in which these vectors have an effect at other matrices only.
+            "broaden" is finite always, with 1/g written as g/(g² + width), and not exact.
+        width: of "broaden".
+
+    Raises:
+        ShapeError: x is not square.
+        DTypeError: x is of half precision.
+        ConfigError: there is no such `degenerate` or `UPLO`.
+
+    >>> tn.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues
+    Tensor([1., 3.])
+    """
+    results: tuple[Any, ...] = apply(
+        _eigh,
+        x,
+        triangle=UPLO,
+        symmetrize_input=symmetrize_input,
+        degeneracy=degeneracy("eigh", degenerate, width),
+    )
+    values, vectors = results
+    return EighResult(values, vectors)
+
+
+@named("eigh")
+def _eigh(
+    x: Any,
+    /,
+    *,
+    triangle: object = None,
+    symmetrize_input: bool = True,
+    degeneracy: Degeneracy = Degeneracy(),  # noqa: B008  # immutable
+) -> tuple[Any, Any]:
+    """Eigenvalues and eigenvectors; see `eigh`."""
+    a = _triangle("eigh", x, triangle, symmetrize_input)
+    op = Extension(Eigh(degeneracy.mode, degeneracy.width))
+    values, vectors = a.emit_all(op)
+    if degeneracy.mode == "project":
+        vectors = vectors @ reflections(degeneracy.same(values), vectors.dtype)
+    return values, vectors
+
+
+def eigvalsh(x: ArrayLike, /, UPLO: str | None = None) -> AnyTensor:  # noqa: N803
+    """Eigenvalues, ascending, of Hermitian matrices; see `eigh`.
+
+    >>> tn.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]])
+    Tensor([1., 3.])
+    """
+    return apply(_eigvalsh, x, triangle=UPLO)
+
+
+@named("eigvalsh")
+def _eigvalsh(x: Any, /, *, triangle: object = None) -> Any:
+    """Eigenvalues; see `eigvalsh`."""
+    a = _triangle("eigvalsh", x, triangle, symmetrize_input=True)
+    return emit_all(Extension(Eigh()), a)[0]
+
+
+def _triangle(name: str, x: Any, triangle: object, symmetrize_input: bool) -> Any:
+    """The Hermitian matrix whose eigenvalues are asked for, or one that stands for it."""
+    if triangle is not None and (not isinstance(triangle, str) or triangle not in ("L", "U")):
+        raise ConfigError(f"{name}: UPLO must be 'L' or 'U', got {triangle!r}")
+    a = square(name, x)
+    if triangle is None and symmetrize_input:
+        return a
+    return hermitian(a.H if triangle == "U" else a)
+
+
+class EighTridiagonalResult(NamedTuple):
+    """Of `eigh_tridiagonal`."""
+
+    eigenvalues: AnyTensor
+    eigenvectors: AnyTensor
+
+
+def eigh_tridiagonal(
+    d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False
+) -> EighTridiagonalResult | AnyTensor:
+    """Eigenvalues, ascending, and eigenvectors of real symmetric tridiagonal matrices; as `eigh`.
+
+    Args:
+        d: the diagonals, of shape [..., n].
+        e: the diagonals beside them, of shape [..., n - 1].
+        eigvals_only: return the eigenvalues alone.
+
+    Raises:
+        ShapeError: e is not shorter than d by one.
+        DTypeError: an operand is complex or of half precision.
+
+    >>> tn.linalg.eigh_tridiagonal([2.0, 2.0], [1.0], eigvals_only=True)
+    Tensor([1., 3.])
+    """
+    whole = EighTridiagonalResult(*apply(_eigh_tridiagonal, d, e))
+    return whole.eigenvalues if eigvals_only else whole
+
+
+@named("eigh_tridiagonal")
+def _eigh_tridiagonal(d: Any, e: Any) -> tuple[Any, Any]:
+    """Eigenvalues and eigenvectors; see `eigh_tridiagonal`."""
+    name = "eigh_tridiagonal"
+    main, off = floating(name, d, e)
+    metas = (main.meta, off.meta)
+    if is_complex(main.dtype):
+        raise DTypeError(f"{name}: takes real d and e, got {metas[0]} and {metas[1]}")
+    if 0 in (main.ndim, off.ndim):
+        raise ShapeError(f"{name}: d and e must have an axis, got {metas[0]} and {metas[1]}")
+    if canonical(off.shape[-1] + 1, main.shape[-1]) is None:
+        raise ShapeError(f"{name}: e must be shorter by one than d, got d {metas[0]}, e {metas[1]}")
+    common_batch(name, [rows(x).meta for x in (main, off)], metas)
+    beside: Any = embedded(off)
+    widths = [(0, 0)] * (off.ndim - 1)
+    below = manipulation.pad(beside, pad_width=[*widths, (1, 0), (0, 1)])
+    return _eigh(embedded(main) + below + below.mT)

@@ -11,9 +11,7 @@ import pytest
 import tenferro as tn
 from tenferro.errors import DTypeError, InvalidConfigError, ShapeError
 from tenferro.extension import apply
-from tenferro.families.fft import FFT, Fft
-from tenferro.families.fft.op import KINDS, SCALES
-from tenferro.ops.extension import register_runtimes, rules_of
+from tenferro.fft.op import KINDS, SCALES, Fft
 from tenferro.shape import dim
 from tenferro.testing import check_extension
 from tenferro_xla.lowering.extensions import transform
@@ -60,8 +58,8 @@ def test_the_family_keeps_the_contract(op: Fft) -> None:
         inputs=inputs_of(op, 2, 5),
         symbolic_shapes=named,
         different=[Fft("c2c", 3)],
-        rules=rules_of((FFT,)),
-        register_runtime=lambda to: register_runtimes((FFT,), to),
+        rules=tn.fft.ad_rules(),
+        register_runtime=tn.fft.register_runtime,
         register_xla=lambda to: to.register(Fft.FAMILY_ID, transform),
         skip={"processes"},
     )
@@ -75,7 +73,7 @@ def test_the_family_keeps_the_contract(op: Fft) -> None:
 
 
 def test_the_identity_is_one_in_every_process() -> None:
-    check_extension(Fft("c2c"), inputs=[random(3)], rules=rules_of((FFT,)), skip={"xla"})
+    check_extension(Fft("c2c"), inputs=[random(3)], rules=tn.fft.ad_rules(), skip={"xla"})
 
 
 @pytest.mark.parametrize("kind", KINDS)

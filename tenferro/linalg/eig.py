@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,31 +16,23 @@ from tenferro.families.composite import (
     Terms,
     differentiable,
 )
-from tenferro.families.linalg.degeneracy import (
-    absolute,
-    both,
-    chosen,
-    factor,
-    largest_of,
-    off_diagonal,
-)
-from tenferro.families.linalg.lapack import stacked
-from tenferro.families.linalg.matrix_op import (
-    COMPLEX_OF,
-    check_dtype,
-    check_square,
-    columns,
-    diagonal,
-    family,
-    real,
-    real_part,
-    rows,
-)
-from tenferro.ir import DType, NumpyArray
+from tenferro.ir import AnyTensor, ArrayLike, DType, NumpyArray
+from tenferro.linalg.arguments import COMPLEX_OF, check_dtype, check_square, square
+from tenferro.linalg.gauge import absolute, both, chosen, factor, largest_of, off_diagonal
+from tenferro.linalg.matrix_op import columns, diagonal, family, real, real_part, rows, stacked
 from tenferro.ops import StopGradient
-from tenferro.ops.functions import Expression, apply, logical, reductions
+from tenferro.ops.extension import Extension
+from tenferro.ops.functions import (
+    Expression,
+    apply,
+    array_function,
+    emit_all,
+    logical,
+    named,
+    reductions,
+)
 
-__all__ = ["Eig", "closeness"]
+__all__ = ["EigResult", "eig", "eigvals"]
 
 
 def closeness(dtype: DType) -> float:
@@ -199,3 +191,58 @@ def _are_apart(gaps: Expression, errors: Expression) -> Expression:
     """
     apart = chosen(_different_places(gaps), (absolute(gaps) > errors).astype("int64"), 1)
     return apart.min(axis=(-2, -1)) == 1
+
+
+class EigResult(NamedTuple):
+    """Of `eig`."""
+
+    eigenvalues: AnyTensor
+    eigenvectors: AnyTensor
+
+
+def eig(x: ArrayLike, /) -> EigResult:
+    """Eigenvalues, in no particular order, and eigenvectors, as columns, of square matrices.
+
+    Both are complex always. Each eigenvector has norm 1, and its largest entry is real and
+    positive; the first one, if several are as large. The derivative of any loss is NaN for a matrix
+    with eigenvalues that are equal, or too close for the derivative to be known in spite of
+    rounding, or without as many eigenvectors as rows. Higher derivatives need larger gaps. XLA has
+    it on the CPU only.
+
+    Args:
+        x: matrices, of shape [..., n, n].
+
+    Raises:
+        ShapeError: x is not square.
+        DTypeError: x is of half precision.
+
+    >>> tn.linalg.eig([[0.0, 1.0], [0.0, 2.0]]).eigenvalues
+    Tensor([0.+0.j, 2.+0.j])
+    """
+    return EigResult(*apply(_eig, x))
+
+
+@named("eig")
+def _eig(x: Any, /) -> tuple[Any, Any]:
+    """Eigenvalues and eigenvectors; see `eig`."""
+    values, vectors, _ = emit_all(Extension(Eig()), square("eig", x))
+    return values, vectors
+
+
+@array_function(module="tenferro.linalg")
+def eigvals(x: ArrayLike, /) -> AnyTensor:
+    """The eigenvalues of square matrices, complex always, in no particular order.
+
+    The derivative is NaN for a matrix with equal eigenvalues, or nearly equal ones; see `eig`.
+
+    Args:
+        x: matrices, of shape [..., n, n].
+
+    Raises:
+        ShapeError: x is not square.
+        DTypeError: x is of half precision.
+
+    >>> tn.linalg.eigvals([[0.0, 1.0], [-1.0, 0.0]])
+    Tensor([0.+1.j, 0.-1.j])
+    """
+    return emit_all(Extension(Eig()), square("eigvals", x))[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -23,14 +23,19 @@ from tenferro.families.composite import (
     Terms,
     differentiable,
 )
-from tenferro.families.linalg.degeneracy import (
+from tenferro.families.runtimes import evaluate_standard
+from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, is_complex, minimum
+from tenferro.linalg.arguments import REAL_OF, check_dtype, check_matrix, matrix
+from tenferro.linalg.gauge import (
     Degeneracy,
     SimpleValues,
     SingularClusters,
     absolute,
     both,
     chosen,
+    degeneracy,
     exists,
+    generic_bases,
     largest_of,
     largest_where,
     negated,
@@ -38,11 +43,8 @@ from tenferro.families.linalg.degeneracy import (
     ties,
     with_zero,
 )
-from tenferro.families.linalg.lapack import adjoint, stacked
-from tenferro.families.linalg.matrix_op import (
-    REAL_OF,
-    check_dtype,
-    check_matrix,
+from tenferro.linalg.matrix_op import (
+    adjoint,
     columns,
     diagonal,
     embedded,
@@ -51,14 +53,13 @@ from tenferro.families.linalg.matrix_op import (
     real_part,
     rows,
     skew,
+    stacked,
     sym,
 )
-from tenferro.families.runtimes import evaluate_standard
-from tenferro.ir import NumpyArray, TensorMeta, is_complex, minimum
-from tenferro.ops.extension import ExtensionOp
-from tenferro.ops.functions import Expression
+from tenferro.ops.extension import Extension, ExtensionOp
+from tenferro.ops.functions import Expression, apply, array_function, emit_all, named
 
-__all__ = ["Svd"]
+__all__ = ["SVDResult", "svd", "svdvals"]
 
 
 @differentiable(
@@ -418,3 +419,119 @@ def _decompose(a: NumpyArray, s: NumpyArray, u: NumpyArray, vh: NumpyArray) -> b
     size = np.abs(s).max(axis=-1, initial=0.0)[..., None, None]
     close = np.all(left <= tolerance) and np.all(right <= tolerance)
     return bool(close and np.all(error <= tolerance * size))
+
+
+class SVDResult(NamedTuple):
+    """Of `svd`."""
+
+    U: AnyTensor
+    S: AnyTensor
+    Vh: AnyTensor
+
+
+@overload
+def svd(
+    x: ArrayLike,
+    /,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    *,
+    degenerate: str = "nan",
+    width: float = 1e-12,
+) -> SVDResult: ...
+
+
+@overload
+def svd(
+    x: ArrayLike,
+    /,
+    full_matrices: bool = True,
+    *,
+    compute_uv: Literal[False],
+    degenerate: str = "nan",
+    width: float = 1e-12,
+) -> AnyTensor: ...
+
+
+def svd(
+    x: ArrayLike,
+    /,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    *,
+    degenerate: str = "nan",
+    width: float = 1e-12,
+) -> SVDResult | AnyTensor:
+    """U, the singular values S, descending, and Vᴴ, with x = U diag(S) Vᴴ.
+
+    Derivatives of losses that depend on the joint phases of columns of U and V are NaN. So are
+    those of losses that depend on single values or vectors where singular values are equal or zero.
+
+    Args:
+        x: matrices, of shape [..., m, n]; k is the smaller of m and n.
+        full_matrices: U is [..., m, m] and Vᴴ [..., n, n]; otherwise [..., m, k] and [..., k, n].
+        compute_uv: otherwise return S alone, as `svdvals`.
+        degenerate: the derivative where singular values are equal or zero. "nan" is NaN unless the
+            loss depends only on S, equally on equal values and not on zeros. "project" takes as
+            equal, or zero, what differs by less than the square root of the precision, and gives
+            the derivative of a loss that does not depend on the bases of the vectors of equal
+            values nor on single ones of these; else NaN. "broaden" is finite always, with 1/g
+            written as g/(g² + width), and not exact.
+        width: of "broaden".
+
+    Raises:
+        ShapeError: x has fewer than two axes.
+        DTypeError: x is of half precision.
+        ConfigError: there is no such `degenerate`.
+
+    >>> u, s, vh = tn.linalg.svd([[0.0, 2.0], [1.0, 0.0]])
+    >>> s
+    Tensor([2., 1.])
+    """
+    if not compute_uv:
+        degeneracy("svd", degenerate, width)
+        return apply(svdvals, x)
+    results: tuple[Any, ...] = apply(
+        _svd, x, full_matrices=full_matrices, degeneracy=degeneracy("svd", degenerate, width)
+    )
+    u, s, vh = results
+    return SVDResult(u, s, vh)
+
+
+@named("svd")
+def _svd(
+    x: Any,
+    /,
+    *,
+    full_matrices: bool = True,
+    degeneracy: Degeneracy = Degeneracy(),  # noqa: B008  # immutable
+) -> tuple[Any, Any, Any]:
+    """U, the singular values, and Vᴴ; see `svd`."""
+    a = matrix("svd", x)
+    op = Extension(Svd(full_matrices, degeneracy.mode, degeneracy.width))
+    s, u, vh = a.emit_all(op)
+    if degeneracy.mode == "project" and s.shape[-1] != 0:
+        u, v = generic_bases(degeneracy, s, u, vh.H)
+        vh = v.H
+    return u, s, vh
+
+
+@array_function(module="tenferro.linalg")
+def svdvals(x: ArrayLike, /) -> AnyTensor:
+    """Singular values, descending.
+
+    The gradient is NaN for a loss that depends on single ones of equal values, or on a value that
+    is 0, where it has no derivative.
+
+    Args:
+        x: matrices, of shape [..., m, n].
+
+    Raises:
+        ShapeError: x has fewer than two axes.
+        DTypeError: x is of half precision.
+
+    >>> tn.linalg.svdvals([[0.0, 2.0], [1.0, 0.0]])
+    Tensor([2., 1.])
+    """
+    a = matrix("svdvals", x)
+    return emit_all(Extension(Svd()), a)[0]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tenferro as tn
-from tests.families.linalg.matrices import (
+from tests.linalg.matrices import (
     Array,
     adjoint,
     difference,

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.families.linalg.degeneracy import absolute, both, chosen
+from tenferro.linalg.gauge import absolute, both, chosen
 from tenferro.ops import Iota
 from tenferro.ops.functions import Expression, analytic, apply, elementwise, indexing, manipulation
 

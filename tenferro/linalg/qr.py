@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
+from tenferro.errors import ConfigError
 from tenferro.families.composite import (
     DTypes,
     FamilyOp,
@@ -21,18 +22,19 @@ from tenferro.families.composite import (
     Terms,
     differentiable,
 )
-from tenferro.families.linalg.degeneracy import (
-    Degeneracy,
-    absolute,
-    both,
-    factor,
-    largest_of,
-    order_of,
+from tenferro.ir import (
+    INT64,
+    AnyTensor,
+    ArrayLike,
+    Dim,
+    NumpyArray,
+    TensorMeta,
+    is_complex,
+    minimum,
 )
-from tenferro.families.linalg.lapack import stacked
-from tenferro.families.linalg.matrix_op import (
-    check_dtype,
-    check_matrix,
+from tenferro.linalg.arguments import check_dtype, check_matrix, matrix
+from tenferro.linalg.gauge import Degeneracy, absolute, both, factor, largest_of, order_of
+from tenferro.linalg.matrix_op import (
     columns,
     diagonal,
     embedded,
@@ -42,15 +44,16 @@ from tenferro.families.linalg.matrix_op import (
     real,
     rows,
     skew,
+    stacked,
     tril,
     triu,
 )
-from tenferro.families.linalg.triangular_solve import triangular_solve
-from tenferro.ir import INT64, Dim, NumpyArray, TensorMeta, is_complex, minimum
+from tenferro.linalg.triangular_solve import triangular_solve
 from tenferro.ops import Iota
-from tenferro.ops.functions import Expression, apply, elementwise
+from tenferro.ops.extension import Extension
+from tenferro.ops.functions import Expression, apply, elementwise, emit_all, named
 
-__all__ = ["Qr", "signs"]
+__all__ = ["QRResult", "qr"]
 
 
 @differentiable(results=2)
@@ -218,3 +221,71 @@ def signs(r: Expression) -> Expression:
     negative = real < 0
     result: Expression = apply(elementwise.where, both(negative, on_diagonal), -2.0, 0.0)
     return (result.sum(axis=-1) + 1.0).astype(r.dtype)
+
+
+class QRResult(NamedTuple):
+    """Of `qr`."""
+
+    Q: AnyTensor
+    R: AnyTensor
+
+
+_MODES = ("reduced", "complete", "r")
+
+
+@overload
+def qr(
+    x: ArrayLike, /, *, mode: Literal["reduced", "complete"] = "reduced", positive: bool = False
+) -> QRResult: ...
+
+
+@overload
+def qr(x: ArrayLike, /, *, mode: Literal["r"], positive: bool = False) -> AnyTensor: ...
+
+
+def qr(x: ArrayLike, /, *, mode: str = "reduced", positive: bool = False) -> QRResult | AnyTensor:
+    """Q with orthonormal columns and the upper triangular R, with x = Q R.
+
+    Derivatives are NaN where a column, of the first m, depends linearly on those before it. So are
+    those of losses that depend on the basis of the columns that a complete Q has in addition.
+
+    Args:
+        x: matrices, of shape [..., m, n]; k is the smaller of m and n.
+        mode: "reduced": Q is [..., m, k] and R [..., k, n]. "complete": Q is [..., m, m] and R
+            [..., m, n]. "r": R alone, of shape [..., k, n].
+        positive: make the diagonal of R at least 0, which makes the factors unique.
+
+    Raises:
+        ShapeError: x has fewer than two axes.
+        DTypeError: x is of half precision.
+        ConfigError: there is no such mode.
+
+    >>> tn.linalg.qr([[3.0, 1.0], [4.0, 2.0]], positive=True).R
+    Tensor([[5. , 2.2],
+            [0. , 0.4]])
+    """
+    if isinstance(mode, str) and mode == "r":
+        return apply(_qr_r, x, positive=positive)
+    results: tuple[Any, ...] = apply(_qr, x, mode=mode, positive=positive)
+    q, r = results
+    return QRResult(q, r)
+
+
+@named("qr")
+def _qr(x: Any, /, *, mode: str = "reduced", positive: bool = False) -> tuple[Any, Any]:
+    """Q and R; see `qr`."""
+    if mode not in _MODES:
+        raise ConfigError(f"qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
+    a = matrix("qr", x)
+    factors: Any = emit_all(Extension(Qr("reduced" if mode == "r" else mode)), a)
+    r, q = factors
+    if positive:
+        sign = signs(r)
+        q, r = q * columns(sign), r * rows(sign)
+    return q, r
+
+
+@named("qr")
+def _qr_r(x: Any, /, *, positive: bool = False) -> Any:
+    """R alone; see `qr`."""
+    return _qr(x, mode="r", positive=positive)[1]

@@ -8,9 +8,21 @@ from typing import Any
 import numpy as np
 
 from tenferro.extension import apply
-from tenferro.families import linalg
+from tenferro.linalg.cholesky import Cholesky
+from tenferro.linalg.determinant import Adjugate, Determinant, DeterminantPolynomial
+from tenferro.linalg.eig import Eig
+from tenferro.linalg.eigh import Eigh
+from tenferro.linalg.lu import Lu, PivotsToPermutation
+from tenferro.linalg.matrix_functions import Frechet, MatrixFunction
+from tenferro.linalg.pinv import Pinv
+from tenferro.linalg.qr import Qr
+from tenferro.linalg.schur import Hessenberg, Schur
+from tenferro.linalg.solve import Inverse, LuSolve
+from tenferro.linalg.svd import Svd
+from tenferro.linalg.sylvester import Sylvester
+from tenferro.linalg.triangular_solve import TriangularSolve, TridiagonalSolve
 from tests.families.cases import Array, Case, regular
-from tests.families.linalg.block_cases import block_cases
+from tests.linalg.block_cases import block_cases
 
 
 def dominant(arrays: list[Array]) -> list[Array]:
@@ -67,12 +79,12 @@ class Factored(Case):
     """An op of a matrix, its LU factors and further inputs, with the factors computed from it."""
 
     def reference(self, arrays: list[Array]) -> Array:
-        packed, _, permutation = linalg.Lu().eager_execute(arrays[:1])
+        packed, _, permutation = Lu().eager_execute(arrays[:1])
         inputs = [arrays[0], packed, permutation, *arrays[1:]]
         return np.asarray(self.op.eager_execute(inputs)[0])
 
     def function(self, *inputs: Any) -> Any:
-        packed, _, permutation = apply(linalg.Lu(), inputs[0])
+        packed, _, permutation = apply(Lu(), inputs[0])
         return apply(self.op, inputs[0], packed, permutation, *inputs[1:])
 
 
@@ -81,11 +93,11 @@ class Permuted(Case):
     """The first column of a matrix, times the numbers in the permutation of its rows."""
 
     def reference(self, arrays: list[Array]) -> Array:
-        _, _, permutation = linalg.Lu().eager_execute(arrays)
+        _, _, permutation = Lu().eager_execute(arrays)
         return np.asarray(permutation * arrays[0][:, 0])
 
     def function(self, *inputs: Any) -> Any:
-        _, pivots, _ = apply(linalg.Lu(), inputs[0])
+        _, pivots, _ = apply(Lu(), inputs[0])
         return apply(self.op, pivots) * inputs[0][:, 0]
 
 
@@ -93,48 +105,48 @@ def linalg_cases() -> list[Case]:
     """The cases, of which one runs everywhere in the usual tests."""
     square, pair = (("m", "m"),), (("m", "m"), ("m", "n"))
     cases = [
-        Case(linalg.TriangularSolve(), (("m", "m"), ("m", "n")), into=regular),
-        Case(linalg.Cholesky(), (("m", "m"),), into=positive),
-        Case(linalg.Eigh(), (("m", "m"),), into=regular),
-        Case(linalg.Eigh.jvp_op(), (("m",), ("m", "m"), ("m", "m")), into=decomposed, brief=True),
+        Case(TriangularSolve(), (("m", "m"), ("m", "n")), into=regular),
+        Case(Cholesky(), (("m", "m"),), into=positive),
+        Case(Eigh(), (("m", "m"),), into=regular),
+        Case(Eigh.jvp_op(), (("m",), ("m", "m"), ("m", "m")), into=decomposed, brief=True),
         Case(
-            linalg.Eigh.vjp_op(),
+            Eigh.vjp_op(),
             (("m",), ("m", "m"), ("m",), ("m", "m")),
             into=decomposed,
             brief=True,
         ),
-        Case(linalg.Lu(), square, into=regular),
-        Case(linalg.TridiagonalSolve(), (("m",), ("m",), ("m",), ("m", "n")), into=dominant),
-        Permuted(linalg.PivotsToPermutation(), square),
-        Factored(linalg.LuSolve(), pair, into=regular),
-        Factored(linalg.Inverse(), square, into=regular),
-        Factored(linalg.Determinant(), square, into=regular),
-        Factored(linalg.Adjugate(1), (*square, *square), into=regular),
-        Case(linalg.DeterminantPolynomial(), square, lowering_needs=LATE, into=regular),
-        Case(linalg.Pinv(), square, into=regular),
-        Case(linalg.Pinv(given=True), (*square, ()), into=with_tolerance, active=1),
+        Case(Lu(), square, into=regular),
+        Case(TridiagonalSolve(), (("m",), ("m",), ("m",), ("m", "n")), into=dominant),
+        Permuted(PivotsToPermutation(), square),
+        Factored(LuSolve(), pair, into=regular),
+        Factored(Inverse(), square, into=regular),
+        Factored(Determinant(), square, into=regular),
+        Factored(Adjugate(1), (*square, *square), into=regular),
+        Case(DeterminantPolynomial(), square, lowering_needs=LATE, into=regular),
+        Case(Pinv(), square, into=regular),
+        Case(Pinv(given=True), (*square, ()), into=with_tolerance, active=1),
         *factor_cases(),
         *block_cases(),
         *general_cases(),
     ]
-    return [replace(case, everywhere=case.op == linalg.Cholesky()) for case in cases]
+    return [replace(case, everywhere=case.op == Cholesky()) for case in cases]
 
 
 def general_cases() -> list[Case]:
     square = ("m", "m")
     return [
-        Case(linalg.Eig(), (square,), into=regular),
-        Case(linalg.Eig.jvp_op(), (("m",), square, square, square), into=diagonalized, brief=True),
-        Case(linalg.MatrixFunction("sqrt"), (square,), into=positive),
-        Case(linalg.Frechet("sqrt"), (square, square), into=positive, brief=True),
+        Case(Eig(), (square,), into=regular),
+        Case(Eig.jvp_op(), (("m",), square, square, square), into=diagonalized, brief=True),
+        Case(MatrixFunction("sqrt"), (square,), into=positive),
+        Case(Frechet("sqrt"), (square, square), into=positive, brief=True),
         Case(
-            linalg.Sylvester(discrete=True),
+            Sylvester(discrete=True),
             (square, ("n", "n"), ("m", "n")),
             into=contracting,
         ),
-        Case(linalg.Schur(), (square,), has_derivative=False),
+        Case(Schur(), (square,), has_derivative=False),
         Case(
-            linalg.Hessenberg(),
+            Hessenberg(),
             (square,),
             lowering_needs=LATE,
             has_derivative=False,
@@ -153,10 +165,10 @@ def factor_cases() -> list[Case]:
         return Case(op, shapes, lowering_needs=LATE, into=into, brief=True)
 
     return [
-        Case(linalg.Svd(), (tall,)),
-        derivative(linalg.Svd.jvp_op(), (*svd, tall), svd_of),
-        derivative(linalg.Svd.vjp_op(), (*svd, *svd), svd_of),
-        Case(linalg.Qr(), (tall,), lowering_needs=LATE),
-        derivative(linalg.Qr.jvp_op(), (*qr, tall), qr_of),
-        derivative(linalg.Qr.vjp_op(), (*qr, *qr), qr_of),
+        Case(Svd(), (tall,)),
+        derivative(Svd.jvp_op(), (*svd, tall), svd_of),
+        derivative(Svd.vjp_op(), (*svd, *svd), svd_of),
+        Case(Qr(), (tall,), lowering_needs=LATE),
+        derivative(Qr.jvp_op(), (*qr, tall), qr_of),
+        derivative(Qr.vjp_op(), (*qr, *qr), qr_of),
     ]

@@ -1,20 +1,18 @@
-"""What ops of matrices share: checks of operands, pieces of formulas, kinds of ops."""
+"""What ops of matrices share: pieces of formulas, kernels over batches, kinds of ops."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from importlib.metadata import EntryPoint
 from typing import Any
 
+import numpy as np
+
 from tenferro.core import Batched, BatchSite, Emitter, GlobalValKey, KeyEmitter, V
-from tenferro.errors import DTypeError, ShapeError
-from tenferro.families.composite import DTypes, FamilyOp, Shapes
+from tenferro.families.composite import FamilyOp
 from tenferro.ir import (
-    COMPLEX64,
-    COMPLEX128,
-    FLOAT32,
-    FLOAT64,
     Dim,
     DType,
     Exact,
@@ -41,7 +39,6 @@ from tenferro.ops.extension import (
     ExtensionOp,
     ExtensionRuntime,
     family_id,
-    sizes_differ,
 )
 from tenferro.ops.functions import (
     Expression,
@@ -55,97 +52,6 @@ from tenferro.ops.functions import (
     run_body,
     values_of,
 )
-
-__all__ = [
-    "COMPLEX_OF",
-    "REAL_OF",
-    "check_matrix",
-    "check_square",
-    "columns",
-    "diagonal",
-    "embedded",
-    "identity",
-    "picked_rows",
-    "real_part",
-    "rows",
-    "scaled",
-    "sym",
-    "tril",
-    "triu",
-]
-
-
-# Checks of operands of linear algebra, with errors that name the function and the operand.
-
-DTYPES = (FLOAT32, FLOAT64, COMPLEX64, COMPLEX128)
-REAL_OF = {FLOAT32: FLOAT32, FLOAT64: FLOAT64, COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}
-"""The dtype of moduli."""
-
-COMPLEX_OF = {
-    FLOAT32: COMPLEX64,
-    FLOAT64: COMPLEX128,
-    COMPLEX64: COMPLEX64,
-    COMPLEX128: COMPLEX128,
-}
-"""The complex dtype of the same precision."""
-
-Shape = tuple[Dim, ...]
-
-
-def check_dtype(name: str, *dtypes: DType) -> DType:
-    """The common dtype of the operands.
-
-    Raises:
-        DTypeError: they have several, or one that linear algebra does not take.
-    """
-    for dtype in dtypes:
-        if dtype not in DTYPES:
-            raise DTypeError(
-                f"{name}: takes float32, float64, complex64 or complex128, got {dtype.name}; "
-                "convert it with astype"
-            )
-        if dtype != dtypes[0]:
-            names = ", ".join(each.name for each in dtypes)
-            raise DTypeError(f"{name}: operands have dtypes {names}; convert them to one")
-    return dtypes[0]
-
-
-def check_matrix(name: str, dtype: DType, shape: Sequence[Dim]) -> tuple[Shape, Dim, Dim]:
-    """The batch sizes, rows and columns of a matrix operand.
-
-    Raises:
-        ShapeError: it has fewer than two axes.
-    """
-    if len(shape) < 2:
-        meta = TensorMeta.of(dtype, tuple(shape))
-        raise ShapeError(f"{name}: takes matrices [..., m, n], got {meta}")
-    return tuple(shape[:-2]), shape[-2], shape[-1]
-
-
-def check_square(name: str, dtype: DType, shape: Sequence[Dim]) -> tuple[Shape, Dim]:
-    """The batch sizes and the rows of a square matrix operand.
-
-    Raises:
-        ShapeError: it is not a matrix, or certainly not a square one.
-    """
-    batch, rows, columns = check_matrix(name, dtype, shape)
-    text = f"{name}: takes square matrices, got {TensorMeta.of(dtype, tuple(shape))}"
-    if sizes_differ(rows, columns, text):
-        raise ShapeError(text)
-    return batch, rows
-
-
-def check_same(name: str, what: str, a: Dim, b: Dim) -> None:
-    """Raise ShapeError if two sizes certainly differ."""
-    if sizes_differ(a, b, f"{name}: {what}"):
-        raise ShapeError(f"{name}: {what} differ: {a} and {b}")
-
-
-def check_sizes(name: str, what: str, ours: Sequence[Dim], theirs: Sequence[Dim]) -> None:
-    """Raise ShapeError if two sizes in the same place certainly differ."""
-    for a, b in zip(ours, theirs, strict=True):
-        check_same(name, what, a, b)
-
 
 # Pieces of matrix formulas. ᴴ is the adjoint; a matrix is the last two axes of a value.
 
@@ -339,20 +245,6 @@ class FactoredRuntime:
         return op.by_factors(*inputs)
 
 
-def check_factored(name: str, dtypes: DTypes, shapes: Shapes) -> tuple[DType, Shape, Dim]:
-    """The dtype, the batch sizes and the rows of A; the other inputs are factors of it.
-
-    Raises:
-        ShapeError, DTypeError: A is not square, or the factors are not of its type.
-    """
-    dtype = check_dtype(name, *dtypes[:2])
-    batch, n = check_square(name, dtype, shapes[0])
-    for shape in shapes[1:]:
-        for ours, theirs in zip((*batch, n), shape, strict=False):
-            check_same(name, "the sizes of A and its factors", ours, theirs)
-    return dtype, batch, n
-
-
 class SystemOp(FamilyOp):
     """A system of equations, whose last input is the right side.
 
@@ -383,3 +275,78 @@ class SystemOp(FamilyOp):
             manipulation.moveaxis, x.reshape(shape), source=axis - 1, destination=0
         )
         return ((result.value, True),)
+
+
+def hermitian(a: Any) -> Any:
+    """The Hermitian matrix with the lower triangle of a."""
+    return tril(a) + tril(a, -1).H
+
+
+Kernel = Callable[..., Sequence[Any]]
+
+
+@cache
+def scipy_linalg() -> Any:
+    """The module `scipy.linalg`, imported by the first kernel that needs it."""
+    return EntryPoint("scipy_linalg", "scipy.linalg", "tenferro.kernels").load()
+
+
+def over_batch(
+    kernel: Kernel,
+    arrays: Sequence[NumpyArray],
+    ranks: Sequence[int],
+    outputs: Sequence[NumpyArray],
+) -> list[NumpyArray]:
+    """Fill `outputs` with the results of `kernel` on each matrix of a batch.
+
+    Where an input is not finite, or the kernel raises LinAlgError, inexact outputs are NaN and
+    integer ones are left as they are.
+
+    Args:
+        kernel: takes one array for each input and returns one for each output.
+        arrays: the inputs, of equal batch sizes.
+        ranks: the number of axes of each input that are not batch axes.
+        outputs: arrays to fill, with the same batch axes.
+    """
+    batch = arrays[0].shape[: arrays[0].ndim - ranks[0]]
+    for index in np.ndindex(*batch):
+        parts = [array[index] for array in arrays]
+        results: Sequence[Any] | None = None
+        if all(np.isfinite(part).all() for part in parts):
+            try:
+                results = kernel(*parts)
+            except np.linalg.LinAlgError:
+                results = None
+        for number, output in enumerate(outputs):
+            if results is not None:
+                output[index] = results[number]
+            elif output.dtype.kind in "fc":
+                output[index] = np.nan
+    return list(outputs)
+
+
+def stacked(
+    kernel: Kernel, arrays: Sequence[NumpyArray], outputs: Sequence[NumpyArray]
+) -> list[NumpyArray]:
+    """The results of a kernel of whole batches of matrices; matrix by matrix where it fails."""
+    if all(np.isfinite(array).all() for array in arrays):
+        try:
+            results = kernel(*arrays)
+        except np.linalg.LinAlgError:
+            results = None
+        if results is not None:
+            return [
+                np.asarray(result, dtype=output.dtype)
+                for result, output in zip(results, outputs, strict=True)
+            ]
+    return over_batch(kernel, arrays, [2] * len(arrays), outputs)
+
+
+def adjoint(x: NumpyArray) -> NumpyArray:
+    """The conjugate transpose of each matrix."""
+    return np.asarray(x.swapaxes(-1, -2).conj())
+
+
+def hermitian_part(x: NumpyArray) -> NumpyArray:
+    """(x + xᴴ) / 2."""
+    return np.asarray((x + adjoint(x)) / 2)
