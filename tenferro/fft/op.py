@@ -25,6 +25,7 @@ from tenferro.ir import (
     FLOAT32,
     FLOAT64,
     INT64,
+    AnyTensor,
     Dim,
     DType,
     NumpyArray,
@@ -40,7 +41,7 @@ from tenferro.ops.extension import (
     family_id,
     sizes_differ,
 )
-from tenferro.ops.functions import Expression, apply, elementwise, logical
+from tenferro.ops.functions import Expression, elementwise, emit, emit_all, run_body
 
 __all__ = ["FFT", "Fft", "exact_size", "points", "spectrum_length"]
 
@@ -143,8 +144,8 @@ class Fft(FamilyOp):
 
     def jvp(self, at: FormulaSite) -> Terms:
         """The transform of the tangent; the source of the length has none."""
-        dx: Expression | None = at.tangents[0]
-        return [None] if dx is None else dx.emit_all(Extension(self), *at.operands[1:])
+        dx: AnyTensor | None = at.tangents[0]
+        return [None] if dx is None else emit_all(Extension(self), dx, *at.operands[1:])
 
     def vjp(self, at: FormulaSite) -> Terms:
         """The op with the other sign of the exponent.
@@ -155,10 +156,10 @@ class Fft(FamilyOp):
         (x, *source), (ct,) = at.operands, at.cts
         back = Extension(replace(self, kind=_INVERSE[self.kind]))
         if self.kind == "r2c":
-            weighted: Expression = ct * pair_weights(ct, exact_size("fft", x.meta, -1), 0.5)
-            length = Expression(x.emitter, points(x.emitter, x.meta.extents[-1]))
-            return weighted.emit_all(back, length)
-        (result,) = ct.emit_all(back)
+            weighted = ct * pair_weights(ct, exact_size("fft", x.meta, -1), 0.5)
+            length: Any = Expression(x.emitter, points(x.emitter, x.meta.extents[-1]))
+            return emit_all(back, weighted, length)
+        result = emit(back, ct)
         if self.kind == "c2r":
             result = result * pair_weights(result, exact_size("fft", ct.meta, -1), 2.0)
         return [result, *[None] * len(source)]
@@ -195,13 +196,11 @@ def points(at: Emitter[V], extent: ShapeExtent) -> V:
     return full(at, False, TensorMeta(BOOL, (extent,)), "fft")
 
 
-def pair_weights(like: Expression, n: Dim, weight: float) -> Expression:
+def pair_weights(like: AnyTensor, n: Dim, weight: float) -> AnyTensor:
     """1 at the frequencies 0 and n/2 of n points, `weight` at others, as precise as `like`."""
-    count = spectrum_length(n)
-    k = Expression(like.emitter, like.emitter.emit(Iota(INT64, count)))
-    paired: Any = apply(logical.logical_and, k > 0, 2 * k < n)
-    weights: Expression = apply(elementwise.where, paired, weight, 1.0)
-    return weights.astype(real_dtype(like.dtype))
+    k = run_body(like, emit, (Iota(INT64, spectrum_length(n)),), {})
+    paired = (k > 0) & (2 * k < n)
+    return elementwise.where(paired, weight, 1.0).astype(real_dtype(like.dtype))
 
 
 FFT = family_package("tenferro-fft", Fft)

@@ -14,6 +14,7 @@ from tenferro.ir import (
     FLOAT16,
     FLOAT32,
     FLOAT64,
+    AnyTensor,
     Dim,
     DType,
     TensorMeta,
@@ -124,7 +125,7 @@ def check_factored(name: str, dtypes: DTypes, shapes: Shapes) -> tuple[DType, Sh
     return dtype, batch, n
 
 
-def floating(name: str, *operands: Any) -> list[Any]:
+def floating(name: str, *operands: Any) -> list[AnyTensor]:
     """The operands in one floating-point or complex dtype; integers and bool become float64.
 
     Raises:
@@ -182,27 +183,25 @@ def number(name: str, what: str, value: Any) -> float:
     return result
 
 
-def matrix(name: str, x: Any) -> Any:
+def matrix(name: str, x: Any) -> AnyTensor:
     """A matrix operand in a dtype of linear algebra.
 
     Raises:
         ShapeError: it has fewer than two axes.
     """
     (value,) = floating(name, x)
-    meta: TensorMeta = value.meta
-    check_matrix(name, meta.dtype, meta.exact_shape(name, "x"))
+    check_matrix(name, value.dtype, value.meta.exact_shape(name, "x"))
     return value
 
 
-def square(name: str, x: Any) -> Any:
+def square(name: str, x: Any) -> AnyTensor:
     """A square matrix operand in a dtype of linear algebra.
 
     Raises:
         ShapeError: it has fewer than two axes, or is not square.
     """
     (value,) = floating(name, x)
-    meta: TensorMeta = value.meta
-    check_square(name, meta.dtype, meta.exact_shape(name, "x"))
+    check_square(name, value.dtype, value.meta.exact_shape(name, "x"))
     return value
 
 
@@ -211,9 +210,11 @@ def type_of(value: Any) -> TensorMeta:
     return value.meta if isinstance(value, Tensor | TracedTensor) else Tensor(value).meta
 
 
-def same_batch(name: str, *operands: Any, given: Sequence[TensorMeta] | None = None) -> list[Any]:
+def same_batch(
+    name: str, *operands: AnyTensor, given: Sequence[TensorMeta] | None = None
+) -> list[AnyTensor]:
     """Matrix operands repeated to common batch axes; see `common_batch`."""
-    metas: list[TensorMeta] = [operand.meta for operand in operands]
+    metas = [operand.meta for operand in operands]
     batch = common_batch(name, metas, given)
     return [
         repeated(name, operand, (*batch, *meta.extents[-2:]))
@@ -223,7 +224,7 @@ def same_batch(name: str, *operands: Any, given: Sequence[TensorMeta] | None = N
 
 def systems(
     name: str, a: Any, b: Any, repeat: bool = True
-) -> tuple[Any, Any, Callable[[Any], Any]]:
+) -> tuple[AnyTensor, AnyTensor, Callable[[AnyTensor], AnyTensor]]:
     """Square matrices and right sides in one dtype, repeated to common batch axes if `repeat`.
 
     b of rank 1 is one vector, as in NumPy 2. The third result turns a solution into the shape that
@@ -233,8 +234,7 @@ def systems(
         ShapeError: a is not square, or b does not have as many rows as a.
     """
     lhs, rhs = floating(name, a, b)
-    left: TensorMeta = lhs.meta
-    right: TensorMeta = rhs.meta
+    left, right = lhs.meta, rhs.meta
     _, n = check_square(name, left.dtype, left.exact_shape(name, "a"))
     if not right.rank:
         raise ShapeError(f"{name}: the right side must have an axis, got {right}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from tenferro.errors import ConfigError
 from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray
 from tenferro.linalg.arguments import _pair, check_dtype, check_square, square, systems
-from tenferro.linalg.matrix_op import family, hermitian, hermitian_part, stacked, sym, tril0
+from tenferro.linalg.matrix_op import H, family, hermitian, hermitian_part, stacked, sym, tril0
 from tenferro.linalg.triangular_solve import triangular_solve
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import apply, array_function, emit, named
@@ -72,10 +72,10 @@ def cholesky(x: ArrayLike, /, *, upper: bool = False, symmetrize_input: bool = T
     """
     a = square("cholesky", x)
     if not symmetrize_input:
-        read = a.H if upper else a
+        read = H(a) if upper else a
         a = hermitian(read)
-    lower: Any = emit(Extension(Cholesky()), a)
-    return lower.H if upper else lower
+    lower = emit(Extension(Cholesky()), a)
+    return H(lower) if upper else lower
 
 
 class CholeskyFactorResult(NamedTuple):
@@ -103,7 +103,7 @@ def cho_factor(a: ArrayLike, lower: bool = False) -> CholeskyFactorResult:
 
 
 @named("cho_factor")
-def _cho_factor(a: Any, upper: bool) -> Any:
+def _cho_factor(a: AnyTensor, upper: bool) -> AnyTensor:
     return cholesky(square("cho_factor", a), upper=upper)
 
 
@@ -133,7 +133,7 @@ def _is_lower(name: str, lower: object) -> bool:
 
 
 @named("cho_solve")
-def _cho_solve(factor: Any, b: Any, lower: bool) -> Any:
+def _cho_solve(factor: AnyTensor, b: AnyTensor, lower: bool) -> AnyTensor:
     left, right, restore = systems("cho_solve", factor, b)
     a, x = left, right
     half = triangular_solve(a, x, lower=lower, trans="n" if lower else "c")

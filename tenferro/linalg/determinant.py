@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,24 +21,24 @@ from tenferro.families.composite import (
 )
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta
 from tenferro.linalg.arguments import REAL_OF, check_factored, check_sizes, square
-from tenferro.linalg.gauge import absolute, chosen, factor
+from tenferro.linalg.gauge import factor
 from tenferro.linalg.lu import inverse_of, lu_factors, packed_of
-from tenferro.linalg.matrix_op import FactoredOp, adjoint, family, rows, trace
+from tenferro.linalg.matrix_op import FactoredOp, H, adjoint, constant, family, rows, trace
 from tenferro.linalg.solve import Inverse, inverse
 from tenferro.linalg.svd import Svd
 from tenferro.ops import STOP_GRADIENT, Constant, full
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
-    Expression,
     analytic,
     apply,
     array_function,
     creation,
-    elementwise,
+    emit,
+    emit_all,
     expressions,
-    named,
     values_of,
 )
+from tenferro.ops.functions.elementwise import where
 
 __all__ = ["SlogdetResult", "det", "slogdet"]
 
@@ -89,11 +89,11 @@ class Determinant(FactoredOp):
         if da is None:
             return [None] * self.output_count
         of = Adjugate() if self.kind == "det" else Inverse()
-        (matrix,) = a.emit_all(Extension(of), packed, permutation)
+        matrix = emit(Extension(of), a, packed, permutation)
         change = (matrix.mT * da).sum((-2, -1))
         if self.kind == "det":
             return [change]
-        growth: Expression = apply(elementwise.real, change)
+        growth: AnyTensor = change.real
         if a.dtype.kind != "c":
             return [None, growth]
         return [sign * (change - growth.astype(a.dtype)), growth]
@@ -106,10 +106,10 @@ def parity(permutation: NumpyArray) -> NumpyArray:
     return np.asarray(1.0 - 2.0 * (inversions % 2))
 
 
-def determinant(a: Expression, kind: str) -> tuple[Expression, ...]:
+def determinant(a: AnyTensor, kind: str) -> tuple[AnyTensor, ...]:
     """The outputs of `Determinant`, by the LU factors of A."""
     packed, _, permutation = lu_factors(a)
-    return a.emit_all(Extension(Determinant(kind)), packed, permutation)
+    return emit_all(Extension(Determinant(kind)), a, packed, permutation)
 
 
 # Adjugates, by the inverse or by singular values.
@@ -199,14 +199,14 @@ class Adjugate(FactoredOp):
             terms.append(second_change(a, directions[0], da))
         for along in (*([] if directions else [da]), *changes):
             if along is not None:
-                terms += a.emit_all(first, packed, permutation, along)
+                terms += emit_all(first, a, packed, permutation, along)
         return [sum(terms[1:], terms[0]) if terms else None]
 
     def vjp(self, at: FormulaSite) -> Terms:
         """Ē = D adj(A)[ctᴴ]ᴴ, for tr(D adj(A)[E] F) is symmetric in E and F."""
         (a, *factors, _), (ct,) = at.operands, at.cts
-        (result,) = a.emit_all(Extension(self), *factors, ct.H)
-        return [result.H]
+        result = emit(Extension(self), a, *factors, H(ct))
+        return [H(result)]
 
 
 def _by_inverse(det: NumpyArray, x: NumpyArray, direction: Sequence[NumpyArray]) -> NumpyArray:
@@ -286,21 +286,21 @@ class DeterminantPolynomial(FormulaOp):
         return values_of([_by_blocks(a, n)])
 
 
-def second_change(a: Expression, e: Expression, g: Expression) -> Expression:
+def second_change(a: AnyTensor, e: AnyTensor, g: AnyTensor) -> AnyTensor:
     """The second derivative of adj(A) along E and G, of the shape of A."""
     op = DeterminantPolynomial(
         (("vjp", (True,)), ("jvp", (True, False)), ("jvp", (True, False, False)))
     )
-    one: Expression = apply(creation.ones_like, trace(a))
-    (result,) = a.emit_all(Extension(op), one, e, g)
-    return result.H  # the gradient of det is adj(A)ᴴ
+    one: AnyTensor = apply(creation.ones_like, trace(a))
+    result = emit(Extension(op), a, one, e, g)
+    return H(result)  # the gradient of det is adj(A)ᴴ
 
 
-def _by_blocks(a: Expression, n: int) -> Expression:
-    (fixed,) = a.emit_all(STOP_GRADIENT)
-    s, u, vh = fixed.emit_all(Extension(Svd()))
+def _by_blocks(a: AnyTensor, n: int) -> AnyTensor:
+    fixed = emit(STOP_GRADIENT, a)
+    s, u, vh = emit_all(Extension(Svd()), fixed)
     (phase,) = determinant(u @ vh, "det")
-    whole = u.H @ a @ vh.H
+    whole = H(u) @ a @ H(vh)
     lead = 0 if n <= WHOLE_ROWS else n - LAST_ROWS
     if not lead:
         return _by_minors(whole, phase)
@@ -310,29 +310,29 @@ def _by_blocks(a: Expression, n: int) -> Expression:
     below = whole[..., lead:, :]
     rest = below[..., lead:] - below[..., :lead] @ inverse(block) @ across
     sign, growth = determinant(block, "slogdet")
-    exponential: Expression = apply(analytic.exp, growth)
+    exponential = analytic.exp(growth)
     limit = float(np.finfo(a.dtype).eps) ** LEADING_LIMIT
     usable = factor(s[..., lead - 1] > s[..., 0] * limit, a.dtype)[..., 0, 0]
     constant = phase * usable * size.prod(axis=-1)
     return sign * exponential.astype(a.dtype) * _by_minors(rest, constant)
 
 
-def _by_minors(x: Expression, constant: Expression) -> Expression:
-    """constant · det X from the minors of its first row, of its first two rows, and so on.
+def _by_minors(x: AnyTensor, factor: AnyTensor) -> AnyTensor:
+    """factor · det X from the minors of its first row, of its first two rows, and so on.
 
     Each row is divided by its largest element, so that small rows lose no digits.
     """
     n = x.shape[-1]
     assert isinstance(n, int)
-    (values,) = absolute(x).max(axis=-1).emit_all(STOP_GRADIENT)
-    size = chosen(values > 0, values, 1.0).astype(x.dtype)
+    values = emit(STOP_GRADIENT, abs(x).max(axis=-1))
+    size = where(values > 0, values, 1.0).astype(x.dtype)
     scales = rows(size)
     x = x / scales
-    minors = x[..., 0, :] * rows(constant * size.prod(axis=-1))
+    minors = x[..., 0, :] * rows(factor * size.prod(axis=-1))
     for row in range(1, n):
         products = rows(x[..., row, :]) * minors[..., None, :]
         flat = products.reshape((*products.shape[:-2], products.shape[-2] * products.shape[-1]))
-        minors = flat @ Expression(x.emitter, x.emitter.emit(_expansion(row, n, x.dtype.name)))
+        minors = flat @ constant(x, _expansion(row, n, x.dtype.name))
     return minors[..., 0]
 
 
@@ -341,7 +341,7 @@ def _expansion(row: int, n: int, dtype: str) -> Constant:
 
     Minors are ordered by their columns. Of shape [n · minors, larger minors].
     """
-    before = {chosen: place for place, chosen in enumerate(combinations(range(n), row))}
+    before = {columns: place for place, columns in enumerate(combinations(range(n), row))}
     after = list(combinations(range(n), row + 1))
     signs = np.zeros((n, len(before), len(after)), dtype)
     for place, chosen_columns in enumerate(after):
@@ -378,10 +378,10 @@ def det(x: ArrayLike, /) -> AnyTensor:
     Tensor([[ 4., -2.],
             [-2.,  1.]])
     """
-    result: Any = determinant(square("det", x), "det")[0]
-    return result
+    return determinant(square("det", x), "det")[0]
 
 
+@array_function(module="tenferro.linalg", results=SlogdetResult)
 def slogdet(x: ArrayLike, /) -> SlogdetResult:
     """The sign of the determinant, and the logarithm of its modulus.
 
@@ -399,10 +399,5 @@ def slogdet(x: ArrayLike, /) -> SlogdetResult:
     >>> sign, logabsdet
     (Tensor(-1.), Tensor(0.))
     """
-    return SlogdetResult(*cast(tuple[Any, Any], apply(_slogdet, x)))
-
-
-@named("slogdet")
-def _slogdet(x: Any) -> tuple[Any, Any]:
     sign, logabsdet = determinant(square("slogdet", x), "slogdet")
-    return sign, logabsdet
+    return SlogdetResult(sign, logabsdet)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,19 +18,17 @@ from tenferro.families.composite import (
 )
 from tenferro.ir import AnyTensor, ArrayLike, DType, NumpyArray
 from tenferro.linalg.arguments import COMPLEX_OF, check_dtype, check_square, square
-from tenferro.linalg.gauge import absolute, both, chosen, factor, largest_of, off_diagonal
-from tenferro.linalg.matrix_op import columns, diagonal, family, real, real_part, rows, stacked
+from tenferro.linalg.gauge import factor, largest_of, off_diagonal
+from tenferro.linalg.matrix_op import columns, diagonal, family, real, rows, stacked
 from tenferro.ops import StopGradient
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
-    Expression,
-    apply,
     array_function,
+    emit,
     emit_all,
-    logical,
-    named,
     reductions,
 )
+from tenferro.ops.functions.elementwise import where
 
 __all__ = ["EigResult", "eig", "eigvals"]
 
@@ -112,7 +110,7 @@ class Eig(FamilyOp):
         unit = _unit(gaps)
         gaps = gaps / unit
         different = _different_places(gaps)
-        parts = chosen(different, inner / unit, 0.0) / chosen(different, gaps, 1.0)  # F∘P
+        parts = where(different, inner / unit, 0.0) / where(different, gaps, 1.0)  # F∘P
         turned = v @ parts
         turned = turned + v * columns(_multiples(v, turned))
         scale = rows(rows(largest_of((v * columns(w)) @ inverse))) / unit
@@ -134,62 +132,61 @@ def _with_real_pivots(vectors: NumpyArray) -> NumpyArray:
     return turned
 
 
-def _known(w: Expression, gaps: Expression, inverse: Expression, scale: Expression) -> Expression:
+def _known(w: AnyTensor, gaps: AnyTensor, inverse: AnyTensor, scale: AnyTensor) -> AnyTensor:
     """1 for each matrix whose derivative is known, else NaN, also in derivatives: [..., 1, 1].
 
     With r = √(κ_i κ_j) |A| / |w_j − w_i|, a derivative of order m has an error of about ε r^m.
     """
     eps = float(np.finfo(w.dtype).eps)
-    conditions = absolute(inverse * inverse.conj()).sum(axis=-1) ** 0.5
+    conditions = abs(inverse * inverse.conj()).sum(axis=-1) ** 0.5
     products = rows(conditions) * columns(conditions)
     ones = factor(_are_apart(gaps, products * scale * closeness(w.dtype)), w.dtype)
     for order in (2, 3, 4):
         apart = _are_apart(gaps, products**0.5 * scale * eps ** (0.75 / order))
-        near: Expression = apply(logical.logical_not, apart)
+        near: AnyTensor = ~apart
         ones = ones + rows(rows(_smooth_kink(w, near, order - 2))).astype(w.dtype)
     return ones
 
 
-def _smooth_kink(w: Expression, condition: Expression, order: int) -> Expression:
+def _smooth_kink(w: AnyTensor, condition: AnyTensor, order: int) -> AnyTensor:
     """Zeros, with zero derivatives up to `order`, and then NaN where the condition holds."""
-    x = real_part(w[..., :1].sum(axis=-1))
-    power = chosen(condition, x * 0.0, 1.0) ** (order + 0.5)
-    return chosen(condition, power, 0.0)
+    x = w[..., :1].sum(axis=-1).real
+    power = where(condition, x * 0.0, 1.0) ** (order + 0.5)
+    return where(condition, power, 0.0)
 
 
-def _different_places(x: Expression) -> Expression:
+def _different_places(x: AnyTensor) -> AnyTensor:
     """Whether an element of square matrices is not on the diagonal."""
     known = x == x
     return off_diagonal(known == known)
 
 
-def _unit(gaps: Expression) -> Expression:
+def _unit(gaps: AnyTensor) -> AnyTensor:
     """The largest gap of each matrix, or 1, as a constant: [..., 1, 1].
 
     Further derivatives divide by squares of gaps, which may be too small or large for the dtype.
     """
     largest = rows(rows(largest_of(gaps)))
-    (constant,) = chosen(largest > 0, largest, 1.0).emit_all(StopGradient())
-    return constant
+    return emit(StopGradient(), where(largest > 0, largest, 1.0))
 
 
-def _multiples(v: Expression, u: Expression) -> Expression:
+def _multiples(v: AnyTensor, u: AnyTensor) -> AnyTensor:
     """c: the multiples of the columns of v by which u keeps their norms and phases."""
-    size = absolute(v)
+    size = abs(v)
     near = (size >= size.max(axis=-2, keepdims=True) * (1 - closeness(v.dtype))).astype("int64")
-    counted: Any = apply(reductions.cumsum, near, axis=-2)
-    first = both(near == 1, counted == 1)
-    ratio = chosen(first, u, 0.0).sum(axis=-2) / chosen(first, v, 0.0).sum(axis=-2)
+    counted = reductions.cumsum(near, axis=-2)
+    first = (near == 1) & (counted == 1)
+    ratio = where(first, u, 0.0).sum(axis=-2) / where(first, v, 0.0).sum(axis=-2)
     norms = real((v.conj() * u).sum(axis=-2))
     return -norms - (ratio - ratio.conj()) * 0.5
 
 
-def _are_apart(gaps: Expression, errors: Expression) -> Expression:
+def _are_apart(gaps: AnyTensor, errors: AnyTensor) -> AnyTensor:
     """Whether all gaps between eigenvalues of a matrix are larger than errors, of shape [...].
 
     Not if a number here is NaN, as of V⁻¹ where V is singular.
     """
-    apart = chosen(_different_places(gaps), (absolute(gaps) > errors).astype("int64"), 1)
+    apart = where(_different_places(gaps), (abs(gaps) > errors).astype("int64"), 1)
     return apart.min(axis=(-2, -1)) == 1
 
 
@@ -200,6 +197,7 @@ class EigResult(NamedTuple):
     eigenvectors: AnyTensor
 
 
+@array_function(module="tenferro.linalg", results=EigResult)
 def eig(x: ArrayLike, /) -> EigResult:
     """Eigenvalues, in no particular order, and eigenvectors, as columns, of square matrices.
 
@@ -219,14 +217,8 @@ def eig(x: ArrayLike, /) -> EigResult:
     >>> tn.linalg.eig([[0.0, 1.0], [0.0, 2.0]]).eigenvalues
     Tensor([0.+0.j, 2.+0.j])
     """
-    return EigResult(*apply(_eig, x))
-
-
-@named("eig")
-def _eig(x: Any, /) -> tuple[Any, Any]:
-    """Eigenvalues and eigenvectors; see `eig`."""
     values, vectors, _ = emit_all(Extension(Eig()), square("eig", x))
-    return values, vectors
+    return EigResult(values, vectors)
 
 
 @array_function(module="tenferro.linalg")

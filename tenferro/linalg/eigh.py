@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,19 +23,15 @@ from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, canonical,
 from tenferro.linalg.arguments import REAL_OF, check_dtype, check_square, floating, square
 from tenferro.linalg.gauge import (
     Degeneracy,
-    absolute,
-    both,
-    chosen,
     degeneracy,
-    exists,
     factor,
     largest_of,
     largest_where,
-    negated,
     reflections,
     single,
 )
 from tenferro.linalg.matrix_op import (
+    H,
     adjoint,
     columns,
     diagonal,
@@ -43,14 +39,14 @@ from tenferro.linalg.matrix_op import (
     family,
     hermitian,
     hermitian_part,
-    real_part,
     rows,
     skew,
     stacked,
     sym,
 )
 from tenferro.ops.extension import Extension, ExtensionOp
-from tenferro.ops.functions import Expression, apply, common_batch, emit_all, manipulation, named
+from tenferro.ops.functions import array_function, common_batch, emit_all, manipulation
+from tenferro.ops.functions.elementwise import where
 
 __all__ = ["EighResult", "EighTridiagonalResult", "eigh", "eigh_tridiagonal", "eigvalsh"]
 
@@ -116,8 +112,8 @@ class Eigh(FamilyOp):
         """
         (w, v), (da,) = at.results, at.tangents
         degeneracy = Degeneracy(self.mode, self.width, at.final)
-        inner = v.H @ sym(da) @ v
-        values = real_part(diagonal(inner))
+        inner = H(v) @ sym(da) @ v
+        values = diagonal(inner).real
         same = degeneracy.same(w)
         turned = v @ (degeneracy.inverse_gaps(w, same) * inner)
         if self.mode == "broaden":
@@ -125,7 +121,7 @@ class Eigh(FamilyOp):
         spread = largest_where(same, inner - embedded(diagonal(inner)))
         spread = spread + largest_where(same, columns(values) - rows(values))
         allowed = spread <= largest_of(inner) * degeneracy.tolerance(w.dtype)
-        ones = degeneracy.factor(allowed, w, exists(degeneracy.tied(w), -1))
+        ones = degeneracy.factor(allowed, w, degeneracy.tied(w).any(axis=-1))
         return values * ones[..., 0], turned * ones
 
     def vjp(self, at: FormulaSite) -> Terms:
@@ -138,46 +134,46 @@ class Eigh(FamilyOp):
         degeneracy = Degeneracy(self.mode, self.width, at.final)
         if v_ct is None:
             weights = columns(w_ct) * _defined(degeneracy, w, w_ct, None, None)
-            return [(v * weights) @ v.H]
-        turn = skew(v.H @ v_ct)
+            return [(v * weights) @ H(v)]
+        turn = skew(H(v) @ v_ct)
         same = single(w) if self.mode == "nan" else degeneracy.same(w)
         middle = degeneracy.inverse_gaps(w, same) * turn
         if w_ct is not None:
             middle = middle + embedded(w_ct).astype(v.dtype)
-        return [v @ (middle * _defined(degeneracy, w, w_ct, turn, v_ct)) @ v.H]
+        return [v @ (middle * _defined(degeneracy, w, w_ct, turn, v_ct)) @ H(v)]
 
 
 def _defined(
     degeneracy: Degeneracy,
-    w: Expression,
+    w: AnyTensor,
     w_ct: Any,
-    turn: Expression | None,
-    v_ct: Expression | None,
-) -> Expression | float:
+    turn: AnyTensor | None,
+    v_ct: AnyTensor | None,
+) -> AnyTensor | float:
     """1 where the derivative exists, else NaN."""
     if degeneracy.mode == "broaden":
         return 1.0
     chi = degeneracy.tolerance(w.dtype)
     tied = degeneracy.tied(w)
-    multiple = exists(tied, -1)
+    multiple = tied.any(axis=-1)
     if v_ct is None or turn is None:
         spread = degeneracy.variation(tied, w_ct)
-        allowed = spread <= absolute(w_ct).max(axis=-1) * chi
+        allowed = spread <= abs(w_ct).max(axis=-1) * chi
         return degeneracy.factor(allowed, w, multiple)
     size = largest_of(v_ct)
     if degeneracy.mode == "nan":
-        allowed = negated(multiple)
+        allowed = ~multiple
         if is_complex(turn.dtype):  # the diagonal of a real one is zero
-            phases = absolute(diagonal(turn)).max(axis=-1)
-            allowed = both(allowed, phases <= size * chi)
+            phases = abs(diagonal(turn)).max(axis=-1)
+            allowed = allowed & (phases <= size * chi)
         return factor(allowed, w.dtype)
     same = degeneracy.same(w)
     allowed = largest_where(same, turn) <= size * chi
     if w_ct is not None:
         slack = degeneracy.slack(w, columns(w) - rows(w), size)
-        apart = absolute(columns(w_ct) - rows(w_ct)) - slack
-        spread = chosen(same, apart, 0.0).max(axis=(-2, -1))
-        allowed = both(allowed, spread <= largest_of(rows(w_ct)) * chi)
+        apart = abs(columns(w_ct) - rows(w_ct)) - slack
+        spread = where(same, apart, 0.0).max(axis=(-2, -1))
+        allowed = allowed & (spread <= largest_of(rows(w_ct)) * chi)
     return degeneracy.factor(allowed, w, multiple)
 
 
@@ -202,6 +198,10 @@ def _diagonalize(a: NumpyArray, w: NumpyArray, v: NumpyArray) -> bool:
     return bool(np.all(error <= tolerance * size) and np.all(turned <= tolerance))
 
 
+UpperLower: TypeAlias = str | np.str_ | None
+"""Not a mere word to the dispatcher: `_triangle` refuses what is none of these."""
+
+
 class EighResult(NamedTuple):
     """Of `eigh`."""
 
@@ -209,10 +209,11 @@ class EighResult(NamedTuple):
     eigenvectors: AnyTensor
 
 
+@array_function(module="tenferro.linalg", results=EighResult)
 def eigh(
     x: ArrayLike,
     /,
-    UPLO: str | None = None,  # noqa: N803  # NumPy's name
+    UPLO: UpperLower = None,  # noqa: N803  # NumPy's name
     symmetrize_input: bool = True,
     *,
     degenerate: str = "nan",
@@ -243,59 +244,33 @@ def eigh(
     >>> tn.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues
     Tensor([1., 3.])
     """
-    results: tuple[Any, ...] = apply(
-        _eigh,
-        x,
-        triangle=UPLO,
-        symmetrize_input=symmetrize_input,
-        degeneracy=degeneracy("eigh", degenerate, width),
-    )
-    values, vectors = results
+    at_equal = degeneracy("eigh", degenerate, width)
+    a = _triangle("eigh", x, UPLO, symmetrize_input)
+    values, vectors = emit_all(Extension(Eigh(at_equal.mode, at_equal.width)), a)
+    if degenerate == "project":
+        vectors = vectors @ reflections(at_equal.same(values), vectors.dtype)
     return EighResult(values, vectors)
 
 
-@named("eigh")
-def _eigh(
-    x: Any,
-    /,
-    *,
-    triangle: object = None,
-    symmetrize_input: bool = True,
-    degeneracy: Degeneracy = Degeneracy(),  # noqa: B008  # immutable
-) -> tuple[Any, Any]:
-    """Eigenvalues and eigenvectors; see `eigh`."""
-    a = _triangle("eigh", x, triangle, symmetrize_input)
-    op = Extension(Eigh(degeneracy.mode, degeneracy.width))
-    values, vectors = a.emit_all(op)
-    if degeneracy.mode == "project":
-        vectors = vectors @ reflections(degeneracy.same(values), vectors.dtype)
-    return values, vectors
-
-
-def eigvalsh(x: ArrayLike, /, UPLO: str | None = None) -> AnyTensor:  # noqa: N803
+@array_function(module="tenferro.linalg")
+def eigvalsh(x: ArrayLike, /, UPLO: UpperLower = None) -> AnyTensor:  # noqa: N803
     """Eigenvalues, ascending, of Hermitian matrices; see `eigh`.
 
     >>> tn.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]])
     Tensor([1., 3.])
     """
-    return apply(_eigvalsh, x, triangle=UPLO)
-
-
-@named("eigvalsh")
-def _eigvalsh(x: Any, /, *, triangle: object = None) -> Any:
-    """Eigenvalues; see `eigvalsh`."""
-    a = _triangle("eigvalsh", x, triangle, symmetrize_input=True)
+    a = _triangle("eigvalsh", x, UPLO, symmetrize_input=True)
     return emit_all(Extension(Eigh()), a)[0]
 
 
-def _triangle(name: str, x: Any, triangle: object, symmetrize_input: bool) -> Any:
+def _triangle(name: str, x: ArrayLike, triangle: object, symmetrize_input: bool) -> AnyTensor:
     """The Hermitian matrix whose eigenvalues are asked for, or one that stands for it."""
     if triangle is not None and (not isinstance(triangle, str) or triangle not in ("L", "U")):
         raise ConfigError(f"{name}: UPLO must be 'L' or 'U', got {triangle!r}")
     a = square(name, x)
     if triangle is None and symmetrize_input:
         return a
-    return hermitian(a.H if triangle == "U" else a)
+    return hermitian(H(a) if triangle == "U" else a)
 
 
 class EighTridiagonalResult(NamedTuple):
@@ -305,6 +280,7 @@ class EighTridiagonalResult(NamedTuple):
     eigenvectors: AnyTensor
 
 
+@array_function(operands=2, module="tenferro.linalg", results=EighTridiagonalResult)
 def eigh_tridiagonal(
     d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False
 ) -> EighTridiagonalResult | AnyTensor:
@@ -322,13 +298,6 @@ def eigh_tridiagonal(
     >>> tn.linalg.eigh_tridiagonal([2.0, 2.0], [1.0], eigvals_only=True)
     Tensor([1., 3.])
     """
-    whole = EighTridiagonalResult(*apply(_eigh_tridiagonal, d, e))
-    return whole.eigenvalues if eigvals_only else whole
-
-
-@named("eigh_tridiagonal")
-def _eigh_tridiagonal(d: Any, e: Any) -> tuple[Any, Any]:
-    """Eigenvalues and eigenvectors; see `eigh_tridiagonal`."""
     name = "eigh_tridiagonal"
     main, off = floating(name, d, e)
     metas = (main.meta, off.meta)
@@ -342,4 +311,5 @@ def _eigh_tridiagonal(d: Any, e: Any) -> tuple[Any, Any]:
     beside: Any = embedded(off)
     widths = [(0, 0)] * (off.ndim - 1)
     below = manipulation.pad(beside, pad_width=[*widths, (1, 0), (0, 1)])
-    return _eigh(embedded(main) + below + below.mT)
+    values, vectors = emit_all(Extension(Eigh()), embedded(main) + below + below.mT)
+    return values if eigvals_only else EighTridiagonalResult(values, vectors)

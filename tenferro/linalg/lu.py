@@ -35,25 +35,24 @@ from tenferro.linalg.matrix_op import (
     joined,
     padded,
     picked_rows,
-    real_part,
     rows,
     scipy_linalg,
-    tril,
-    triu,
 )
 from tenferro.linalg.triangular_solve import substituted, transposition, triangular_solve
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
-    Expression,
     apply,
+    array_function,
     creation,
-    elementwise,
+    emit,
     emit_all,
     manipulation,
     named,
     promote,
     reductions,
 )
+from tenferro.ops.functions.elementwise import where
+from tenferro.ops.functions.manipulation import tril, triu
 from tenferro.runtime import Tensor
 from tenferro.transforms import TracedTensor
 
@@ -151,7 +150,7 @@ class Lu(FamilyOp):
         return [_tangent(packed, picked_rows(da, permutation)), None, None]
 
 
-def _tangent(packed: Expression, da: Expression) -> Expression:
+def _tangent(packed: AnyTensor, da: AnyTensor) -> AnyTensor:
     """The tangent of the packed factors, from the tangent of A with its rows permuted.
 
     The leading square block is L̇ = L tril₋₁(M) and U̇ = triu(M) U with M = L⁻¹ Pᵀ dA U⁻¹. A tall A
@@ -178,9 +177,9 @@ def _tangent(packed: Expression, da: Expression) -> Expression:
     return result
 
 
-def lu_factors(a: Expression) -> tuple[Expression, Expression, Expression]:
+def lu_factors(a: AnyTensor) -> tuple[AnyTensor, AnyTensor, AnyTensor]:
     """The packed factors, the pivots and the permutation; see `Lu`."""
-    packed, pivots, permutation = a.emit_all(Extension(Lu()))
+    packed, pivots, permutation = emit_all(Extension(Lu()), a)
     return packed, pivots, permutation
 
 
@@ -251,7 +250,7 @@ def lu(a: ArrayLike, permute_l: bool = False) -> LUResult | PermutedLUResult:
 
 
 @named("lu")
-def _lu(a: Any, permute_l: bool) -> tuple[Any, Any, Any]:
+def _lu(a: AnyTensor, permute_l: bool) -> tuple[Any, Any, Any]:
     packed, _, permutation = lu_factors(matrix("lu", a))
     m, n = packed.shape[-2:]
     k = minimum(m, n)
@@ -259,10 +258,10 @@ def _lu(a: Any, permute_l: bool) -> tuple[Any, Any, Any]:
     ones = creation.eye(1, shape=(m, k), dtype=packed.dtype)
     lower = tril(left, -1) + ones
     upper = triu(packed if k == m else packed[..., :k, :])
-    places: Any = reductions.argsort(permutation)
+    places = reductions.argsort(permutation)
     if permute_l:
         return places, picked_rows(lower, places), upper
-    swapped = picked_rows(identity(real_part(packed)), places)
+    swapped = picked_rows(identity(packed.real), places)
     return swapped, lower, upper
 
 
@@ -276,6 +275,7 @@ class LUFactorResult(NamedTuple):
     piv: AnyTensor
 
 
+@array_function(module="tenferro.linalg", results=LUFactorResult)
 def lu_factor(a: ArrayLike) -> LUFactorResult:
     """The packed LU factors of square matrices and LAPACK's pivots, for `lu_solve`.
 
@@ -291,13 +291,8 @@ def lu_factor(a: ArrayLike) -> LUFactorResult:
     >>> tn.linalg.lu_solve(tn.linalg.lu_factor([[2.0, 1.0], [1.0, 3.0]]), [3.0, 4.0])
     Tensor([1., 1.])
     """
-    return LUFactorResult(*cast(tuple[Any, Any], apply(_lu_factor, a)))
-
-
-@named("lu_factor")
-def _lu_factor(a: Any) -> tuple[Any, Any]:
     packed, pivots, _ = lu_factors(matrix("lu_factor", a))
-    return packed, pivots
+    return LUFactorResult(packed, pivots)
 
 
 def lu_solve(
@@ -330,7 +325,7 @@ def lu_solve(
     return apply(_lu_solve, packed, pivots, b, trans=op, in_range=known)
 
 
-def _check_pivots(packed: Any, pivots: Any) -> None:
+def _check_pivots(packed: AnyTensor, pivots: AnyTensor) -> None:
     """Raise ConfigError if a pivot is no row. Other mistakes are found when the op is emitted."""
     places = pivots.numpy() if isinstance(pivots, Tensor) else np.asarray(pivots)
     if places.dtype.kind not in "iu" or not places.size or not places.ndim:
@@ -345,26 +340,26 @@ def _check_pivots(packed: Any, pivots: Any) -> None:
 
 @named("lu_solve")
 def _lu_solve(
-    packed: Any,
-    pivots: Any,
-    b: Any,
+    packed: AnyTensor,
+    pivots: AnyTensor,
+    b: AnyTensor,
     trans: str,
     in_range: bool,
-) -> Any:
+) -> AnyTensor:
     left, right, restore = systems("lu_solve", packed, b, repeat=False)
     (exchanges,) = promote((pivots,))
-    (permutation,) = emit_all(Extension(PivotsToPermutation()), exchanges)
+    permutation = emit(Extension(PivotsToPermutation()), exchanges)
     _check_count(left, exchanges)
     column = manipulation.expand_dims(permutation, -1)
     given = [value.meta for value in (left, right, exchanges)]
     left, right, column = same_batch("lu_solve", left, right, column, given=given)
     a, x = left, right
-    places: Any = manipulation.squeeze(column, -1)
+    places = manipulation.squeeze(column, -1)
     if trans == "n":
         half = triangular_solve(a, picked_rows(x, places), unit=True)
         result = triangular_solve(a, half, lower=False)
     else:
-        order: Any = reductions.argsort(places)
+        order = reductions.argsort(places)
         half = triangular_solve(a, x, lower=False, trans=trans)
         half = triangular_solve(a, half, unit=True, trans=trans)
         result = picked_rows(half, order)
@@ -373,7 +368,7 @@ def _lu_solve(
     return restore(result)
 
 
-def _check_count(packed: Any, pivots: Any) -> None:
+def _check_count(packed: AnyTensor, pivots: AnyTensor) -> None:
     """Raise ShapeError if there are certainly not as many pivots as rows."""
     left: TensorMeta = packed.meta
     right: TensorMeta = pivots.meta
@@ -383,8 +378,8 @@ def _check_count(packed: Any, pivots: Any) -> None:
     assume_equal(n, count, f"lu_solve: lu {left} and piv {right}")
 
 
-def _nan_outside(pivots: Any) -> Any:
+def _nan_outside(pivots: AnyTensor) -> AnyTensor:
     """1 for each matrix whose pivots are all in range, else NaN: [..., 1, 1]."""
     inside = (pivots >= 0) & (pivots < pivots.shape[-1])
-    ones: Any = elementwise.where(inside.all(axis=-1), 1.0, nan)
+    ones = where(inside.all(axis=-1), 1.0, nan)
     return rows(rows(ones))

@@ -50,9 +50,9 @@ from tenferro.linalg.divided_differences import (
     widened,
 )
 from tenferro.linalg.eigh import Eigh, by_eigenvectors
-from tenferro.linalg.gauge import chosen
 from tenferro.linalg.matrix_op import (
     ExpandedOp,
+    H,
     columns,
     family,
     identity,
@@ -60,12 +60,18 @@ from tenferro.linalg.matrix_op import (
     over_batch,
     scipy_linalg,
     sym,
+    zeros_like,
 )
 from tenferro.linalg.solve import inverse
 from tenferro.linalg.sylvester import sylvester
-from tenferro.ops import full
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import Expression, apply, array_function, elementwise, emit, named
+from tenferro.ops.functions import (
+    array_function,
+    elementwise,
+    emit,
+    emit_all,
+)
+from tenferro.ops.functions.elementwise import where
 
 __all__ = [
     "ExpmFrechetResult",
@@ -113,14 +119,14 @@ class MatrixFunction(FamilyOp):
         with warnings.catch_warnings(record=True), np.errstate(all="ignore"):
             warnings.simplefilter("always")
             function = {"exp": scipy_linalg().expm, "log": _log, "sqrt": _sqrt}[self.name]
-            return over_batch(lambda x: (function(x),), [a], [2], [np.empty_like(a)])
+            return over_batch(lambda x: (function(x),), [a], [np.empty_like(a)])
 
     def jvp(self, at: FormulaSite) -> Terms:
         """The Fréchet derivative; for the square root X, the dX with X dX + dX X = dA."""
         (a,), (x,), (da,) = at.operands, at.results, at.tangents
         if self.name == "sqrt":
             return [sylvester(x, x, da)]
-        return a.emit_all(Extension(Frechet(self.name)), da)
+        return emit_all(Extension(Frechet(self.name)), a, da)
 
 
 def _log(a: NumpyArray) -> NumpyArray:
@@ -182,14 +188,13 @@ class Frechet(LinearFormula):
         assert metas[0] is not None
         return [metas[0]]
 
-    def formula(self, *inputs: Any) -> Sequence[Expression]:
+    def formula(self, *inputs: Any) -> Sequence[AnyTensor]:
         """The tangent."""
         a, da = inputs
         if self.adjoint_first:
-            a = a.H
-        zero = Expression(a.emitter, full(a.emitter, 0, a.meta))
-        block = joined(joined(a, da), joined(zero, a), -2)
-        (whole,) = block.emit_all(Extension(MatrixFunction(self.name)))
+            a = H(a)
+        block = joined(joined(a, da), joined(zeros_like(a), a), -2)
+        whole = emit(Extension(MatrixFunction(self.name)), block)
         n = a.shape[-1]
         return (whole[..., :n, n:],)
 
@@ -282,26 +287,26 @@ class HermitianFunction(ExpandedOp):
     def kernel(self, *arrays: NumpyArray) -> list[NumpyArray]:
         return by_eigenvectors(self, *arrays)
 
-    def formula(self, *inputs: Any) -> Sequence[Expression]:
+    def formula(self, *inputs: Any) -> Sequence[AnyTensor]:
         _, w, v, *directions = inputs
         h = scalar_function(self.name, self.parameter)
         values = h.domain(w)
         if not directions:
-            return [(v * columns(h.value(values))) @ v.H]
-        factors = [v.H @ sym(e) @ v for e in directions]
+            return [(v * columns(h.value(values))) @ H(v)]
+        factors = [H(v) @ sym(e) @ v for e in directions]
         if self.order == 2:
             inner = _by_products(values, h.second(values), *factors)
         else:
             inner = _contracted(h.table(values, self.order), factors)
-        return [v @ inner @ v.H]
+        return [v @ inner @ H(v)]
 
     def jvp(self, at: FormulaSite) -> Terms:
         """One order more in the direction dA, and the same op in each dE."""
         a, *others = at.operands
-        terms: list[Expression] = []
+        terms: list[AnyTensor] = []
         if at.tangents[0] is not None:
             higher = Extension(replace(self, order=self.order + 1))
-            terms += a.emit_all(higher, *others, at.tangents[0])
+            terms += emit_all(higher, a, *others, at.tangents[0])
         for place in range(3, self.input_count):
             if at.tangents[place] is not None:
                 terms += self._along(at, place, at.tangents[place])
@@ -317,18 +322,18 @@ class HermitianFunction(ExpandedOp):
             for place in range(3, self.input_count)
         ]
 
-    def _along(self, at: FormulaSite, place: int, e: Expression) -> tuple[Expression, ...]:
+    def _along(self, at: FormulaSite, place: int, e: AnyTensor) -> tuple[AnyTensor, ...]:
         """The op with another direction."""
         others = (*at.operands[1:place], e, *at.operands[place + 1 :])
-        return at.operands[0].emit_all(Extension(self), *others)
+        return emit_all(Extension(self), at.operands[0], *others)
 
 
-def _contracted(table: Expression, factors: list[Expression]) -> Expression:
+def _contracted(table: AnyTensor, factors: list[AnyTensor]) -> AnyTensor:
     """Σ over orders of the factors of h[i0..ir] F_1[i0, i1] ⋯ F_r[i(r−1), ir], over inner i's."""
     order = len(factors)
     count = order + 1
 
-    def placed(factor: Expression, place: int) -> Expression:
+    def placed(factor: AnyTensor, place: int) -> AnyTensor:
         return widened(factor, tuple(at - count for at in range(count) if at - place not in (0, 1)))
 
     terms = [
@@ -340,40 +345,38 @@ def _contracted(table: Expression, factors: list[Expression]) -> Expression:
     return product if order == 1 else product.sum(axis=tuple(range(-count + 1, -1)))
 
 
-def _by_products(w: Expression, terms: Sequence[Term], e: Expression, f: Expression) -> Expression:
+def _by_products(w: AnyTensor, terms: Sequence[Term], e: AnyTensor, f: AnyTensor) -> AnyTensor:
     """Σ R ∘ ((P∘E)(Q∘F) + (P∘F)(Q∘E)) over terms P, Q, R, for Hermitian E and F.
 
     The terms hold where w_i ≤ w_k. The result is Hermitian, which gives the other half.
     """
 
-    def times(table: Expression | None, x: Expression) -> Expression:
+    def times(table: AnyTensor | None, x: AnyTensor) -> AnyTensor:
         return x if table is None else table * x
 
     products = [
         times(r, times(p, e) @ times(q, f) + times(p, f) @ times(q, e)) for p, q, r in terms
     ]
     x, y = pairs(w)
-    sign: Any = apply(elementwise.sign, y - x)
+    sign = elementwise.sign(y - x)
     weight = sign * 0.5 + 0.5
-    half = chosen(weight == 0, 0.0, weight * reduce(lambda x, y: x + y, products))
-    return half + half.H
+    half = where(weight == 0, 0.0, weight * reduce(lambda x, y: x + y, products))
+    return half + H(half)
 
 
-def hermitian_derivative(a: Expression, e: Expression, name: str) -> Expression:
+def hermitian_derivative(a: AnyTensor, e: AnyTensor, name: str) -> AnyTensor:
     """The derivative of h at A along E; both Hermitian."""
-    factors = a.emit_all(Extension(Eigh()))
-    (result,) = a.emit_all(Extension(HermitianFunction(name, order=1)), *factors, e)
-    return result
+    factors = emit_all(Extension(Eigh()), a)
+    return emit(Extension(HermitianFunction(name, order=1)), a, *factors, e)
 
 
-def hermitian_function(a: Expression, name: str, parameter: float | None = None) -> Expression:
+def hermitian_function(a: AnyTensor, name: str, parameter: float | None = None) -> AnyTensor:
     """h(A) for Hermitian A; see `HermitianFunction`."""
     scalar_function(name, parameter)
     if name == "power" and parameter is not None:
         parameter = float(parameter)  # 2 and 2.0 are one payload
-    factors = a.emit_all(Extension(Eigh()))
-    (result,) = a.emit_all(Extension(HermitianFunction(name, parameter)), *factors)
-    return result
+    factors = emit_all(Extension(Eigh()), a)
+    return emit(Extension(HermitianFunction(name, parameter)), a, *factors)
 
 
 @array_function(module="tenferro.linalg")
@@ -431,12 +434,11 @@ def _check_assumption(name: str, assume_a: str) -> None:
         raise ConfigError(f"{name}: assume_a must be 'gen' or 'her', got {assume_a!r}")
 
 
-def _function(name: str, function: str, a: Any, assume_a: str) -> Any:
+def _function(name: str, function: str, a: ArrayLike, assume_a: str) -> AnyTensor:
     _check_assumption(name, assume_a)
     value = square(name, a)
     if assume_a == "her":
-        result: Any = hermitian_function(value, function)
-        return result
+        return hermitian_function(value, function)
     return emit(Extension(MatrixFunction(function)), value)
 
 
@@ -447,6 +449,7 @@ class ExpmFrechetResult(NamedTuple):
     derivative: AnyTensor
 
 
+@array_function(operands=2, module="tenferro.linalg", results=ExpmFrechetResult)
 def expm_frechet(
     a: ArrayLike, e: ArrayLike, *, compute_expm: bool = True, assume_a: str = "gen"
 ) -> ExpmFrechetResult | AnyTensor:
@@ -466,26 +469,22 @@ def expm_frechet(
     >>> tn.linalg.expm_frechet([[0.0]], [[3.0]]).derivative
     Tensor([[3.]])
     """
-    whole = ExpmFrechetResult(*apply(_expm_frechet, a, e, assume_a=assume_a))
-    return whole if compute_expm else whole.derivative
-
-
-@named("expm_frechet")
-def _expm_frechet(a: Any, e: Any, *, assume_a: str = "gen") -> tuple[Any, Any]:
-    """The exponential and its derivative; see `expm_frechet`."""
     _check_assumption("expm_frechet", assume_a)
     lhs, rhs = floating("expm_frechet", a, e)
     lhs, rhs = square("expm_frechet", lhs), square("expm_frechet", rhs)
-    metas: list[TensorMeta] = [value.meta for value in (lhs, rhs)]
+    metas = [value.meta for value in (lhs, rhs)]
     n, m = (meta.exact_shape("expm_frechet")[-1] for meta in metas)
     if canonical(n, m) is None:
         raise ShapeError(f"expm_frechet: a {metas[0]} and e {metas[1]} differ in rows: {n} and {m}")
     assume_equal(n, m, f"expm_frechet: a {metas[0]} and e {metas[1]}")
     lhs, rhs = same_batch("expm_frechet", lhs, rhs)
     if assume_a == "her":
-        return hermitian_function(lhs, "exp"), hermitian_derivative(lhs, rhs, "exp")
-    tangent = emit(Extension(Frechet("exp")), lhs, rhs)
-    return emit(Extension(MatrixFunction("exp")), lhs), tangent
+        derivative = hermitian_derivative(lhs, rhs, "exp")
+    else:
+        derivative = emit(Extension(Frechet("exp")), lhs, rhs)
+    if not compute_expm:
+        return derivative
+    return ExpmFrechetResult(_function("expm", "exp", lhs, assume_a), derivative)
 
 
 @array_function(module="tenferro.linalg")
@@ -522,8 +521,7 @@ def funm_hermitian(x: ArrayLike, /, name: str, parameter: float | None = None) -
         count = integer("funm_hermitian", "parameter", parameter)
         parameter = parameter if count is None else count
     a = square("funm_hermitian", x)
-    result: Any = hermitian_function(a, name, parameter)
-    return result
+    return hermitian_function(a, name, parameter)
 
 
 @array_function(module="tenferro.linalg")
@@ -550,11 +548,10 @@ def matrix_power(x: ArrayLike, n: int) -> AnyTensor:
     base = square("matrix_power", x)
     if n < 0:
         base, n = inverse(base), -n
-    result: Any = None
+    result: AnyTensor | None = None
     while n:
         if n % 2:
             result = base if result is None else result @ base
         n //= 2
         base = base @ base if n else base
-    power: Any = identity(base) if result is None else result
-    return power
+    return identity(base) if result is None else result

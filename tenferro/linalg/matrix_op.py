@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.core import Batched, BatchSite, Emitter, GlobalValKey, KeyEmitter, V
+from tenferro.core import Batched, BatchSite, Emitter, GlobalValKey, KeyEmitter, PrimitiveOp, V
 from tenferro.families.composite import FamilyOp
 from tenferro.ir import (
+    FLOAT64,
+    AnyTensor,
     Dim,
     DType,
     Exact,
@@ -27,6 +29,7 @@ from tenferro.ops import (
     EmbedDiag,
     Gather,
     GatherDynamicSliceSizes,
+    Iota,
     Pad,
     emit_graph,
     full,
@@ -41,10 +44,9 @@ from tenferro.ops.extension import (
     family_id,
 )
 from tenferro.ops.functions import (
-    Expression,
     apply,
     creation,
-    elementwise,
+    emit,
     expressions,
     manipulation,
     products,
@@ -52,111 +54,115 @@ from tenferro.ops.functions import (
     run_body,
     values_of,
 )
+from tenferro.ops.functions.manipulation import tril, triu
 
 # Pieces of matrix formulas. ᴴ is the adjoint; a matrix is the last two axes of a value.
 
 
-def sym(x: Expression) -> Expression:
+def H(x: AnyTensor) -> AnyTensor:  # noqa: N802  # the mathematical name
+    """The adjoint: the conjugate with the last two axes exchanged."""
+    return x.mT.conj() if is_complex(x.dtype) else x.mT
+
+
+def sym(x: AnyTensor) -> AnyTensor:
     """The Hermitian part, (x + xᴴ) / 2."""
-    return (x + x.H) * 0.5
+    return (x + H(x)) * 0.5
 
 
-def skew(x: Expression) -> Expression:
+def skew(x: AnyTensor) -> AnyTensor:
     """The skew-Hermitian part, (x − xᴴ) / 2."""
-    return (x - x.H) * 0.5
+    return (x - H(x)) * 0.5
 
 
-def tril(x: Expression, k: int = 0) -> Expression:
-    """The part on and below diagonal k."""
-    return apply(manipulation.tril, x, k=k)
-
-
-def triu(x: Expression, k: int = 0) -> Expression:
-    """The part on and above diagonal k."""
-    return apply(manipulation.triu, x, k=k)
-
-
-def diagonal(x: Expression) -> Expression:
+def diagonal(x: AnyTensor) -> AnyTensor:
     """The main diagonals, along the last axis."""
-    return apply(manipulation.diagonal, x, axis1=-2, axis2=-1)
+    return manipulation.diagonal(x, axis1=-2, axis2=-1)
 
 
-def embedded(d: Expression) -> Expression:
+def embedded(d: AnyTensor) -> AnyTensor:
     """The diagonal matrices with d, of shape [..., n], on their diagonals."""
-    (result,) = d.emit_all(EmbedDiag(d.ndim - 1, d.ndim))
-    return result
+    return emit(EmbedDiag(d.ndim - 1, d.ndim), d)
 
 
-def real_part(x: Expression) -> Expression:
-    """The real part, in the real dtype."""
-    return apply(elementwise.real, x)
-
-
-def real(x: Expression) -> Expression:
+def real(x: AnyTensor) -> AnyTensor:
     """The real part, in the dtype of x."""
-    return real_part(x).astype(x.dtype)
+    return x.real.astype(x.dtype)
 
 
-def tril0(x: Expression) -> Expression:
+def tril0(x: AnyTensor) -> AnyTensor:
     """The lower triangle with half of the real part of the diagonal."""
     if not is_complex(x.dtype):
         return (tril(x) + tril(x, -1)) * 0.5
     return tril(x, -1) + embedded(real(diagonal(x)) * 0.5)
 
 
-def mirrored(x: Expression) -> Expression:
+def mirrored(x: AnyTensor) -> AnyTensor:
     """The Hermitian matrix with the upper triangle of x and the real part of its diagonal."""
     upper = triu(x, 1)
     if not is_complex(x.dtype):
-        return triu(x) + upper.H
-    return upper + upper.H + embedded(real(diagonal(x)))
+        return triu(x) + H(upper)
+    return upper + H(upper) + embedded(real(diagonal(x)))
 
 
-def columns(d: Expression) -> Expression:
+def columns(d: AnyTensor) -> AnyTensor:
     """d, of shape [..., n], as [..., 1, n]: it scales columns."""
-    return apply(manipulation.expand_dims, d, axis=-2)
+    return manipulation.expand_dims(d, axis=-2)
 
 
-def rows(d: Expression) -> Expression:
+def rows(d: AnyTensor) -> AnyTensor:
     """d, of shape [..., n], as [..., n, 1]: it scales rows."""
-    return apply(manipulation.expand_dims, d, axis=-1)
+    return manipulation.expand_dims(d, axis=-1)
 
 
-def trace(x: Expression) -> Expression:
+def trace(x: AnyTensor) -> AnyTensor:
     """The sums of the diagonals, without the last two axes."""
-    return apply(products.trace, x, axis1=-2, axis2=-1)
+    return products.trace(x, axis1=-2, axis2=-1)
 
 
-def scaled(factor: Expression, x: Expression) -> Expression:
+def scaled(factor: AnyTensor, x: AnyTensor) -> AnyTensor:
     """x, of shape [..., m, n], times one number for each matrix, of shape [...]."""
     return rows(rows(factor)) * x
 
 
-def identity(like: Expression) -> Expression:
+def identity(like: AnyTensor) -> AnyTensor:
     """Identity matrices with the batch axes, rows and dtype of `like`."""
     extents = like.meta.extents
     n = like.shape[-2]
     one = run_body(like, creation.eye, (1,), {"shape": (n, n), "dtype": like.dtype})
-    whole: Any = repeated("eye", one, (*extents[:-2], extents[-2], extents[-2]))
-    return whole  # type: ignore[no-any-return]
+    return repeated("eye", one, (*extents[:-2], extents[-2], extents[-2]))
 
 
-def joined(x: Expression, y: Expression, axis: int = -1) -> Expression:
+def constant(like: AnyTensor, op: PrimitiveOp) -> AnyTensor:
+    """The result of an op without operands, computed where `like` is."""
+    result: AnyTensor = run_body(like, emit, (op,), {})
+    return result
+
+
+def zeros_like(like: AnyTensor) -> AnyTensor:
+    """Zeros of a type, computed where `like` is."""
+    return apply(creation.zeros_like, like)
+
+
+def places(like: AnyTensor, size: Dim, dtype: DType = FLOAT64) -> AnyTensor:
+    """0, 1, …, size − 1, computed where `like` is."""
+    return constant(like, Iota(dtype, size))
+
+
+def joined(x: AnyTensor, y: AnyTensor, axis: int = -1) -> AnyTensor:
     """Both, one after the other along an axis."""
-    return apply(manipulation.concat, x, y, axis=axis)
+    return manipulation.concat(x, y, axis=axis)
 
 
-def padded(x: Expression, axis: int, before: Dim, after: Dim) -> Expression:
+def padded(x: AnyTensor, axis: int, before: Dim, after: Dim) -> AnyTensor:
     """x with so many zeros before and after it along an axis; negative numbers cut off."""
     low: list[Dim] = [0] * x.ndim
     high: list[Dim] = [0] * x.ndim
     low[axis], high[axis] = before, after
-    zero = Expression(x.emitter, x.emitter.emit(scalar(0, x.dtype)))
-    (result,) = x.emit_all(Pad(tuple(low), tuple(high), (0,) * x.ndim), zero)
-    return result
+    zero = constant(x, scalar(0, x.dtype))
+    return emit(Pad(tuple(low), tuple(high), (0,) * x.ndim), x, zero)
 
 
-def picked_rows(x: Expression, places: Expression) -> Expression:
+def picked_rows(x: AnyTensor, places: AnyTensor) -> AnyTensor:
     """The rows of x, of shape [..., m, n], at integers of shape [..., k], all different."""
     rank = x.ndim
     columns = x.meta.extents[-1]
@@ -173,8 +179,7 @@ def picked_rows(x: Expression, places: Expression) -> Expression:
         start_indices_batching_dims=batch,
         unique=True,
     )
-    (result,) = x.emit_all(op, places)
-    return result
+    return emit(op, x, places)
 
 
 # Kinds of ops of linear algebra.
@@ -192,7 +197,7 @@ class ExpandedOp(FamilyOp):
     """
 
     @abstractmethod
-    def formula(self, *inputs: Any) -> Sequence[Expression]:
+    def formula(self, *inputs: Any) -> Sequence[AnyTensor]:
         """The outputs, each input being an `Expression`. No output is empty."""
 
     def expanded(
@@ -260,26 +265,22 @@ class SystemOp(FamilyOp):
         If only the right side is batched, its entries become further columns, or rows where the
         matrix stands on the right of X: the matrix is factored once, and solved with once.
         """
-        *matrix, right = at.inputs
-        meta: TensorMeta = at.ctx.meta(right)
+        meta: TensorMeta = at.ctx.meta(at.inputs[-1])
         if any(at.batched[:-1]) or meta.dims is None:
             return super().batch(at)
-        b = Expression(at.emitter, right)
+        *factors, b = expressions(at.emitter, at.inputs)
         axis = b.ndim - (1 if self.left else 2)  # of columns, or rows
-        together: Expression = apply(manipulation.moveaxis, b, source=0, destination=axis - 1)
+        together = manipulation.moveaxis(b, source=0, destination=axis - 1)
         shape = together.shape
         merged = (*shape[: axis - 1], shape[axis - 1] * shape[axis], *shape[axis + 1 :])
-        (flat,) = at.emitter.emit_all(Extension(self), *matrix, together.reshape(merged).value)
-        (x,) = expressions(at.emitter, [flat])
-        result: Expression = apply(
-            manipulation.moveaxis, x.reshape(shape), source=axis - 1, destination=0
-        )
+        x = emit(Extension(self), *factors, together.reshape(merged))
+        result: Any = manipulation.moveaxis(x.reshape(shape), source=axis - 1, destination=0)
         return ((result.value, True),)
 
 
-def hermitian(a: Any) -> Any:
+def hermitian(a: AnyTensor) -> AnyTensor:
     """The Hermitian matrix with the lower triangle of a."""
-    return tril(a) + tril(a, -1).H
+    return tril(a) + H(tril(a, -1))
 
 
 Kernel = Callable[..., Sequence[Any]]
@@ -292,24 +293,19 @@ def scipy_linalg() -> Any:
 
 
 def over_batch(
-    kernel: Kernel,
-    arrays: Sequence[NumpyArray],
-    ranks: Sequence[int],
-    outputs: Sequence[NumpyArray],
+    kernel: Kernel, arrays: Sequence[NumpyArray], outputs: Sequence[NumpyArray]
 ) -> list[NumpyArray]:
     """Fill `outputs` with the results of `kernel` on each matrix of a batch.
 
-    Where an input is not finite, or the kernel raises LinAlgError, inexact outputs are NaN and
-    integer ones are left as they are.
+    A matrix that fails gives NaN, others do not: where an input is not finite, or the kernel raises
+    LinAlgError, inexact outputs are NaN and integer ones are left as they are.
 
     Args:
         kernel: takes one array for each input and returns one for each output.
-        arrays: the inputs, of equal batch sizes.
-        ranks: the number of axes of each input that are not batch axes.
+        arrays: matrices, of equal batch sizes.
         outputs: arrays to fill, with the same batch axes.
     """
-    batch = arrays[0].shape[: arrays[0].ndim - ranks[0]]
-    for index in np.ndindex(*batch):
+    for index in np.ndindex(*arrays[0].shape[:-2]):
         parts = [array[index] for array in arrays]
         results: Sequence[Any] | None = None
         if all(np.isfinite(part).all() for part in parts):
@@ -339,7 +335,7 @@ def stacked(
                 np.asarray(result, dtype=output.dtype)
                 for result, output in zip(results, outputs, strict=True)
             ]
-    return over_batch(kernel, arrays, [2] * len(arrays), outputs)
+    return over_batch(kernel, arrays, outputs)
 
 
 def adjoint(x: NumpyArray) -> NumpyArray:

@@ -21,10 +21,19 @@ from tenferro.linalg.arguments import (
     same_batch,
     square,
 )
-from tenferro.linalg.matrix_op import adjoint, family, rows, stacked, sym
+from tenferro.linalg.matrix_op import H, adjoint, family, rows, stacked, sym
 from tenferro.linalg.svd import Svd
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import apply, common_batch, convert, emit_all, manipulation, named
+from tenferro.ops.functions import (
+    apply,
+    array_function,
+    common_batch,
+    convert,
+    emit,
+    emit_all,
+    manipulation,
+    named,
+)
 
 __all__ = ["LstsqResult", "lstsq", "matrix_rank", "pinv"]
 
@@ -85,8 +94,8 @@ class Pinv(FamilyOp):
         a, (p,), da = at.operands[0], at.results, at.tangents[0]
         if da is None:
             return [None]
-        left = p @ (p.H @ da.H)
-        right = (da.H @ p.H) @ p
+        left = p @ (H(p) @ H(da))
+        right = (H(da) @ H(p)) @ p
         return [left - (left @ a) @ p + right - p @ (a @ right) - p @ da @ p]
 
 
@@ -117,7 +126,7 @@ def pinv(x: ArrayLike, /, *, rtol: ArrayLike | None = None, hermitian: bool = Fa
 
 
 @named("pinv")
-def _pinv(x: Any, *, rtol: float | None = None, hermitian: bool = False) -> Any:
+def _pinv(x: AnyTensor, *, rtol: float | None = None, hermitian: bool = False) -> AnyTensor:
     """The pseudoinverse; see `pinv`."""
     a = _read("pinv", x, hermitian)
     op = Pinv(None if rtol is None else number("pinv", "rtol", rtol))
@@ -125,7 +134,7 @@ def _pinv(x: Any, *, rtol: float | None = None, hermitian: bool = False) -> Any:
 
 
 @named("pinv")
-def _pinv_up_to(x: Any, rtol: Any, *, hermitian: bool) -> Any:
+def _pinv_up_to(x: AnyTensor, rtol: Any, *, hermitian: bool) -> AnyTensor:
     """The pseudoinverse with a tolerance for each matrix; see `pinv`."""
     a = _read("pinv", x, hermitian)
     limit = _threshold("pinv", "rtol", rtol, a.dtype)
@@ -143,6 +152,7 @@ class LstsqResult(NamedTuple):
     singular_values: AnyTensor
 
 
+@array_function(operands=2, module="tenferro.linalg", results=LstsqResult)
 def lstsq(a: ArrayLike, b: ArrayLike, /, rcond: float | None = None) -> LstsqResult:
     """The x of least |a x − b|, and of least |x| among these, for matrices of any rank.
 
@@ -165,12 +175,6 @@ def lstsq(a: ArrayLike, b: ArrayLike, /, rcond: float | None = None) -> LstsqRes
     >>> tn.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0]).x
     Tensor([1., 2.])
     """
-    return LstsqResult(*apply(_lstsq, a, b, rcond=rcond))
-
-
-@named("lstsq")
-def _lstsq(a: Any, b: Any, /, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
-    """The solution, its residuals, the rank and the singular values; see `lstsq`."""
     rcond = None if rcond is None else number("lstsq", "rcond", rcond)
     lhs, rhs = floating("lstsq", a, b)
     left: TensorMeta = lhs.meta
@@ -184,21 +188,14 @@ def _lstsq(a: Any, b: Any, /, *, rcond: float | None = None) -> tuple[Any, Any, 
         raise ShapeError(
             f"lstsq: lhs {left} and rhs {right} differ in rows (axis {axis}: {m} and {size})"
         )
-    x0 = lhs
-    (s,) = emit_all(Extension(Svd(vectors=False)), x0)
-    rank = _rank(x0, s, rcond)
-    y = rhs
+    s = emit(Extension(Svd(vectors=False)), lhs)
+    rank = _rank(lhs, s, rcond)
     vector = right.rank == 1
-    wide = rows(y) if vector else y
-    lhs, rhs = same_batch("lstsq", lhs, wide)
-    matrices, sides = lhs, rhs
-    (inverse,) = emit_all(Extension(Pinv(rcond)), matrices)
-    x = inverse @ sides
+    matrices, sides = same_batch("lstsq", lhs, rows(rhs) if vector else rhs)
+    x = emit(Extension(Pinv(rcond)), matrices) @ sides
     rest = sides - matrices @ x
     residuals = (rest.conj() * rest).real.sum(axis=-2)
-    if vector:
-        x = manipulation.squeeze(x, axis=-1)
-    return x, residuals, rank, s
+    return LstsqResult(manipulation.squeeze(x, axis=-1) if vector else x, residuals, rank, s)
 
 
 def matrix_rank(
@@ -236,19 +233,21 @@ def matrix_rank(
 
 
 @named("matrix_rank")
-def _matrix_rank(x: Any, *, hermitian: bool = False) -> Any:
+def _matrix_rank(x: AnyTensor, *, hermitian: bool = False) -> AnyTensor:
     """The rank by the rounding error of the dtype; see `matrix_rank`."""
     a = _read("matrix_rank", x, hermitian)
-    (s,) = emit_all(Extension(Svd(vectors=False)), a)
+    s = emit(Extension(Svd(vectors=False)), a)
     return _rank(a, s, None)
 
 
 @named("matrix_rank")
-def _matrix_rank_above(x: Any, limit: Any, *, relative: bool, hermitian: bool) -> Any:
+def _matrix_rank_above(
+    x: AnyTensor, limit: AnyTensor, *, relative: bool, hermitian: bool
+) -> AnyTensor:
     """The rank by a threshold for each matrix; see `matrix_rank`."""
     name = "matrix_rank"
     a = _read(name, x, hermitian)
-    (s,) = emit_all(Extension(Svd(vectors=False)), a)
+    s = emit(Extension(Svd(vectors=False)), a)
     what = "rtol" if relative else "tol"
     limits = _threshold(name, what, limit, a.dtype)
     common_batch(name, [a.meta, rows(rows(limits)).meta], (a.meta, limits.meta))
@@ -258,7 +257,7 @@ def _matrix_rank_above(x: Any, limit: Any, *, relative: bool, hermitian: bool) -
     return (s > limits).astype("int64").sum(axis=-1)
 
 
-def _rank(a: Any, s: Any, rtol: float | None) -> Any:
+def _rank(a: AnyTensor, s: AnyTensor, rtol: float | None) -> AnyTensor:
     """How many singular values of a are above the threshold."""
     if s.shape[-1] == 0:
         return s.astype("int64").sum(axis=-1)
@@ -271,14 +270,14 @@ def _rank(a: Any, s: Any, rtol: float | None) -> Any:
     return above.astype("int64").sum(axis=-1)
 
 
-def _read(name: str, x: Any, hermitian: bool) -> Any:
+def _read(name: str, x: ArrayLike, hermitian: bool) -> AnyTensor:
     """The matrices, or their Hermitian parts."""
     if hermitian:
         return sym(square(name, x))
     return matrix(name, x)
 
 
-def _threshold(name: str, what: str, value: Any, dtype: DType) -> Any:
+def _threshold(name: str, what: str, value: Any, dtype: DType) -> AnyTensor:
     """A tolerance as a value of the real dtype that belongs to a dtype.
 
     Raises:

@@ -33,25 +33,26 @@ from tenferro.ir import (
     minimum,
 )
 from tenferro.linalg.arguments import check_dtype, check_matrix, matrix
-from tenferro.linalg.gauge import Degeneracy, absolute, both, factor, largest_of, order_of
+from tenferro.linalg.gauge import Degeneracy, factor, largest_of, order_of
 from tenferro.linalg.matrix_op import (
+    H,
     columns,
     diagonal,
     embedded,
     family,
     joined,
     mirrored,
+    places,
     real,
     rows,
     skew,
     stacked,
-    tril,
-    triu,
 )
 from tenferro.linalg.triangular_solve import triangular_solve
-from tenferro.ops import Iota
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import Expression, apply, elementwise, emit_all, named
+from tenferro.ops.functions import array_function, emit_all
+from tenferro.ops.functions.elementwise import where
+from tenferro.ops.functions.manipulation import tril, triu
 
 __all__ = ["QRResult", "qr"]
 
@@ -114,12 +115,12 @@ class Qr(FamilyOp):
             return None
         k = parts.k
         ratio = triangular_solve(parts.r1, da[..., :k], left=False, lower=False)
-        inner = _upper(parts.q1.H @ ratio)
+        inner = _upper(H(parts.q1) @ ratio)
         dr, dq = inner @ parts.r1, ratio - parts.q1 @ inner
         if parts.r2 is not None:
-            dr = joined(dr, parts.q1.H @ (da[..., k:] - dq @ parts.r2), -1)
+            dr = joined(dr, H(parts.q1) @ (da[..., k:] - dq @ parts.r2), -1)
         if parts.q2 is not None:
-            dq = joined(dq, -(parts.q1 @ (dq.H @ parts.q2)), -1)
+            dq = joined(dq, -(parts.q1 @ (H(dq) @ parts.q2)), -1)
             dr = joined(dr, 0.0 * r[..., k:, :], -2)
         ones = factor(parts.regular(), r.dtype)
         return [dr * ones, dq * ones]
@@ -136,20 +137,20 @@ class Qr(FamilyOp):
             return None
         k, allowed = parts.k, parts.regular()
         of_r = None if r_ct is None else r_ct[..., :k, :k]
-        of_q = None if q_ct is None else q_ct[..., :k]
+        of_q: Any = None if q_ct is None else q_ct[..., :k]
         if parts.q2 is not None and q_ct is not None:
             second = q_ct[..., k:]
-            turn = largest_of(skew(parts.q2.H @ second))
-            allowed = both(allowed, turn <= largest_of(second) * Degeneracy.tolerance(r.dtype))
-            of_q = of_q - parts.q2 @ (second.H @ parts.q1)
+            turn = largest_of(skew(H(parts.q2) @ second))
+            allowed = allowed & (turn <= largest_of(second) * Degeneracy.tolerance(r.dtype))
+            of_q = of_q - parts.q2 @ (H(second) @ parts.q1)
         further = None
         if parts.r2 is not None and r_ct is not None:
             further = parts.q1 @ r_ct[..., k:]
-            moved = parts.q1 @ (parts.r2 @ r_ct[..., k:].H)
+            moved = parts.q1 @ (parts.r2 @ H(r_ct[..., k:]))
             of_q = moved if of_q is None else of_q + moved
         result = parts.pulled(of_r, of_q)
         if parts.r2 is not None:
-            further = 0.0 * parts.q1.H @ parts.r2 if further is None else further
+            further = 0.0 * H(parts.q1) @ parts.r2 if further is None else further
             result = joined(result, further, -1)
         return [result * factor(allowed, r.dtype)]
 
@@ -159,13 +160,13 @@ class _Parts:
     """R = [r1 r2], or r1 over zeros, and Q = [q1 q2], with square r1 of size k."""
 
     k: Dim
-    r1: Expression
-    q1: Expression
-    r2: Expression | None
-    q2: Expression | None
+    r1: AnyTensor
+    q1: AnyTensor
+    r2: AnyTensor | None
+    q2: AnyTensor | None
 
     @classmethod
-    def of(cls, r: Expression, q: Expression) -> _Parts | None:
+    def of(cls, r: AnyTensor, q: AnyTensor) -> _Parts | None:
         """The parts; None if it is not known which size of the matrix is larger."""
         m, n = q.shape[-2], r.shape[-1]
         order = order_of(m, n)
@@ -181,23 +182,23 @@ class _Parts:
             q[..., k:] if complete else None,
         )
 
-    def regular(self) -> Expression:
+    def regular(self) -> AnyTensor:
         """Whether no column depends on the ones before it, of shape [...].
 
         A column is compared with its own size, so that the scales of columns do not matter.
         """
-        size = absolute(self.r1).max(axis=-2)
+        size = abs(self.r1).max(axis=-2)
         smallest = size * float(np.finfo(self.r1.dtype).eps ** 0.75)
-        regular: Expression = absolute(diagonal(self.r1)) > smallest
+        regular: AnyTensor = abs(diagonal(self.r1)) > smallest
         return regular.all(axis=-1)
 
-    def pulled(self, r_ct: Expression | None, q_ct: Expression | None) -> Expression:
+    def pulled(self, r_ct: AnyTensor | None, q_ct: AnyTensor | None) -> AnyTensor:
         """The cotangent of the first k columns."""
-        total: Expression | None = None
+        total: AnyTensor | None = None
         if r_ct is not None:
-            total = r_ct @ self.r1.H
+            total = r_ct @ H(self.r1)
         if q_ct is not None:
-            product = self.q1.H @ q_ct
+            product = H(self.q1) @ q_ct
             total = -product if total is None else total - product
         assert total is not None
         left = self.q1 @ mirrored(total)
@@ -205,21 +206,20 @@ class _Parts:
         return triangular_solve(self.r1, left, left=False, lower=False, trans="c")
 
 
-def _upper(c: Expression) -> Expression:
+def _upper(c: AnyTensor) -> AnyTensor:
     """π(C)."""
     if not is_complex(c.dtype):
-        return triu(c) + tril(c, -1).H
-    return triu(c, 1) + tril(c, -1).H + embedded(real(diagonal(c)))
+        return triu(c) + H(tril(c, -1))
+    return triu(c, 1) + H(tril(c, -1)) + embedded(real(diagonal(c)))
 
 
-def signs(r: Expression) -> Expression:
+def signs(r: AnyTensor) -> AnyTensor:
     """1 or −1 for each row of R: the sign of its entry on the diagonal, which is real; else 1."""
-    at = r.emitter
-    places = [Expression(at, at.emit(Iota(INT64, size))) for size in r.shape[-2:]]
-    on_diagonal = rows(places[0]) == columns(places[1])
-    real: Any = apply(elementwise.real, r)
+    m, n = (places(r, size, INT64) for size in r.shape[-2:])
+    on_diagonal = rows(m) == columns(n)
+    real: Any = r.real
     negative = real < 0
-    result: Expression = apply(elementwise.where, both(negative, on_diagonal), -2.0, 0.0)
+    result = where(negative & on_diagonal, -2.0, 0.0)
     return (result.sum(axis=-1) + 1.0).astype(r.dtype)
 
 
@@ -228,9 +228,6 @@ class QRResult(NamedTuple):
 
     Q: AnyTensor
     R: AnyTensor
-
-
-_MODES = ("reduced", "complete", "r")
 
 
 @overload
@@ -243,6 +240,7 @@ def qr(
 def qr(x: ArrayLike, /, *, mode: Literal["r"], positive: bool = False) -> AnyTensor: ...
 
 
+@array_function(module="tenferro.linalg", results=QRResult)
 def qr(x: ArrayLike, /, *, mode: str = "reduced", positive: bool = False) -> QRResult | AnyTensor:
     """Q with orthonormal columns and the upper triangular R, with x = Q R.
 
@@ -264,28 +262,11 @@ def qr(x: ArrayLike, /, *, mode: str = "reduced", positive: bool = False) -> QRR
     Tensor([[5. , 2.2],
             [0. , 0.4]])
     """
-    if isinstance(mode, str) and mode == "r":
-        return apply(_qr_r, x, positive=positive)
-    results: tuple[Any, ...] = apply(_qr, x, mode=mode, positive=positive)
-    q, r = results
-    return QRResult(q, r)
-
-
-@named("qr")
-def _qr(x: Any, /, *, mode: str = "reduced", positive: bool = False) -> tuple[Any, Any]:
-    """Q and R; see `qr`."""
-    if mode not in _MODES:
+    if mode not in ("reduced", "complete", "r"):
         raise ConfigError(f"qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
-    a = matrix("qr", x)
-    factors: Any = emit_all(Extension(Qr("reduced" if mode == "r" else mode)), a)
-    r, q = factors
+    op = Qr("reduced" if mode == "r" else mode)
+    r, q = emit_all(Extension(op), matrix("qr", x))
     if positive:
         sign = signs(r)
         q, r = q * columns(sign), r * rows(sign)
-    return q, r
-
-
-@named("qr")
-def _qr_r(x: Any, /, *, positive: bool = False) -> Any:
-    """R alone; see `qr`."""
-    return _qr(x, mode="r", positive=positive)[1]
+    return r if mode == "r" else QRResult(q, r)

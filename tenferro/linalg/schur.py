@@ -14,7 +14,7 @@ from tenferro.ir import AnyTensor, ArrayLike, NumpyArray
 from tenferro.linalg.arguments import COMPLEX_OF, check_dtype, check_square, square
 from tenferro.linalg.matrix_op import family, over_batch, scipy_linalg
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import apply, convert, emit_all, named
+from tenferro.ops.functions import array_function, convert, emit_all
 
 __all__ = ["HessenbergResult", "SchurResult", "hessenberg", "schur"]
 
@@ -55,7 +55,7 @@ class _UnitaryForm(FamilyOp):
     def kernel(self, a: NumpyArray) -> list[NumpyArray]:
         outputs = [np.empty_like(a), np.empty_like(a)]
         one = self.one if a.size else lambda x: (x, x)
-        return over_batch(one, [a], [2], outputs)[: self.output_count]
+        return over_batch(one, [a], outputs)[: self.output_count]
 
     def jvp(self, at: FormulaSite) -> Terms:
         """Always raises UnsupportedADRuleError."""
@@ -74,7 +74,8 @@ class Schur(_UnitaryForm):
 
     def one(self, a: NumpyArray) -> Sequence[Any]:
         """By LAPACK's gees."""
-        return scipy_linalg().schur(a)  # type: ignore[no-any-return]
+        result: Sequence[Any] = scipy_linalg().schur(a)
+        return result
 
 
 @family(name="hessenberg")
@@ -86,7 +87,8 @@ class Hessenberg(_UnitaryForm):
 
     def one(self, a: NumpyArray) -> Sequence[Any]:
         """By LAPACK's gehrd."""
-        return scipy_linalg().hessenberg(a, calc_q=True)  # type: ignore[no-any-return]
+        result: Sequence[Any] = scipy_linalg().hessenberg(a, calc_q=True)
+        return result
 
 
 class SchurResult(NamedTuple):
@@ -96,6 +98,7 @@ class SchurResult(NamedTuple):
     Z: AnyTensor
 
 
+@array_function(module="tenferro.linalg", results=SchurResult)
 def schur(a: ArrayLike, output: str = "real") -> SchurResult:
     """The Schur form T and the unitary Z of square matrices a = Z T Zᴴ.
 
@@ -115,19 +118,12 @@ def schur(a: ArrayLike, output: str = "real") -> SchurResult:
     Tensor([[1., 2.],
             [0., 3.]])
     """
-    return SchurResult(*apply(_schur, a, output=output))
-
-
-@named("schur")
-def _schur(a: Any, *, output: str = "real") -> tuple[Any, Any]:
-    """The Schur form and vectors; see `schur`."""
     if output not in ("real", "complex"):
         raise ConfigError(f"schur: output must be 'real' or 'complex', got {output!r}")
     value = square("schur", a)
     if output == "complex":
         value = convert(value, COMPLEX_OF[value.meta.dtype])
-    form, vectors = emit_all(Extension(Schur()), value)
-    return form, vectors
+    return SchurResult(*emit_all(Extension(Schur()), value))
 
 
 class HessenbergResult(NamedTuple):
@@ -137,6 +133,7 @@ class HessenbergResult(NamedTuple):
     Q: AnyTensor
 
 
+@array_function(module="tenferro.linalg", results=HessenbergResult)
 def hessenberg(a: ArrayLike, calc_q: bool = False) -> HessenbergResult | AnyTensor:
     """The Hessenberg form H of square matrices a = Q H Qᴴ, zero below its first subdiagonal.
 
@@ -154,12 +151,5 @@ def hessenberg(a: ArrayLike, calc_q: bool = False) -> HessenbergResult | AnyTens
     Tensor([[1., 2.],
             [3., 4.]])
     """
-    whole = HessenbergResult(*apply(_hessenberg, a))
-    return whole if calc_q else whole.H
-
-
-@named("hessenberg")
-def _hessenberg(a: Any) -> tuple[Any, Any]:
-    """The Hessenberg form and vectors; see `hessenberg`."""
     form, vectors = emit_all(Extension(Hessenberg()), square("hessenberg", a))
-    return form, vectors
+    return HessenbergResult(form, vectors) if calc_q else form

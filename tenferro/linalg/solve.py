@@ -34,7 +34,6 @@ from tenferro.linalg.matrix_op import FactoredOp, SystemOp, family, sym
 from tenferro.linalg.triangular_solve import substituted, transposed, triangular_solve
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
-    Expression,
     array_function,
     common_batch,
     emit,
@@ -105,20 +104,20 @@ class LuSolve(FactoredOp, SystemOp):
         if da is not None:
             product = (sym(da) if self.kind == "pos" else transposed(da, self.trans)) @ x
             right = -product if right is None else right - product
-        return a.emit_all(Extension(self), *factors, right)
+        return emit_all(Extension(self), a, *factors, right)
 
     def vjp(self, at: FormulaSite) -> Terms:
         """B̄ = op(A)⁻ᴴ X̄."""
         (a, *factors, _), (ct,) = at.operands, at.cts
         if self.kind == "pos":
-            return a.emit_all(Extension(self), *factors, ct)
+            return emit_all(Extension(self), a, *factors, ct)
         if a.dtype.kind != "c":
             adjoint = replace(self, trans="t" if self.trans == "n" else "n")
-            return a.emit_all(Extension(adjoint), *factors, ct)
+            return emit_all(Extension(adjoint), a, *factors, ct)
         adjoint = replace(self, trans="c" if self.trans == "n" else "n")
         if self.trans != "t":
-            return a.emit_all(Extension(adjoint), *factors, ct)
-        (result,) = a.emit_all(Extension(adjoint), *factors, ct.conj())
+            return emit_all(Extension(adjoint), a, *factors, ct)
+        result = emit(Extension(adjoint), a, *factors, ct.conj())
         return [result.conj()]  # the adjoint of Aᵀ is the conjugate of A
 
 
@@ -148,11 +147,10 @@ class Inverse(FactoredOp):
         return [None if da is None else -(x @ da @ x)]
 
 
-def inverse(a: Expression) -> Expression:
+def inverse(a: AnyTensor) -> AnyTensor:
     """A⁻¹, by the LU factors of A."""
     packed, _, permutation = lu_factors(a)
-    (x,) = a.emit_all(Extension(Inverse()), packed, permutation)
-    return x
+    return emit(Extension(Inverse()), a, packed, permutation)
 
 
 ASSUMPTIONS = ("gen", "sym", "her", "pos", "upper triangular", "lower triangular")
@@ -196,17 +194,16 @@ def solve(a: ArrayLike, b: ArrayLike, /, *, assume_a: str = "gen") -> AnyTensor:
     return restore(_solved(matrix, right, positive=assume_a == "pos"))
 
 
-def _solved(a: Any, b: Any, positive: bool) -> Any:
+def _solved(a: AnyTensor, b: AnyTensor, positive: bool) -> AnyTensor:
     """The solution, by factors of A before it is repeated along batch axes of B.
 
     If A is one matrix, the batch of B becomes further columns.
     """
     if a.ndim == 2 and b.ndim > 2:
-        columns: Any = manipulation.moveaxis(b, source=-2, destination=0)
+        columns = manipulation.moveaxis(b, source=-2, destination=0)
         flat = _solved(a, columns.reshape(columns.shape[0], -1), positive)
         unflat = flat.reshape(columns.shape)
-        result: Any = manipulation.moveaxis(unflat, source=0, destination=-2)
-        return result
+        return manipulation.moveaxis(unflat, source=0, destination=-2)
     if positive:
         factors: Any = emit_all(Extension(Cholesky()), a)
     else:
@@ -219,7 +216,7 @@ def _solved(a: Any, b: Any, positive: bool) -> Any:
     return emit(Extension(op), *whole, right)
 
 
-def _with_batch(x: Any, batch: Sequence[ShapeExtent], rank: int) -> Any:
+def _with_batch(x: AnyTensor, batch: Sequence[ShapeExtent], rank: int) -> AnyTensor:
     """x with its first `rank` axes, which are its batch axes, repeated to a batch."""
     extents = (*batch, *x.meta.extents[rank:])
     return repeated("solve", x, extents)
@@ -240,8 +237,7 @@ def inv(x: ArrayLike, /) -> AnyTensor:
     Tensor([[0.5 , 0.  ],
             [0.  , 0.25]])
     """
-    result: Any = inverse(square("inv", x))
-    return result
+    return inverse(square("inv", x))
 
 
 @array_function(operands=2, module="tenferro.linalg")

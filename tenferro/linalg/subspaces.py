@@ -29,23 +29,24 @@ from tenferro.linalg.arguments import (
 )
 from tenferro.linalg.divided_differences import small_gap
 from tenferro.linalg.eigh import Eigh, by_eigenvectors
-from tenferro.linalg.gauge import absolute, exists, factor
+from tenferro.linalg.gauge import factor
 from tenferro.linalg.matrix_op import (
     ExpandedOp,
+    H,
     columns,
     diagonal,
     embedded,
     family,
     over_batch,
-    real_part,
     rows,
     skew,
     sym,
+    zeros_like,
 )
 from tenferro.linalg.svd import Svd, by_triplets
-from tenferro.ops import Slice, full
+from tenferro.ops import Slice
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import Expression, apply, array_function, named
+from tenferro.ops.functions import array_function, emit, emit_all
 
 __all__ = [
     "EighBlockResult",
@@ -95,11 +96,11 @@ class BlockSylvester(ExpandedOp):
             left = np.kron(c, np.eye(len(b))) + self.sign * np.kron(np.eye(len(c)), b.T)
             return (np.linalg.solve(left, right.reshape(-1, 1)).reshape(right.shape),)
 
-        return over_batch(one, [c, b, right], [2, 2, 2], [np.empty_like(right)])
+        return over_batch(one, [c, b, right], [np.empty_like(right)])
 
-    def formula(self, *inputs: Any) -> Sequence[Expression]:
+    def formula(self, *inputs: Any) -> Sequence[AnyTensor]:
         c, b, right = inputs
-        heights, widths = rows(real_part(diagonal(c))), columns(real_part(diagonal(b)))
+        heights, widths = rows(diagonal(c).real), columns(diagonal(b).real)
         return [_divided(right, heights + self.sign * widths, _size(heights, widths))]
 
     def jvp(self, at: FormulaSite) -> Terms:
@@ -109,36 +110,35 @@ class BlockSylvester(ExpandedOp):
             right = _less(right, dc @ x)
         if db is not None:
             right = _less(right, (x @ db) * float(self.sign))
-        return c.emit_all(Extension(self), b, right)
+        return emit_all(Extension(self), c, b, right)
 
     def vjp(self, at: FormulaSite) -> Terms:
         """R̄: the same system with Cᴴ and Bᴴ."""
         (c, b, _), (ct,) = at.operands, at.cts
-        return c.H.emit_all(Extension(self), b.H, ct)
+        return emit_all(Extension(self), H(c), H(b), ct)
 
 
-def _size(heights: Expression, widths: Expression) -> Expression:
+def _size(heights: AnyTensor, widths: AnyTensor) -> AnyTensor:
     """The largest modulus of all coefficients: [..., 1, 1]."""
-    return absolute(heights).max(axis=(-2, -1), keepdims=True) + absolute(widths).max(
+    return abs(heights).max(axis=(-2, -1), keepdims=True) + abs(widths).max(
         axis=(-2, -1), keepdims=True
     )
 
 
-def _divided(right: Expression, divisors: Expression, size: Expression) -> Expression:
+def _divided(right: AnyTensor, divisors: AnyTensor, size: AnyTensor) -> AnyTensor:
     """The quotient; NaN for a matrix with a divisor that is small compared with `size`."""
-    vanishes = exists(absolute(divisors) <= size * small_gap(divisors))
+    vanishes = (abs(divisors) <= size * small_gap(divisors)).any(axis=(-2, -1))
     return right / divisors * factor(vanishes == False, divisors.dtype)  # noqa: E712  # an array
 
 
-def _less(x: Expression | None, y: Expression) -> Expression:
+def _less(x: AnyTensor | None, y: AnyTensor) -> AnyTensor:
     """x − y; a sum without x is −y."""
     return -y if x is None else x - y
 
 
-def sylvester(c: Expression, b: Expression, right: Expression, sign: int) -> Expression:
+def sylvester(c: AnyTensor, b: AnyTensor, right: AnyTensor, sign: int) -> AnyTensor:
     """The solution of C X + sign · X B = R."""
-    (x,) = c.emit_all(Extension(BlockSylvester(sign)), b, right)
-    return x
+    return emit(Extension(BlockSylvester(sign)), c, b, right)
 
 
 @family(name="block_coupled")
@@ -182,16 +182,16 @@ class BlockCoupled(ExpandedOp):
             return solution[:m], solution[m:]
 
         outputs = [np.empty_like(right), np.empty_like(other)]
-        return over_batch(one, [b, d, right, other], [2, 2, 2, 2], outputs)
+        return over_batch(one, [b, d, right, other], outputs)
 
-    def formula(self, *inputs: Any) -> Sequence[Expression]:
+    def formula(self, *inputs: Any) -> Sequence[AnyTensor]:
         b, _, r, s, p, d, q = inputs
-        values = columns(real_part(diagonal(b)))
-        size = absolute(values).max(axis=(-2, -1), keepdims=True)
+        values = columns(diagonal(b).real)
+        size = abs(values).max(axis=(-2, -1), keepdims=True)
         if 0 in d.shape:
             return [_divided(x, values, size) for x in (r, s)]
         rest = rows(d)
-        e, f = p.H @ r, q.H @ s
+        e, f = H(p) @ r, H(q) @ s
         plus = values + rest
         x = _divided((values * e + rest * f) / plus, values - rest, size)
         y = _divided((values * f + rest * e) / plus, values - rest, size)
@@ -206,7 +206,7 @@ class BlockCoupled(ExpandedOp):
         if db is not None:
             right, other = _less(right, x @ db), _less(other, y @ db)
         if dd is not None:
-            right, other = _less(right, -(dd @ y)), _less(other, -(dd.H @ x))
+            right, other = _less(right, -(dd @ y)), _less(other, -(H(dd) @ x))
         if right is None and other is None:
             return [None, None]
         return coupled(b, d, _or_zeros(right, rest[0]), _or_zeros(other, rest[1]), rest[2:])
@@ -215,24 +215,24 @@ class BlockCoupled(ExpandedOp):
         """R̄ and S̄: the same system with Bᴴ."""
         b, d, *rest = at.operands
         right, other = at.cts
-        cts = coupled(b.H, d, _or_zeros(right, rest[0]), _or_zeros(other, rest[1]), rest[2:])
+        cts = coupled(H(b), d, _or_zeros(right, rest[0]), _or_zeros(other, rest[1]), rest[2:])
         return [*cts, None, None, None]
 
 
-def _or_zeros(x: Expression | None, like: Expression) -> Expression:
+def _or_zeros(x: AnyTensor | None, like: AnyTensor) -> AnyTensor:
     """x, or zeros of a type."""
-    return Expression(like.emitter, full(like.emitter, 0, like.meta)) if x is None else x
+    return zeros_like(like) if x is None else x
 
 
 def coupled(
-    b: Expression,
-    d: Expression,
-    right: Expression,
-    other: Expression,
-    factors: Sequence[Expression],
-) -> tuple[Expression, ...]:
+    b: AnyTensor,
+    d: AnyTensor,
+    right: AnyTensor,
+    other: AnyTensor,
+    factors: Sequence[AnyTensor],
+) -> tuple[AnyTensor, ...]:
     """X and Y of `BlockCoupled`; `factors` are P, d and Q."""
-    return b.emit_all(Extension(BlockCoupled()), d, right, other, *factors)
+    return emit_all(Extension(BlockCoupled()), b, d, right, other, *factors)
 
 
 # Blocks of eigenvectors and singular vectors.
@@ -268,7 +268,7 @@ class EighBlock(ExpandedOp):
     def kernel(self, *arrays: NumpyArray) -> list[NumpyArray]:
         return by_eigenvectors(self, *arrays)
 
-    def formula(self, *inputs: Any) -> Sequence[Expression]:
+    def formula(self, *inputs: Any) -> Sequence[AnyTensor]:
         _, w, v = inputs
         n, k = w.shape[-1], self.count
         cut = n - k if self.largest else k
@@ -282,8 +282,8 @@ class EighBlock(ExpandedOp):
         if da is None:
             return [None] * 4
         right, left = sym(da) @ v, sym(da) @ w
-        x = sylvester(c, b, -(w.H @ right), -1)
-        return [w @ x, v.H @ right, -(v @ x.H), w.H @ left]
+        x = sylvester(c, b, -(H(w) @ right), -1)
+        return [w @ x, H(v) @ right, -(v @ H(x)), H(w) @ left]
 
 
 def _check_count(name: str, count: int | None, limit: Dim) -> None:
@@ -292,14 +292,13 @@ def _check_count(name: str, count: int | None, limit: Dim) -> None:
         raise ShapeError(f"{name}: k must be an integer from 0 to {limit}, got {count}")
 
 
-def part(x: Expression, start: Dim, stop: Dim) -> Expression:
+def part(x: AnyTensor, start: Dim, stop: Dim) -> AnyTensor:
     """The elements from start to stop along the last axis, whose size may be symbolic."""
     none, sizes = (0,) * (x.ndim - 1), x.shape
-    (result,) = x.emit_all(Slice((*none, start), (*sizes[:-1], stop), (1,) * x.ndim))
-    return result
+    return emit(Slice((*none, start), (*sizes[:-1], stop), (1,) * x.ndim), x)
 
 
-def _block(values: Expression, like: Expression) -> Expression:
+def _block(values: AnyTensor, like: AnyTensor) -> AnyTensor:
     """The diagonal matrix of values, in the dtype of `like`."""
     return embedded(values).astype(like.dtype)
 
@@ -332,10 +331,10 @@ class SvdBlock(ExpandedOp):
     def kernel(self, *arrays: NumpyArray) -> list[NumpyArray]:
         return by_triplets(self, *arrays)
 
-    def formula(self, *inputs: Any) -> Sequence[Expression]:
+    def formula(self, *inputs: Any) -> Sequence[AnyTensor]:
         _, s, u, vh = inputs
         k = s.shape[-1] if self.count is None else self.count
-        return [part(u, 0, k), _block(part(s, 0, k), u), part(vh.H, 0, k)]
+        return [part(u, 0, k), _block(part(s, 0, k), u), part(H(vh), 0, k)]
 
     def jvp(self, at: FormulaSite) -> Terms:
         """As of `block_tangents`, with the values beyond the block for D."""
@@ -343,11 +342,11 @@ class SvdBlock(ExpandedOp):
         if da is None:
             return [None] * 3
         k = s.shape[-1] if self.count is None else self.count
-        outside = [part(x, k, s.shape[-1]) for x in (left, s, right.H)]
+        outside = [part(x, k, s.shape[-1]) for x in (left, s, H(right))]
         return block_tangents(at, at.results[1], outside)
 
 
-def block_tangents(at: FormulaSite, regular: Expression, outside: Sequence[Expression]) -> Terms:
+def block_tangents(at: FormulaSite, regular: AnyTensor, outside: Sequence[AnyTensor]) -> Terms:
     """dU = U W + X, dB = sym(E), dV = −V W + Y with E = UᴴdA V.
 
     W B + B W = skew(E), and with D = A − U B Vᴴ, the part of A outside of the block,
@@ -362,26 +361,17 @@ def block_tangents(at: FormulaSite, regular: Expression, outside: Sequence[Expre
         outside: D by its singular vectors and values.
     """
     a, (u, b, v), da = at.operands[0], at.results, at.tangents[0]
-    forward, backward = da @ v, da.H @ u
-    inner = u.H @ forward
+    forward, backward = da @ v, H(da) @ u
+    inner = H(u) @ forward
     turn = sylvester(regular, regular, skew(inner), 1)
-    rest = a - u @ b @ v.H
-    x, y = coupled(regular, rest, forward - u @ inner, backward - v @ inner.H, outside)
+    rest = a - u @ b @ H(v)
+    x, y = coupled(regular, rest, forward - u @ inner, backward - v @ H(inner), outside)
     return [u @ turn + x, sym(inner), y - v @ turn]
 
 
-def eigenvector_block(
-    a: Expression, count: int, largest: bool = False
-) -> tuple[Expression, Expression]:
-    """V and B of `EighBlock`."""
-    factors = a.emit_all(Extension(Eigh()))
-    v, b, _, _ = a.emit_all(Extension(EighBlock(count, largest)), *factors)
-    return v, b
-
-
-def singular_blocks(a: Expression, count: int | None = None) -> tuple[Expression, ...]:
+def singular_blocks(a: AnyTensor, count: int | None = None) -> tuple[AnyTensor, ...]:
     """U, B and V of `SvdBlock`."""
-    return a.emit_all(Extension(SvdBlock(count)), *a.emit_all(Extension(Svd())))
+    return emit_all(Extension(SvdBlock(count)), a, *emit_all(Extension(Svd()), a))
 
 
 class EighBlockResult(NamedTuple):
@@ -391,6 +381,7 @@ class EighBlockResult(NamedTuple):
     B: AnyTensor
 
 
+@array_function(module="tenferro.linalg", results=EighBlockResult)
 def eigh_block(x: ArrayLike, k: int, *, which: str = "smallest") -> EighBlockResult:
     """A basis of the space of k eigenvectors of Hermitian matrices, and the matrices on it.
 
@@ -420,16 +411,10 @@ def eigh_block(x: ArrayLike, k: int, *, which: str = "smallest") -> EighBlockRes
     """
     if which not in ("smallest", "largest"):
         raise ConfigError(f"eigh_block: which must be 'smallest' or 'largest', got {which!r}")
-    return EighBlockResult(*apply(_eigh_block, x, k=k, largest=which == "largest"))
-
-
-@named("eigh_block")
-def _eigh_block(x: Any, k: int, *, largest: bool = False) -> tuple[Any, Any]:
-    """V and B; see `eigh_block`."""
     a = square("eigh_block", x)
-    k = _count("eigh_block", k, a.meta.exact_shape("eigh_block", "x")[-1])
-    vectors, block = eigenvector_block(a, k, largest)
-    return vectors, block
+    op = EighBlock(_count("eigh_block", k, a.shape[-1]), which == "largest")
+    v, b, _, _ = emit_all(Extension(op), a, *emit_all(Extension(Eigh()), a))
+    return EighBlockResult(v, b)
 
 
 class SVDBlockResult(NamedTuple):
@@ -440,6 +425,7 @@ class SVDBlockResult(NamedTuple):
     Vh: AnyTensor
 
 
+@array_function(module="tenferro.linalg", results=SVDBlockResult)
 def svd_block(x: ArrayLike, k: int | None = None) -> SVDBlockResult:
     """Bases of the spaces of the k largest singular values, and the matrices between them.
 
@@ -465,14 +451,8 @@ def svd_block(x: ArrayLike, k: int | None = None) -> SVDBlockResult:
             [0., 0.],
             [0., 0.]])
     """
-    return SVDBlockResult(*apply(_svd_block, x, k=k))
-
-
-@named("svd_block")
-def _svd_block(x: Any, k: int | None = None) -> tuple[Any, Any, Any]:
-    """U, B and Vᴴ; see `svd_block`."""
     u, b, v = _blocks("svd_block", x, k)
-    return u, b, v.H
+    return SVDBlockResult(u, b, H(v))
 
 
 @array_function(module="tenferro.linalg")
@@ -494,7 +474,7 @@ def low_rank(x: ArrayLike, k: int) -> AnyTensor:
             [0., 0.]])
     """
     u, b, v = _blocks("low_rank", x, k)
-    return u @ b @ v.H
+    return u @ b @ H(v)
 
 
 class PolarResult(NamedTuple):
@@ -504,6 +484,7 @@ class PolarResult(NamedTuple):
     P: AnyTensor
 
 
+@array_function(module="tenferro.linalg", results=PolarResult)
 def polar(x: ArrayLike, /, side: str = "right") -> PolarResult:
     """The polar decomposition x = U P, or x = P U for the left side.
 
@@ -522,21 +503,13 @@ def polar(x: ArrayLike, /, side: str = "right") -> PolarResult:
     Tensor([[2., 0.],
             [0., 3.]])
     """
-    return PolarResult(*apply(_polar, x, side=side))
-
-
-@named("polar")
-def _polar(x: Any, /, *, side: str = "right") -> tuple[Any, Any]:
-    """The unitary and the positive factor; see `polar`."""
     if side not in ("left", "right"):
         raise ConfigError(f"polar: side must be 'left' or 'right', got {side!r}")
     u, b, v = _blocks("polar", x, None)
-    isometry = u @ v.H
-    positive = u @ b @ u.H if side == "left" else v @ b @ v.H
-    return isometry, positive
+    return PolarResult(u @ H(v), u @ b @ H(u) if side == "left" else v @ b @ H(v))
 
 
-def _blocks(name: str, x: Any, k: int | None) -> tuple[Any, ...]:
+def _blocks(name: str, x: ArrayLike, k: int | None) -> tuple[AnyTensor, ...]:
     a = matrix(name, x)
     meta: TensorMeta = a.meta
     m, n = meta.exact_shape(name, "x")[-2:]

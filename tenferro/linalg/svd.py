@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from operator import and_
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -28,36 +29,31 @@ from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, is_complex
 from tenferro.linalg.arguments import REAL_OF, check_dtype, check_matrix, matrix
 from tenferro.linalg.gauge import (
     Degeneracy,
-    SimpleValues,
     SingularClusters,
-    absolute,
-    both,
-    chosen,
     degeneracy,
-    exists,
     generic_bases,
     largest_of,
     largest_where,
-    negated,
     order_of,
     ties,
     with_zero,
 )
 from tenferro.linalg.matrix_op import (
+    H,
     adjoint,
     columns,
     diagonal,
     embedded,
     family,
     joined,
-    real_part,
     rows,
     skew,
     stacked,
     sym,
 )
 from tenferro.ops.extension import Extension, ExtensionOp
-from tenferro.ops.functions import Expression, apply, array_function, emit_all, named
+from tenferro.ops.functions import array_function, emit_all
+from tenferro.ops.functions.elementwise import where
 
 __all__ = ["SVDResult", "svd", "svdvals"]
 
@@ -145,8 +141,8 @@ class Svd(FamilyOp):
         left, right = sides
         degeneracy = Degeneracy(self.mode, self.width, at.final)
         clusters = SingularClusters.of(degeneracy, s)
-        image, coimage = da @ right.vectors, da.H @ left.vectors
-        inner = left.vectors.H @ image
+        image, coimage = da @ right.vectors, H(da) @ left.vectors
+        inner = H(left.vectors) @ image
         gaps = clusters.inverse_gaps(s) * sym(inner)
         sums = clusters.inverse_sums(s) * skew(inner)
         du, dv = left.vectors @ (gaps + sums), right.vectors @ (gaps - sums)
@@ -156,15 +152,15 @@ class Svd(FamilyOp):
             du = du + rest * clusters.inverse(s)
             spread = spread + largest_where(columns(clusters.zero), rest)
         if right.has_complement:
-            rest = right.outside(coimage, inner.H)
+            rest = right.outside(coimage, H(inner))
             dv = dv + rest * clusters.inverse(s)
             spread = spread + largest_where(columns(clusters.zero), rest)
-        values = real_part(diagonal(inner))
-        results = [values, left.with_others(du), right.with_others(dv).H]
+        values = diagonal(inner).real
+        results = [values, left.with_others(du), H(right.with_others(dv))]
         if self.mode == "broaden":
             return results
         allowed = spread <= largest_of(da) * Degeneracy.tolerance(s.dtype)
-        ones = degeneracy.factor(allowed, s, exists(ties(degeneracy, s), -1))
+        ones = degeneracy.factor(allowed, s, ties(degeneracy, s).any(axis=-1))
         return [values * ones[..., 0], results[1] * ones, results[2] * ones]
 
     def vjp(self, at: FormulaSite) -> Terms | None:
@@ -183,10 +179,10 @@ class Svd(FamilyOp):
         if u_ct is None and vh_ct is None:
             factor = checks.of_values(s_ct)
             if left.has_complement:  # the smaller matrix is scaled
-                return [left.vectors @ (rows(s_ct) * factor * right.vectors.H)]
-            return [(left.vectors * (columns(s_ct) * factor)) @ right.vectors.H]
+                return [left.vectors @ (rows(s_ct) * factor * H(right.vectors))]
+            return [(left.vectors * (columns(s_ct) * factor)) @ H(right.vectors)]
         left_ct, left_turn = left.parts(u_ct)
-        right_ct, right_turn = right.parts(None if vh_ct is None else vh_ct.H)
+        right_ct, right_turn = right.parts(None if vh_ct is None else H(vh_ct))
         of_u, of_v = _turn(left, left_ct), _turn(right, right_ct)
         checks.measure([ct for ct in (u_ct, vh_ct) if ct is not None])
         checks.add_vectors(of_u, of_v, [left_turn, right_turn])
@@ -197,23 +193,23 @@ class Svd(FamilyOp):
         middle = middle + clusters.inverse_sums(s) * _sum(of_u, None if of_v is None else -of_v)
         if s_ct is not None:
             middle = middle + embedded(s_ct).astype(u.dtype)
-        rest: Expression | None = None
+        rest: AnyTensor | None = None
         for side, ct in ((left, left_ct), (right, right_ct)):
             if side.has_complement and ct is not None:
-                inside = side.vectors.H @ ct
+                inside = H(side.vectors) @ ct
                 checks.add_rest(side, ct, inside)
                 inside, rest = inside * clusters.inverse(s), ct * clusters.inverse(s)
-                middle = middle - (inside if side is left else inside.H)
+                middle = middle - (inside if side is left else H(inside))
         middle = middle * checks.factor()
         if right.has_complement:
-            rest = None if rest is None else rest.H
-            return [left.vectors @ _sum(middle @ right.vectors.H, rest)]
-        return [_sum(left.vectors @ middle, rest) @ right.vectors.H]
+            rest = None if rest is None else H(rest)
+            return [left.vectors @ _sum(middle @ H(right.vectors), rest)]
+        return [_sum(left.vectors @ middle, rest) @ H(right.vectors)]
 
 
-def _spread(clusters: SingularClusters, inner: Expression) -> Expression:
+def _spread(clusters: SingularClusters, inner: AnyTensor) -> AnyTensor:
     """What in E must be zero for the tangents to exist."""
-    values = real_part(diagonal(inner))
+    values = diagonal(inner).real
     equal = clusters.equal
     off = largest_where(equal, sym(inner) - embedded(values).astype(inner.dtype))
     apart = largest_where(equal, columns(values) - rows(values))
@@ -230,53 +226,53 @@ class _Side:
         has_complement: whether m > k.
     """
 
-    vectors: Expression
-    others: Expression | None
+    vectors: AnyTensor
+    others: AnyTensor | None
     has_complement: bool
 
     @classmethod
-    def of(cls, x: Expression, k: Any, has_complement: bool) -> _Side:
+    def of(cls, x: AnyTensor, k: Any, has_complement: bool) -> _Side:
         """The parts of U or V, the matrix x."""
         if not has_complement or order_of(x.shape[-1], k) == 0:
             return cls(x, None, has_complement)
         return cls(x[..., :k], x[..., k:], has_complement)
 
-    def outside(self, x: Expression, inside: Expression) -> Expression:
+    def outside(self, x: AnyTensor, inside: AnyTensor) -> AnyTensor:
         """The part of x in the complement of the vectors; `inside` is vectorsᴴ x."""
         return x - self.vectors @ inside
 
-    def with_others(self, tangent: Expression) -> Expression:
+    def with_others(self, tangent: AnyTensor) -> AnyTensor:
         """The tangents of all columns, from those of the vectors: the others move in parallel."""
         if self.others is None:
             return tangent
-        parallel = -(self.vectors @ (tangent.H @ self.others))
+        parallel = -(self.vectors @ (H(tangent) @ self.others))
         return joined(tangent, parallel)
 
-    def parts(self, ct: Expression | None) -> tuple[Expression | None, Expression | None]:
+    def parts(self, ct: AnyTensor | None) -> tuple[AnyTensor | None, AnyTensor | None]:
         """The cotangent of the vectors alone, and the part that turns the others; the adjoint."""
         if ct is None or self.others is None:
             return ct, None
         k = self.vectors.shape[-1]
         first, second = ct[..., :k], ct[..., k:]
-        turn = skew(self.others.H @ second)
-        return first - self.others @ (second.H @ self.vectors), turn
+        turn = skew(H(self.others) @ second)
+        return first - self.others @ (H(second) @ self.vectors), turn
 
 
-def _sides(s: Expression, u: Expression, vh: Expression) -> tuple[_Side, _Side] | None:
+def _sides(s: AnyTensor, u: AnyTensor, vh: AnyTensor) -> tuple[_Side, _Side] | None:
     """Both sides; None if it is not known which size of the matrix is larger."""
     k = s.shape[-1]
     order = order_of(u.shape[-2], vh.shape[-1])
     if order is None:
         return None
-    return _Side.of(u, k, order > 0), _Side.of(vh.H, k, order < 0)
+    return _Side.of(u, k, order > 0), _Side.of(H(vh), k, order < 0)
 
 
-def _turn(side: _Side, ct: Expression | None) -> Expression | None:
+def _turn(side: _Side, ct: AnyTensor | None) -> AnyTensor | None:
     """What of a cotangent turns the vectors among themselves."""
-    return None if ct is None else skew(side.vectors.H @ ct)
+    return None if ct is None else skew(H(side.vectors) @ ct)
 
 
-def _sum(x: Expression | None, y: Expression | None) -> Expression:
+def _sum(x: AnyTensor | None, y: AnyTensor | None) -> AnyTensor:
     """The sum of what there is; one of both is."""
     if x is None or y is None:
         result = y if x is None else x
@@ -296,56 +292,55 @@ class _Checks:
         s: the singular values.
     """
 
-    def __init__(self, degeneracy: Degeneracy, s: Expression) -> None:
+    def __init__(self, degeneracy: Degeneracy, s: AnyTensor) -> None:
         self._degeneracy = degeneracy
         self._mode = degeneracy.mode
         self._s = s
         self._chi = Degeneracy.tolerance(s.dtype)
         self._size = s[..., :1].sum(axis=-1) * 0.0
-        self._allowed: list[Expression] = []
+        self._allowed: list[AnyTensor] = []
 
     @cached_property
-    def clusters(self) -> SingularClusters | SimpleValues:
-        if self._mode == "project":
-            return SingularClusters.of(self._degeneracy, self._s)
-        return SimpleValues(self._degeneracy)
+    def clusters(self) -> SingularClusters:
+        kind = SingularClusters.of if self._mode == "project" else SingularClusters.simple
+        return kind(self._degeneracy, self._s)
 
-    def _small(self, x: Expression, size: Expression) -> None:
+    def _small(self, x: AnyTensor, size: AnyTensor) -> None:
         self._allowed.append(x <= size * self._chi)
 
-    def of_values(self, s_ct: Expression) -> Expression | float:
+    def of_values(self, s_ct: AnyTensor) -> AnyTensor | float:
         """The factor for a loss of values, whose cotangent is the same on clusters, 0 on zeros."""
         if self._mode == "broaden":
             return 1.0
         tied = ties(self._degeneracy, self._s)
-        self._small(Degeneracy.variation(tied, with_zero(s_ct)), absolute(s_ct).max(axis=-1))
+        self._small(Degeneracy.variation(tied, with_zero(s_ct)), abs(s_ct).max(axis=-1))
         return self.factor()
 
-    def measure(self, cts: Sequence[Expression]) -> None:
+    def measure(self, cts: Sequence[AnyTensor]) -> None:
         """Parts of cotangents of vectors count as zero if they are small compared with these."""
         if self._mode == "broaden":
             return
         for ct in cts:
             self._size = self._size + largest_of(ct)
 
-    def add_values(self, s_ct: Expression | None) -> None:
+    def add_values(self, s_ct: AnyTensor | None) -> None:
         """The cotangent of values is the same on a cluster, and none on zeros."""
         clusters, s = self.clusters, self._s
-        if s_ct is None or isinstance(clusters, SimpleValues):
+        if s_ct is None or clusters.zero is None:
             return
         slack = self._degeneracy.slack
-        apart = absolute(columns(s_ct) - rows(s_ct)) - slack(s, columns(s) - rows(s), self._size)
-        at_zero = absolute(columns(s_ct)) - slack(s, columns(s), self._size)
-        spread = chosen(clusters.equal, apart, 0.0).max(axis=(-2, -1))
+        apart = abs(columns(s_ct) - rows(s_ct)) - slack(s, columns(s) - rows(s), self._size)
+        at_zero = abs(columns(s_ct)) - slack(s, columns(s), self._size)
+        spread = where(clusters.equal, apart, 0.0).max(axis=(-2, -1))
         self._small(spread, largest_of(rows(s_ct)))
-        spread = chosen(columns(clusters.zero), at_zero, 0.0).max(axis=(-2, -1))
+        spread = where(columns(clusters.zero), at_zero, 0.0).max(axis=(-2, -1))
         self._small(spread, largest_of(rows(s_ct)))
 
     def add_vectors(
         self,
-        of_u: Expression | None,
-        of_v: Expression | None,
-        others: Sequence[Expression | None],
+        of_u: AnyTensor | None,
+        of_v: AnyTensor | None,
+        others: Sequence[AnyTensor | None],
     ) -> None:
         """The loss depends neither on phases nor on the basis of a cluster or a complement."""
         if self._mode == "broaden":
@@ -354,42 +349,42 @@ class _Checks:
             if turn is not None:
                 self._small(largest_of(turn), self._size)
         clusters, joint = self.clusters, _sum(of_u, of_v)
-        if isinstance(clusters, SimpleValues):
+        if clusters.zero is None:
             if is_complex(joint.dtype):  # the diagonal of a real one is zero
-                self._small(absolute(diagonal(joint)).max(axis=-1), self._size)
-            self._allowed.append(negated(exists(ties(self._degeneracy, self._s), -1)))
+                self._small(abs(diagonal(joint)).max(axis=-1), self._size)
+            self._allowed.append(~ties(self._degeneracy, self._s).any(axis=-1))
             return
         self._small(largest_where(clusters.equal, joint), self._size)
         for turn in (of_u, of_v):
             if turn is not None:
                 self._small(largest_where(clusters.zeros, turn), self._size)
 
-    def add_pairs(self, left_ct: Expression | None, right_ct: Expression | None) -> None:
+    def add_pairs(self, left_ct: AnyTensor | None, right_ct: AnyTensor | None) -> None:
         """The loss does not depend on both u and v of zeros: no cotangent shows if on u vᴴ.
 
         At a matrix that is special to the loss, as a diagonal one, u vᴴ has no effect in any basis,
         but has one nearby.
         """
         clusters = self.clusters
-        if left_ct is None or right_ct is None or isinstance(clusters, SimpleValues):
+        if left_ct is None or right_ct is None or clusters.zero is None:
             return
         zero, limit = columns(clusters.zero), self._size * self._chi
-        visible = [largest_where(zero, ct) > limit for ct in (left_ct, right_ct)]
-        self._allowed.append(negated(both(*visible)))
+        both = (largest_where(zero, left_ct) > limit) & (largest_where(zero, right_ct) > limit)
+        self._allowed.append(~both)
 
-    def add_rest(self, side: _Side, ct: Expression, inside: Expression) -> None:
+    def add_rest(self, side: _Side, ct: AnyTensor, inside: AnyTensor) -> None:
         """The loss does not see where in the complement the vectors of zeros lie."""
         clusters = self.clusters
-        if isinstance(clusters, SingularClusters):
+        if clusters.zero is not None:
             rest = side.outside(ct, inside)
             self._small(largest_where(columns(clusters.zero), rest), self._size)
 
-    def factor(self) -> Expression | float:
+    def factor(self) -> AnyTensor | float:
         """1 for a matrix where all checks hold, else NaN."""
         if not self._allowed:
             return 1.0
-        multiple = exists(ties(self._degeneracy, self._s), -1)
-        return self._degeneracy.factor(reduce(both, self._allowed), self._s, multiple)
+        multiple = ties(self._degeneracy, self._s).any(axis=-1)
+        return self._degeneracy.factor(reduce(and_, self._allowed), self._s, multiple)
 
 
 # Ops that read the singular values and vectors of an operand.
@@ -453,6 +448,7 @@ def svd(
 ) -> AnyTensor: ...
 
 
+@array_function(module="tenferro.linalg", results=SVDResult)
 def svd(
     x: ArrayLike,
     /,
@@ -488,32 +484,15 @@ def svd(
     >>> s
     Tensor([2., 1.])
     """
+    at_equal = degeneracy("svd", degenerate, width)
     if not compute_uv:
-        degeneracy("svd", degenerate, width)
-        return apply(svdvals, x)
-    results: tuple[Any, ...] = apply(
-        _svd, x, full_matrices=full_matrices, degeneracy=degeneracy("svd", degenerate, width)
-    )
-    u, s, vh = results
+        return svdvals(x)
+    op = Svd(full_matrices, at_equal.mode, at_equal.width)
+    s, u, vh = emit_all(Extension(op), matrix("svd", x))
+    if degenerate == "project" and s.shape[-1] != 0:
+        u, v = generic_bases(at_equal, s, u, H(vh))
+        vh = H(v)
     return SVDResult(u, s, vh)
-
-
-@named("svd")
-def _svd(
-    x: Any,
-    /,
-    *,
-    full_matrices: bool = True,
-    degeneracy: Degeneracy = Degeneracy(),  # noqa: B008  # immutable
-) -> tuple[Any, Any, Any]:
-    """U, the singular values, and Vᴴ; see `svd`."""
-    a = matrix("svd", x)
-    op = Extension(Svd(full_matrices, degeneracy.mode, degeneracy.width))
-    s, u, vh = a.emit_all(op)
-    if degeneracy.mode == "project" and s.shape[-1] != 0:
-        u, v = generic_bases(degeneracy, s, u, vh.H)
-        vh = v.H
-    return u, s, vh
 
 
 @array_function(module="tenferro.linalg")
@@ -533,5 +512,4 @@ def svdvals(x: ArrayLike, /) -> AnyTensor:
     >>> tn.linalg.svdvals([[0.0, 2.0], [1.0, 0.0]])
     Tensor([2., 1.])
     """
-    a = matrix("svdvals", x)
-    return emit_all(Extension(Svd()), a)[0]
+    return emit_all(Extension(Svd()), matrix("svdvals", x))[0]

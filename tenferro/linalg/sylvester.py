@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 
 from tenferro.errors import ShapeError
 from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
-from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, canonical
+from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, canonical
 from tenferro.linalg.arguments import (
     check_dtype,
     check_matrix,
@@ -21,9 +20,9 @@ from tenferro.linalg.arguments import (
     floating,
     same_batch,
 )
-from tenferro.linalg.matrix_op import family, over_batch, scipy_linalg
+from tenferro.linalg.matrix_op import H, family, over_batch, scipy_linalg
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import Expression, array_function, emit
+from tenferro.ops.functions import array_function, emit, emit_all
 
 __all__ = ["solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester"]
 
@@ -63,7 +62,7 @@ class Sylvester(FamilyOp):
         one = _stein if self.discrete else _sylvester
         with np.errstate(all="ignore"):
             arrays, outputs = [a, b, c], [np.empty_like(c)]
-            return over_batch(lambda x, y, z: (one(x, y, z),), arrays, [2, 2, 2], outputs)
+            return over_batch(lambda x, y, z: (one(x, y, z),), arrays, outputs)
 
     def jvp(self, at: FormulaSite) -> Terms:
         """The same equation for dC − dA X − X dB, or for dC + dA X B + A X dB."""
@@ -73,12 +72,12 @@ class Sylvester(FamilyOp):
             terms.append(da @ x @ b if self.discrete else -(da @ x))
         if db is not None:
             terms.append(a @ x @ db if self.discrete else -(x @ db))
-        return a.emit_all(Extension(self), b, reduce(add, terms))
+        return emit_all(Extension(self), a, b, reduce(add, terms))
 
     def vjp(self, at: FormulaSite) -> Terms:
         """C̄: the same equation with Aᴴ and Bᴴ."""
         (a, b, _), (ct,) = at.operands, at.cts
-        return a.H.emit_all(Extension(self), b.H, ct)
+        return emit_all(Extension(self), H(a), H(b), ct)
 
 
 def _sylvester(a: NumpyArray, b: NumpyArray, c: NumpyArray) -> NumpyArray:
@@ -115,10 +114,9 @@ def _stein(a: NumpyArray, b: NumpyArray, c: NumpyArray) -> NumpyArray:
     return np.asarray(x if c.dtype.kind == "c" else x.real)
 
 
-def sylvester(a: Expression, b: Expression, c: Expression, *, discrete: bool = False) -> Expression:
+def sylvester(a: AnyTensor, b: AnyTensor, c: AnyTensor, *, discrete: bool = False) -> AnyTensor:
     """The solution of a matrix equation; see `Sylvester`."""
-    (x,) = a.emit_all(Extension(Sylvester(discrete)), b, c)
-    return x
+    return emit(Extension(Sylvester(discrete)), a, b, c)
 
 
 @array_function(operands=3, module="tenferro.linalg")
@@ -172,7 +170,7 @@ def solve_continuous_lyapunov(a: ArrayLike, q: ArrayLike) -> AnyTensor:
             [1., 1.]])
     """
     matrix, right = _lyapunov("solve_continuous_lyapunov", a, q)
-    return emit(Extension(Sylvester()), matrix, matrix.H, right)
+    return emit(Extension(Sylvester()), matrix, H(matrix), right)
 
 
 @array_function(operands=2, module="tenferro.linalg")
@@ -192,14 +190,14 @@ def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike) -> AnyTensor:
             [1., 2.]])
     """
     matrix, right = _lyapunov("solve_discrete_lyapunov", a, q)
-    operands = (matrix, matrix.H, right)
+    operands = (matrix, H(matrix), right)
     return emit(Extension(Sylvester(discrete=True)), *operands)
 
 
-def _lyapunov(name: str, a: Any, q: Any) -> tuple[Any, Any]:
+def _lyapunov(name: str, a: ArrayLike, q: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     """The operands with common batch axes."""
     matrix, right = floating(name, a, q)
-    metas: list[TensorMeta] = [value.meta for value in (matrix, right)]
+    metas = [value.meta for value in (matrix, right)]
     _, n = check_square(name, metas[0].dtype, metas[0].exact_shape(name, "a"))
     _, m = check_square(name, metas[1].dtype, metas[1].exact_shape(name, "q"))
     if canonical(n, m) is None:

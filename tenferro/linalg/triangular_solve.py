@@ -20,9 +20,10 @@ from tenferro.linalg.arguments import (
     same_batch,
     systems,
 )
-from tenferro.linalg.matrix_op import SystemOp, family, padded, rows, scipy_linalg, tril, triu
+from tenferro.linalg.matrix_op import H, SystemOp, family, padded, rows, scipy_linalg
 from tenferro.ops.extension import Extension
-from tenferro.ops.functions import Expression, array_function, emit_all, manipulation
+from tenferro.ops.functions import array_function, emit, emit_all, manipulation
+from tenferro.ops.functions.manipulation import tril, triu
 
 __all__ = ["solve_triangular", "tridiagonal_solve"]
 
@@ -131,39 +132,40 @@ class TriangularSolve(SystemOp):
             moved = transposed(triangle, self.trans)
             product = moved @ x if self.left else x @ moved
             right = -product if right is None else right - product
-        return a.emit_all(Extension(self), right)
+        return emit_all(Extension(self), a, right)
 
     def vjp(self, at: FormulaSite) -> Terms:
         """B̄ = op(A)⁻ᴴ X̄."""
         (a, _), (ct,) = at.operands, at.cts
         if a.dtype.kind != "c":
-            return a.emit_all(Extension(replace(self, trans="t" if self.trans == "n" else "n")), ct)
+            return emit_all(
+                Extension(replace(self, trans="t" if self.trans == "n" else "n")), a, ct
+            )
         if self.trans == "t":  # the adjoint of Aᵀ is the conjugate of A
-            (result,) = a.emit_all(Extension(replace(self, trans="n")), ct.conj())
+            result = emit(Extension(replace(self, trans="n")), a, ct.conj())
             return [result.conj()]
-        return a.emit_all(Extension(replace(self, trans=_ADJOINT[self.trans])), ct)
+        return emit_all(Extension(replace(self, trans=_ADJOINT[self.trans])), a, ct)
 
 
-def transposed(x: Expression, trans: str) -> Expression:
+def transposed(x: AnyTensor, trans: str) -> AnyTensor:
     """op(x)."""
     if trans == "n":
         return x
-    return x.H if trans == "c" else x.mT
+    return H(x) if trans == "c" else x.mT
 
 
 def triangular_solve(
-    a: Expression,
-    b: Expression,
+    a: AnyTensor,
+    b: AnyTensor,
     *,
     left: bool = True,
     lower: bool = True,
     trans: str = "n",
     unit: bool = False,
-) -> Expression:
+) -> AnyTensor:
     """The solution of a triangular system; see `TriangularSolve`."""
     trans = "t" if trans == "c" and a.dtype.kind != "c" else trans
-    (x,) = a.emit_all(Extension(TriangularSolve(left, lower, trans, unit)), b)
-    return x
+    return emit(Extension(TriangularSolve(left, lower, trans, unit)), a, b)
 
 
 # Tridiagonal systems.
@@ -217,16 +219,16 @@ class TridiagonalSolve(SystemOp):
             if change is not None:
                 term = -(rows(change) * moved(x, by, -2))
                 right = term if right is None else right + term
-        return lower.emit_all(Extension(self), main, upper, right)
+        return emit_all(Extension(self), lower, main, upper, right)
 
     def vjp(self, at: FormulaSite) -> Terms:
         """B̄ = T⁻ᴴ X̄."""
         (lower, main, upper, _), (ct,) = at.operands, at.cts
         turned = moved(upper.conj(), 1, -1)
-        return turned.emit_all(Extension(self), main.conj(), moved(lower.conj(), -1, -1), ct)
+        return emit_all(Extension(self), turned, main.conj(), moved(lower.conj(), -1, -1), ct)
 
 
-def moved(x: Expression, by: int, axis: int) -> Expression:
+def moved(x: AnyTensor, by: int, axis: int) -> AnyTensor:
     """x moved along an axis towards its end, with zeros for what comes in."""
     return padded(x, axis, by, -by) if by else x
 
@@ -304,7 +306,7 @@ def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike) 
     """
     name = "tridiagonal_solve"
     *diagonals, right = floating(name, dl, d, du, b)
-    metas: list[TensorMeta] = [value.meta for value in (*diagonals, right)]
+    metas = [value.meta for value in (*diagonals, right)]
     if not all(meta.rank for meta in metas):
         raise ShapeError(f"{name}: takes vectors [..., n] and right sides, got {_listed(metas)}")
     is_vector = metas[-1].rank == 1
@@ -317,7 +319,7 @@ def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike) 
     columns = [manipulation.expand_dims(diagonal, -1) for diagonal in diagonals]
     *columns, right = same_batch(name, *columns, right, given=metas)
     diagonals = [manipulation.squeeze(column, -1) for column in columns]
-    (x,) = emit_all(Extension(TridiagonalSolve()), *diagonals, right)
+    x = emit(Extension(TridiagonalSolve()), *diagonals, right)
     return manipulation.squeeze(x, -1) if is_vector else x
 
 
