@@ -26,18 +26,15 @@ _MODULES = (
     *("config", "debug", "extension", "farm", "fft", "lax", "linalg", "network", "nn", "numpy"),
     *("random", "scipy", "shape", "sharding", "testing", "tree", "tree_util", "typing"),
 )
-_ARRAY_FUNCTIONS = ("namespace", "composed")
-"""Whose `__all__` are names of `tenferro`."""
 _HOMES = {
     "compiler": "OptimizerOptions",
     "config": "enable_x64",
     "errors": "TenferroError",
     "farm": "FarmExecutor",
     "ir": "ShapeDtypeStruct SymDim TensorSpec",
-    "namespace": "__array_namespace_info__",
-    "native": "GraphExecutor NumpyBackend",
     "network": "einsum einsum_plan",
-    "runtime": "GraphProgram executor_named",
+    "numpy": "__array_namespace_info__",
+    "runtime": "GraphExecutor GraphProgram NumpyBackend executor_named",
     "serialization": "PayloadCodecs cache call dumps load loads save",
     "transforms": (
         "AdContext EagerRuntime EagerTensor GraphCompiler SparseMatrix Tensor TracedTensor "
@@ -48,12 +45,12 @@ _HOMES = {
         "vjp vmap while_loop"
     ),
 }
-"""Where the other names are; `python -m tests.front_door` writes `__init__.pyi` after this."""
+"""Where names beyond NumPy's are; `python -m tests.front_door` writes `__init__.pyi` after this."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
 def __dir__() -> list[str]:
-    functions = [n for home in _ARRAY_FUNCTIONS for n in import_module(f"tenferro.{home}").__all__]
+    functions = import_module("tenferro.numpy").__all__
     return sorted({"__array_api_version__", "__version__", *_HOME_OF, *_MODULES, *functions})
 
 
@@ -72,8 +69,8 @@ def _load(name: str) -> Any:
     if name in _HOME_OF:
         return getattr(import_module(f"tenferro.{_HOME_OF[name]}"), name)
     # Tools ask every module for names of their own with underscores: nothing is imported.
-    for home in () if name.startswith("_") else _ARRAY_FUNCTIONS:
-        module = import_module(f"tenferro.{home}")
+    if not name.startswith("_"):
+        module = import_module("tenferro.numpy")
         if name in module.__all__:
             return getattr(module, name)
     raise missing("tenferro", name, __dir__, MISSING)

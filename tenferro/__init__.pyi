@@ -19,20 +19,19 @@ from tenferro import tree as tree
 from tenferro import tree_util as tree_util
 from tenferro import typing as typing
 from tenferro.compiler import OptimizerOptions as OptimizerOptions
-from tenferro.composed import *
 from tenferro.config import enable_x64 as enable_x64
 from tenferro.errors import TenferroError as TenferroError
 from tenferro.farm import FarmExecutor as FarmExecutor
 from tenferro.ir import ShapeDtypeStruct as ShapeDtypeStruct
 from tenferro.ir import SymDim as SymDim
 from tenferro.ir import TensorSpec as TensorSpec
-from tenferro.namespace import *  # type: ignore[no-redef]  # `where` is that of `composed`
-from tenferro.namespace import __array_namespace_info__ as __array_namespace_info__
-from tenferro.native import GraphExecutor as GraphExecutor
-from tenferro.native import NumpyBackend as NumpyBackend
 from tenferro.network import einsum as einsum
 from tenferro.network import einsum_plan as einsum_plan
+from tenferro.numpy import *
+from tenferro.numpy import __array_namespace_info__ as __array_namespace_info__
+from tenferro.runtime import GraphExecutor as GraphExecutor
 from tenferro.runtime import GraphProgram as GraphProgram
+from tenferro.runtime import NumpyBackend as NumpyBackend
 from tenferro.runtime import executor_named as executor_named
 from tenferro.serialization import PayloadCodecs as PayloadCodecs
 from tenferro.serialization import cache as cache

@@ -13,11 +13,19 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from tenferro.errors import TracingError
-from tenferro.families import Callback, HostFunction
 from tenferro.ir import DType, NumpyArray
 from tenferro.missing_names import missing
 from tenferro.runtime import Tensor
-from tenferro.transforms import called, custom_jvp, flatten, is_differentiable, leaf_meta, unflatten
+from tenferro.transforms import (
+    Callback,
+    HostFunction,
+    called,
+    custom_jvp,
+    flatten,
+    is_differentiable,
+    leaf_meta,
+    unflatten,
+)
 
 __all__ = ["tap"]
 

@@ -24,7 +24,6 @@ from tenferro.compiler.device import Rounding, SegmentPlan, plan_segments, refus
 from tenferro.config import config
 from tenferro.core import CacheStats, Capacity
 from tenferro.errors import DeviceError
-from tenferro.families import STANDARD, further
 from tenferro.ir import ExecOp, ExecProgram, Leaf, NumpyArray
 from tenferro.ops.extension import Package, require_function
 from tenferro.runtime import (
@@ -37,6 +36,7 @@ from tenferro.runtime import (
     bind_inputs,
     bind_specs,
     executor_named,
+    further,
 )
 from tenferro_xla.compiled import (
     CompileReport,
@@ -230,7 +230,7 @@ class XlaExecutor(Arrays):
             "deterministic": deterministic,
             "kept_bytes": kept_bytes,
         }
-        lowerings = ExtensionLowerings((*STANDARD, *self._packages))
+        lowerings = ExtensionLowerings(self._packages)
         target = target_for(
             placement,
             platform_of(placement.first),

@@ -85,17 +85,14 @@ class Views:
         return view
 
     def hand_out(self, array: jax.Array) -> None:
-        """Note that users have an array."""
         if _is_large(array):
             removal = _removal(self._handed_out, array)
             self._handed_out[id(array)] = weakref.ref(array, removal)
 
     def is_handed_out(self, array: jax.Array) -> bool:
-        """Whether users have had an array."""
         return id(array) in self._handed_out
 
     def are_open(self, array: jax.Array) -> bool:
-        """Whether others may reach the memory of an array."""
         return self.is_handed_out(array) or self._open(array) is not None
 
     def _open(self, array: jax.Array) -> NumpyArray | None:
@@ -343,7 +340,6 @@ def absent(array: jax.Array) -> str | None:
 
 
 def _is_elsewhere(array: jax.Array) -> bool:
-    """Whether this process does not hold all elements."""
     whole = array.is_fully_replicated and array.sharding.addressable_devices
     return not (array.is_fully_addressable or whole)
 
@@ -368,7 +364,6 @@ def spec_of(entries: Sequence[Any]) -> PartitionSpec:
 
 
 def names_of(spec: PartitionSpec) -> list[str]:
-    """The names of axes of a mesh that a spec has."""
     return [name for entry in spec for name in entry_names(entry)]
 
 
@@ -426,7 +421,6 @@ def put(array: NumpyArray, sharding: Sharding) -> jax.Array:
 
 
 def _made(array: NumpyArray, sharding: Sharding) -> jax.Array:
-    """The array by a callback, which takes half the time of `jax.device_put`."""
     if isinstance(sharding, SingleDeviceSharding):
         return jax.make_array_from_callback(array.shape, sharding, lambda index: array)
     return jax.make_array_from_callback(array.shape, sharding, array.__getitem__)

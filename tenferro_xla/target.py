@@ -119,7 +119,6 @@ class XlaTarget:
 
     @property
     def device_model(self) -> DeviceModel:
-        """What plans are made by."""
         return DeviceModel(self.costs or self.platform.costs, self.platform.runs)
 
     def free_bytes(self) -> int:

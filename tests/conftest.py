@@ -2,6 +2,7 @@
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -30,11 +31,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     asked = next((name for name in SETS if config.getoption(f"--{name}")), None)
     chosen = [item for item in items if set_of(item) == asked]
+    if config.getoption("--cases"):
+        chosen = first_cases(chosen, config.getoption("--cases"))
     kept = set(chosen)
     left = [item for item in items if item not in kept]
     config.hook.pytest_deselected(items=left)
     items[:] = chosen
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def first_cases(items: list[pytest.Item], count: int) -> list[pytest.Item]:
+    """The first so many cases of each test with parameters."""
+    seen: Counter[str] = Counter()
+    chosen = []
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        seen[test] += 1
+        if seen[test] <= count:
+            chosen.append(item)
+    return chosen
 
 
 def set_of(item: pytest.Item) -> str | None:
@@ -74,8 +89,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--device", metavar="NAME", help="the device of XLA to test: gpu:0, cpu:0")
     parser.addoption(
-        "--programs", type=int, default=150, metavar="N", help="random programs per test"
+        "--programs", type=int, default=60, metavar="N", help="random programs per test"
     )
+    parser.addoption("--cases", type=int, metavar="N", help="run N cases of each test at most")
     parser.addoption(
         "--exhaustive", action="store_true", help="run the tests of further types and cases instead"
     )

@@ -13,13 +13,10 @@ STUB = Path(tenferro.__file__).with_suffix(".pyi")
 def stub() -> str:
     """What editors and type checkers read of the package, whose names are loaded at first use."""
     lines = [f"from tenferro import {name} as {name}" for name in tenferro._MODULES]
-    homes = {**tenferro._HOMES, **dict.fromkeys(set(tenferro._ARRAY_FUNCTIONS), "*")}
-    homes["namespace"] = f"* {tenferro._HOMES['namespace']}"
+    homes = {**tenferro._HOMES, "numpy": f"* {tenferro._HOMES['numpy']}"}
     for home in sorted(homes):
         for name in homes[home].split():
             renamed = "" if name == "*" else f" as {name}"
-            if (home, name) == ("namespace", "*"):
-                renamed = "  # type: ignore[no-redef]  # `where` is that of `composed`"
             lines.append(f"from tenferro.{home} import {name}{renamed}")
     versions = [f"{name}: str" for name in ("__version__", "__array_api_version__")]
     docstring = '"""The names of tenferro for type checkers, by tests/front_door.py."""'

@@ -88,7 +88,7 @@ def test_another_checkout_must_be_one(tmp_path: Path) -> None:
 COMMANDS = {
     "agreement": "--programs 2",
     "complex_products": "--largest 16",
-    "contraction_costs": "--largest 16 --fit whole_networks --random 2 --calls 1",
+    "contraction_costs": "--largest 16 --fit whole_networks --random 2 --calls 1 --no-instances",
     "device_memory": "--count 1",
     "farm_workers": "--size 4 --parts 2",
     "network_costs": "--random 2 --rounds 1 --limit 0.001 --dtypes float64",

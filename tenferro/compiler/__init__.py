@@ -9,7 +9,6 @@ from tenferro.compiler.background import *
 from tenferro.compiler.canonical import *
 from tenferro.compiler.cost_model import *
 from tenferro.compiler.device import *
-from tenferro.compiler.key_reuse import *
 from tenferro.compiler.layout import *
 from tenferro.compiler.lower import *
 from tenferro.compiler.memory import *

@@ -66,7 +66,6 @@ class Background:
 
     @property
     def is_here(self) -> bool:
-        """Whether this thread compiles in the background."""
         return getattr(self._here, "since", None) is not None
 
     def give_way(self) -> None:
@@ -88,7 +87,6 @@ class Background:
             self._here.since = time.perf_counter()
 
     def stop(self) -> None:
-        """What compiles in the background is to end."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()

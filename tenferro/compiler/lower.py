@@ -188,14 +188,12 @@ def _reason(
 
 
 def _source(slot: int, makers: dict[int, ExecInstruction]) -> int:
-    """The value before ops adapted it to the op that reads it."""
     while slot in makers and _only_fits(makers[slot]):
         slot = makers[slot].input_slots[0]
     return slot
 
 
 def _only_fits(step: ExecInstruction) -> bool:
-    """Whether the op only adapts a value to the op that reads it."""
     return isinstance(step.op, AssumeSize) or step.op.repeats
 
 

@@ -1,4 +1,18 @@
-"""`MemoryLimit`, the memory a program needs, and where its peak is.
+"""Memory: what a program needs, where its peak is, and the limits that users set.
+
+A limit goes this way:
+
+1. `tn.jit`, `tn.grad`, `tn.einsum` and all others that take `memory_limit=` read it by
+   `MemoryLimit.read`.
+2. A function that is traced hands its limits to the trace around it (`runtime.trace_context`). The
+   smallest, `tighter`, is part of the options of the program (`OptimizerOptions.limited`).
+3. On a device it becomes a number of bytes: `MemoryLimit.known`.
+4. `pipeline.optimize_resolved` compares it with the prediction, `Schedule.need`. If the program
+   needs more, `device.rematerialize` searches for one that computes values again and needs less.
+5. If the compiled program needs more than was predicted, `MemoryLimit.searched` aims lower.
+6. What does not fit is refused: `MemoryLimit.refusal`.
+
+`network.memory_limit` slices networks so that they fit.
 
 XLA on the CPU runs an instruction as soon as its operands are computed, in the order in which they
 become ready. So values of independent parts of a program are alive at the same time. It also makes
@@ -14,19 +28,30 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
 from tenferro.compiler.partitioned_axes import PartitionedAxes
-from tenferro.compiler.schedule import COMPILED, Runs, Schedule
-from tenferro.errors import ConfigError
+from tenferro.compiler.schedule import COMPILED, Runs, Schedule, size_of
+from tenferro.errors import ConfigError, MemoryLimitError
 from tenferro.ir import ExecInstruction, ExecProgram
+from tenferro.ops.control_flow import Checkpointed, ControlOp
 
-__all__ = ["MemoryLimit", "MemoryNeed", "in_words", "predict_memory", "tighter"]
+__all__ = [
+    "MemoryLimit",
+    "MemoryNeed",
+    "MemoryReport",
+    "in_words",
+    "memory_report",
+    "predict_memory",
+    "tighter",
+]
 
 
-# A limit on memory, as users write it.
+T = TypeVar("T")
+
+# A limit on memory: read, compared, refused.
 
 _UNITS = {
     "": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
@@ -35,6 +60,8 @@ _UNITS = {
 OF_DEVICE = "device"
 """What users write for as much as the device has free."""
 _BOUNDLESS = 1 << 62
+_TOLERANCE = 1.2
+"""How many times a limit an executable may need, as its compiler tells."""
 _WRITTEN = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)\s*")
 
 
@@ -86,6 +113,39 @@ class MemoryLimit:
         if not self.of_device:
             return self
         return replace(self, bytes=min(self.bytes, free_bytes()), of_device=False)
+
+    def refusal(self, why: str, needed: int, least: int | None = None) -> MemoryLimitError:
+        """The error for a program that needs more; `least` is the fewest bytes that were found."""
+        return MemoryLimitError(f"{self.caller}: {why}", needed, self.bytes, least)
+
+    def searched(
+        self, compile_within: Callable[[MemoryLimit], tuple[T, int | None]], compiler: str
+    ) -> T:
+        """A compiled program that needs at most a little more than the limit.
+
+        `compile_within` compiles it within some limit, and returns also how many bytes it needs, if
+        the compiler tells. Where these are more than was predicted, a lower limit is aimed at.
+
+        Raises:
+            MemoryLimitError: nothing was found that needs so few.
+        """
+        goal, least = self, None
+        while True:
+            try:
+                compiled, used = compile_within(goal)
+            except MemoryLimitError:
+                if least is None:
+                    raise
+                raise self.refusal(
+                    f"{compiler} needs {in_words(least)} for results and intermediate values, more "
+                    f"than was predicted; the limit is {in_words(self.bytes)}, and no program was "
+                    "found that needs less",
+                    least,
+                ) from None
+            if used is None or used <= _TOLERANCE * self.bytes:
+                return compiled
+            least = used if least is None else min(least, used)
+            goal = replace(goal, bytes=int(goal.bytes * min(0.9, self.bytes / used)))
 
 
 def _bytes(value: object) -> float | None:
@@ -241,3 +301,206 @@ def _largest_inside(schedule: Schedule) -> tuple[ExecInstruction, str, ExecProgr
         return None
     label, body = max(step.op.bodies.items(), key=lambda item: schedule.peaks[id(item[1])][1])
     return step, label, cast(ExecProgram, body)
+
+
+# The report: what a program needs, where, and what it computes again.
+
+_LARGEST = 10
+_DIVIDED = "where what is not known to be divided counts as whole:"
+
+
+@dataclass(frozen=True, slots=True)
+class AliveValue:
+    """A value that is alive at the peak.
+
+    Attributes:
+        op: the op that makes it.
+        type: its type.
+        bytes: its size.
+        site: the user's line, if it is known.
+    """
+
+    op: str
+    type: str
+    bytes: int
+    site: str | None
+
+    def __str__(self) -> str:
+        place = "" if self.site is None else f"  {self.site}"
+        return f"{in_words(self.bytes):>10}  {self.op} {self.type}{place}"
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedAgain:
+    """Instructions that run again, at one place.
+
+    Attributes:
+        instructions: how many.
+        bytes: the size of what they give.
+        work: about how many operations they take.
+        site: the user's line, if it is known.
+    """
+
+    instructions: int
+    bytes: int
+    work: int
+    site: str | None
+
+    def __str__(self) -> str:
+        count = f"{self.instructions} instruction{'' if self.instructions == 1 else 's'}"
+        place = "" if self.site is None else f" at {self.site}"
+        return f"{count}{place}: {in_words(self.bytes)}, {self.work:.3g} operations"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReport:
+    """What `memory` returns; print it.
+
+    Attributes:
+        peak: the most bytes that results and intermediate values take at once, as predicted.
+        arguments: the bytes of the arguments, which are not part of the peak.
+        outputs: the bytes of the results.
+        at: the user's line at the peak, if it is known.
+        inside: what needs memory at the peak in a program inside of an op, in words, if one runs.
+        largest: the largest values that are alive at the peak, at most ten.
+        alive: how many values are alive there.
+        again: what is computed again.
+        work: about how many operations a run takes, with what is computed again.
+        limit: the limit that the program keeps, if there is one.
+        devices: how many devices run the program; all figures but `again` and `work` are of one.
+    """
+
+    peak: int
+    arguments: int
+    outputs: int
+    at: str | None
+    inside: str | None
+    largest: tuple[AliveValue, ...]
+    alive: int
+    again: tuple[ComputedAgain, ...]
+    work: int
+    limit: MemoryLimit | None
+    devices: int = 1
+
+    @property
+    def temporaries(self) -> int:
+        """The bytes of intermediate values at the peak."""
+        return self.peak - self.outputs
+
+    @property
+    def work_factor(self) -> float:
+        """How many times the operations of a program that computes nothing again."""
+        repeated = sum(each.work for each in self.again)
+        return self.work / max(self.work - repeated, 1)
+
+    def __str__(self) -> str:
+        place = "" if self.at is None else f" at {self.at}"
+        limit = "" if self.limit is None else f", the limit is {in_words(self.limit.bytes)}"
+        lines = [
+            *([] if self.devices == 1 else [f"on each of {self.devices} devices, {_DIVIDED}"]),
+            f"peak {in_words(self.peak)}{place}{limit}; results {in_words(self.outputs)}, "
+            f"arguments {in_words(self.arguments)} more",
+            f"alive there: {self.alive}" + (", the largest:" if self.largest else ""),
+            *(f"  {value}" for value in self.largest),
+            *([] if self.inside is None else [self.inside]),
+        ]
+        if not self.again:
+            return "\n".join([*lines, "computed again: nothing"])
+        lines.append(f"computed again, {self.work_factor:.2f} times the operations in all:")
+        lines += [f"  {each}" for each in self.again[:_LARGEST]]
+        if len(self.again) > _LARGEST:
+            lines.append(f"  and {len(self.again) - _LARGEST} more")
+        return "\n".join(lines)
+
+
+def memory_report(
+    program: ExecProgram,
+    runs: Runs = COMPILED,
+    limit: MemoryLimit | None = None,
+    pinned: PartitionedAxes | None = None,
+    devices: int = 1,
+) -> MemoryReport:
+    """The report of a program of known sizes, after all passes.
+
+    Args:
+        program: the program.
+        runs: how its executor runs it.
+        limit: the limit that it keeps.
+        pinned: its axes that are divided among devices.
+        devices: how many there are.
+
+    >>> from tenferro.compiler import parse
+    >>> text = "exec_program(%0: f64[2]) { \\n %1: f64[2] = sine %0 \\n return %1 \\n }"
+    >>> print(memory_report(parse(text)))
+    peak 16 bytes; results 16 bytes, arguments 16 bytes more
+    alive there: 1, the largest:
+        16 bytes  sine f64[2]
+    computed again: nothing
+    """
+    schedule = schedule_of(program, runs, pinned=pinned)
+    makers = program.makers()
+    site, alive = None, []
+    if schedule.profile:
+        site = _step(schedule).site
+        alive = [slot for slot in schedule.alive(schedule.peak) if slot in makers]
+        alive.sort(key=lambda slot: (-schedule.bytes[slot], slot))
+    return MemoryReport(
+        schedule.need,
+        schedule.argument_bytes,
+        schedule.output_bytes,
+        site,
+        inside_in_words(schedule, runs),
+        tuple(
+            AliveValue(
+                makers[slot].op.name,
+                str(schedule.metas[slot]),
+                schedule.bytes[slot],
+                makers[slot].site,
+            )
+            for slot in alive[:_LARGEST]
+        ),
+        len(alive),
+        tuple(_again(program)),
+        program.work(),
+        limit,
+        devices,
+    )
+
+
+def _again(program: ExecProgram, times: int = 1) -> list[ComputedAgain]:
+    """What late ops compute before they need what they wait for, in programs inside of ops too.
+
+    The program runs so many times.
+    """
+    found: list[ComputedAgain] = []
+    for step in program.instructions:
+        op = step.op
+        if not isinstance(op, ControlOp):
+            continue
+        if isinstance(op, Checkpointed) and op.late:
+            repeated, rest = _split(op.body)
+            found.append(_repeated(step, repeated, times))
+            found += _again(rest, times)
+            continue
+        rounds = op.rounds if op.is_loop else 1
+        for body in op.bodies.values():
+            found += _again(cast(ExecProgram, body), times * rounds)
+    return found
+
+
+def _split(body: ExecProgram) -> tuple[ExecProgram, ExecProgram]:
+    """The instructions of a late op that do not depend on what it waits for, and those that do."""
+    waiting = {body.input_slots[-1]}
+    parts: tuple[list[ExecInstruction], list[ExecInstruction]] = ([], [])
+    for step in body.instructions:
+        waits = not waiting.isdisjoint(step.input_slots)
+        waiting.update(step.output_slots if waits else ())
+        parts[waits].append(step)
+    first, second = (replace(body, instructions=tuple(part)) for part in parts)
+    return first, second
+
+
+def _repeated(step: ExecInstruction, repeated: ExecProgram, times: int) -> ComputedAgain:
+    count = sum(not inner.op.source for inner in repeated.instructions)
+    size = sum(map(size_of, step.output_metas))
+    return ComputedAgain(count, size, times * repeated.work(), step.site)

@@ -96,7 +96,6 @@ class Parts:
         return tuple([self._counts.get(self._root(each), 1) for each in range(*self._range(slot))])
 
     def local(self, slot: int, shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape of the part of a value that one device holds."""
         parts = zip(shape, self.of(slot), strict=True)
         return tuple([size // max(1, count) for size, count in parts])
 
@@ -110,7 +109,6 @@ class Parts:
         ]
 
     def rank(self, slot: int) -> int:
-        """The number of axes of a value."""
         return len(self._shapes[slot])
 
     def is_divided(self, slot: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import enum
+import re
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -36,7 +37,7 @@ class Pass(ABC):
 
     Attributes:
         name: its name in dumps and errors, and that of its switch in `OptimizerOptions`, if there
-            is one.
+            is one: that of the class, in small letters, `dead_code` of `DeadCode`.
         needs: what it must know of extents.
         looks_for: classes of ops; the driver skips programs that have none of them. Empty if any
             program may be rewritten.
@@ -53,6 +54,10 @@ class Pass(ABC):
     keeps_types: ClassVar[bool] = True
     keeps_more: ClassVar[bool] = False
     refuses: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in vars(cls):
+            cls.name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     def inside(self, program: ExecProgram) -> Pass:
         """The pass for the programs inside the ops of a program that it is about to rewrite."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import InitVar, dataclass, field, fields, replace
 from typing import Any, Self
 
 from tenferro.compiler.canonical.conjugates import ConjugateSinking
@@ -37,10 +37,9 @@ from tenferro.compiler.device.specialize import (
 )
 from tenferro.compiler.layout.assignment import ContractionLayout
 from tenferro.compiler.lower import compile_std_to_exec
-from tenferro.compiler.memory import MemoryLimit, in_words, tighter
+from tenferro.compiler.memory import MemoryLimit, in_words, memory_report, tighter
 from tenferro.compiler.partitioned_axes import PartitionedAxes
 from tenferro.compiler.passes import Observer, Pass, checked_passes, run_passes
-from tenferro.compiler.report import memory_report
 from tenferro.compiler.reroll.reroll import Reroll
 from tenferro.compiler.schedule import COMPILED, INTERPRETED, Runs
 from tenferro.config import config
@@ -140,8 +139,9 @@ class OptimizerOptions:
         layout_costs: the costs to choose orders of axes by, in place of the device's own.
         memory_limit: the most bytes that a program may need in addition to its arguments: a number,
             a text such as "1.5 GB", "device" for as much as the device has free, or None.
-        loop_joining, lane_joining, switch_joining, while_joining: which ops `LoopFusion` makes one.
-        repeated_operands: has no effect; `algebraic_simplifier` does it.
+        scan_fusion, lane_sum_fusion, switch_fusion, while_fusion: which ops `LoopFusion` makes one.
+
+    The names that options had before are accepted; see `FORMER_NAMES`.
 
     Raises:
         ConfigError: there is no option of that name; the text lists those that exist. Or a switch
@@ -156,31 +156,41 @@ class OptimizerOptions:
     conjugate_sinking: bool = True
     dead_code: bool = True
     loop_inlining: bool = True
-    loop_joining: bool = True
-    lane_joining: bool = True
-    switch_joining: bool = True
-    while_joining: bool = True
-    loop_invariants: bool = True
-    repeated_operands: bool = True
+    scan_fusion: bool = True
+    lane_sum_fusion: bool = True
+    switch_fusion: bool = True
+    while_fusion: bool = True
+    loop_invariant_code_motion: bool = True
     dot_dimension_sorter: bool = True
     transpose_folding: bool = True
     summed_products: bool = True
-    pad_joining: bool = True
-    rolling: bool = True
-    loop_products: bool = True
+    pads_to_concatenate: bool = True
+    reroll: bool = True
+    scan_pushout_dot: bool = True
     contraction_layout: bool = True
     dot_decomposer: bool = True
     real_contractions: bool = True
-    stored_products: bool = True
-    kept_transposes: bool = True
+    materialized_products: bool = True
+    transpose_barriers: bool = True
     layout_costs: DeviceCosts | None = None
     memory_limit: MemoryLimit | None = None
+    loop_joining: InitVar[bool | None] = None
+    lane_joining: InitVar[bool | None] = None
+    switch_joining: InitVar[bool | None] = None
+    while_joining: InitVar[bool | None] = None
+    loop_invariants: InitVar[bool | None] = None
+    pad_joining: InitVar[bool | None] = None
+    rolling: InitVar[bool | None] = None
+    loop_products: InitVar[bool | None] = None
+    stored_products: InitVar[bool | None] = None
+    kept_transposes: InitVar[bool | None] = None
+    repeated_operands: InitVar[bool | None] = None
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """The options; an unknown name is refused before the dataclass sees it."""
         known = [option.name for option in fields(cls)]
         for name in options:
-            if name not in known:
+            if name not in known and name not in FORMER_NAMES:
                 close = difflib.get_close_matches(name, known, 1)
                 hint = f"did you mean {close[0]!r}? " if close else ""
                 raise ConfigError(
@@ -189,13 +199,16 @@ class OptimizerOptions:
                 )
         return object.__new__(cls)
 
-    def __post_init__(self) -> None:
-        for option in fields(self):
-            value = getattr(self, option.name)
-            if option.default is True and not isinstance(value, bool):
-                raise ConfigError(
-                    f"OptimizerOptions: {option.name} must be True or False, got {value!r}"
-                )
+    def __post_init__(self, *former: bool | None) -> None:
+        switches = [option.name for option in fields(self) if option.default is True]
+        values: dict[str, object] = {name: getattr(self, name) for name in switches}
+        values |= zip(FORMER_NAMES, former, strict=True)
+        for name, value in values.items():
+            if not isinstance(value, bool) and not (value is None and name in FORMER_NAMES):
+                raise ConfigError(f"OptimizerOptions: {name} must be True or False, got {value!r}")
+        for name, now in FORMER_NAMES.items():
+            if values[name] is not None and now is not None:
+                object.__setattr__(self, now, values[name])
         costs: object = self.layout_costs
         if not isinstance(costs, DeviceCosts | None):
             raise ConfigError(
@@ -243,6 +256,21 @@ class OptimizerOptions:
             chosen.append(each)
         return chosen
 
+
+FORMER_NAMES: dict[str, str | None] = {
+    "loop_joining": "scan_fusion",
+    "lane_joining": "lane_sum_fusion",
+    "switch_joining": "switch_fusion",
+    "while_joining": "while_fusion",
+    "loop_invariants": "loop_invariant_code_motion",
+    "pad_joining": "pads_to_concatenate",
+    "rolling": "reroll",
+    "loop_products": "scan_pushout_dot",
+    "stored_products": "materialized_products",
+    "kept_transposes": "transpose_barriers",
+    "repeated_operands": None,
+}
+"""The names that options had before, in the order of their fields, and those of now."""
 
 DEFAULT_OPTIONS = OptimizerOptions()
 
@@ -324,18 +352,14 @@ def optimize_resolved(
         except MemoryLimitError as refusal:
             refusals.append(refusal)
     nearest = min(refusals, key=lambda each: each.least)
-    raise nearest if target.pinned is None else _of_one_device(nearest, limit, needed)
-
-
-def _of_one_device(refusal: MemoryLimitError, limit: MemoryLimit, needed: int) -> MemoryLimitError:
-    """The refusal of a program that is divided among devices, each of which needs so much."""
-    return MemoryLimitError(
-        f"{limit.caller}: each device needs {in_words(needed)}, the limit is "
-        f"{in_words(limit.bytes)}; what to compute again is chosen by the sizes of whole arrays, "
-        f"and the least found is {in_words(refusal.least)} of these",
+    if target.pinned is None:
+        raise nearest
+    raise limit.refusal(
+        f"each device needs {in_words(needed)}, the limit is {in_words(limit.bytes)}; what to "
+        "compute again is chosen by the sizes of whole arrays, and the least found is "
+        f"{in_words(nearest.least)} of these",
         needed,
-        limit.bytes,
-        refusal.least,
+        nearest.least,
     )
 
 

@@ -1,226 +1,23 @@
-"""Reports for users: memory, what is recomputed, loops and branches."""
+"""What users ask of a program: its loops and branches, and whether a random key is used twice.
+
+These are queries: they change no program and keep no state.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import cast
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
-from tenferro.compiler.memory import MemoryLimit, in_words, inside_in_words, schedule_of
-from tenferro.compiler.partitioned_axes import PartitionedAxes
+import numpy as np
+
 from tenferro.compiler.reroll.reroll import ROLLED
-from tenferro.compiler.schedule import COMPILED, Runs, Schedule, size_of
-from tenferro.ir import ExecInstruction, ExecProgram
-from tenferro.ops import Select
-from tenferro.ops.control_flow import BRANCHES_RUN, Checkpointed, ControlOp
+from tenferro.errors import KeyReuseError
+from tenferro.ir import UINT32, ExecInstruction, ExecProgram, TensorMeta, run
+from tenferro.ops import Select, Threefry2x32
+from tenferro.ops.control_flow import BRANCHES_RUN, ControlOp
 
-__all__ = ["JACOBIAN", "MemoryReport", "memory_report", "structure"]
-
-
-# What a program needs of memory, where, and what it computes again; for users to read.
-
-_LARGEST = 10
-_DIVIDED = "where what is not known to be divided counts as whole:"
-
-
-@dataclass(frozen=True, slots=True)
-class AliveValue:
-    """A value that is alive at the peak.
-
-    Attributes:
-        op: the op that makes it.
-        type: its type.
-        bytes: its size.
-        site: the user's line, if it is known.
-    """
-
-    op: str
-    type: str
-    bytes: int
-    site: str | None
-
-    def __str__(self) -> str:
-        place = "" if self.site is None else f"  {self.site}"
-        return f"{in_words(self.bytes):>10}  {self.op} {self.type}{place}"
-
-
-@dataclass(frozen=True, slots=True)
-class ComputedAgain:
-    """Instructions that run again, at one place.
-
-    Attributes:
-        instructions: how many.
-        bytes: the size of what they give.
-        work: about how many operations they take.
-        site: the user's line, if it is known.
-    """
-
-    instructions: int
-    bytes: int
-    work: int
-    site: str | None
-
-    def __str__(self) -> str:
-        count = f"{self.instructions} instruction{'' if self.instructions == 1 else 's'}"
-        place = "" if self.site is None else f" at {self.site}"
-        return f"{count}{place}: {in_words(self.bytes)}, {self.work:.3g} operations"
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryReport:
-    """What `memory` returns; print it.
-
-    Attributes:
-        peak: the most bytes that results and intermediate values take at once, as predicted.
-        arguments: the bytes of the arguments, which are not part of the peak.
-        outputs: the bytes of the results.
-        at: the user's line at the peak, if it is known.
-        inside: what needs memory at the peak in a program inside of an op, in words, if one runs.
-        largest: the largest values that are alive at the peak, at most ten.
-        alive: how many values are alive there.
-        again: what is computed again.
-        work: about how many operations a run takes, with what is computed again.
-        limit: the limit that the program keeps, if there is one.
-        devices: how many devices run the program; all figures but `again` and `work` are of one.
-    """
-
-    peak: int
-    arguments: int
-    outputs: int
-    at: str | None
-    inside: str | None
-    largest: tuple[AliveValue, ...]
-    alive: int
-    again: tuple[ComputedAgain, ...]
-    work: int
-    limit: MemoryLimit | None
-    devices: int = 1
-
-    @property
-    def temporaries(self) -> int:
-        """The bytes of intermediate values at the peak."""
-        return self.peak - self.outputs
-
-    @property
-    def work_factor(self) -> float:
-        """How many times the operations of a program that computes nothing again."""
-        repeated = sum(each.work for each in self.again)
-        return self.work / max(self.work - repeated, 1)
-
-    def __str__(self) -> str:
-        place = "" if self.at is None else f" at {self.at}"
-        limit = "" if self.limit is None else f", the limit is {in_words(self.limit.bytes)}"
-        lines = [
-            *([] if self.devices == 1 else [f"on each of {self.devices} devices, {_DIVIDED}"]),
-            f"peak {in_words(self.peak)}{place}{limit}; results {in_words(self.outputs)}, "
-            f"arguments {in_words(self.arguments)} more",
-            f"alive there: {self.alive}" + (", the largest:" if self.largest else ""),
-            *(f"  {value}" for value in self.largest),
-            *([] if self.inside is None else [self.inside]),
-        ]
-        if not self.again:
-            return "\n".join([*lines, "computed again: nothing"])
-        lines.append(f"computed again, {self.work_factor:.2f} times the operations in all:")
-        lines += [f"  {each}" for each in self.again[:_LARGEST]]
-        if len(self.again) > _LARGEST:
-            lines.append(f"  and {len(self.again) - _LARGEST} more")
-        return "\n".join(lines)
-
-
-def memory_report(
-    program: ExecProgram,
-    runs: Runs = COMPILED,
-    limit: MemoryLimit | None = None,
-    pinned: PartitionedAxes | None = None,
-    devices: int = 1,
-) -> MemoryReport:
-    """The report of a program of known sizes, after all passes.
-
-    Args:
-        program: the program.
-        runs: how its executor runs it.
-        limit: the limit that it keeps.
-        pinned: its axes that are divided among devices.
-        devices: how many there are.
-
-    >>> from tenferro.compiler import parse
-    >>> text = "exec_program(%0: f64[2]) { \\n %1: f64[2] = sine %0 \\n return %1 \\n }"
-    >>> print(memory_report(parse(text)))
-    peak 16 bytes; results 16 bytes, arguments 16 bytes more
-    alive there: 1, the largest:
-        16 bytes  sine f64[2]
-    computed again: nothing
-    """
-    schedule = schedule_of(program, runs, pinned=pinned)
-    makers = program.makers()
-    alive = sorted(
-        (slot for slot in _alive_at_peak(schedule) if slot in makers),
-        key=lambda slot: (-schedule.bytes[slot], slot),
-    )
-    site = None
-    if schedule.profile:
-        site = program.instructions[schedule.order[schedule.peak]].site
-    return MemoryReport(
-        schedule.need,
-        schedule.argument_bytes,
-        schedule.output_bytes,
-        site,
-        inside_in_words(schedule, runs),
-        tuple(_value(makers[slot], slot, schedule) for slot in alive[:_LARGEST]),
-        len(alive),
-        tuple(_again(program)),
-        program.work(),
-        limit,
-        devices,
-    )
-
-
-def _alive_at_peak(schedule: Schedule) -> Sequence[int]:
-    return schedule.alive(schedule.peak) if schedule.profile else ()
-
-
-def _value(step: ExecInstruction, slot: int, schedule: Schedule) -> AliveValue:
-    return AliveValue(step.op.name, str(schedule.metas[slot]), schedule.bytes[slot], step.site)
-
-
-def _again(program: ExecProgram, times: int = 1) -> list[ComputedAgain]:
-    """What late ops compute before they need what they wait for, in programs inside of ops too.
-
-    The program runs so many times.
-    """
-    found: list[ComputedAgain] = []
-    for step in program.instructions:
-        op = step.op
-        if not isinstance(op, ControlOp):
-            continue
-        if isinstance(op, Checkpointed) and op.late:
-            repeated, rest = _split(op.body)
-            found.append(_repeated(step, repeated, times))
-            found += _again(rest, times)
-            continue
-        rounds = op.rounds if op.is_loop else 1
-        for body in op.bodies.values():
-            found += _again(cast(ExecProgram, body), times * rounds)
-    return found
-
-
-def _split(body: ExecProgram) -> tuple[ExecProgram, ExecProgram]:
-    """The instructions of a late op that do not depend on what it waits for, and those that do."""
-    waiting = {body.input_slots[-1]}
-    parts: tuple[list[ExecInstruction], list[ExecInstruction]] = ([], [])
-    for step in body.instructions:
-        waits = not waiting.isdisjoint(step.input_slots)
-        waiting.update(step.output_slots if waits else ())
-        parts[waits].append(step)
-    first, second = (replace(body, instructions=tuple(part)) for part in parts)
-    return first, second
-
-
-def _repeated(step: ExecInstruction, repeated: ExecProgram, times: int) -> ComputedAgain:
-    """What a late op computes again."""
-    count = sum(not inner.op.source for inner in repeated.instructions)
-    size = sum(map(size_of, step.output_metas))
-    return ComputedAgain(count, size, times * repeated.work(), step.site)
+__all__ = ["JACOBIAN", "check_keys", "structure"]
 
 
 # What a program has of loops and branches, line by line, for reports.
@@ -291,3 +88,160 @@ def _line(step: ExecInstruction) -> str | None:
     if site.startswith(ROLLED):
         return site
     return f"{op.in_words()} at {site}" if site else op.in_words()
+
+
+# Whether a program draws twice from one random key.
+#
+# Each word of a key is given a number, where it is made; ops that only move words move the numbers.
+# A draw reads pairs of numbers. Derivatives repeat the loops and branches that they go through, so
+# the same draw of the same line counts once: it gives the same numbers.
+
+_Words = np.ndarray[Any, Any] | None
+"""The numbers of the words of a value; None if they are not followed."""
+_Pair = tuple[int, int]
+
+UNKNOWN = "a line that is not known"
+_MOST = 1 << 16
+"""The largest number of words of one value that are followed."""
+
+
+class _Draw(NamedTuple):
+    """What tells draws apart: where one stands in the user's program, and what it is."""
+
+    site: str | None
+    op: Threefry2x32
+    metas: tuple[TensorMeta, ...]
+
+    @property
+    def line(self) -> str:
+        return self.site or UNKNOWN
+
+
+def check_keys(program: ExecProgram) -> None:
+    """Check that no key is drawn from twice, in the bodies of loops and branches neither.
+
+    Raises:
+        KeyReuseError: one is; the text names both lines.
+    """
+    walk = _Walk(itertools.count())
+    walk.over(program, [walk.new(meta) for meta in program.input_metas])
+
+
+class _Walk:
+    """A walk over one program; `reads` has the draw for each key that was drawn from."""
+
+    def __init__(self, numbers: itertools.count[int]) -> None:
+        self._numbers = numbers
+        self.reads: dict[_Pair, _Draw] = {}
+
+    def new(self, meta: TensorMeta) -> _Words:
+        """New numbers for the words of a value, if it may hold keys."""
+        shape = meta.static_shape
+        if meta.dtype != UINT32 or shape is None or int(np.prod(shape)) > _MOST:
+            return None
+        count = int(np.prod(shape))
+        return np.array([next(self._numbers) for _ in range(count)], np.int64).reshape(shape)
+
+    def over(self, program: ExecProgram, inputs: Sequence[_Words]) -> list[_Words]:
+        return run(program, inputs, self._step)
+
+    def _step(self, step: ExecInstruction, operands: list[_Words]) -> Sequence[_Words]:
+        match step.op:
+            case Threefry2x32(purpose=purpose) as op:
+                if purpose != "fold_in":
+                    draw = _Draw(step.site, op, step.output_metas)
+                    self._add(_pairs(operands[0], operands[1]), draw)
+            case ControlOp(is_loop=True) as op:
+                self._loop(step, op, operands)
+            case ControlOp() as op:
+                self._branches(op, operands)
+            case op if op.moves and not any(words is None for words in operands):
+                if op.repeats or int(np.prod(step.output_metas[0].static_shape or ())) <= _MOST:
+                    return _moved(step, operands)
+        return [self.new(meta) for meta in step.output_metas]
+
+    def _add(self, pairs: Iterable[_Pair], draw: _Draw) -> None:
+        for pair in pairs:
+            before = self.reads.setdefault(pair, draw)
+            if before != draw:
+                raise KeyReuseError(
+                    f"random: the key drawn from at {before.line} is drawn from again at "
+                    f"{draw.line}; make several keys of it with tn.random.split"
+                )
+
+    def _branches(self, op: ControlOp, operands: list[_Words]) -> None:
+        """One of the branches runs, so that all may draw from one key."""
+        reads: dict[_Pair, _Draw] = {}
+        for label, places in op.const_places.items():
+            walk = _Walk(self._numbers)
+            walk.over(_body(op, label), [operands[place] for place in places])
+            reads.update(walk.reads)
+        for pair, draw in reads.items():
+            self._add([pair], draw)
+
+    def _loop(self, step: ExecInstruction, op: ControlOp, operands: list[_Words]) -> None:
+        """A body may not draw from a key that is the same in each round."""
+        for label, consts in op.const_places.items():
+            body = _body(op, label)
+            fixed = [operands[place] for place in consts]
+            walk = _Walk(self._numbers)
+            own = [walk.new(meta) for meta in body.input_metas[len(fixed) :]]
+            outputs = walk.over(body, [*fixed, *own])
+            known = {int(number) for words in fixed if words is not None for number in words.flat}
+            known |= _kept(own, outputs)
+            origins = operands[len(operands) - len(own) :]
+            for pair, draw in walk.reads.items():
+                if pair[0] in known and getattr(op, "length", 2) != 1:
+                    raise KeyReuseError(
+                        f"random: the key drawn from at {draw.line} is the same in each round of "
+                        f"the {op.name} at {step.site or UNKNOWN}; carry a key and split it, or "
+                        "scan over tn.random.split(key, n)"
+                    )
+                self._add(_of_origins(pair, own, origins), draw)
+
+
+def _body(op: ControlOp, label: str) -> ExecProgram:
+    return cast(ExecProgram, op.bodies[label])
+
+
+def _kept(own: Sequence[_Words], outputs: Sequence[_Words]) -> set[int]:
+    """The numbers of carried words that a round returns as they are."""
+    kept: set[int] = set()
+    for before, after in zip(own, outputs, strict=False):
+        if before is not None and after is not None and before.shape == after.shape:
+            kept |= {int(number) for number in before[before == after]}
+    return kept
+
+
+def _of_origins(pair: _Pair, own: Sequence[_Words], origins: Sequence[_Words]) -> list[_Pair]:
+    """The keys outside of a loop that a pair of words of its body stands for."""
+    for words, origin in zip(own, origins, strict=True):
+        if words is None or origin is None or pair[0] not in words:
+            continue
+        places = [np.flatnonzero(words.reshape(-1) == number) for number in pair]
+        if any(place.size == 0 for place in places):
+            return [pair]
+        rounds = origin.reshape(-1, words.size)
+        first, second = (rounds[:, place[0]] for place in places)
+        return [(int(one), int(two)) for one, two in zip(first, second, strict=True)]
+    return [pair]
+
+
+def _pairs(first: _Words, second: _Words) -> set[_Pair]:
+    """The keys that two words are read of, where they are repeated once."""
+    if first is None or second is None or not first.size:
+        return set()
+    once = tuple(
+        0 if one == two == 0 else slice(None)
+        for one, two in zip(first.strides, second.strides, strict=True)
+    )
+    left, right = first[once].reshape(-1), second[once].reshape(-1)
+    if left.size > _MOST:
+        return set()
+    return {(int(one), int(two)) for one, two in zip(left, right, strict=True)}
+
+
+def _moved(step: ExecInstruction, operands: Sequence[_Words]) -> Sequence[_Words]:
+    if step.output_metas[0].static_shape is None:
+        return operands[:1] if step.op.repeats else (None,) * len(step.output_metas)
+    return step.op.evaluate([words for words in operands if words is not None])

@@ -47,7 +47,6 @@ from tenferro.ir import (
     program_of_op,
     run,
 )
-from tenferro.native import GraphExecutor, NumpyBackend
 from tenferro.ops import scalar
 from tenferro.ops.control_flow import LaneSum
 from tenferro.ops.extension import (
@@ -58,7 +57,7 @@ from tenferro.ops.extension import (
     Package,
     family_id,
 )
-from tenferro.runtime import installed_executors, planning_for
+from tenferro.runtime import GraphExecutor, NumpyBackend, installed_executors, planning_for
 
 __all__ = ["FarmExecutor"]
 

@@ -9,15 +9,6 @@ import numpy as np
 
 from tenferro.core import Batched, BatchSite, Emitter, V
 from tenferro.errors import DTypeError, InvalidConfigError, ShapeError
-from tenferro.families.composite import (
-    DTypes,
-    FamilyOp,
-    FormulaSite,
-    OutputTypes,
-    Shapes,
-    Terms,
-    family_package,
-)
 from tenferro.ir import (
     BOOL,
     COMPLEX64,
@@ -37,11 +28,18 @@ from tenferro.ir import (
 )
 from tenferro.ops import Iota, full
 from tenferro.ops.extension import (
+    DTypes,
     Extension,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
     family_id,
     sizes_differ,
 )
 from tenferro.ops.functions import Expression, elementwise, emit, emit_all, run_body
+from tenferro.runtime import family_package
 
 __all__ = ["FFT", "Fft", "exact_size", "points", "spectrum_length"]
 

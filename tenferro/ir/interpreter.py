@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import Context, ContextVar
@@ -18,9 +17,15 @@ from tenferro.errors import BindingError
 from tenferro.ir.op import ExecOp
 from tenferro.ir.payloads import NumpyArray
 from tenferro.ir.program import ExecInstruction, ExecProgram
-from tenferro.ir.types import TensorMeta
 
-__all__ = ["KEPT_ELEMENTS", "Steps", "elements", "evaluate", "quiet", "run", "running_families"]
+__all__ = [
+    "RuntimeOf",
+    "Steps",
+    "evaluate",
+    "quiet",
+    "run",
+    "running_families",
+]
 
 
 # Running a program: one walk over its instructions, whatever the values are.
@@ -55,15 +60,6 @@ def run(program: ExecProgram, inputs: Sequence[T], handler: Handler[T]) -> list[
 def evaluate(program: ExecProgram, arrays: Sequence[NumpyArray]) -> list[NumpyArray]:
     """The outputs of a program by the NumPy meaning of its ops; the reference for all executors."""
     return run(program, arrays, lambda step, operands: step.op.evaluate(operands))
-
-
-KEPT_ELEMENTS = 1 << 16
-"""The most elements that what runs often keeps of values which depend on no input."""
-
-
-def elements(metas: Sequence[TensorMeta]) -> int:
-    """The number of elements of some values; one of unknown shape counts as one element."""
-    return sum(math.prod(meta.static_shape or ()) for meta in metas)
 
 
 RuntimeOf = Callable[[ExecOp, Sequence[NumpyArray]], Sequence[NumpyArray]]
@@ -108,7 +104,8 @@ class Steps:
         retained = {program.input_slots[position] for position in kept}
         once: set[int] = set()
         for step, drops in zip(program.instructions, _drops(program), strict=True):
-            if once.issuperset(step.input_slots) and (step.op.source or step.op.repeats):
+            op, same = step.op, once.issuperset(step.input_slots)
+            if same and op.family is None and (op.source or op.repeats):
                 self.once.append(step)
                 once.update(step.output_slots)
                 continue

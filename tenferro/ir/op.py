@@ -296,6 +296,9 @@ class OpCore(Payload):
     commutative: bool = False
     """Whether its two operands may be exchanged."""
 
+    contracts: bool = False
+    """Whether it multiplies its operands and sums over axes."""
+
     moves: bool = False
     """Whether each element of the result is an element of an operand, without any computation."""
 

@@ -18,13 +18,14 @@ __all__ = ["check_budget", "check_size", "verify", "verify_once"]
 def verify(program: ExecProgram, after: str = "") -> None:
     """Check that slots are written once, before they are read, with the types that ops infer.
 
-    Programs inside ops are checked as well. `after` names the pass that has just run.
+    Programs inside ops are checked as well, unless they have been found correct before. `after`
+    names the pass that has just run.
 
     Raises:
         VerifyError: an invariant is broken; the text shows the instruction.
     """
     where = f"after pass '{after}': " if after else ""
-    for part in reversed(program.walk()):
+    for part in reversed(program.walk(unverified=True)):
         _verify_one(part, where)
         object.__setattr__(part, "verified", True)
 

@@ -11,7 +11,7 @@ from tenferro.lax.arguments import PRECISION, require_default, tuple_of
 from tenferro.lax.dot import dot_general
 from tenferro.lax.reductions import Padding, pads_of, windows
 from tenferro.lax.shapes import pad, reshape, transpose
-from tenferro.namespace import asarray, stack
+from tenferro.numpy import asarray, stack
 
 __all__ = [
     "ConvDimensionNumbers",

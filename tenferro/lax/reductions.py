@@ -22,7 +22,7 @@ from tenferro.lax.arguments import LAX, along, axes_of, matched, tuple_of
 from tenferro.lax.shapes import collapse, concatenate, full, transpose
 from tenferro.lax.shapes import pad as padded
 from tenferro.lax.shapes import slice as window_of
-from tenferro.namespace import asarray
+from tenferro.numpy import asarray
 from tenferro.ops import (
     IMAG,
     MAXIMUM,

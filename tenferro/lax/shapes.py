@@ -21,8 +21,8 @@ from tenferro.lax.arguments import (
     sizes_of,
     tuple_of,
 )
-from tenferro.namespace import creation
-from tenferro.namespace.joining import several
+from tenferro.numpy import creation
+from tenferro.numpy.manipulation import several
 from tenferro.ops import BroadcastInDim, Concatenate, Iota, Pad, Reshape, Reverse, Slice, Transpose
 from tenferro.ops.functions import apply, array_function, called, emit, manipulation, repeated
 from tenferro.transforms import create

@@ -11,7 +11,7 @@ import numpy as np
 from tenferro.errors import AxisError, GraphError
 from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DType, Number, Shape, TensorMeta, dim
 from tenferro.lax.arguments import LAX, along, matched, same_dtype, tuple_of
-from tenferro.namespace import asarray
+from tenferro.numpy import asarray
 from tenferro.ops import (
     AND,
     NEG,

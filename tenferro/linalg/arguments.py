@@ -7,7 +7,6 @@ from math import nan
 from typing import Any, SupportsFloat
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, TracingError
-from tenferro.families.composite import DTypes, Shapes
 from tenferro.ir import (
     COMPLEX64,
     COMPLEX128,
@@ -23,7 +22,7 @@ from tenferro.ir import (
     is_inexact,
     short_name,
 )
-from tenferro.ops.extension import sizes_differ
+from tenferro.ops.extension import DTypes, Shapes, sizes_differ
 from tenferro.ops.functions import (
     assume_size,
     common_batch,

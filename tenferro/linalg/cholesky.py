@@ -8,12 +8,19 @@ from typing import NamedTuple
 import numpy as np
 
 from tenferro.errors import ConfigError
-from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray
 from tenferro.linalg.arguments import _pair, check_dtype, check_square, square, systems
 from tenferro.linalg.matrix_op import H, family, hermitian, hermitian_part, stacked, sym, tril0
 from tenferro.linalg.triangular_solve import triangular_solve
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+)
 from tenferro.ops.functions import apply, array_function, emit, named
 
 __all__ = ["CholeskyFactorResult", "cho_factor", "cho_solve", "cholesky"]

@@ -10,15 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from tenferro.core import Emitter, V
-from tenferro.families.composite import (
-    DTypes,
-    FormulaOp,
-    FormulaSite,
-    OutputTypes,
-    Shapes,
-    Terms,
-    Transform,
-)
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta
 from tenferro.linalg.arguments import REAL_OF, check_factored, check_sizes, square
 from tenferro.linalg.gauge import factor
@@ -27,7 +18,16 @@ from tenferro.linalg.matrix_op import FactoredOp, H, adjoint, constant, family, 
 from tenferro.linalg.solve import Inverse, inverse
 from tenferro.linalg.svd import Svd
 from tenferro.ops import STOP_GRADIENT, Constant, full
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FormulaOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    Transform,
+)
 from tenferro.ops.functions import (
     analytic,
     apply,

@@ -7,8 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenferro.families.composite import (
+from tenferro.ir import AnyTensor, ArrayLike, DType, NumpyArray
+from tenferro.linalg.arguments import COMPLEX_OF, check_dtype, check_square, square
+from tenferro.linalg.gauge import factor, largest_of, off_diagonal
+from tenferro.linalg.matrix_op import columns, diagonal, family, real, rows, stacked
+from tenferro.ops import StopGradient
+from tenferro.ops.extension import (
     DTypes,
+    Extension,
     FamilyOp,
     FormulaSite,
     OutputTypes,
@@ -16,12 +22,6 @@ from tenferro.families.composite import (
     Terms,
     differentiable,
 )
-from tenferro.ir import AnyTensor, ArrayLike, DType, NumpyArray
-from tenferro.linalg.arguments import COMPLEX_OF, check_dtype, check_square, square
-from tenferro.linalg.gauge import factor, largest_of, off_diagonal
-from tenferro.linalg.matrix_op import columns, diagonal, family, real, rows, stacked
-from tenferro.ops import StopGradient
-from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
     array_function,
     emit,

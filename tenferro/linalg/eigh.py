@@ -9,16 +9,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.families.composite import (
-    DTypes,
-    FamilyOp,
-    FormulaSite,
-    OutputTypes,
-    Shapes,
-    Terms,
-    differentiable,
-)
-from tenferro.families.runtimes import evaluate_standard
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, canonical, is_complex
 from tenferro.linalg.arguments import REAL_OF, check_dtype, check_square, floating, square
 from tenferro.linalg.gauge import (
@@ -44,7 +34,18 @@ from tenferro.linalg.matrix_op import (
     stacked,
     sym,
 )
-from tenferro.ops.extension import Extension, ExtensionOp
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    ExtensionOp,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    differentiable,
+    evaluate_standard,
+)
 from tenferro.ops.functions import array_function, common_batch, emit_all, manipulation
 from tenferro.ops.functions.elementwise import where
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ir import (
     INT32,
     AnyTensor,
@@ -39,7 +38,15 @@ from tenferro.linalg.matrix_op import (
     scipy_linalg,
 )
 from tenferro.linalg.triangular_solve import substituted, transposition, triangular_solve
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+)
 from tenferro.ops.functions import (
     apply,
     array_function,

@@ -13,16 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.families.composite import (
-    DTypes,
-    FamilyOp,
-    FormulaSite,
-    LinearFormula,
-    OutputTypes,
-    Shapes,
-    Terms,
-    Transform,
-)
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, assume_equal, canonical
 from tenferro.linalg.arguments import (
     check_dtype,
@@ -64,7 +54,17 @@ from tenferro.linalg.matrix_op import (
 )
 from tenferro.linalg.solve import inverse
 from tenferro.linalg.sylvester import sylvester
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    LinearFormula,
+    OutputTypes,
+    Shapes,
+    Terms,
+    Transform,
+)
 from tenferro.ops.functions import (
     array_function,
     elementwise,

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from tenferro.core import Batched, BatchSite, Emitter, GlobalValKey, KeyEmitter, PrimitiveOp, V
-from tenferro.families.composite import FamilyOp
 from tenferro.ir import (
     FLOAT64,
     AnyTensor,
@@ -41,6 +40,7 @@ from tenferro.ops.extension import (
     ExtensionCache,
     ExtensionOp,
     ExtensionRuntime,
+    FamilyOp,
     family_id,
 )
 from tenferro.ops.functions import (

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ir import AnyTensor, ArrayLike, DType, NumpyArray, TensorMeta, canonical, is_complex
 from tenferro.linalg.arguments import (
     REAL_OF,
@@ -23,7 +22,15 @@ from tenferro.linalg.arguments import (
 )
 from tenferro.linalg.matrix_op import H, adjoint, family, rows, stacked, sym
 from tenferro.linalg.svd import Svd
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+)
 from tenferro.ops.functions import (
     apply,
     array_function,

@@ -13,15 +13,6 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from tenferro.errors import ConfigError
-from tenferro.families.composite import (
-    DTypes,
-    FamilyOp,
-    FormulaSite,
-    OutputTypes,
-    Shapes,
-    Terms,
-    differentiable,
-)
 from tenferro.ir import (
     INT64,
     AnyTensor,
@@ -49,7 +40,16 @@ from tenferro.linalg.matrix_op import (
     stacked,
 )
 from tenferro.linalg.triangular_solve import triangular_solve
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    differentiable,
+)
 from tenferro.ops.functions import array_function, emit_all
 from tenferro.ops.functions.elementwise import where
 from tenferro.ops.functions.manipulation import tril, triu

@@ -9,11 +9,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from tenferro.errors import ConfigError, UnsupportedADRuleError
-from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray
 from tenferro.linalg.arguments import COMPLEX_OF, check_dtype, check_square, square
 from tenferro.linalg.matrix_op import family, over_batch, scipy_linalg
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+)
 from tenferro.ops.functions import array_function, convert, emit_all
 
 __all__ = ["HessenbergResult", "SchurResult", "hessenberg", "schur"]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ir import (
     AnyTensor,
     ArrayLike,
@@ -32,7 +31,7 @@ from tenferro.linalg.cholesky import Cholesky
 from tenferro.linalg.lu import inverse_of, lu_factors, packed_of, solved
 from tenferro.linalg.matrix_op import FactoredOp, SystemOp, family, sym
 from tenferro.linalg.triangular_solve import substituted, transposed, triangular_solve
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import (
     array_function,
     common_batch,

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ir import AnyTensor, ArrayLike, Dim, NumpyArray, TensorMeta, minimum
 from tenferro.linalg.arguments import (
     check_dtype,
@@ -45,7 +44,7 @@ from tenferro.linalg.matrix_op import (
 )
 from tenferro.linalg.svd import Svd, by_triplets
 from tenferro.ops import Slice
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import array_function, emit, emit_all
 
 __all__ = [

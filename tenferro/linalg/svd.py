@@ -15,16 +15,6 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from tenferro.families.composite import (
-    DTypes,
-    FamilyOp,
-    FormulaSite,
-    OutputTypes,
-    Shapes,
-    Terms,
-    differentiable,
-)
-from tenferro.families.runtimes import evaluate_standard
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, is_complex, minimum
 from tenferro.linalg.arguments import REAL_OF, check_dtype, check_matrix, matrix
 from tenferro.linalg.gauge import (
@@ -51,7 +41,18 @@ from tenferro.linalg.matrix_op import (
     stacked,
     sym,
 )
-from tenferro.ops.extension import Extension, ExtensionOp
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    ExtensionOp,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+    differentiable,
+    evaluate_standard,
+)
 from tenferro.ops.functions import array_function, emit_all
 from tenferro.ops.functions.elementwise import where
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ir import AnyTensor, ArrayLike, Dim, NumpyArray, minimum
 from tenferro.linalg.arguments import check_dtype, check_matrix, check_same, integer, matrix, number
 from tenferro.linalg.matrix_functions import hermitian_function
@@ -26,7 +25,7 @@ from tenferro.linalg.matrix_op import (
 from tenferro.linalg.subspaces import block_tangents, part
 from tenferro.linalg.svd import Svd, by_triplets
 from tenferro.ops import STOP_GRADIENT, Iota, scalar
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import (
     analytic,
     array_function,

@@ -9,7 +9,6 @@ from operator import add
 import numpy as np
 
 from tenferro.errors import ShapeError
-from tenferro.families.composite import DTypes, FamilyOp, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, canonical
 from tenferro.linalg.arguments import (
     check_dtype,
@@ -21,7 +20,15 @@ from tenferro.linalg.arguments import (
     same_batch,
 )
 from tenferro.linalg.matrix_op import H, family, over_batch, scipy_linalg
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+)
 from tenferro.ops.functions import array_function, emit, emit_all
 
 __all__ = ["solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester"]

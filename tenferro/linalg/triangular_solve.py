@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.families.composite import DTypes, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, canonical
 from tenferro.linalg.arguments import (
     check_dtype,
@@ -21,7 +20,7 @@ from tenferro.linalg.arguments import (
     systems,
 )
 from tenferro.linalg.matrix_op import H, SystemOp, family, padded, rows, scipy_linalg
-from tenferro.ops.extension import Extension
+from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import array_function, emit, emit_all, manipulation
 from tenferro.ops.functions.manipulation import tril, triu
 

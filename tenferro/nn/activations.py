@@ -6,7 +6,7 @@ import math
 
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Axis, DTypeLike
-from tenferro.namespace import (
+from tenferro.numpy import (
     abs,
     arange,
     asarray,

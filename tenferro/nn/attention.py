@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro import namespace as tn
+from tenferro import numpy as tn
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.network import einsum

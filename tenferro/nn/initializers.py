@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tenferro import linalg, random
-from tenferro import namespace as tn
+from tenferro import numpy as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import FLOAT64, AnyTensor, ArrayLike, DType, DTypeLike, as_dtype, is_complex
 from tenferro.missing_names import refusal

@@ -65,6 +65,7 @@ class DotGeneral(StdTensorOp, name="dot_general"):
     rhs_contract: tuple[int, ...]
     lhs_batch: tuple[int, ...] = ()
     rhs_batch: tuple[int, ...] = ()
+    contracts = True
 
     category = Category.BOUNDARY
     n_inputs = 2

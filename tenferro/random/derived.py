@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro import namespace as tn
+from tenferro import numpy as tn
 from tenferro.ir import FLOAT64, INT64, AnyTensor, ArrayLike, DTypeLike, Shape
 from tenferro.random.continuous import AnyKey, exponential, normal, uniform
 from tenferro.random.discrete import rademacher

@@ -18,7 +18,7 @@ from tenferro.ir import (
     TensorMeta,
     refuse_traced,
 )
-from tenferro.namespace import arange, asarray
+from tenferro.numpy import arange, asarray
 from tenferro.ops.functions import is_number, normal_axis
 from tenferro.random import formulas
 from tenferro.random.continuous import AnyKey, checked_mode

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro import lax
-from tenferro import namespace as tn
+from tenferro import numpy as tn
 from tenferro.errors import ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, DType, DTypeLike, Shape, product
 from tenferro.ops import GammaSample

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro import linalg
-from tenferro import namespace as tn
+from tenferro import numpy as tn
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, Shape, TensorMeta
 from tenferro.random.continuous import AnyKey, exponential, normal

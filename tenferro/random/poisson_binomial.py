@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from tenferro import lax
-from tenferro import namespace as tn
+from tenferro import numpy as tn
 from tenferro.errors import ShapeError
 from tenferro.ir import FLOAT32, FLOAT64, INT64, AnyTensor, ArrayLike, DType, DTypeLike, Shape
 from tenferro.random import formulas, threefry

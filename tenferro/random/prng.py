@@ -29,7 +29,7 @@ from tenferro.ir import (
     refuse_traced,
     short_name,
 )
-from tenferro.namespace import asarray
+from tenferro.numpy import asarray
 from tenferro.ops.functions import (
     apply,
     is_number,

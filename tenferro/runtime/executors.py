@@ -237,15 +237,16 @@ class _Installed:
 
     def read(self) -> dict[str, EntryPoint]:
         """All that there are now."""
-        found = {point.name: point for point in entry_points(group="tenferro.executors")}
-        self._points = found
-        return found
+        found = {point.name: point for point in entry_points(group=_NUMPY.group)}
+        self._points = {**found, _NUMPY.name: _NUMPY}
+        return self._points
 
     def find(self, name: str) -> EntryPoint | None:
         """The one with this name."""
         return self.points().get(name) or self.read().get(name)
 
 
+_NUMPY = EntryPoint("numpy", "tenferro.runtime.native_executor", "tenferro.executors")
 _INSTALLED = _Installed()
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import html
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self, cast
 
 import numpy as np
 
-from tenferro.config import config
-from tenferro.core import Adder, Emitter, PrimitiveOp, called_function, only_output
+from tenferro.core import Emitter, PrimitiveOp, called_function, only_output
 from tenferro.errors import (
     ADError,
     DeviceError,
@@ -31,9 +30,7 @@ from tenferro.ir import (
     NumpyArray,
     TensorMeta,
     as_dtype,
-    check_size,
 )
-from tenferro.ops import ADD
 from tenferro.ops.functions import (
     KINDS,
     ArrayOperators,
@@ -64,7 +61,14 @@ from tenferro.runtime.host_arrays import (
     sealed,
     shared_array,
 )
-from tenferro.runtime.host_plans import HOST_PLANS, Recording, lasts, number_key, with_options
+from tenferro.runtime.plans import (
+    HOST_PLANS,
+    ValueContext,
+    checked_types,
+    lasts,
+    number_key,
+    with_options,
+)
 from tenferro.runtime.sizes import refuse_names
 
 __all__ = [
@@ -91,20 +95,16 @@ class RunEmitter(Emitter[Buffer]):
     On NumPy arrays an extension op is run by its own `eager_execute`.
     """
 
-    def __init__(self, executor: Executor | None, recording: Recording | None = None) -> None:
+    ctx = ValueContext(buffer_meta)
+
+    def __init__(self, executor: Executor | None) -> None:
         self._host = executor is None
         self._executor = executor_named("numpy") if executor is None else executor
-        self._recording = recording
 
     @property
     def executor(self) -> Executor | None:
         """The executor whose buffers the values are; None for NumPy arrays."""
         return None if self._host else self._executor
-
-    @property
-    def ctx(self) -> BufferContext:
-        """Metadata of buffers: their types."""
-        return _CONTEXT
 
     def emit(self, op: PrimitiveOp, *operands: Buffer) -> Buffer:
         """The output of a single-output op."""
@@ -113,60 +113,11 @@ class RunEmitter(Emitter[Buffer]):
     def emit_all(self, op: PrimitiveOp, *operands: Buffer) -> tuple[Buffer, ...]:
         """All outputs of the op, after its shape rule has accepted the operands."""
         exec_op = cast(ExecOp, op)
-        metas = exec_op.infer_all([buffer_meta(operand) for operand in operands])
-        for meta in metas:
-            if meta.symbols():
-                raise UnsupportedDynamicShapeError(exec_op.name, "result", f"symbolic: {meta}")
-            check_size(meta, exec_op.name, config.max_bytes)
+        checked_types(exec_op, [buffer_meta(operand) for operand in operands])
         with outside():  # kernels of others may call array functions
             if self._host and exec_op.family is not None:
-                outputs = exec_op.evaluate(operands)  # directly, without a registered runtime
-            else:
-                outputs = self._executor.run_op(exec_op, *operands)
-        if self._recording is not None:
-            self._recording.add(exec_op, operands, outputs, metas)
-        return outputs
-
-
-class BufferContext:
-    """Metadata of buffers."""
-
-    @property
-    def adder(self) -> Adder:
-        """Addition."""
-        return ADD
-
-    def meta(self, value: Buffer) -> TensorMeta:
-        """The type of a buffer."""
-        return buffer_meta(value)
-
-    def declare_like(self, value: Buffer, like: Buffer) -> None:
-        """Does nothing: a buffer has its type."""
-
-    def registered_rule(self, name: str) -> None:
-        """None: buffers have no derivative rules."""
-
-
-_CONTEXT = BufferContext()
-
-
-def run_at(
-    executor: Executor | None,
-    function: Callable[..., Any],
-    values: Sequence[Buffer],
-    options: Mapping[str, Any],
-    recording: Recording | None = None,
-) -> Any:
-    """The results of an array function on buffers of an executor.
-
-    Raises:
-        ShapeError: a size of the result is a name.
-    """
-    try:
-        return emit_function(RunEmitter(executor, recording), function, *values, **options)
-    except UnsupportedDynamicShapeError as error:
-        refuse_names(function.__name__, options.get("shape", ()), error)
-        raise
+                return exec_op.evaluate(operands)  # directly, without a registered runtime
+            return self._executor.run_op(exec_op, *operands)
 
 
 # How tensors are printed: as text, in format strings, and in notebooks.
@@ -550,7 +501,7 @@ def restored(array: NumpyArray, placement: str) -> Tensor:
 # Array functions of runtime values.
 
 
-def _compute(
+def _compute(  # noqa: C901  # the usual case is written out, since every call passes here
     function: Callable[..., Any],
     operands: tuple[Any, ...],
     options: dict[str, Any],
@@ -558,9 +509,8 @@ def _compute(
 ) -> Any:
     """Run an array function on runtime values, on the device where they are.
 
-    On the host the second call for equal types, numbers and options runs the ops that the first one
-    noted. Values on the host are moved to the others. A function whose options name sizes of a
-    trace is recorded.
+    On the host the ops are written down once for equal types, numbers and options. Values on the
+    host are moved to the others. A function whose options name sizes of a trace is recorded.
 
     Returns NotImplemented if an operand is not a runtime value, so that Python tries the operand's
     own operator.
@@ -583,32 +533,31 @@ def _compute(
             break
     else:
         key = with_options(parts, options) if options else tuple(parts)
-        plan = None if key is None else HOST_PLANS.get(key)
-        if plan:
-            made = [Tensor.wrap(buffer, None) for buffer in plan(buffers)]
-            return tuple(made) if plan.several else made[0]
-        if plan is not None or not lasts(function):
-            key = None
     try:
-        return _run(function, operands, options, key)
+        plan = HOST_PLANS.get(key)
+        if plan is None and key is not None and lasts(function):
+            types = [each if is_number(each) else each.meta for each in operands]
+            plan = HOST_PLANS.make(key, function, types, options)
+        if not plan:
+            return _run(function, operands, options)
+        kernel, single = plan
+        made = [Tensor.wrap(sealed(buffer, True), None) for buffer in kernel(buffers)]
+        return made[0] if single else tuple(made)
     except ExtentError as error:
         if operator:
             raise
         what = str(error).partition(": ")[2] or str(error)
         raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
-    except (ShapeError, TracingError):
-        if not mentions_symbols(list(options.values())):
-            raise
-        return KINDS[DimExpr].apply(function, operands, options, operator)
+    except (ShapeError, TracingError) as error:
+        if mentions_symbols(list(options.values())):
+            return KINDS[DimExpr].apply(function, operands, options, operator)
+        if isinstance(error, UnsupportedDynamicShapeError):
+            refuse_names(function.__name__, options.get("shape", ()), error)
+        raise
 
 
-def _run(
-    function: Callable[..., Any],
-    operands: tuple[Any, ...],
-    options: dict[str, Any],
-    key: tuple[Any, ...] | None,
-) -> Any:
-    """Run a function op by op; with a key, on the host, note the ops for later calls."""
+def _run(function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Run a function op by op."""
     lifted = [as_operand(operand) for operand in operands]
     if any(operand is NotImplemented for operand in lifted):
         return NotImplemented
@@ -618,17 +567,10 @@ def _run(
         value if not isinstance(value, Tensor) else place(function.__name__, value, executor)
         for value in lifted
     ]
-    recording = None
-    if key is not None:  # an operand given twice is two operands in later calls
-        values = [value if is_number(value) else value.view() for value in values]
-        recording = Recording([value for value in values if not is_number(value)])
-    result = run_at(executor, function, values, options, recording)
-    several = isinstance(result, tuple)
-    results = result if several else (result,)
-    if recording is not None:
-        HOST_PLANS.put(key, recording.plan(results, several) or False)
+    result: Any = emit_function(RunEmitter(executor), function, *values, **options)
+    results = result if isinstance(result, tuple) else (result,)
     made = [Tensor.wrap(sealed(b, True) if executor is None else b, executor) for b in results]
-    return tuple(made) if several else made[0]
+    return tuple(made) if isinstance(result, tuple) else made[0]
 
 
 enter_kind(Tensor, 0, _compute)

@@ -13,12 +13,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tenferro import namespace
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Axis, is_complex, read_integer
 from tenferro.missing_names import refusal
-from tenferro.namespace import (
+from tenferro.numpy import (
     abs,
+    activations,
     betaln,
     digamma,
     erf,
@@ -46,8 +46,8 @@ from tenferro.namespace import (
     xlogy,
     zeta,
 )
-from tenferro.namespace import gammaln as loggamma
-from tenferro.namespace import sigmoid as expit
+from tenferro.numpy import gammaln as loggamma
+from tenferro.numpy import sigmoid as expit
 from tenferro.ops.functions import analytic, apply
 
 __all__ = [
@@ -496,7 +496,7 @@ def softmax(x: ArrayLike, /, *, axis: Axis = None) -> AnyTensor:
     >>> tn.scipy.special.softmax([[0.0, 0.0]])
     Tensor([[0.5, 0.5]])
     """
-    return namespace.softmax(x, axis)
+    return activations.softmax(x, axis)
 
 
 def log_softmax(x: ArrayLike, /, *, axis: Axis = None) -> AnyTensor:
@@ -505,7 +505,7 @@ def log_softmax(x: ArrayLike, /, *, axis: Axis = None) -> AnyTensor:
     >>> tn.scipy.special.log_softmax([[0.0, 1000.0]])
     Tensor([[-1000.,     0.]])
     """
-    return namespace.log_softmax(x, axis)
+    return activations.log_softmax(x, axis)
 
 
 # Special functions under the names of `jax.scipy.special`, of real numbers.

@@ -20,10 +20,10 @@ from tenferro.errors import (
     InvalidConfigError,
     UnsupportedExtensionError,
 )
-from tenferro.families import STANDARD, further
 from tenferro.ir import ExecBuilder, ExecOp, ExecProgram, encode, with_last_use
 from tenferro.ops import StdTensorOp
 from tenferro.ops.extension import Extension, ExtensionOp, Package, parse_family_id, vocabulary_of
+from tenferro.runtime import further, standard_package, standard_packages
 from tenferro.serialization.container import Json
 from tenferro.serialization.missing_extension import MissingExtension, written_digest
 from tenferro.serialization.schema import as_declared, items, numbers, reading, record, short, text
@@ -169,7 +169,7 @@ class Families:
         ops: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self._codecs = PayloadCodecs() if codecs is None else codecs
-        self._packages = (*STANDARD, *further(packages))
+        self._packages = further(packages)
         self._packaged = codecs_of(self._packages)
         self.vocabulary: dict[str, type[StdTensorOp]] = {**vocabulary_of(self._packages), **ops}
 
@@ -179,15 +179,15 @@ class Families:
         Raises:
             MalformedFamilyIdError: that is not a family id.
         """
-        return self._codecs.knows(family_id) or self._packaged.knows(family_id)
+        return self._codecs_for(family_id) is not None
 
     def make(self, family_id: str, values: tuple[Any, ...]) -> ExtensionOp:
         """The op of a family whose payload is `values`; raises as `PayloadCodecs.make` does."""
-        if self._codecs.knows(family_id):
-            return self._codecs.make(family_id, values)
-        if self._packaged.knows(family_id):
-            return self._packaged.make(family_id, values)
-        error = _unknown(family_id, [*self._codecs, *self._packaged])
+        codecs = self._codecs_for(family_id)
+        if codecs is not None:
+            return codecs.make(family_id, values)
+        own = codecs_of(standard_packages())
+        error = _unknown(family_id, [*self._codecs, *self._packaged, *own])
         owner = next((p for p in self._packages if family_id in p.families), None)
         error.add_note(
             "pass the package of the family to load or loads, packages=(...)"
@@ -196,6 +196,16 @@ class Families:
             "one, Package(codecs={...})"
         )
         raise error
+
+    def _codecs_for(self, family_id: str) -> PayloadCodecs | None:
+        """The codecs that have a family, among which are those of tenferro's packages it needs."""
+        if self._codecs.knows(family_id):
+            return self._codecs
+        package = standard_package(family_id)
+        if package is not None and all(package is not each for each in self._packages):
+            self._packages = (*self._packages, package)
+            self._packaged = codecs_of(self._packages)
+        return self._packaged if self._packaged.knows(family_id) else None
 
     def check(self, family_id: str, values: tuple[Any, ...]) -> None:
         """Raise if an op of a known family cannot be made from its payload.

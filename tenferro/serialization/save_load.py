@@ -13,10 +13,9 @@ from typing import Any
 
 from tenferro.core import Fragment, LinearFragment
 from tenferro.errors import FileError
-from tenferro.families import further
 from tenferro.ir import ExecProgram, fresh_input
 from tenferro.ops.extension import Package
-from tenferro.runtime import GraphProgram, ProgramInput, check_program
+from tenferro.runtime import GraphProgram, ProgramInput, check_program, further
 from tenferro.serialization.container import (
     PREFIX_SIZE,
     Json,

@@ -16,11 +16,9 @@ from tenferro.errors import (
     UnsupportedDynamicShapeError,
     UnsupportedExtensionError,
 )
-from tenferro.families import STANDARD
 from tenferro.ir import NumpyArray
-from tenferro.native import GraphExecutor, NumpyBackend
 from tenferro.ops.extension import ExtensionOp
-from tenferro.runtime import executor_module
+from tenferro.runtime import GraphExecutor, NumpyBackend, executor_module, standard_package
 from tenferro.testing.reference import GraphFunction, difference, rounding
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
 from tenferro.testing.subject import FamilySubject, strict
@@ -32,7 +30,7 @@ def _unregistered(subject: FamilySubject) -> Findings:
 
     A family of tenferro's own is known to every executor.
     """
-    if any(subject.op.family_id in package.families for package in STANDARD):
+    if standard_package(subject.op.family_id) is not None:
         return
     function = subject.applied(subject.metas)
     try:

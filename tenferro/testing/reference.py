@@ -11,10 +11,9 @@ import numpy as np
 from tenferro.compiler import OptimizerOptions
 from tenferro.core import ResolvedView, resolve_keys
 from tenferro.ir import NumpyArray, TensorMeta, is_inexact
-from tenferro.native import GraphExecutor, NumpyBackend
 from tenferro.ops import StdTensorOp
 from tenferro.ops.extension import Extension, ExtensionCache, ExtensionOp, ExtensionRegistry
-from tenferro.runtime import GraphProgram
+from tenferro.runtime import GraphExecutor, GraphProgram, NumpyBackend
 from tenferro.transforms import AdContext, GraphCompiler, TracedTensor
 
 STEP = 1e-5

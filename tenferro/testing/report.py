@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tenferro.errors import ConfigError, ContractViolationError, TenferroError
-from tenferro.families import further
 from tenferro.ops.extension import (
     ExtensionOp,
     ExtensionRuleSet,
@@ -17,6 +16,7 @@ from tenferro.ops.extension import (
     register_runtimes,
     rules_of,
 )
+from tenferro.runtime import further
 from tenferro.serialization import PayloadCodecs, codecs_of
 
 __all__ = ["Clause", "ExtensionReport", "Verdict"]

@@ -12,8 +12,8 @@ import numpy as np
 
 from tenferro.errors import ConfigError, TenferroError
 from tenferro.ir import Leaf, NumpyArray, TensorMeta, TensorSpec, is_inexact, make_meta, symbol
-from tenferro.native import GraphExecutor, NumpyBackend
 from tenferro.ops.extension import Extension, ExtensionOp, ExtensionRuleSet, Register, ReverseOnlyOp
+from tenferro.runtime import GraphExecutor, NumpyBackend
 from tenferro.serialization import PayloadCodecs
 from tenferro.testing.reference import STEP, GraphFunction, traced_inputs
 from tenferro.transforms import AdContext, EagerRuntime, apply

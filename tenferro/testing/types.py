@@ -25,7 +25,9 @@ from tenferro.ir import (
     make_meta,
     symbol,
 )
-from tenferro.namespace import dynamic_truncate, real, sum
+from tenferro.ops.functions.elementwise import real
+from tenferro.ops.functions.manipulation import dynamic_truncate
+from tenferro.ops.functions.reductions import sum
 from tenferro.testing.reference import GraphFunction, difference, rounding, traced_inputs
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
 from tenferro.testing.subject import FamilySubject, metas_of

@@ -8,6 +8,7 @@ from tenferro.transforms.creation import *
 from tenferro.transforms.custom_jvp import *
 from tenferro.transforms.custom_linear_solve import *
 from tenferro.transforms.custom_vjp import *
+from tenferro.transforms.device_put import *
 from tenferro.transforms.eager_runtime import *
 from tenferro.transforms.eager_tensor import *
 from tenferro.transforms.extension import *

@@ -24,12 +24,19 @@ from tenferro.core import (
     resolve_keys,
 )
 from tenferro.errors import ADError, DTypeError, NonScalarGradError, ShapeError, TenferroError
-from tenferro.families import STANDARD, further
 from tenferro.ir import ShapeGuardContext, TensorMeta, is_complex, is_inexact
 from tenferro.ops import StdTensorOp, full_like, shape_context, zeros_like
 from tenferro.ops.extension import ExtensionRuleSet, Package, rules_of
 from tenferro.ops.functions import apply_method, elementwise, manipulation
-from tenferro.runtime import fitted, holder_of, meta_of_value, planning_for
+from tenferro.runtime import (
+    fitted,
+    further,
+    holder_of,
+    meta_of_value,
+    over_standard,
+    planning_for,
+    standard_packages,
+)
 from tenferro.transforms.linear_part import LinearPart
 from tenferro.transforms.program import Results
 from tenferro.transforms.trace import Trace, trace_function
@@ -301,8 +308,7 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         own = rules_of(self._packages)
         own = own if rules is None else own | rules
         self._own_rules = own
-        self._rules = own.over(rules_of(STANDARD))
-        self._shapes = shape_context(self._rules.lookup)
+        self._shapes = shape_context(over_standard(own))
         self._cache: BoundedCache[_CacheKey, Linear] = BoundedCache(Capacity(capacity))
 
     @classmethod
@@ -330,7 +336,7 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
     @property
     def extension_rules(self) -> ExtensionRuleSet:
         """A copy of the context's derivative rules of extension families."""
-        return self._rules.copy()
+        return self._own_rules.over(rules_of(standard_packages()))
 
     def linearize(self, outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey]) -> Linear:
         """The linear fragment of `outputs` with respect to `wrt`; cached."""

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from tenferro.errors import CheckpointError
-from tenferro.families.einsum import EINSUM
 from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, TensorMeta
 from tenferro.ops import CheckpointName, DotGeneral
 
@@ -26,8 +25,6 @@ __all__ = [
     "save_from_both_policies",
     "save_only_these_names",
 ]
-
-_NETWORKS = frozenset(op.FAMILY_ID for op in EINSUM.ops)
 
 Policy = Callable[[ExecOp, Sequence[TensorMeta]], bool]
 
@@ -62,7 +59,7 @@ def dots_saveable(op: ExecOp, metas: Sequence[TensorMeta]) -> bool:
     >>> tn.grad(f)(tn.zeros((1, 1)))
     Tensor([[0.]])
     """
-    return isinstance(op, DotGeneral) or op.family in _NETWORKS
+    return op.contracts
 
 
 def dots_with_no_batch_dims_saveable(op: ExecOp, metas: Sequence[TensorMeta]) -> bool:

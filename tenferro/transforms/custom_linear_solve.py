@@ -22,7 +22,6 @@ from tenferro.core import (
     user_site,
 )
 from tenferro.errors import ADError, ADRuleError
-from tenferro.families import STANDARD
 from tenferro.ir import (
     ExecProgram,
     PyTree,
@@ -43,9 +42,8 @@ from tenferro.ops.control_flow import (
     linear_in,
     program_of,
 )
-from tenferro.ops.extension import rules_of
 from tenferro.ops.functions import convert, emit_function
-from tenferro.runtime import innermost, meta_of_value, open_traces
+from tenferro.runtime import innermost, meta_of_value, open_traces, standard_rule
 from tenferro.transforms.bodies import (
     Bodies,
     Body,
@@ -68,7 +66,6 @@ __all__ = ["custom_linear_solve", "custom_root"]
 # Traced functions that other functions call: a residual, a linear map and its transpose.
 
 Keys = Sequence[GlobalValKey]
-_RULES = rules_of(STANDARD)
 
 
 class GraphFunction:
@@ -206,7 +203,7 @@ def linearized(
     name: str, body: Body, like: Leaves, point: Keys
 ) -> tuple[GraphFunction, GraphFunction]:
     """The derivative of a traced function at a point, and its transpose."""
-    ctx = shape_context(_RULES.lookup)
+    ctx = shape_context(standard_rule)
     linear = differentiate(resolve_keys(), body.outputs, body.inputs, ctx=ctx)
     seeds = [fresh_input(type_of(key), f"ct{place}") for place, key in enumerate(body.outputs)]
     pulled = pull_back(linear, seeds, ctx=ctx)

@@ -1,31 +1,16 @@
-"""Compiled plans of array functions on eager tensors, by operand types."""
+"""Plans of eager calls, by operand types: a kernel, and what a tape records of it."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from tenferro.compiler import compile_std_to_exec, without_rules
+from tenferro.compiler import without_rules
 from tenferro.config import config
-from tenferro.core import (
-    BoundedCache,
-    CompiledProgram,
-    Derivative,
-    GlobalValKey,
-    Instruction,
-    Origin,
-    Record,
-    compile_graph,
-    materialize_merge,
-    op_key,
-    resolve_keys,
-    user_site,
-)
+from tenferro.core import BoundedCache, Derivative, GlobalValKey, Origin, Record, op_key
 from tenferro.ir import (
     ExecInstruction,
-    ExecOp,
     ExecProgram,
     ShapeGuardContext,
     TensorMeta,
@@ -35,130 +20,21 @@ from tenferro.ir import (
     run,
     with_last_use,
 )
-from tenferro.native import (
-    Boundary,
-    BoundaryDispatch,
-    GraphExecutor,
-    NumpyBackend,
-    PreparedProgram,
-)
 from tenferro.ops import StdTensorOp
 from tenferro.ops.control_flow import ControlOp, Custom
 from tenferro.ops.extension import Package
-from tenferro.ops.functions import emit_function
-from tenferro.runtime import QUIET, Buffer, Executor, sealed, tensor_owner
-from tenferro.transforms.eager_tensor import (
-    EagerTensor,
-    OperandKind,
-    Recorder,
-    kind_of,
+from tenferro.runtime import (
+    BoundaryDispatch,
+    Buffer,
+    Executor,
+    GraphExecutor,
+    Kernel,
+    NumpyBackend,
+    prepared,
+    sealed,
+    tensor_owner,
 )
-from tenferro.transforms.traced_tensor import TraceEmitter
-
-# Kernels: programs compiled for the executor of an eager runtime.
-
-Kernel = Callable[[list[Buffer]], list[Buffer]]
-"""A function from the buffers of the operands to those of the returned slots."""
-
-OpCall = Callable[..., Any]
-
-
-class Kernels:
-    """Makes kernels for one executor.
-
-    `boundary` runs ops of extension families on a native backend, with the runtimes of `packages`
-    and those that are registered later. It is None for executors without a native backend, which
-    run such ops in their own way.
-    """
-
-    def __init__(self, executor: Executor, packages: Sequence[Package]) -> None:
-        self._executor = executor
-        backend = executor.backend if isinstance(executor, GraphExecutor) else None
-        self._on_host = type(backend) is NumpyBackend
-        self.boundary = (
-            BoundaryDispatch(backend, packages, "runtime") if backend is not None else None
-        )
-
-    def make(self, program: ExecProgram, slots: Sequence[int], results: Sequence[int]) -> Kernel:
-        """The kernel of a program that has one instruction, or constant sizes.
-
-        It returns `slots`, which instructions write. Those in `results` are returned to the user.
-        """
-        if not slots:
-            return _nothing
-        if self._on_host:
-            (step, *others) = program.instructions
-            whole = step.input_slots == program.input_slots and len(step.output_slots) == 1
-            if whole and not others:
-                return _of_call(self._call(step.op))
-            return _of_program(program, slots, results, self.boundary)
-        compiled = with_last_use(without_rules(replace(program, output_slots=tuple(slots))))
-        by_runtimes = self.boundary is not None and any(
-            op.family is not None for op in compiled.ops()
-        )
-        if by_runtimes or not is_static(compiled):
-            return lambda buffers: run(compiled, buffers, self._step)
-        executable = self._executor.compile_exec(compiled)
-        return lambda buffers: list(executable(*buffers))
-
-    def _step(self, step: ExecInstruction, operands: list[Buffer]) -> Sequence[Buffer]:
-        """The results of one instruction."""
-        if step.op.family is None or self.boundary is None:
-            return self._executor.run_op(step.op, *operands)
-        return self.boundary(step.op, operands)
-
-    def _call(self, op: ExecOp) -> OpCall:
-        """An op as a function of NumPy arrays; returns one array, or a tuple of several."""
-        evaluate: Callable[[Sequence[Any]], tuple[Any, ...]] = op.evaluate
-        by_boundary = op.family is not None or isinstance(op, ControlOp)
-        if by_boundary and self.boundary is not None:
-            evaluate = functools.partial(self.boundary, op)
-        elif type(op).evaluate is ExecOp.evaluate:
-            return op.numpy
-        if op.n_outputs == 1:
-            return lambda *arrays: evaluate(arrays)[0]
-        return lambda *arrays: evaluate(arrays)
-
-
-def is_static(program: ExecProgram) -> bool:
-    """Whether all extents are integers."""
-    return all(meta is not None and meta.static_shape is not None for meta in program.slot_metas())
-
-
-def _of_call(call: OpCall) -> Kernel:
-    """The kernel of one op that takes all operands in order and has one output."""
-
-    def run(buffers: list[Buffer]) -> list[Buffer]:
-        return [sealed(QUIET.copy().run(call, *buffers), True)]
-
-    return run
-
-
-def _of_program(
-    program: ExecProgram, slots: Sequence[int], results: Sequence[int], boundary: Boundary | None
-) -> Kernel:
-    """The kernel of a program, whose `slots` are returned, those in `results` to the user."""
-    prepared = PreparedProgram(replace(program, output_slots=tuple(slots)), boundary).results
-    own = [place for place, slot in enumerate(slots) if slot in results]
-
-    def run(buffers: list[Buffer]) -> list[Buffer]:
-        values = QUIET.copy().run(prepared, buffers)
-        for place in own:
-            values[place] = sealed(values[place], True)
-        return values
-
-    return run
-
-
-def _nothing(buffers: list[Buffer]) -> list[Buffer]:
-    return []
-
-
-# Plans: how to run a program on operands of given kinds, and which ops of it to record.
-
-Program = CompiledProgram[StdTensorOp]
-Keys = tuple[GlobalValKey, ...]
-
+from tenferro.transforms.eager_tensor import EagerTensor, OperandKind, Recorder, kind_of
 
 Constants = tuple[GlobalValKey | None, ...]
 
@@ -215,6 +91,7 @@ class EagerPlan:
 
     Attributes:
         kernel: computes the values.
+        unsealed: numbers of NumPy arrays that the kernel returns for users.
         steps: the ops to record.
         results: numbers of the results.
         single: whether to return one result, and not a tuple.
@@ -227,6 +104,7 @@ class EagerPlan:
     """
 
     kernel: Kernel
+    unsealed: tuple[int, ...]
     steps: tuple[RecordedStep, ...]
     results: tuple[Result, ...]
     single: bool
@@ -243,6 +121,8 @@ class EagerPlan:
         """
         buffers = [operand._buffer for operand in operands]
         values = buffers + self.kernel(buffers)
+        for i in self.unsealed:
+            values[i] = sealed(values[i], True)
         if self.short is not None:
             origin: Origin | None = None
             if self.tracked:
@@ -278,36 +158,64 @@ class EagerPlan:
 
 
 class EagerPlanner:
-    """Makes plans and derivatives of ops; stores the derivatives in `cache`, by types."""
+    """Makes plans for one executor, and derivatives of ops, which `cache` holds by types.
+
+    `boundary` runs ops of extension families on a native backend, with the runtimes of `packages`
+    and those that are registered later. It is None for executors without a native backend, which
+    run such ops in their own way.
+    """
 
     def __init__(
         self,
-        kernels: Kernels,
         executor: Executor,
+        packages: Sequence[Package],
         ctx: ShapeGuardContext,
         cache: BoundedCache[Any, Any],
     ) -> None:
-        self.kernels = kernels
+        backend = executor.backend if isinstance(executor, GraphExecutor) else None
+        self.boundary = None if backend is None else BoundaryDispatch(backend, packages, "runtime")
+        self.on_host = type(backend) is NumpyBackend
         self.owner = tensor_owner(executor)
+        self._executor = executor
         self._ctx = ctx
         self._cache = cache
 
     def plan(
-        self, program: Program, kinds: Sequence[OperandKind], single: bool = False
+        self, program: ExecProgram, kinds: Sequence[OperandKind], single: bool = False
     ) -> EagerPlan | None:
         """The plan of `program`; None if it can only be computed op by op.
 
         This is the case if the size of an intermediate value is not known in advance.
 
         Raises:
-            TenferroError: an op cannot take its operands, or a value is too large.
+            TenferroError: a value is too large.
         """
-        typed = compile_std_to_exec(program, [kind.meta for kind in kinds], keep_rules=True)
-        for step, meta in typed.results():
+        for step, meta in program.results():
             check_size(meta, step.op.name, config.max_bytes)
-        if len(typed.instructions) > 1 and not is_static(typed):
+        if len(program.instructions) > 1 and not is_static(program):
             return None
-        return _PlanBuilder(self, typed, kinds).plan(single)
+        return _PlanBuilder(self, program, kinds).plan(single)
+
+    def kernel(self, program: ExecProgram) -> Kernel:
+        """A program that has one instruction, or constant sizes, as a function of buffers."""
+        if not program.output_slots:
+            return lambda buffers: []
+        if self.on_host:
+            return prepared(program, self.boundary)
+        compiled = with_last_use(without_rules(program))
+        by_runtimes = self.boundary is not None and any(
+            op.family is not None for op in compiled.ops()
+        )
+        if by_runtimes or not is_static(compiled):
+            return lambda buffers: run(compiled, buffers, self._step)
+        executable = self._executor.compile_exec(compiled)
+        return lambda buffers: list(executable(*buffers))
+
+    def _step(self, step: ExecInstruction, operands: list[Buffer]) -> Sequence[Buffer]:
+        """The results of one instruction."""
+        if step.op.family is None or self.boundary is None:
+            return self._executor.run_op(step.op, *operands)
+        return self.boundary(step.op, operands)
 
     def derivative(
         self,
@@ -361,7 +269,8 @@ class _PlanBuilder:
         results = tuple(self._result(slot, value[slot]) for slot in outputs)
         short = len(returned) == len(results) == 1 and (not tracked or self._is_one_step())
         return EagerPlan(
-            self._planner.kernels.make(self._program, returned, outputs),
+            self._planner.kernel(replace(self._program, output_slots=tuple(returned))),
+            tuple([value[slot] for slot in returned if slot in outputs and self._planner.on_host]),
             tuple(
                 RecordedStep(
                     derivative,
@@ -391,7 +300,9 @@ class _PlanBuilder:
         constants = tuple([self._constant.get(slot) for slot in inputs])
         if not any(active):
             if op.n_outputs == 1 and None not in constants and (op.source or op.repeats):
-                self._constant[outputs[0]] = op_key(op, cast("Keys", constants)).output(0)
+                self._constant[outputs[0]] = op_key(
+                    op, cast("tuple[GlobalValKey, ...]", constants)
+                ).output(0)
             return
         metas = tuple([self._metas[slot] for slot in inputs])
         derivative = self._planner.derivative(op, metas, active, constants)
@@ -425,34 +336,9 @@ def is_ruled_by_hand(op: StdTensorOp) -> bool:
     )
 
 
-def program_of_function(
-    function: Callable[..., Any], operands: Sequence[Any], options: dict[str, Any]
-) -> tuple[Program, bool] | None:
-    """The program of an array function on operands of these kinds and on numbers.
-
-    Also returns whether the function has one result, and not a tuple. None if the function reads
-    values other than its operands.
-    """
-    inputs = [
-        fresh_input(o.meta, f"x{i}") for i, o in enumerate(operands) if isinstance(o, OperandKind)
-    ]
-    keys = iter(inputs)
-    values = [next(keys) if isinstance(operand, OperandKind) else operand for operand in operands]
-    result = emit_function(TraceEmitter(user_site()), function, *values, **options)
-    outputs: tuple[GlobalValKey, ...] = result if isinstance(result, tuple) else (result,)
-    graph = materialize_merge(resolve_keys(), outputs, inputs)
-    if len(graph.inputs) != len(inputs):
-        return None  # an option is a large array
-    return compile_graph(graph), not isinstance(result, tuple)
-
-
-def program_of_op(op: StdTensorOp, count: int) -> Program:
-    """One op on `count` operands as a program."""
-    inputs = tuple(range(count))
-    outputs = tuple(range(count, count + op.n_outputs))
-    return CompiledProgram(
-        (Instruction(op, inputs, outputs),), inputs, outputs, count + op.n_outputs
-    )
+def is_static(program: ExecProgram) -> bool:
+    """Whether all extents are integers."""
+    return all(meta is not None and meta.static_shape is not None for meta in program.slot_metas())
 
 
 def _kind(meta: TensorMeta) -> OperandKind | None:

@@ -6,37 +6,66 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from tenferro.compiler import compile_std_to_exec
 from tenferro.config import config
-from tenferro.core import BoundedCache, CacheOwner, Capacity, LeafOrigin, LocalProgram, Origin
-from tenferro.errors import ADError, ConfigError, ContextMismatch, DeviceError, ExecutorError
-from tenferro.families import further
-from tenferro.native import GraphExecutor
-from tenferro.ops import StdTensorOp
-from tenferro.ops.extension import ExtensionCaches, Package, Register
-from tenferro.ops.functions import emit_function, is_number
+from tenferro.core import (
+    BatchSite,
+    BoundedCache,
+    CacheOwner,
+    Capacity,
+    CompiledProgram,
+    Emitter,
+    LeafOrigin,
+    LocalProgram,
+    Mask,
+    Origin,
+    PrimitiveOp,
+    Record,
+    Slots,
+    only_output,
+    pull_records,
+    push_records,
+)
+from tenferro.errors import (
+    ADError,
+    ConfigError,
+    ContextMismatch,
+    DeviceError,
+    ExecutorError,
+    GaugeError,
+)
+from tenferro.ir import TensorMeta, program_of_op
+from tenferro.ops import StdTensorOp, repeated
+from tenferro.ops.extension import Extension, ExtensionCaches, Package, Register
+from tenferro.ops.functions import emit_function, is_number, outside
 from tenferro.runtime import (
     Executor,
+    GraphExecutor,
     Tensor,
+    ValueContext,
     executor_named,
+    further,
     host_array,
     lasts,
     number_key,
     owner_of,
+    program_of_function,
     with_options,
     with_packages,
 )
-from tenferro.transforms.ad_context import AdContext, check_active
-from tenferro.transforms.eager_plan import (
-    EagerPlan,
-    EagerPlanner,
-    Kernels,
-    program_of_function,
-    program_of_op,
+from tenferro.transforms.ad_context import (
+    AdContext,
+    Derivatives,
+    check_active,
+    check_scalar,
+    listed,
 )
+from tenferro.transforms.eager_plan import EagerPlan, EagerPlanner, OpDerivative
 from tenferro.transforms.eager_tensor import (
     EagerTensor,
     OperandKind,
@@ -44,21 +73,18 @@ from tenferro.transforms.eager_tensor import (
     kind_of,
     pausing,
 )
-from tenferro.transforms.tape import (
-    Differentiator,
-    EagerEmitter,
-    RecordApplier,
-    check_defined,
-    in_turn,
-)
 
 __all__ = ["EagerRuntime"]
+
+Values = Sequence[EagerTensor]
+Optional = list[EagerTensor | None]
+T = TypeVar("T")
 
 _UNPLANNED = object()
 """The cache entry of functions that are computed op by op."""
 
 
-class EagerRuntime(CacheOwner, Differentiator):
+class EagerRuntime(CacheOwner, Derivatives[EagerTensor]):
     """Computes immediately on one executor, and records the ops that depend on its variables.
 
     Array functions, operators and methods take eager tensors, NumPy arrays, numbers, and tensors on
@@ -108,9 +134,8 @@ class EagerRuntime(CacheOwner, Differentiator):
         is_native = isinstance(chosen, GraphExecutor)
         self._executor = chosen if is_native else with_packages(chosen, further(packages))
         self._cache: BoundedCache[Any, Any] = BoundedCache(Capacity(capacity))
-        self._kernels = Kernels(self._executor, further(packages))
         shapes = (AdContext(packages=packages) if ad_context is None else ad_context).shapes
-        self._planner = EagerPlanner(self._kernels, self._executor, shapes, self._cache)
+        self._planner = EagerPlanner(self._executor, further(packages), shapes, self._cache)
         self._leaves: weakref.WeakSet[LeafOrigin] = weakref.WeakSet()
         self._lock = threading.RLock()
         self._check_gauge = check_gauge
@@ -204,13 +229,47 @@ class EagerRuntime(CacheOwner, Differentiator):
         key = with_options(parts, options) if options else tuple(parts)
         plan = self._cache.peek(key)
         if plan is None:
-            plan = self._planned(key, function, operands, options)
+            plan = self._plan_of_function(key, function, operands, options)
         else:
             self._cache.hits += 1
-        if plan is _UNPLANNED:
-            return self._op_by_op(function, operands, tensors, options)
-        results = plan.run(tensors, self)
-        return results[0] if plan.single else tuple(results)
+        if plan is not _UNPLANNED:
+            results = plan.run(tensors, self)
+            return results[0] if plan.single else tuple(results)
+        remaining = iter([tensor.detach() for tensor in tensors] if paused else tensors)
+        values = [operand if is_number(operand) else next(remaining) for operand in operands]
+        return emit_function(EagerEmitter(self), function, *values, **options)
+
+    def _plan_of_function(
+        self,
+        key: tuple[Any, ...] | None,
+        function: Callable[..., Any],
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+    ) -> Any:
+        """The plan of an array function; not cached for functions that each call makes anew."""
+        if key is None or not lasts(function):
+            return _UNPLANNED
+        kinds = [part for part in key if isinstance(part, OperandKind)]
+
+        def make() -> EagerPlan | None:
+            of_kinds = iter(kinds)
+            types = [each if is_number(each) else next(of_kinds).meta for each in operands]
+            made = program_of_function(function, types, options)
+            return None if made is None else self._planner.plan(made[0], kinds, made[1])
+
+        return self._planned(key, make)
+
+    def _planned(self, key: Any, make: Callable[[], EagerPlan | None]) -> Any:
+        """The plan of `key` from the cache. One that does not last is made by each call."""
+        plan = self._cache.peek(key)
+        if plan is not None:
+            self._cache.hits += 1
+            return plan
+        self._cache.get(key)  # counts a miss
+        plan = make()
+        if plan is not None and not plan.lasting:
+            return plan
+        return self._cache.put(key, _UNPLANNED if plan is None else plan)
 
     def invoke(self, op: StdTensorOp, *operands: EagerTensor) -> tuple[EagerTensor, ...]:
         """The outputs of one op.
@@ -224,14 +283,12 @@ class EagerRuntime(CacheOwner, Differentiator):
         for operand in operands:
             self._check_own(operand, op.name)
         kinds = self._kinds(operands)
-        key = (op, *kinds)
-        plan = self._cache.peek(key)
-        if plan is None:
-            program = program_of_op(op, len(operands))
-            plan = self._remember(key, lambda: self._planner.plan(program, kinds))
-        else:
-            self._cache.hits += 1
-        return tuple(plan.run(list(operands), self))
+
+        def make() -> EagerPlan | None:
+            program = program_of_op(op, [kind.meta for kind in kinds])
+            return self._planner.plan(program, kinds)
+
+        return tuple(self._planned((op, *kinds), make).run(list(operands), self))
 
     def run_local(self, local: LocalProgram, operands: Sequence[EagerTensor]) -> list[EagerTensor]:
         """The outputs of a derivative on values of this runtime; used by derivatives.
@@ -239,82 +296,33 @@ class EagerRuntime(CacheOwner, Differentiator):
         Raises:
             GaugeError: the derivative does not exist, and the runtime checks that.
         """
-        results = self._run_local(local, operands)
+        kinds = self._kinds(operands)
+
+        def make() -> EagerPlan | None:
+            metas = [kind.meta for kind in kinds]
+            program = compile_std_to_exec(local.program, metas, keep_rules=True)
+            return self._planner.plan(program, kinds)
+
+        plan: Any = self._planned((local, *kinds), make) if local.lasting else make() or _UNPLANNED
+        if plan is _UNPLANNED:
+            results = in_turn(local.program, operands, lambda op, args: self.invoke(op, *args))
+        else:
+            results = plan.run(list(operands), self)
         self.check_local(local, operands, results)
         return results
 
-    def check_local(
-        self,
-        local: LocalProgram,
-        operands: Sequence[EagerTensor],
-        results: Sequence[EagerTensor],
-    ) -> None:
-        """Raise GaugeError if a derivative does not exist, and the runtime checks that."""
-        if self._check_gauge:
-            check_defined(local, operands, results)
+    def check_local(self, local: LocalProgram, operands: Values, results: Values) -> None:
+        """Check that no result of a derivative is NaN for a reason that its family knows.
 
-    def _run_local(self, local: LocalProgram, operands: Sequence[EagerTensor]) -> list[EagerTensor]:
-        kinds = self._kinds(operands)
-        if not local.lasting:
-            once = self._planner.plan(local.program, kinds)
-            if once is None:
-                return in_turn(local.program, operands, lambda op, values: self.invoke(op, *values))
-            return once.run(list(operands), self)
-        key = (local, *kinds)
-        plan = self._cache.peek(key)
-        if plan is None:
-            plan = self._remember(
-                key, lambda: self._planner.plan(local.program, kinds) or _UNPLANNED
-            )
-        else:
-            self._cache.hits += 1
-        if plan is not _UNPLANNED:
-            return plan.run(list(operands), self)  # type: ignore[no-any-return]
-        return in_turn(local.program, operands, lambda op, values: self.invoke(op, *values))
-
-    def _remember(self, key: Any, make: Callable[[], Any]) -> Any:
-        """The plan of `key` from the cache. One that does not last is made by each call."""
-        plan = self._cache.get(key)
-        if plan is not None:
-            return plan
-        plan = make()
-        once = isinstance(plan, EagerPlan) and not plan.lasting
-        return plan if once else self._cache.put(key, plan)
-
-    def _planned(
-        self,
-        key: tuple[Any, ...] | None,
-        function: Callable[..., Any],
-        operands: tuple[Any, ...],
-        options: dict[str, Any],
-    ) -> Any:
-        """The plan of an array function; not cached for functions that each call makes anew."""
-        if key is None or not lasts(function):
-            return _UNPLANNED
-        kinds = [part for part in key if isinstance(part, OperandKind)]
-
-        def make() -> Any:
-            of_kinds = iter(kinds)
-            arguments = [o if is_number(o) else next(of_kinds) for o in operands]
-            traced = program_of_function(function, arguments, options)
-            if traced is None:
-                return _UNPLANNED
-            program, single = traced
-            return self._planner.plan(program, kinds, single) or _UNPLANNED
-
-        return self._remember(key, make)
-
-    def _op_by_op(
-        self,
-        function: Callable[..., Any],
-        operands: tuple[Any, ...],
-        tensors: Sequence[EagerTensor],
-        options: dict[str, Any],
-    ) -> Any:
-        """Apply an array function op by op."""
-        remaining = iter([t.detach() for t in tensors] if is_paused(self) else tensors)
-        values = [operand if is_number(operand) else next(remaining) for operand in operands]
-        return emit_function(EagerEmitter(self), function, *values, **options)
+        Raises:
+            GaugeError: one is, and the runtime checks that; the text is that of the family.
+        """
+        if not self._check_gauge:
+            return
+        families = [op for op in local.program.columns.ops if isinstance(op, Extension)]
+        texts = [family.op.undefined for family in families if family.op.undefined is not None]
+        if texts and any(map(_has_nan, results)) and not any(map(_has_nan, operands)):
+            raise GaugeError(texts[0])
 
     def _kinds(self, operands: Sequence[EagerTensor]) -> list[OperandKind]:
         if is_paused(self):
@@ -359,6 +367,101 @@ class EagerRuntime(CacheOwner, Differentiator):
             for leaf in tuple(self._leaves):
                 leaf.grad = None
 
+    def _pulled(
+        self, name: str, ys: Values, wrt: Values, cts: Sequence[EagerTensor | None]
+    ) -> Optional:
+        origins = self._independent(name, wrt)
+        seeds = [
+            (y._origin, ct)
+            for y, ct in zip(ys, cts, strict=True)
+            if y._origin is not None and ct is not None
+        ]
+        pulled = pull_records(seeds, origins, RecordApplier(self))
+        return [pulled.get(origin) for origin in origins]
+
+    def _pushed(
+        self, name: str, ys: Values, wrt: Values, tangents: Sequence[EagerTensor | None]
+    ) -> Optional:
+        origins = self._independent(name, wrt)
+        seeds = {
+            origin: tangent
+            for origin, tangent in zip(origins, tangents, strict=True)
+            if tangent is not None
+        }
+        return push_records([y._origin for y in ys], seeds, RecordApplier(self))
+
+    def _pushed_many(
+        self,
+        name: str,
+        ys: Values,
+        wrt: Values,
+        tangents: Sequence[EagerTensor | None],
+        size: int,
+    ) -> Optional:
+        origins = self._independent(name, wrt)
+        seeds = {
+            origin: (tangent, True)
+            for origin, tangent in zip(origins, tangents, strict=True)
+            if tangent is not None
+        }
+        at = EagerEmitter(self)
+        pushed = push_records([y._origin for y in ys], seeds, BatchApplier(self, at, size))
+        return [
+            None if entry is None else entry[0] if entry[1] else repeated(at, entry[0], size)
+            for entry in pushed
+        ]
+
+    def _of_leaves(self, y: EagerTensor, seed: Any) -> dict[LeafOrigin, EagerTensor]:
+        """Cotangents of all leaves, computed without recording."""
+        self._metas("backward", [y])
+        if y._origin is None:
+            raise ADError(
+                f"backward: {y.meta} is not tracked: it does not depend on a variable, or was "
+                "computed within no_grad"
+            )
+        if seed is None:
+            check_scalar(y.meta)
+        (ct,) = [self._unit(y)] if seed is None else self._seeds("backward", "seed", [seed], [y])
+        assert ct is not None, "backward_with refuses None"
+        with pausing(self):
+            pulled = pull_records([(y._origin, ct)], None, RecordApplier(self))
+        return cast("dict[LeafOrigin, EagerTensor]", pulled)
+
+    def _independent(self, name: str, wrt: Values) -> list[Origin]:
+        """The origins of the values to differentiate by."""
+        origins: list[Origin] = []
+        for value, meta in zip(wrt, self._metas(name, wrt), strict=True):
+            check_active(meta, f"{name} by {meta}")
+            if value._origin is None:
+                raise ADError(
+                    f"{name}: {value.meta} is not tracked, so computations on it are not recorded; "
+                    "make it with runtime.variable"
+                )
+            if value._origin in origins:
+                raise ADError(f"{name}: {value.meta} is passed twice; pass each value once")
+            origins.append(value._origin)
+        return origins
+
+    def _metas(self, name: str, values: Values) -> list[TensorMeta]:
+        listed(name, "eager tensors", values)
+        for value in values:
+            if not isinstance(value, EagerTensor):
+                raise ADError(f"{name}: takes eager tensors, got a {type(value).__name__}")
+            self._check_own(value, name)
+        return [value.meta for value in values]
+
+    def _value(self, name: str, array: Any) -> EagerTensor:
+        if not isinstance(array, EagerTensor):
+            return self.constant(array)
+        self._check_own(array, name)
+        return array
+
+    def _unit(self, y: EagerTensor) -> EagerTensor:
+        return self.constant(np.ones((), y.dtype))
+
+    def _zeros_like(self, value: EagerTensor) -> EagerTensor:
+        return self.constant(np.zeros(value.shape, value.dtype))
+
     # --- extensions and caches --------------------------------------------------------------------
 
     def register_extension(self, register: Register) -> None:
@@ -368,7 +471,7 @@ class EagerRuntime(CacheOwner, Differentiator):
             ExecutorError: the executor is not a native one, and runs extension ops in its own way.
             MalformedFamilyIdError: the family id of a runtime is malformed.
         """
-        boundary = self._kernels.boundary
+        boundary = self._planner.boundary
         if boundary is None:
             raise ExecutorError(
                 f"register_extension: {self._executor.name} runs extension ops in its own way; "
@@ -379,7 +482,121 @@ class EagerRuntime(CacheOwner, Differentiator):
     @property
     def extension_caches(self) -> ExtensionCaches | None:
         """The caches of the runtimes of extension families; None if there are no runtimes."""
-        return None if self._kernels.boundary is None else self._kernels.boundary.caches
+        return None if self._planner.boundary is None else self._planner.boundary.caches
 
     def __repr__(self) -> str:
         return f"EagerRuntime({self._executor.name!r})"
+
+
+# An emitter that computes each op immediately, for functions that cannot be planned as a whole.
+
+
+class EagerEmitter(Emitter[EagerTensor]):
+    """Computes each op as it is emitted, and records it like any other op."""
+
+    ctx = ValueContext(attrgetter("meta"))
+
+    def __init__(self, runtime: EagerRuntime) -> None:
+        self._runtime = runtime
+
+    def emit(self, op: PrimitiveOp, *operands: EagerTensor) -> EagerTensor:
+        """The output of a single-output op."""
+        return only_output(op, self.emit_all(op, *operands))
+
+    def emit_all(self, op: Any, *operands: EagerTensor) -> tuple[EagerTensor, ...]:
+        """All outputs of the op."""
+        with outside():
+            return self._runtime.invoke(op, *operands)
+
+
+# Derivatives of records.
+
+Entries = tuple[EagerTensor, bool]
+"""A value for all directions, and whether it is batched."""
+
+
+class RecordApplier:
+    """Evaluates derivatives of records on tensors of a runtime."""
+
+    def __init__(self, runtime: EagerRuntime) -> None:
+        self._runtime = runtime
+
+    def push(self, record: Record, tangents: Slots[EagerTensor]) -> Slots[EagerTensor]:
+        """Tangents of the record's outputs."""
+        moving = tuple([tangent is not None for tangent in tangents])
+        return self._run(record, record.derivative.push(moving), tangents)
+
+    def pull(self, record: Record, cts: Slots[EagerTensor], wanted: Mask) -> Slots[EagerTensor]:
+        """Cotangents of the operands that `wanted` selects."""
+        nonzero = tuple([ct is not None for ct in cts])
+        return self._run(record, record.derivative.pull(wanted, nonzero), cts)
+
+    def add(self, a: EagerTensor, b: EagerTensor) -> EagerTensor:
+        """The sum, computed by the addition of the op set."""
+        emitter = EagerEmitter(self._runtime)
+        return emitter.emit(emitter.ctx.adder, a, b)
+
+    def _run(
+        self, record: Record, local: LocalProgram, seeds: Slots[EagerTensor]
+    ) -> Slots[EagerTensor]:
+        operands = [_saved(self._runtime, record, number) for number in local.saved]
+        operands += [seed for seed in seeds if seed is not None]
+        outputs = self._runtime.run_local(local, operands)
+        return tuple([None if place is None else outputs[place] for place in local.results])
+
+
+class BatchApplier:
+    """Pushes batches of tangents forward: values with whether they are batched."""
+
+    def __init__(self, runtime: EagerRuntime, emitter: EagerEmitter, size: int) -> None:
+        self._runtime = runtime
+        self._emitter = emitter
+        self._size = size
+
+    def push(self, record: Record, tangents: Slots[Entries]) -> Slots[Entries]:
+        """Tangents of the record's outputs for all directions."""
+        local = record.derivative.push(tuple([tangent is not None for tangent in tangents]))
+        operands = [(_saved(self._runtime, record, number), False) for number in local.saved]
+        operands += [tangent for tangent in tangents if tangent is not None]
+        outputs = in_turn(local.program, operands, self._apply)
+        first = [[value for value, _ in values] for values in (operands, outputs)]
+        self._runtime.check_local(local, *first)
+        return tuple([None if place is None else outputs[place] for place in local.results])
+
+    def _apply(self, op: Any, operands: Sequence[Entries]) -> Sequence[Entries]:
+        """The outputs of one op, by its batch rule if an operand is batched."""
+        values = tuple([value for value, _ in operands])
+        mask = tuple([is_batched for _, is_batched in operands])
+        if True in mask:
+            site = BatchSite(self._emitter, values, mask, self._size)
+            return op.batch_rule(site)  # type: ignore[no-any-return]  # an op of any set
+        return [(value, False) for value in self._emitter.emit_all(op, *values)]
+
+
+def in_turn(
+    program: CompiledProgram[Any],
+    operands: Sequence[T],
+    apply: Callable[[Any, list[T]], Sequence[T]],
+) -> list[T]:
+    """The outputs of a program, one op after another."""
+    slots: list[Any] = [*operands, *[None] * program.n_slots]
+    for step in program.instructions:
+        outputs = apply(step.op, [slots[slot] for slot in step.inputs])
+        for slot, value in zip(step.outputs, outputs, strict=True):
+            slots[slot] = value
+    return [slots[slot] for slot in program.output_slots]
+
+
+def _saved(runtime: EagerRuntime, record: Record, number: int) -> EagerTensor:
+    """A value that a record saved, with its origin."""
+    derivative = cast(OpDerivative, record.derivative)
+    read, count = derivative.reads[number], len(record.sources)
+    if read < count:
+        origin = record.sources[read]
+    else:
+        origin = record.output(read - count) if derivative.reaches[read - count] else None
+    return runtime.restored(record.saved[number], derivative.kinds[number], origin)
+
+
+def _has_nan(value: EagerTensor) -> bool:
+    return bool(np.isnan(value.numpy()).any())

@@ -28,7 +28,6 @@ from tenferro.compiler import MemoryLimit, MemoryReport, OptimizerOptions
 from tenferro.config import config, flag
 from tenferro.core import BoundedCache, CacheStats, Capacity, filtered
 from tenferro.errors import ExecutorError, ShapeError, TracingError
-from tenferro.families import further
 from tenferro.ir import PyTree
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
@@ -42,6 +41,7 @@ from tenferro.runtime import (
     bind_shapes,
     check_executor,
     executor_named,
+    further,
     is_tracing,
     memory_of,
     place,

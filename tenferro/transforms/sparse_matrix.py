@@ -11,9 +11,9 @@ import optree
 
 from tenferro.core import Emitter, V
 from tenferro.errors import ShapeError
-from tenferro.families import kernel_of
 from tenferro.ir import NumpyArray, TensorMeta
 from tenferro.ops import Constant, Reshape, Scatter, full, shape_of
+from tenferro.ops.extension import kernel_of
 from tenferro.ops.functions import OnValues, apply
 from tenferro.transforms.trees import NAMESPACE
 

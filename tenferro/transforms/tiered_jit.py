@@ -21,8 +21,9 @@ from tenferro.compiler import BACKGROUND, NATIVE, Stopped, kernels, memory_repor
 from tenferro.config import config
 from tenferro.errors import ExecutorError, TenferroError
 from tenferro.ir import Leaf
-from tenferro.native import BLAS_THREADS, NUMPY_EXECUTOR
 from tenferro.runtime import (
+    BLAS_THREADS,
+    NUMPY_EXECUTOR,
     Buffer,
     CompilesSlowly,
     Executable,

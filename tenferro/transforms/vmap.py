@@ -10,7 +10,6 @@ import optree
 
 from tenferro.core import GlobalValKey, KeyEmitter, ResolvedView, batch, resolve_keys
 from tenferro.errors import BatchingError, PytreeError, TracingError, UnsupportedDynamicShapeError
-from tenferro.families import STANDARD, further
 from tenferro.ir import (
     Dim,
     DimExpr,
@@ -26,7 +25,14 @@ from tenferro.ir import (
 )
 from tenferro.ops import StdTensorOp, Transpose, repeated, shape_context
 from tenferro.ops.extension import Package, rules_of, runtime_name
-from tenferro.runtime import ShownType, holder_of, runs_family
+from tenferro.runtime import (
+    ShownType,
+    further,
+    holder_of,
+    over_standard,
+    runs_family,
+    standard_rule,
+)
 from tenferro.transforms.program import Results, wraps
 from tenferro.transforms.trace import (
     also_for_data_sizes,
@@ -214,8 +220,6 @@ def _declared(size: object) -> Dim:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_STANDARD_RULES = rules_of(STANDARD)
-
 
 def vmap(
     function: Callable[P, R],
@@ -380,12 +384,12 @@ def _context(packages: Sequence[Package], holder: object) -> ShapeGuardContext:
 
     It also tells which families the executor runs by their runtimes; see `runtime_name`.
     """
-    rules = rules_of(packages).over(_STANDARD_RULES) if packages else _STANDARD_RULES
+    rule = over_standard(rules_of(packages)) if packages else standard_rule
     suffix = runtime_name("")
 
     def lookup(name: str) -> object | None:
         if not name.endswith(suffix):
-            return rules.lookup(name)
+            return rule(name)
         return runs_family(name.removesuffix(suffix), packages, holder) or None
 
     return shape_context(lookup)

@@ -188,12 +188,10 @@ class SizeSharing:
             return None
 
     def refuse(self, digest: str, symbol: str) -> None:
-        """Note that a size cannot be rounded up in a program."""
         with self._lock:
             self._known.get_or_make(digest, Known).refused.add(symbol)
 
     def clear(self) -> None:
-        """Forget all programs."""
         self._known.clear()
 
     def _granted(self, program: ExecProgram) -> float:
@@ -202,7 +200,6 @@ class SizeSharing:
 
 
 def _rounded(sizes: Mapping[Leaf, int]) -> Iterator[dict[Leaf, int]]:
-    """The sizes rounded up, in steps that get finer."""
     for steps in STEPS:
         yield {leaf: _up(size, steps) for leaf, size in sizes.items()}
 
@@ -239,5 +236,4 @@ def sizes_key(sizes: Mapping[Any, int]) -> SizesKey:
 
 
 def sizes_text(sizes: Mapping[Leaf, int]) -> str:
-    """Sizes as text, for errors."""
     return ", ".join(f"{name} = {size}" for name, size in sizes_key(sizes)) or "no symbols"

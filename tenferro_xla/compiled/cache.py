@@ -1,4 +1,4 @@
-"""`Executables`: what one executor has compiled, also within a memory limit that XLA decides."""
+"""`Executables`: what one executor has compiled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tenferro.compiler import (
     MemoryLimit,
     Observer,
     OptimizerOptions,
-    in_words,
     resolve_sizes,
     run_passes,
 )
@@ -23,7 +22,6 @@ from tenferro.compiler.device import Buckets, PlanFamilies, is_dynamic, mask_pro
 from tenferro.core import BoundedCache, CacheStats, Capacity
 from tenferro.errors import (
     DistributedError,
-    MemoryLimitError,
     PadSafetyError,
     TenferroError,
     UnsupportedExtensionError,
@@ -61,53 +59,6 @@ from tenferro_xla.placement import OnMesh
 from tenferro_xla.target import XlaTarget
 
 __all__ = ["Executables", "Loaded"]
-
-
-# Compiling under a memory limit, which XLA's own figure decides.
-
-TOLERANCE = 1.2
-"""How many times a memory limit an executable may need, as XLA tells."""
-
-
-def within(
-    limit: MemoryLimit,
-    options: OptimizerOptions,
-    compile_with: Callable[[OptimizerOptions], jax.stages.Compiled],
-) -> jax.stages.Compiled:
-    """The executable whose memory, as XLA tells, is at most a little above the limit.
-
-    Where XLA needs more than was predicted, a lower limit is aimed at.
-
-    Raises:
-        MemoryLimitError: none was found.
-    """
-    goal, least = limit, None
-    while True:
-        try:
-            compiled = compile_with(options.limited(goal))
-        except MemoryLimitError:
-            if least is None:
-                raise
-            raise refused_by_xla(limit, least) from None
-        analysis = compiled.memory_analysis()
-        if analysis is None:
-            return compiled
-        used = analysis.temp_size_in_bytes + analysis.output_size_in_bytes
-        if used <= TOLERANCE * limit.bytes:
-            return compiled
-        least = used if least is None else min(least, used)
-        goal = MemoryLimit(int(goal.bytes * min(0.9, limit.bytes / used)), limit.caller)
-
-
-def refused_by_xla(limit: MemoryLimit, least: int) -> MemoryLimitError:
-    """The error for a program that is predicted to fit, but for which XLA needs more."""
-    return MemoryLimitError(
-        f"{limit.caller}: XLA needs {in_words(least)} for results and intermediate values, more "
-        f"than was predicted; the limit is {in_words(limit.bytes)}, and no program was found that "
-        "needs less",
-        least,
-        limit.bytes,
-    )
 
 
 # The executables of one executor: compiled at first use, and cached within bounds.
@@ -419,8 +370,14 @@ class Executables:
             module = lower_to_stablehlo(prepared, self.target, donated, shardings, places)
             return compile_stablehlo(module, self.target)
 
+        def compile_within(goal: MemoryLimit) -> tuple[jax.stages.Compiled, int | None]:
+            compiled = compile_with(options.limited(goal))
+            needs = compiled.memory_analysis()
+            used = needs and needs.temp_size_in_bytes + needs.output_size_in_bytes
+            return compiled, used
+
         limit = options.memory_limit
-        return compile_with(options) if limit is None else within(limit, options, compile_with)
+        return compile_with(options) if limit is None else limit.searched(compile_within, "XLA")
 
     def clear(self) -> None:
         """Drop all executables, the results that are kept, and what was seen of sizes."""

@@ -20,9 +20,9 @@ from jax.experimental.serialize_executable import deserialize_and_load, serializ
 
 from tenferro.compiler import OptimizerOptions, Target
 from tenferro.errors import FileError
-from tenferro.families import STANDARD
 from tenferro.ir import ExecProgram
 from tenferro.ops.extension import Extension
+from tenferro.runtime import standard_package
 from tenferro.serialization import (
     CacheFolder,
     Families,
@@ -40,8 +40,6 @@ from tenferro_xla.target import XlaTarget
 
 SOURCES = [Path(__file__).parents[2] / name for name in ("tenferro_xla", "tenferro")]
 """The packages whose code makes executables."""
-
-_OWN = frozenset(op for package in STANDARD for op in package.ops)
 
 
 def passes_kept(
@@ -141,7 +139,8 @@ def _find_lapack() -> None:
 def _is_own(program: ExecProgram) -> bool:
     """Whether all ops are of tenferro, since nothing tells when a lowering of others changes."""
     ops = (op for part in program.walk() for op in part.ops_of(Extension))
-    return all(type(op.op) in _OWN for op in ops)
+    packages = ((op, standard_package(op.family_id)) for op in ops)
+    return all(package is not None and type(op.op) in package.ops for op, package in packages)
 
 
 def _depends(target: XlaTarget, device: jax.Device) -> str:

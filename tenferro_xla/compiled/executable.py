@@ -162,7 +162,6 @@ class LoadedExecutable:
         return upload(array, self._target.placement.whole, platform)
 
     def _bounded_call(self, *buffers: jax.Array | NumpyArray) -> Buffers:
-        """Run when few enough calls are outstanding that all of them can end."""
         bound = self._target.in_flight
         return tuple(FLIGHT.run(self.compiled, buffers, bound, self._name))
 
@@ -315,7 +314,6 @@ AWAITED = 1 << 20
 
 
 def _is_sealed(array: NumpyArray) -> bool:
-    """Whether nobody can write to an array."""
     return not array.flags.writeable and array.base is None
 
 

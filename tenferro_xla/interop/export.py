@@ -18,7 +18,6 @@ from tenferro.compiler.device import PlanFamilies, refuse_dynamic
 from tenferro.config import config
 from tenferro.core import BoundedCache, CacheStats, Capacity
 from tenferro.errors import BindingError, ExecutorError, TenferroError
-from tenferro.families import STANDARD, Callback, further
 from tenferro.ir import (
     Atom,
     Dim,
@@ -37,7 +36,8 @@ from tenferro.ir import (
 )
 from tenferro.ops.control_flow import Scan
 from tenferro.ops.extension import Extension, Package
-from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_inputs, check_program
+from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_inputs, check_program, further
+from tenferro.transforms import Callback
 from tenferro_xla.compiled import private
 from tenferro_xla.devices import find_device
 from tenferro_xla.in_flight import refuse_forked
@@ -103,7 +103,7 @@ def export(
                 "part of an artifact; make it an argument of the function"
             )
     refuse_dynamic(program.exec_program, "export")
-    lowerings = ExtensionLowerings((*STANDARD, *further(packages)))
+    lowerings = ExtensionLowerings(further(packages))
     target = Target("export", contraction_passes(None), lowerings, advice=_ADVICE)
     body = optimize_for(_planned(program.exec_program), target, None, program.options)
     verify(body)

@@ -11,10 +11,9 @@ import numpy as np
 from tenferro.compiler import Target, contraction_passes, optimize_for
 from tenferro.compiler.device import refuse_dynamic
 from tenferro.errors import BindingError
-from tenferro.families import STANDARD, further
 from tenferro.ir import NumpyArray, TensorSpec
 from tenferro.ops.extension import Package
-from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_specs, check_program
+from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_specs, check_program, further
 from tenferro_xla.compiled import require_static
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
 from tenferro_xla.target import platform_of
@@ -54,7 +53,7 @@ def to_jax(
     """
     check_program("to_jax", program)
     platform = platform_of(jax.devices()[0])
-    lowerings = ExtensionLowerings((*STANDARD, *further(packages)))
+    lowerings = ExtensionLowerings(further(packages))
     options = LoweringOptions(
         precision,
         lowerings,

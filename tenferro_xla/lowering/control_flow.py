@@ -34,7 +34,9 @@ from tenferro.ops.control_flow import (
     TreeSum,
     While,
 )
-from tenferro_xla.lowering.registry import JaxFunction, LoweringOptions, jax_function, lower
+from tenferro_xla.lowering.registry import BodyFunction, LoweringOptions, body_function, lower
+
+Function = Callable[..., tuple[Array, ...]]
 
 # Sized: its body, once the sizes are known.
 
@@ -42,34 +44,27 @@ from tenferro_xla.lowering.registry import JaxFunction, LoweringOptions, jax_fun
 @lower.register
 def _(op: Sized, *operands: Array, options: LoweringOptions) -> Sequence[Array]:
     assert not op.names, "resolved before lowering"
-    return jax_function(op.body, options)(*operands)
+    return body_function(op.body, options)(operands)
 
 
 # Scan.
 
 
 @lower.register
-def _(op: Scan, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
-    return _scan(op, operands, options)
-
-
-@lower.register
-def _(op: CheckpointedScan, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
-    return _scan(op, operands, options)
-
-
-def _scan(op: Scan, operands: Sequence[Array], options: LoweringOptions) -> tuple[Array, ...]:
+def scan(
+    op: Scan | CheckpointedScan, *operands: Array, options: LoweringOptions
+) -> tuple[Array, ...]:
     start = op.consts + op.carry
     consts = operands[: op.consts]
-    body = jax_function(op.body, options)
+    body = body_function(op.body, options)
 
     def step(carry: tuple[Array, ...], xs: tuple[Array, ...]) -> tuple[Any, Any]:
-        outputs = [jnp.asarray(value) for value in body(*consts, *carry, *xs)]
-        return tuple(outputs[: op.carry]), tuple(outputs[op.carry :])
+        outputs = tuple(map(jnp.asarray, body([*consts, *carry, *xs])))
+        return outputs[: op.carry], outputs[op.carry :]
 
     carry, ys = lax.scan(
         step,
-        tuple(jnp.asarray(value) for value in operands[op.consts : start]),
+        tuple(map(jnp.asarray, operands[op.consts : start])),
         tuple(operands[start:]),
         length=int(op.length),
         reverse=op.reverse,
@@ -85,18 +80,18 @@ def _scan(op: Scan, operands: Sequence[Array], options: LoweringOptions) -> tupl
 def _(op: While, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
     start = op.cond_consts + op.body_consts
     cond_consts, body_consts = operands[: op.cond_consts], operands[op.cond_consts : start]
-    cond, body = jax_function(op.cond, options), jax_function(op.body, options)
+    cond, body = body_function(op.cond, options), body_function(op.body, options)
 
     def goes_on(state: tuple[Any, ...]) -> Any:
         steps, *carry = state
-        (wanted,) = cond(*cond_consts, *carry)
+        (wanted,) = cond([*cond_consts, *carry])
         if op.max_steps is None:
             return jnp.asarray(wanted)
         return lax.bitwise_and(wanted, lax.lt(steps, np.int64(op.max_steps)))
 
     def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         steps, *carry = state
-        after = [jnp.asarray(value) for value in body(*body_consts, *carry)]
+        after = map(jnp.asarray, body([*body_consts, *carry]))
         return (steps if op.max_steps is None else lax.add(steps, np.int64(1)), *after)
 
     carry = [jnp.asarray(value) for value in operands[start:]]
@@ -109,15 +104,15 @@ def _(op: While, *operands: Array, options: LoweringOptions) -> tuple[Array, ...
 
 @lower.register
 def _(op: Switch, index: Array, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
-    branches = [_with_arrays(jax_function(branch, options)) for branch in op.branches]
+    branches = [_of_arrays(body_function(branch, options)) for branch in op.branches]
     last = min(len(branches) - 1, np.iinfo(index.dtype).max)
     held = lax.clamp(np.zeros((), index.dtype), index, np.asarray(last, index.dtype))
     return tuple(lax.switch(held, branches, *operands))  # it would wrap an index of 64 bits
 
 
-def _with_arrays(function: JaxFunction) -> Callable[..., tuple[Array, ...]]:
-    """The function, whose constant results are arrays of JAX."""
-    return lambda *operands: tuple([jnp.asarray(value) for value in function(*operands)])
+def _of_arrays(body: BodyFunction) -> Function:
+    """The body as a function of arrays, whose constant results are arrays of JAX too."""
+    return lambda *operands: tuple(map(jnp.asarray, body(operands)))
 
 
 # Checkpointed: what is computed again, and when.
@@ -127,7 +122,7 @@ _SAVED = "tenferro_saved"
 
 @lower.register
 def _(op: Checkpointed, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
-    body = jax_function(op.body, options)
+    body = _of_arrays(body_function(op.body, options))
     if not op.late:
         return _differentiable(op, body)(*operands)
     if not options.waits_in_branch:
@@ -136,26 +131,23 @@ def _(op: Checkpointed, *operands: Array, options: LoweringOptions) -> tuple[Arr
     if tie is None:
         return body(*operands)
 
-    def taken(*values: Array) -> tuple[Array, ...]:
-        return tuple([jnp.asarray(value) for value in body(*values)])
-
     def zeros(*values: Array) -> tuple[Array, ...]:
         return tuple([jnp.zeros(each.shape, each.dtype) for each in _types(op.body, body, values)])
 
-    return tuple(lax.cond(_always(tie), taken, zeros, *operands))
+    return tuple(lax.cond(_always(tie), body, zeros, *operands))
 
 
-def _differentiable(op: Checkpointed, body: JaxFunction) -> JaxFunction:
+def _differentiable(op: Checkpointed, body: Function) -> Function:
     """The body, of which derivatives by JAX keep the same values."""
     first = len(op.body.output_slots) - op.saved
 
     def named(*values: Array) -> tuple[Array, ...]:
-        results = [jnp.asarray(value) for value in body(*values)]
+        results = body(*values)
         saved = [checkpoint_name(value, _SAVED) for value in results[first:]]  # type: ignore[no-untyped-call]
         return (*results[:first], *saved)
 
     policy = jax.checkpoint_policies.save_only_these_names(_SAVED)
-    function: JaxFunction = jax.checkpoint(named, policy=policy, prevent_cse=op.prevent_cse)
+    function: Function = jax.checkpoint(named, policy=policy, prevent_cse=op.prevent_cse)
     return function
 
 
@@ -174,7 +166,7 @@ def _always(x: Array) -> Array:
 
 
 def _types(
-    program: ExecProgram, body: JaxFunction, values: Sequence[Array]
+    program: ExecProgram, body: Function, values: Sequence[Array]
 ) -> Sequence[jax.ShapeDtypeStruct]:
     """The types of the results; those of a program of symbolic sizes are JAX's."""
     metas = program.output_metas
@@ -193,7 +185,7 @@ WHOLE = PartitionSpec()  # type: ignore[no-untyped-call]  # JAX has no types the
 def _(op: LaneSum, *consts: Array, options: LoweringOptions) -> Values:
     if options.differentiated:
         numbers = jnp.arange(op.total, dtype=np.int64)
-        return lower(op.scan(), [*consts, *map(_zeros, op.sum_metas), numbers], options)
+        return scan(op.scan(), *consts, *map(_zeros, op.sum_metas), numbers, options=options)
     shared = options.shared_slices
     if shared is None or op.workers == 1:
         return _Lanes(op, consts, options).alone()
@@ -214,7 +206,7 @@ class _Lanes:
     def __init__(self, op: LaneSum, consts: Sequence[Array], options: LoweringOptions) -> None:
         self._op = op
         self._consts = consts
-        self._body = jax_function(op.body, options)
+        self._body = body_function(op.body, options)
 
     def alone(self) -> Values:
         """The sums of all lanes, on one device."""
@@ -262,7 +254,6 @@ class _Lanes:
         return both
 
     def _lane(self, lane: Any, apart: Values) -> tuple[Values, Values]:
-        """The sums that are apart after one lane, and the others, packed."""
         first, stop = self._bounds(lane, self._op.lanes)
         return self._packed(self._rounds(first, stop, self._starting(apart)))
 
@@ -273,16 +264,14 @@ class _Lanes:
         return first, stop
 
     def _rounds(self, first: Any, stop: Any, sums: Values) -> Values:
-        """The sums after some rounds."""
 
         def step(number: Any, sums: Values) -> Values:
-            return tuple([jnp.asarray(each) for each in self._body(*self._consts, *sums, number)])
+            return tuple(map(jnp.asarray, self._body([*self._consts, *sums, number])))
 
         after: Values = lax.fori_loop(first, stop, step, sums)
         return after
 
     def _apart(self) -> Values:
-        """The sums that are apart before the first round."""
         return tuple([_zeros(meta) for meta in self._metas(apart=True)])
 
     def _starting(self, apart: Values) -> Values:
@@ -326,7 +315,6 @@ class _Lanes:
         return sizes
 
     def _metas(self, apart: bool) -> list[TensorMeta]:
-        """The types of the sums that are apart, or of the others."""
         op = self._op
         return [meta for meta, on in zip(op.sum_metas, op.apart, strict=True) if on == apart]
 
@@ -340,7 +328,6 @@ def _tree_sum(rows: Values, count: int) -> Values:
 
 
 def _over(axes: tuple[str, ...], values: Values) -> Values:
-    """The sums over the devices, in any order."""
     total: Values = lax.psum(values, axes)  # type: ignore[no-untyped-call]  # JAX has no types there
     return total
 

@@ -68,16 +68,6 @@ def zero_where_zero(divisor: Array, result: Array) -> Array:
 # Rounding, and the sign bit.
 
 
-@lower.register
-def _(op: RoundNearestEven, x: Array) -> Array:
-    return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
-
-
-@lower.register
-def _(op: SignBit, x: Array) -> Array:
-    return sign_bit(x)
-
-
 def sign_bit(x: Array) -> Array:
     """Whether the sign of a floating-point number is negative, also that of zero."""
     bits = lax.bitcast_convert_type(x, np.dtype(f"int{8 * x.dtype.itemsize}"))
@@ -104,11 +94,6 @@ def _signed(size: Array, sign: Array) -> Array:
 # Analytic functions.
 
 
-@lower.register
-def _(op: Exp, x: Array) -> Array:
-    return _real_of_real(x, lax.exp(x))
-
-
 def _real_of_real(x: Array, result: Array) -> Array:
     """Complex results with the imaginary part of x where that is 0 of either sign."""
     if not is_complex(x.dtype):
@@ -116,11 +101,6 @@ def _real_of_real(x: Array, result: Array) -> Array:
     im = lax.imag(x)
     imag = lax.select(lax.eq(im, lax.full_like(im, 0)), im, lax.imag(result))
     return lax.complex(lax.real(result), imag)
-
-
-@lower.register
-def _(op: Expm1, x: Array) -> Array:
-    return _real_of_real(x, lax.expm1(x))
 
 
 @lower.register
@@ -132,16 +112,6 @@ def _(op: SechSquared, x: Array) -> Array:
     near = lax.abs(lax.real(x)) < 1
     by_cosh = 1 / lax.square(lax.cosh(jnp.where(near, x, 0)))
     return jnp.where(near, by_cosh, 4 * power / lax.square(1 + power))
-
-
-@lower.register
-def _(op: Sqrt, x: Array) -> Array:
-    return with_signs(lax.sqrt(x), None, x)
-
-
-@lower.register
-def _(op: InversePower, x: Array) -> Array:
-    return lax.div(lax.full_like(x, 1), power_of(x, op.exponent, lax.mul))
 
 
 @lower.register
@@ -195,18 +165,7 @@ def _(op: Cos, x: Array) -> Array:
     return _cosh(lax.complex(-lax.imag(x), lax.real(x)))
 
 
-@lower.register
-def _(op: Sinh, x: Array) -> Array:
-    return _sinh(x) if is_complex(x.dtype) else lax.sinh(x)
-
-
-@lower.register
-def _(op: Cosh, x: Array) -> Array:
-    return _cosh(x) if is_complex(x.dtype) else lax.cosh(x)
-
-
 def _sinh(x: Array) -> Array:
-    """sinh of complex numbers."""
     re, im = lax.real(x), lax.imag(x)
     real = jnp.where((re == 0) & ~jnp.isfinite(im), re, _grown(re, lax.cos(im), odd=True))
     imag = jnp.where(im == 0, im, _grown(re, lax.sin(im), odd=False))
@@ -214,7 +173,6 @@ def _sinh(x: Array) -> Array:
 
 
 def _cosh(x: Array) -> Array:
-    """cosh of complex numbers."""
     re, im = lax.real(x), lax.imag(x)
     real = _grown(re, lax.cos(im), odd=False)
     product = jnp.clip(re, -1, 1) * lax.sin(im)
@@ -244,36 +202,6 @@ def _grown(x: Array, factor: Array, odd: bool) -> Array:
     return jnp.where(jnp.abs(x) < _GROWN, small, jnp.sign(x) * large if odd else large)
 
 
-@lower.register
-def _(op: Asin, x: Array) -> Array:
-    return with_signs(lax.asin(x), x, x)
-
-
-@lower.register
-def _(op: Acos, x: Array) -> Array:
-    return with_signs(lax.acos(x), None, lax.neg(x))
-
-
-@lower.register
-def _(op: Atan, x: Array) -> Array:
-    return with_signs(lax.atan(x), x, x)
-
-
-@lower.register
-def _(op: Asinh, x: Array) -> Array:
-    return with_signs(lax.asinh(x), x, x)
-
-
-@lower.register
-def _(op: Acosh, x: Array) -> Array:
-    return with_signs(lax.acosh(x), None, x)
-
-
-@lower.register
-def _(op: Atanh, x: Array) -> Array:
-    return with_signs(lax.atanh(x), x, x)
-
-
 # Shifts, comparison, and the piecewise functions.
 
 
@@ -281,21 +209,6 @@ def _(op: Atanh, x: Array) -> Array:
 def _(op: ShiftRight, x: Array, y: Array) -> Array:
     signed = x.dtype.kind == "i"
     return lax.shift_right_arithmetic(x, y) if signed else lax.shift_right_logical(x, y)
-
-
-_DIRECTIONS = {
-    "EQ": lax.eq,
-    "NE": lax.ne,
-    "LT": lax.lt,
-    "LE": lax.le,
-    "GT": lax.gt,
-    "GE": lax.ge,
-}
-
-
-@lower.register
-def _(op: Compare, x: Array, y: Array) -> Array:
-    return _DIRECTIONS[op.direction](x, y)
 
 
 @lower.register
@@ -368,6 +281,25 @@ def _saturate(x: Array, dtype: DType) -> Array:
     return where(lax.ne(x, x), 0)
 
 
-@lower.register
-def _(op: LogAddExp, x: Array, y: Array) -> Array:
-    return jnp.logaddexp(x, y)
+# Ops that one expression lowers.
+
+lower.register_all(
+    {
+        RoundNearestEven: lambda op, x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
+        SignBit: lambda op, x: sign_bit(x),
+        Exp: lambda op, x: _real_of_real(x, lax.exp(x)),
+        Expm1: lambda op, x: _real_of_real(x, lax.expm1(x)),
+        Sqrt: lambda op, x: with_signs(lax.sqrt(x), None, x),
+        InversePower: lambda op, x: lax.div(lax.full_like(x, 1), power_of(x, op.exponent, lax.mul)),
+        Sinh: lambda op, x: _sinh(x) if is_complex(x.dtype) else lax.sinh(x),
+        Cosh: lambda op, x: _cosh(x) if is_complex(x.dtype) else lax.cosh(x),
+        Asin: lambda op, x: with_signs(lax.asin(x), x, x),
+        Acos: lambda op, x: with_signs(lax.acos(x), None, lax.neg(x)),
+        Atan: lambda op, x: with_signs(lax.atan(x), x, x),
+        Asinh: lambda op, x: with_signs(lax.asinh(x), x, x),
+        Acosh: lambda op, x: with_signs(lax.acosh(x), None, x),
+        Atanh: lambda op, x: with_signs(lax.atanh(x), x, x),
+        Compare: lambda op, x, y: getattr(lax, op.direction.lower())(x, y),
+        LogAddExp: lambda op, x, y: jnp.logaddexp(x, y),
+    }
+)

@@ -24,7 +24,6 @@ from tenferro.errors import (
     ExtensionRegistryError,
     UnsupportedExtensionError,
 )
-from tenferro.families import Callback
 from tenferro.fft.op import Fft, spectrum_length
 from tenferro.ir import DType, TensorMeta, dim, make_meta
 from tenferro.ops.extension import (
@@ -36,6 +35,7 @@ from tenferro.ops.extension import (
     parse_family_id,
     require_class,
 )
+from tenferro.transforms import Callback
 from tenferro_xla.lowering import linalg
 
 __all__ = ["ExtensionLowerings", "check_callbacks"]
@@ -93,7 +93,6 @@ def _viewed(array: Any, dtype: DType, shape: Shape) -> Any:
 
 
 def _as_words(x: Array) -> Array:
-    """A value as it is passed."""
     shape, dtype = _passed(np.dtype(x.dtype), x.shape)
     if dtype == x.dtype:
         return x
@@ -132,7 +131,6 @@ _TYPES = {
 
 
 def transform(op: Fft, x: Array, *source: Array) -> Array:
-    """The transform."""
     last = source[0].shape[-1] if source else x.shape[-1]
     sizes = (*x.shape[x.ndim - op.axes : -1], last)
     if not all(isinstance(size, int) for size in sizes):

@@ -16,7 +16,6 @@ from tenferro.ir import DimExpr, InputDim
 
 
 def known(sizes: Iterable[Any]) -> bool:
-    """Whether all sizes are numbers."""
     return not any(map(is_symbolic_dim, sizes))
 
 

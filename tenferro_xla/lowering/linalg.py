@@ -47,7 +47,6 @@ def cholesky(op: Cholesky, a: Array) -> Array:
 
 
 def triangular_solve(op: TriangularSolve, a: Array, b: Array) -> Array:
-    """The solution."""
     return solve_triangle(a, b, left=op.left, lower=op.lower, trans=op.trans, unit=op.unit)
 
 
@@ -103,7 +102,6 @@ def svd(op: Svd, a: Array) -> tuple[Array, ...]:
 
 
 def qr(op: Qr, a: Array) -> tuple[Array, ...]:
-    """R and Q."""
     m, n = a.shape[-2:]
     if any(not isinstance(size, int) for size in (m, n)) and m != n:
         raise UnsupportedExtensionError(
@@ -144,13 +142,11 @@ def lu(op: Lu, a: Array) -> tuple[Array, Array, Array]:
 
 
 def pivots_to_permutation(op: PivotsToPermutation, pivots: Array) -> Array:
-    """The permutations."""
     n = pivots.shape[-1]
     return lax.linalg.lu_pivots_to_permutation(jnp.clip(pivots, 0, n - 1), n)
 
 
 def lu_solve(op: LuSolve, a: Array, *rest: Array) -> Array:
-    """The solution."""
     *factors, b = rest
     if op.kind == "gen":
         packed, permutation = factors
@@ -163,21 +159,18 @@ def lu_solve(op: LuSolve, a: Array, *rest: Array) -> Array:
 def tridiagonal_solve(
     op: TridiagonalSolve, lower: Array, main: Array, upper: Array, b: Array
 ) -> Array:
-    """The solution."""
     if main.shape[-1] == 1:
         return b / main[..., None]
     return lax.linalg.tridiagonal_solve(lower, main, upper, b)
 
 
 def inverse(op: Inverse, a: Array, packed: Array, permutation: Array) -> Array:
-    """The inverse."""
     return _inverse(packed, permutation)
 
 
 def determinant(
     op: Determinant, a: Array, packed: Array, permutation: Array
 ) -> Array | tuple[Array, Array]:
-    """The determinant."""
     if op.kind == "det" and small_matrices.pays(a, 3):
         return small_matrices.determinant(a)
     diagonal = jnp.diagonal(packed, axis1=-2, axis2=-1)
@@ -333,13 +326,11 @@ def matrix_function(op: MatrixFunction, a: Array) -> Array:
 
 
 def sylvester(op: Sylvester, a: Array, b: Array, c: Array) -> Array:
-    """The solution."""
     needs_cpu(op)
     return lowering_schur.sylvester(a, b, c, op.discrete)
 
 
 def schur(op: Schur, a: Array) -> tuple[Array, ...]:
-    """T and Q."""
     needs_cpu(op)
     clean, finite = zeros_unless_finite(a)
     form, basis = lax.linalg.schur(clean)
@@ -347,7 +338,6 @@ def schur(op: Schur, a: Array) -> tuple[Array, ...]:
 
 
 def hessenberg(op: Hessenberg, a: Array) -> tuple[Array, ...]:
-    """H and Q."""
     needs_cpu(op)
     if not all(isinstance(size, int) for size in a.shape):
         reason = "is not lowered for named sizes; give the inputs constant sizes"

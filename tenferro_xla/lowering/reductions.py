@@ -47,11 +47,6 @@ MANY = 1024
 
 
 @lower.register
-def _(op: ReduceProd, x: Array) -> Array:
-    return lax.reduce_prod(x, op.axes)
-
-
-@lower.register
 def _(op: ReduceMax, x: Array, *, options: LoweringOptions) -> Array:
     return _with_nan(lax.reduce_max(x, op.axes), x, op.axes, options)
 
@@ -86,16 +81,6 @@ def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
     return lax.reduce_sum(re * re + im * im, axes)
 
 
-@lower.register
-def _(op: ReduceAnd, x: Array) -> Array:
-    return lax.reduce_and(x, op.axes)
-
-
-@lower.register
-def _(op: ReduceOr, x: Array) -> Array:
-    return lax.reduce_or(x, op.axes)
-
-
 def _with_nan(found: Array, x: Array, axes: tuple[int, ...], options: LoweringOptions) -> Array:
     """The extremum that XLA finds, or NaN where it is among the numbers.
 
@@ -119,16 +104,6 @@ def _with_nan(found: Array, x: Array, axes: tuple[int, ...], options: LoweringOp
 
 
 # Running sums and products, and linear recurrences.
-
-
-@lower.register
-def _(op: CumulativeSum, x: Array) -> Array:
-    return lax.cumsum(x, axis=op.axis, reverse=op.reverse)
-
-
-@lower.register
-def _(op: CumulativeProd, x: Array) -> Array:
-    return lax.cumprod(x, axis=op.axis, reverse=op.reverse)
 
 
 @lower.register
@@ -158,16 +133,6 @@ def _(op: Sort, x: Array) -> tuple[Array, ...]:
     places = lax.broadcasted_iota(np.dtype(np.int64), x.shape, op.axis)
     results = lax.sort((x, places), dimension=op.axis, is_stable=True, num_keys=1)
     return tuple(compress(results, op.outputs))
-
-
-@lower.register
-def _(op: ArgMax, x: Array) -> Array:
-    return lax.argmax(_ordered(x), op.axis, np.dtype(np.int64))
-
-
-@lower.register
-def _(op: ArgMin, x: Array) -> Array:
-    return lax.argmin(_ordered(x), op.axis, np.dtype(np.int64))
 
 
 def _ordered(x: Array) -> Array:
@@ -264,3 +229,18 @@ def _mixed(left: Array, right: Array, distance: Array | np.uint32) -> _Words:
     back = lax.broadcast(np.uint32(32) - distance, right.shape)
     turned = lax.bitwise_or(lax.shift_left(right, by), lax.shift_right_logical(right, back))
     return left, lax.bitwise_xor(turned, left)
+
+
+# Ops that one expression lowers.
+
+lower.register_all(
+    {
+        ReduceProd: lambda op, x: lax.reduce_prod(x, op.axes),
+        ReduceAnd: lambda op, x: lax.reduce_and(x, op.axes),
+        ReduceOr: lambda op, x: lax.reduce_or(x, op.axes),
+        CumulativeSum: lambda op, x: lax.cumsum(x, axis=op.axis, reverse=op.reverse),
+        CumulativeProd: lambda op, x: lax.cumprod(x, axis=op.axis, reverse=op.reverse),
+        ArgMax: lambda op, x: lax.argmax(_ordered(x), op.axis, np.dtype(np.int64)),
+        ArgMin: lambda op, x: lax.argmin(_ordered(x), op.axis, np.dtype(np.int64)),
+    }
+)

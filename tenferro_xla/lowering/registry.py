@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
@@ -114,25 +115,36 @@ class Lowering:
         self._rules: dict[type[ExecOp], tuple[Rule, bool]] = {}
 
     def register(self, rule: R) -> R:
-        """Make `rule` the lowering of the op type that its first parameter is annotated with."""
+        """Make `rule` the lowering of the op types that its first parameter is annotated with."""
         first, *others = inspect.signature(rule).parameters
-        op_type = get_type_hints(rule)[first]
-        assert op_type not in self._rules, f"{op_type.__name__} has two lowerings"
-        self._rules[op_type] = (rule, "options" in others)
+        annotated = get_type_hints(rule)[first]
+        self._add(get_args(annotated) or (annotated,), rule, "options" in others)
         return rule
+
+    def register_all(self, rules: Mapping[type[ExecOp], Rule]) -> None:
+        """Add a rule without options for each of these op types."""
+        for op_type, rule in rules.items():
+            self._add((op_type,), rule, takes_options=False)
+
+    def _add(self, op_types: Iterable[type[ExecOp]], rule: Rule, takes_options: bool) -> None:
+        for op_type in op_types:
+            assert op_type not in self._rules, f"{op_type.__name__} has two lowerings"
+            self._rules[op_type] = rule, takes_options
 
     def covers(self, op_type: type[ExecOp]) -> bool:
         """Whether there is a lowering for the op type."""
         return op_type in self._rules or vars(op_type).get("lax") is not None
 
     def __call__(
-        self, op: ExecOp, operands: Sequence[Any], options: LoweringOptions
+        self, options: LoweringOptions, step: ExecInstruction, operands: Sequence[Any]
     ) -> tuple[jax.Array, ...]:
-        """The outputs of `op`, emitted into the JAX trace that is under way.
+        """The outputs of an instruction, emitted into the JAX trace that is under way.
 
         Raises:
             ExecutorError: the op has no lowering.
         """
+        give_way()
+        op = step.op
         result: Any
         if (entry := self._rules.get(type(op))) is not None:
             rule, takes_options = entry
@@ -150,9 +162,15 @@ class Lowering:
 lower = Lowering()
 
 
+@lower.register
+def _(op: Extension, *operands: Any, options: LoweringOptions) -> tuple[jax.Array, ...]:
+    return options.extensions(op, operands)
+
+
 # A program as one function of JAX arrays.
 
 JaxFunction = Callable[..., tuple[jax.Array, ...]]
+BodyFunction = Callable[[Sequence[Any]], list[Any]]
 
 
 def jax_function(program: ExecProgram, options: LoweringOptions) -> JaxFunction:
@@ -162,14 +180,15 @@ def jax_function(program: ExecProgram, options: LoweringOptions) -> JaxFunction:
     among the outputs may be NumPy arrays.
     """
 
-    def handler(step: ExecInstruction, operands: list[Any]) -> Sequence[Any]:
-        give_way()
-        if isinstance(step.op, Extension):
-            return options.extensions(step.op, operands)
-        return lower(step.op, operands, options)
+    body = body_function(program, options)
 
     def tenferro_program(*arrays: Any) -> tuple[jax.Array, ...]:
         with jax.default_matmul_precision(options.precision):  # of products in functions of JAX too
-            return tuple(run(program, arrays, handler))
+            return tuple(body(arrays))
 
     return tenferro_program
+
+
+def body_function(program: ExecProgram, options: LoweringOptions) -> BodyFunction:
+    """The same for a program inside an op, as a function of a sequence of arrays."""
+    return partial(run, program, handler=partial(lower, options))

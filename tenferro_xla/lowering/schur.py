@@ -30,7 +30,6 @@ def nan_unless(allowed: Array, x: Array) -> Array:
 
 
 def adjoint(x: Array) -> Array:
-    """The conjugate transpose of each matrix."""
     return jnp.conj(x.mT)
 
 

@@ -12,7 +12,7 @@ from jax import numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import NamedSharding, PartitionSpec
 
-from tenferro.ir import Dim, NumpyArray, make_meta
+from tenferro.ir import make_meta
 from tenferro.ops import (
     AssumeSize,
     BroadcastInDim,
@@ -42,85 +42,38 @@ from tenferro_xla.lowering.extents import known, number
 from tenferro_xla.lowering.registry import LoweringOptions, lower
 from tenferro_xla.placement import OnMesh, check_divides, spec_of
 
-# Constant.
+# Ops that one expression lowers. Dynamic ops other than AssumeSize and ShapeOf are replaced before,
+# by `ResolveDynamicOps`. Sizes are integers, since the program is bound, or JAX's in an export.
 
-
-@lower.register
-def _(op: Constant) -> NumpyArray:
-    # JAX takes a NumPy array wherever it takes one of its own, and makes it a literal of StableHLO.
-    return np.asarray(op.value)
-
-
-# Iota, and ops that only derivatives ask for.
-
-
-@lower.register
-def _(op: Iota) -> Array:
-    return lax.broadcasted_iota(op.dtype, (op.size,), 0)  # of symbolic size in an export
-
-
-@lower.register
-def _(op: StopGradient, x: Array) -> Array:
-    return lax.stop_gradient(x)
-
-
-@lower.register
-def _(op: CotangentWhere, x: Array, taken: Array) -> Array:
-    return x
-
-
-# BroadcastInDim and ReduceSum.
-
-
-@lower.register
-def _(op: BroadcastInDim, x: Array) -> Array:
-    return lax.broadcast_in_dim(x, op.shape, op.dims)
-
-
-@lower.register
-def _(op: ReduceSum, x: Array) -> Array:
-    return lax.reduce_sum(x, op.axes)
-
-
-# Transpose, Reshape, Reverse.
-
-
-@lower.register
-def _(op: Transpose, x: Array) -> Array:
-    return lax.transpose(x, op.perm)
-
-
-@lower.register
-def _(op: Reshape, x: Array) -> Array:
-    return lax.reshape(x, op.shape)
-
-
-@lower.register
-def _(op: Reverse, x: Array) -> Array:
-    return lax.rev(x, op.axes)
-
-
-# Slice, Pad, Concatenate.
-
-
-@lower.register
-def _(op: Slice, x: Array) -> Array:
-    return lax.slice(x, _sizes(op.starts), _sizes(op.limits), op.strides)
-
-
-@lower.register
-def _(op: Pad, x: Array, value: Array) -> Array:
-    return lax.pad(x, value, list(zip(_sizes(op.low), _sizes(op.high), op.interior, strict=True)))
-
-
-@lower.register
-def _(op: Concatenate, *operands: Array) -> Array:
-    return lax.concatenate(operands, op.axis)
-
-
-def _sizes(dims: tuple[Dim, ...]) -> list[Any]:
-    """Sizes that are integers by now, since the program is bound, or sizes of JAX in an export."""
-    return list(dims)
+lower.register_all(
+    {
+        Constant: lambda op: np.asarray(op.value),  # JAX makes it a literal of StableHLO
+        Iota: lambda op: lax.broadcasted_iota(op.dtype, (op.size,), 0),
+        StopGradient: lambda op, x: lax.stop_gradient(x),
+        CotangentWhere: lambda op, x, taken: x,
+        CheckpointName: lambda op, x: checkpoint_name(x, op.tag),  # type: ignore[no-untyped-call]
+        AssumeSize: lambda op, x: x,
+        ShapeOf: lambda op, x: number(x.shape[op.axis]),
+        BroadcastInDim: lambda op, x: lax.broadcast_in_dim(x, op.shape, op.dims),
+        ReduceSum: lambda op, x: lax.reduce_sum(x, op.axes),
+        Transpose: lambda op, x: lax.transpose(x, op.perm),
+        Reshape: lambda op, x: lax.reshape(x, op.shape),
+        Reverse: lambda op, x: lax.rev(x, op.axes),
+        Slice: lambda op, x: lax.slice(x, list(op.starts), list(op.limits), op.strides),
+        Pad: lambda op, x, value: lax.pad(
+            x, value, list(zip(op.low, op.high, op.interior, strict=True))
+        ),
+        Concatenate: lambda op, *operands: lax.concatenate(operands, op.axis),
+        Tril: lambda op, x: lax.select(_on_or_below(x, op.k), x, lax.full_like(x, 0)),
+        Triu: lambda op, x: lax.select(_on_or_below(x, op.k - 1), lax.full_like(x, 0), x),
+        DynamicSlice: lambda op, x, *starts: lax.dynamic_slice(
+            x, _clamped(x, op.slice_sizes, starts), op.slice_sizes
+        ),
+        DynamicUpdateSlice: lambda op, x, window, *starts: lax.dynamic_update_slice(
+            x, window, _clamped(x, window.shape, starts)
+        ),
+    }
+)
 
 
 # Diagonals and triangles.
@@ -168,16 +121,6 @@ def _spread(x: Array) -> Array:
     return lax.reshape(spread, [*x.shape, n])
 
 
-@lower.register
-def _(op: Tril, x: Array) -> Array:
-    return lax.select(_on_or_below(x, op.k), x, lax.full_like(x, 0))
-
-
-@lower.register
-def _(op: Triu, x: Array) -> Array:
-    return lax.select(_on_or_below(x, op.k - 1), lax.full_like(x, 0), x)
-
-
 def _on_or_below(x: Array, k: int) -> Array:
     """Whether an element is on or below diagonal `k` of the last two axes."""
     rows, columns = x.shape[-2:]
@@ -197,33 +140,6 @@ def _moved(rank: int, source: int, target: int) -> list[int]:
     axes = [axis for axis in range(rank) if axis != source]
     axes.insert(target, source)
     return axes
-
-
-# AssumeSize and ShapeOf. Other dynamic ops are replaced before lowering, by `ResolveDynamicOps`.
-
-
-@lower.register
-def _(op: AssumeSize, x: Array) -> Array:
-    return x
-
-
-@lower.register
-def _(op: ShapeOf, x: Array) -> Array | np.ndarray:
-    return number(x.shape[op.axis])
-
-
-# DynamicSlice and DynamicUpdateSlice.
-
-
-@lower.register
-def _(op: DynamicSlice, x: Array, *starts: Array) -> Array:
-    sizes: tuple[Any, ...] = op.slice_sizes
-    return lax.dynamic_slice(x, _clamped(x, sizes, starts), sizes)
-
-
-@lower.register
-def _(op: DynamicUpdateSlice, x: Array, window: Array, *starts: Array) -> Array:
-    return lax.dynamic_update_slice(x, window, _clamped(x, window.shape, starts))
 
 
 def _clamped(x: Array, sizes: Sequence[int], starts: Sequence[Array]) -> list[Array]:
@@ -252,11 +168,3 @@ def _(op: ShardingConstraint, x: Array, *, options: LoweringOptions) -> Array:
     check_divides(sharding, x.shape, "with_sharding_constraint", make_meta(x.dtype, x.shape))
     divided: Array = jax.lax.with_sharding_constraint(x, sharding)  # type: ignore[no-untyped-call]
     return divided
-
-
-# CheckpointName.
-
-
-@lower.register
-def _(op: CheckpointName, x: Array) -> Array:
-    return checkpoint_name(x, op.tag)  # type: ignore[no-untyped-call,no-any-return]  # JAX has no types

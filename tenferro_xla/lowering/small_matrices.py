@@ -28,13 +28,11 @@ def pays(a: Array, largest: int) -> bool:
 
 
 def entries(a: Array) -> Entries:
-    """The elements of matrices of shape [..., m, n]."""
     flat = a.reshape(-1, *a.shape[-2:])
     return [[flat[:, i, j] for j in range(a.shape[-1])] for i in range(a.shape[-2])]
 
 
 def matrices(rows: Entries, like: Array) -> Array:
-    """The matrices with these elements, in a batch of the shape of `like`."""
     stacked = jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
     return stacked.reshape(*like.shape[:-2], *stacked.shape[-2:])
 
@@ -141,7 +139,6 @@ def permuted(b: Array, permutation: Array) -> Array:
 
 
 def _rows(b: Array) -> list[Array]:
-    """The rows of matrices, each of shape [batch, columns]."""
     flat = b.reshape(-1, *b.shape[-2:])
     return [flat[:, i] for i in range(b.shape[-2])]
 

@@ -190,7 +190,6 @@ class TransposeBarriers(Pass):
     value that no round changes in front of the loop, where it would hold the barrier's copy too.
     """
 
-    name = "kept_transposes"
     looks_for = (Transpose,)
     enters_bodies = False  # `run` enters them, since their inputs are treated in another way
 
@@ -272,7 +271,6 @@ class MaterializedProducts(Pass):
     every element of the result.
     """
 
-    name = "stored_products"
     looks_for = (BroadcastInDim,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -317,7 +315,6 @@ class MaterializedComparisons(Pass):
     maximum would be wrong. Inputs are read, and need no storing.
     """
 
-    name = "stored_comparisons"
     looks_for = (Compare,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -344,7 +341,6 @@ def _compared_with_reductions(program: ExecProgram) -> set[int]:
 
 
 def _moved(slot: int, makers: Makers) -> int:
-    """The value whose elements are those of a slot, in another order."""
     while (maker := makers.get(slot)) is not None and maker.op.moves:
         slot = maker.input_slots[0]
     return slot

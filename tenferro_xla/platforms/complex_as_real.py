@@ -67,22 +67,18 @@ class MatrixAxes:
 
     @property
     def contracted_first(self) -> bool:
-        """Whether the contracted axis comes before the free one."""
         return self.contract < self.free
 
     @property
     def size(self) -> int:
-        """Number of elements."""
         return math.prod(known_shape(self.meta))
 
     @property
     def inner(self) -> int:
-        """The size of the contracted axis."""
         return known_shape(self.meta)[self.contract]
 
     @property
     def extent(self) -> int:
-        """The size of the free axis."""
         return known_shape(self.meta)[self.free] if self.free >= 0 else 1
 
 
@@ -108,7 +104,6 @@ class RealContractions(Pass):
 
     costs: DeviceCosts = CPU
 
-    name = "real_contractions"
     looks_for = (DotGeneral,)
     needs = Needs.CONSTANT_EXTENTS
 
@@ -153,11 +148,9 @@ class _RealForms:
         self.spent = Estimate(0.0)
 
     def run(self) -> ExecProgram:
-        """The program with the forms that take least."""
         return self.rewriter.run(self.rule, self.results)
 
     def results(self) -> list[int]:
-        """The outputs, joined where they are held as parts."""
         return [self._whole(slot) for slot in self.outputs]
 
     def rule(self, step: ExecInstruction, now: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -220,7 +213,6 @@ class _RealForms:
         return forms
 
     def _native(self, left: MatrixAxes, right: MatrixAxes) -> Estimate:
-        """The complex contraction."""
         costs, inner = self.costs, left.inner
         seconds = left.size * right.extent * costs.complex_multiply
         seconds *= costs.edges(left.extent, right.extent, inner)
@@ -258,12 +250,10 @@ class _RealForms:
         return Estimate(seconds + costs.kernel)
 
     def _part(self, side: MatrixAxes) -> float:
-        """Seconds for each real number that is computed from an operand."""
         loaded = side.slot in self.inputs and side.size > CACHED
         return self.costs.load if loaded else self._written(4 * side.size)
 
     def _written(self, numbers: int) -> float:
-        """Seconds for each real number of a result of that many."""
         return self.costs.write if numbers < SCATTERED else self.costs.load
 
     def _straight(

@@ -123,7 +123,6 @@ class CpuPlatform(Platform):
         return None
 
     def free_bytes(self, device: jax.Device, devices: int = 1) -> int:
-        """What the system says is free, of which each device has a share."""
         return max(free_host_bytes() // devices, 1)
 
 

@@ -138,7 +138,7 @@ def compiled_and_dropped(function: Function, shape: tuple[int, ...], length: int
     metas = [shapes.meta(key) for key in graph.inputs]
     lowered = compile_std_to_exec(program, metas)
     watch.lap("lower", len(graph.ops))
-    optimized = optimize(lowered, OptimizerOptions(rolling=False))
+    optimized = optimize(lowered, OptimizerOptions(reroll=False))
     watch.lap("optimize", len(graph.ops))
     text = str(optimized)
     watch.lap("print", len(optimized.instructions))

@@ -105,7 +105,8 @@ def show(rows: list[Row]) -> None:
 def fitted(options: Namespace, device: jax.Device) -> dict[str, float]:
     """The costs that are fitted to whole networks."""
     executor = XlaExecutor(device)
-    networks = calibrate.chosen_networks(options.random)
+    choose = calibrate.random_networks if options.no_instances else calibrate.chosen_networks
+    networks = choose(options.random)
     costs = calibrate.fit(networks, executor, executor.device_model.costs, options.calls)
     return asdict(costs)
 
@@ -116,6 +117,7 @@ def main() -> None:
     parser.add_argument("--largest", type=int, default=512, help="rows of the largest matrix")
     parser.add_argument("--fit", choices=["whole_networks"], help="fit DeviceCosts as well")
     parser.add_argument("--random", type=int, default=60, help="how many random networks")
+    parser.add_argument("--no-instances", action="store_true", help="random networks alone")
     parser.add_argument("--calls", type=int, default=9, help="calls of each network")
     options = parser.parse_args()
     device = begin(options)

@@ -94,7 +94,7 @@ def passes(how: Any) -> None:
     for count in (200, 1250):
         function = tn.grad(repeated(count, layer), argnums=(0, 1))
         for part in (None, 0.5, 0.2):
-            options = tn.OptimizerOptions(rolling=False, summed_products=False)
+            options = tn.OptimizerOptions(reroll=False, summed_products=False)
             program = tn.jit(function, options=options).program(x, w)
             free = program.memory(executor="numpy")
             limit = None if part is None else int(part * free.peak)

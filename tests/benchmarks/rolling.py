@@ -26,7 +26,7 @@ from tenferro.ir import ExecBuilder, ExecProgram
 from tenferro.ops import ADD, COS, MUL, SIN, TANH
 from tenferro.shape import TensorMeta
 
-UNROLLED = OptimizerOptions(rolling=False)
+UNROLLED = OptimizerOptions(reroll=False)
 SIZE = 8
 RNG = np.random.default_rng(0)
 MATRIX, VECTOR = RNG.normal(size=(SIZE, SIZE)) / 2, np.ones(SIZE)
@@ -133,7 +133,7 @@ def cost_of_the_pass(name: str, program: ExecProgram) -> list[object]:
 
 
 VARIANTS = {
-    "as differentiated": OptimizerOptions(rolling=False, pad_joining=False),
+    "as differentiated": OptimizerOptions(reroll=False, pads_to_concatenate=False),
     "windows joined": UNROLLED,
     "rolled": OptimizerOptions(),
 }

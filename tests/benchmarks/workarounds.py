@@ -69,7 +69,7 @@ class Row:
 
 WEIGHTS = real(1024, 1024), real(1024, 512)
 LAYERS = tn.grad(layers, argnums=(0, 1))
-BARRIERS, PRODUCTS = {"kept_transposes": False}, {"stored_products": False}
+BARRIERS, PRODUCTS = {"transpose_barriers": False}, {"materialized_products": False}
 COMPLEX, POOL = {"real_contractions": False}, {"kept_bytes": 0}
 OVERLAP = tn.grad(lambda x, y: tn.sum(tn.abs(x @ y) ** 2), argnums=(0, 1))
 

@@ -10,6 +10,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.compiler import CPU, DeadCode, OptimizerOptions, optimize, run_passes
+from tenferro.compiler.pipeline import FORMER_NAMES
 from tenferro.errors import ConfigError
 
 
@@ -19,7 +20,7 @@ from tenferro.errors import ConfigError
         ("nope", ""),
         ("dead_codes", "did you mean 'dead_code'\\? "),
         ("contraction_layouts", "did you mean 'contraction_layout'\\? "),
-        ("numbering", ""),
+        ("renumber_slots", ""),
     ],
 )
 def test_an_unknown_option_is_refused_with_the_names_that_there_are(name: str, hint: str) -> None:
@@ -57,6 +58,16 @@ def test_what_is_not_a_pass_is_refused() -> None:
         for run in (run_passes, lambda program, passes: optimize(program, passes=passes)):
             with pytest.raises(ConfigError, match="is not a Pass; give an instance, DeadCode"):
                 run(program, passes)
+
+
+@pytest.mark.parametrize(("former", "now"), FORMER_NAMES.items())
+def test_the_former_name_of_an_option_is_accepted(former: str, now: str | None) -> None:
+    switched: dict[str, Any] = {former: False}
+    expected: dict[str, Any] = {} if now is None else {now: False}
+    assert OptimizerOptions(**switched) == OptimizerOptions(**expected)
+    assert replace(OptimizerOptions(), **switched) == OptimizerOptions(**expected)
+    with pytest.raises(ConfigError, match=f"{former} must be True or False, got 'no'"):
+        OptimizerOptions(**{former: "no"})
 
 
 def test_known_options_are_kept() -> None:

@@ -18,9 +18,15 @@ import tenferro_xla
 from tenferro.cli import main
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.extension import Extension
-from tenferro.families import CALLBACK, STANDARD, EinsumOp, NetworkDerivative, SlicedNetwork
-from tenferro.families.einsum import ContractionOptimizerOptions
+from tenferro.families.einsum import (
+    ContractionOptimizerOptions,
+    EinsumOp,
+    NetworkDerivative,
+    SlicedNetwork,
+)
 from tenferro.fft.op import Fft
+from tenferro.runtime import standard_packages
+from tenferro.transforms import CALLBACK
 from tests.families.cases import SIZES, Case, random_array
 from tests.families.cube import CUBE, Cube, Table
 from tests.linalg.cases import linalg_cases
@@ -130,7 +136,7 @@ def assert_are_gradients(gradients: Sequence[Any], case: Case) -> None:
 
 def test_every_family_has_a_case() -> None:
     """All but callbacks: functions have neither files nor derivatives; see tests of `custom`."""
-    packages = (*(each for each in STANDARD if each is not CALLBACK), CUBE)
+    packages = (*(each for each in standard_packages() if each is not CALLBACK), CUBE)
     assert {case.name for case in CASES} == {f for each in packages for f in each.families}
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import ConfigError, ExtensionRegistryError, FarmError
-from tenferro.families import SlicedNetwork
+from tenferro.families.einsum import SlicedNetwork
 from tenferro.ops.extension import Extension, Package
 from tests.farm.engines import Faulty, closed, farm, operands, run, value
 
@@ -81,7 +81,7 @@ def test_value_and_gradient_that_share_work_are_one_job(threads: Any, tmp_path: 
         tn.jit(both, executor=executor)(*operands()), tn.jit(both, executor="numpy")(*operands())
     )
     assert len(executor.report().jobs) == 1
-    apart = tn.OptimizerOptions(lane_joining=False)
+    apart = tn.OptimizerOptions(lane_sum_fusion=False)
     tn.jit(both, executor=executor, options=apart)(*operands())
     assert len(executor.report().jobs) == 3
 

@@ -11,7 +11,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import ConfigError, ShapeError, TracingError
-from tenferro.native import NUMPY_EXECUTOR
+from tenferro.runtime import NUMPY_EXECUTOR
 from tests.tolerances import assert_close, rounding
 
 Array = np.ndarray[Any, Any]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.native import NUMPY_EXECUTOR
+from tenferro.runtime import NUMPY_EXECUTOR
 from tests.linalg.derivative_checks import gaussian, unitary
 from tests.tolerances import assert_close, rounding
 

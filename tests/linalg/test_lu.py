@@ -14,8 +14,8 @@ from tenferro.linalg.determinant import Adjugate, Determinant
 from tenferro.linalg.lu import Lu, PivotsToPermutation
 from tenferro.linalg.solve import Inverse, LuSolve
 from tenferro.linalg.triangular_solve import TridiagonalSolve
-from tenferro.native import NUMPY_EXECUTOR
 from tenferro.ops.extension import Extension
+from tenferro.runtime import NUMPY_EXECUTOR
 from tenferro.testing import check_extension
 from tenferro_xla.lowering.linalg import LOWERINGS
 from tests.tolerances import assert_close, rounding

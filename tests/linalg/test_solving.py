@@ -13,7 +13,7 @@ import scipy.linalg
 
 import tenferro as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError
-from tenferro.native import NUMPY_EXECUTOR
+from tenferro.runtime import NUMPY_EXECUTOR
 from tests.in_jax import in_jax
 from tests.tolerances import assert_close, rounding
 

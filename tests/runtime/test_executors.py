@@ -36,14 +36,14 @@ def test_what_is_installed_later_is_found_by_its_name(monkeypatch: pytest.Monkey
     with pytest.raises(ExecutorError, match="no executor is named 'later'"):
         executor_named("later")
     assert "later" not in tn.devices("host")
-    points = [*by_name.entry_points(group=GROUP), EntryPoint("later", "tenferro.native", GROUP)]
+    points = [*by_name.entry_points(group=GROUP), EntryPoint("later", "tenferro.runtime", GROUP)]
     monkeypatch.setattr(by_name, "_INSTALLED", by_name._Installed())
     monkeypatch.setattr(by_name, "entry_points", lambda group: points[:-1])
     with pytest.raises(DeviceError, match="no device 'later'"):
         tn.zeros(1).to_device("later")
     monkeypatch.setattr(by_name, "entry_points", lambda group: points)
     check_executor("f", "later")
-    assert executor_module("later").__name__ == "tenferro.native"
+    assert executor_module("later").__name__ == "tenferro.runtime"
 
 
 INTERRUPTED = """

@@ -10,9 +10,14 @@ import pytest
 import tenferro as tn
 from tenferro.compiler import CPU, DeviceCosts, DeviceModel, MemoryLimit, Runs, tighter
 from tenferro.errors import ConfigError, MemoryLimitError
-from tenferro.native import GraphExecutor, NumpyBackend
 from tenferro.network import PLANNER, EinsumPlan
-from tenferro.runtime import planned_free_bytes, planned_model, planning_for
+from tenferro.runtime import (
+    GraphExecutor,
+    NumpyBackend,
+    planned_free_bytes,
+    planned_model,
+    planning_for,
+)
 
 COSTS = DeviceCosts(multiply=1e-16, write=1e-6)
 RUNS = Runs(as_written=True, fuses=True, block=4096)

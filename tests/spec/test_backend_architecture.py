@@ -23,8 +23,6 @@ from tenferro.compiler import (
 from tenferro.core import CompiledProgram, Instruction
 from tenferro.errors import DeviceError, ExecutorError
 from tenferro.ir import Category, ExecInstruction, ExecOp, ExecProgram, verify
-from tenferro.native import BackendSession, TensorBackend, run_segmented, run_unsegmented
-from tenferro.native import segment_exec_program as segments_of
 from tenferro.ops import (
     ALL_OPS,
     EXP,
@@ -35,6 +33,8 @@ from tenferro.ops import (
     PadToMatch,
     ShapeOf,
 )
+from tenferro.runtime import BackendSession, TensorBackend, run_segmented, run_unsegmented
+from tenferro.runtime import segment_exec_program as segments_of
 from tenferro.shape import TensorMeta
 
 Array = np.ndarray[Any, Any]

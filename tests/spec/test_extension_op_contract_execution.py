@@ -21,7 +21,7 @@ from tenferro.extension import (
     apply,
 )
 from tenferro.ir import Category
-from tenferro.native import segment_exec_program
+from tenferro.runtime import segment_exec_program
 from tests.spec.extensions import SPECS, inputs, native, pair, refused
 from tests.testing.families import (
     Array,

@@ -199,7 +199,7 @@ def test_predicted_memory_is_that_of_one_device() -> None:
 
 
 @given(st.data())
-@settings(max_examples=20)
+@settings(max_examples=8)
 def test_random_programs_with_random_shardings(data: st.DataObject) -> None:
     program: ExecProgram = data.draw(contraction_programs())
     mesh = data.draw(st.sampled_from([LINE, SQUARE]))

@@ -22,9 +22,8 @@ from tenferro.errors import (
     VerifyError,
 )
 from tenferro.ir import ExecBuilder, ExecProgram
-from tenferro.native import GraphExecutor, NumpyBackend
 from tenferro.ops import ADD, SIN, BroadcastInDim, scalar
-from tenferro.runtime import GraphProgram, Tensor
+from tenferro.runtime import GraphExecutor, GraphProgram, NumpyBackend, Tensor
 from tenferro.shape import FLOAT64, TensorMeta
 from tenferro.transforms import GraphCompiler, TracedTensor
 from tenferro_xla import (

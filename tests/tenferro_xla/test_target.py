@@ -6,12 +6,20 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tenferro.compiler import CANONICAL, CPU, OptimizerOptions, Pass, RenumberSlots, optimize
+from tenferro.compiler import (
+    CANONICAL,
+    CPU,
+    LoopFusion,
+    OptimizerOptions,
+    Pass,
+    RenumberSlots,
+    optimize,
+)
 from tenferro.ir import verify
 from tenferro_xla.platforms import CPU_PLATFORM
 from tests.compiler.canonical.test_lane_fusion import ALIKE
 from tests.compiler.canonical.test_loop_fusion import STARTING_ALIKE
-from tests.compiler.canonical.test_loop_products import SUM
+from tests.compiler.canonical.test_scan_pushout_dot import SUM
 from tests.compiler.canonical.test_switch_fusion import VALUE_AND_DERIVATIVE
 from tests.compiler.canonical.test_while_fusion import VALUES
 from tests.compiler.canonical.test_while_fusion import program as while_loops
@@ -103,25 +111,25 @@ exec_program(%0: f64[16]) {{
 }}"""
 PIECES = {
     "loop_inlining": ONE_ROUND,
-    "loop_invariants": INVARIANT,
-    "loop_products": SUM,
-    "pad_joining": WINDOWS,
+    "loop_invariant_code_motion": INVARIANT,
+    "scan_pushout_dot": SUM,
+    "pads_to_concatenate": WINDOWS,
     "summed_products": BATCH,
-    "rolling": ROLLED,
-    "lane_joining": ALIKE,
-    "loop_joining": STARTING_ALIKE,
-    "switch_joining": VALUE_AND_DERIVATIVE,
-    "while_joining": while_loops(VALUES.format(results="%3: f64[]", limit=0.5)),
+    "reroll": ROLLED,
+    "lane_sum_fusion": ALIKE,
+    "scan_fusion": STARTING_ALIKE,
+    "switch_fusion": VALUE_AND_DERIVATIVE,
+    "while_fusion": while_loops(VALUES.format(results="%3: f64[]", limit=0.5)),
     "contraction_layout": CONTRACTIONS,
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
-    "stored_products": REPEATED,
-    "kept_transposes": TURNED,
+    "materialized_products": REPEATED,
+    "transpose_barriers": TURNED,
 }
 
 
 def test_every_pass_has_an_option_and_every_option_a_pass() -> None:
-    fused = {f"{each}_joining" for each in ("loop", "lane", "switch", "while")}
+    fused = set(LoopFusion.switches)
     assert {each.name for each in XLA_CPU} - {"loop_fusion"} == set(NAMES) - fused
 
 

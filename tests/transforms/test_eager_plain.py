@@ -107,7 +107,7 @@ def test_operands_that_were_one_array_may_be_two() -> None:
         )
 
 
-def test_the_second_call_runs_what_the_first_one_noted() -> None:
+def test_later_calls_run_the_program_that_the_first_one_wrote() -> None:
     HOST_PLANS.clear()
     bodies = []
 

@@ -12,6 +12,7 @@ from tenferro.transforms import EagerTensor
 from tests.graphs import Array, function, metas_of
 from tests.ops.cases import CASES
 from tests.ops.rows import Case, for_each, row_id
+from tests.sampling import some
 from tests.tolerances import assert_close, rounding
 
 RT = tn.EagerRuntime()
@@ -24,16 +25,11 @@ def on_xla() -> tn.EagerRuntime:
 
 
 IN_F64 = [case for case in CASES if "f64" in case.smooth_dtypes()]
-FEW = 10  # one of so many is tried by default: each op is compiled by itself
 
 
 @pytest.mark.parametrize(
     "case",
-    [
-        pytest.param(case, marks=[] if number % FEW == 0 else pytest.mark.exhaustive)
-        for number, case in enumerate(IN_F64)
-    ],
-    ids=row_id,
+    some(IN_F64, 10, row_id),  # each op is compiled by itself
 )
 def test_xla_gives_what_numpy_gives(on_xla: tn.EagerRuntime, case: Case) -> None:
     arrays, wrt = case.arrays("f64"), case.differentiable("f64")

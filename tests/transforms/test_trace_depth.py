@@ -43,7 +43,7 @@ def _run_through_every_stage(length: int) -> None:
     assert len(str(linear).splitlines()) >= length
     graph = materialize_merge(resolve_keys(), [y.key, *filter(None, reverse.output_keys)])
     metas = [ctx.meta(key) for key in graph.inputs]
-    program = compile_program(compile_graph(graph), metas, OptimizerOptions(rolling=False))
+    program = compile_program(compile_graph(graph), metas, OptimizerOptions(reroll=False))
     verify(program)
     assert len(str(program).splitlines()) == len(program.instructions) + 3
     assert len(program.digest) == 64

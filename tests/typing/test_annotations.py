@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import tenferro as tn
-from tenferro import namespace
 from tenferro.ops.functions import ArrayOperators
 
 TRANSFORMS = [
@@ -35,7 +34,7 @@ TRANSFORMS = [
     "vmap",
 ]
 PUBLIC = {
-    "tn": {name: getattr(tn, name) for name in namespace.__all__},
+    "tn": {name: getattr(tn, name) for name in tn.numpy.__all__},
     "lax": {name: getattr(tn.lax, name) for name in tn.lax.__all__},
     "tensor": vars(ArrayOperators),
     "transforms": {name: getattr(tn, name) for name in TRANSFORMS},
@@ -53,6 +52,20 @@ MAY_BE_ANY: dict[str, str] = {
         "reduce_window",
         "scan",
         "while_loop",
+    )
+}
+MAY_BE_ANY |= {
+    f"tn.{name}": "users' functions and lists, and NumPy's options"
+    for name in (
+        *("apply_along_axis", "apply_over_axes", "argwhere", "array_repr", "array_str", "block"),
+        *("broadcast_shapes", "choose", "compress", "delete", "einsum_path", "extract"),
+        *("flatnonzero", "frombuffer", "fromfunction", "fromiter", "get_printoptions"),
+        *("gradient", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"),
+        *("indices", "insert", "intersect1d", "iscomplexobj", "isrealobj", "isscalar"),
+        *("issubdtype", "iterable", "mask_indices", "ndim", "nonzero", "piecewise", "polyfit"),
+        *("printoptions", "set_printoptions", "setdiff1d", "setxor1d", "size", "union1d"),
+        *("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
+        *("vectorize", "where"),
     )
 }
 """Functions with `Any` in their annotations, and why there is no type to put there."""

@@ -69,6 +69,7 @@ def test_einsum_keeps_the_contract(register_xla: Any) -> None:
     check(TropicalEinsum(*PRODUCT), register_xla=register_xla, different=different)
 
 
+@pytest.mark.exhaustive
 @XLA
 def test_einsum_jvp_keeps_the_contract(register_xla: Any) -> None:
     check(TropicalEinsumJvp(*BATCHED, (0, 1)), 0, 1, register_xla=register_xla)

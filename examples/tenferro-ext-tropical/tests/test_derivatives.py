@@ -62,7 +62,7 @@ def seeds_for(arrays: list[Array], output_shape: tuple[int, ...]) -> list[Array]
 
 
 @given(cases(TIES) | cases(SPECIAL), KINDS)
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_the_first_winner_takes_it_all(oracle: Any, case: Any, kind: str) -> None:
     terms, output, arrays = case
     shape = oracle(terms, output, kind)(*arrays)[0].shape
@@ -101,7 +101,7 @@ def test_all_executors_agree_on_derivatives(
             np.testing.assert_array_equal(one, expected)
 
 
-@pytest.mark.parametrize("kind", ["maxplus", "minplus"])
+@pytest.mark.parametrize("kind", ["maxplus", pytest.param("minplus", marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("notation", ["ij,jk->ik", "bij,bjk->kb", "iij,jk->i", "ij,kl->jl"])
 def test_gradients_are_finite_differences_at_unique_winners(
     executor: Any, ctx: Any, kind: Any, notation: str

@@ -35,7 +35,6 @@ class ConjugateSinking(Pass):
     that pass conjugates on to such readers.
     """
 
-    name = "conjugate_sinking"
     looks_for = (Conj,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -66,7 +65,6 @@ class _Sinking:
     def rule(
         self, step: ExecInstruction, operands: tuple[int, ...]
     ) -> int | tuple[int, ...] | None:
-        """What replaces the instruction."""
         is_conjugate = [slot in self.sources for slot in step.input_slots]
         if isinstance(step.op, Conj) and step.dtype.kind == "c":
             if is_conjugate[0]:
@@ -102,7 +100,6 @@ class _Sinking:
         return self.rewriter.emit_all(CONJ, source) if slot in self.outputs else ()
 
     def _source(self, step: ExecInstruction, position: int, operand: int) -> int:
-        """The conjugate of an operand."""
         slot = step.input_slots[position]
         return self.sources[slot] if slot in self.sources else self._conj(operand)
 
@@ -147,7 +144,6 @@ class _Sinking:
 
 
 def _passes(op: ExecOp) -> bool:
-    """Whether the op of conjugates is the conjugate of the op."""
     return op.conjugation in (Conjugation.EXACT, Conjugation.ZERO_SIGNS)
 
 

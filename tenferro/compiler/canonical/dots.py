@@ -43,7 +43,6 @@ class TransposeFolding(Pass):
     a contraction. Extents keep their guarantees.
     """
 
-    name = "transpose_folding"
     looks_for = (Transpose,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -121,7 +120,6 @@ def _untransposed(
 
 
 def _ranks(axes: Sequence[int]) -> list[int]:
-    """For each axis its place among them in increasing order."""
     place = {axis: position for position, axis in enumerate(sorted(axes))}
     return [place[axis] for axis in axes]
 
@@ -178,7 +176,6 @@ class DotDimensionSorter(Pass):
     only the order of rhs makes a run. Works for any extents.
     """
 
-    name = "dot_dimension_sorter"
     looks_for = (DotGeneral,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -236,7 +233,6 @@ class SummedProducts(Pass):
     products.
     """
 
-    name = "summed_products"
     looks_for = (DotGeneral,)
     keeps_more = True
     needs = Needs.EXACT_EXTENTS
@@ -305,7 +301,6 @@ def _summed(
 
 
 def _is_zero(at: Rewriter, slot: int) -> bool:
-    """Whether a value is known to be zeros."""
     number = uniform(at, slot)
     return number is not None and bool(number == 0)
 

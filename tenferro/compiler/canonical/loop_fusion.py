@@ -50,14 +50,13 @@ class LoopFusion(Pass):
     ops: tuple[type[ControlOp], ...] = (Scan, LaneSum, Switch, While)
 
     switches: ClassVar[Mapping[str, type[ControlOp]]] = {
-        "loop_joining": Scan,
-        "lane_joining": LaneSum,
-        "switch_joining": Switch,
-        "while_joining": While,
+        "scan_fusion": Scan,
+        "lane_sum_fusion": LaneSum,
+        "switch_fusion": Switch,
+        "while_fusion": While,
     }
     """The options that switch it off for one of the classes."""
 
-    name = "loop_fusion"
     looks_for = (Scan, LaneSum, Switch, While)
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -202,7 +201,6 @@ class _JointBuilder(ExecBuilder):
         self._known: dict[tuple[bytes, tuple[int, ...]], tuple[int, ...]] = {}
 
     def inputs(self, known: dict[int, int], slots: Iterable[int], metas: Iterable[Any]) -> None:
-        """Make an input for each slot of the program that is not among the `known` ones."""
         for slot, meta in zip(slots, metas, strict=True):
             if slot not in known:
                 known[slot] = self.input(meta)
@@ -225,7 +223,6 @@ class _JointBuilder(ExecBuilder):
 
 
 def _ordered(step: ExecInstruction, operands: Sequence[int]) -> tuple[int, ...]:
-    """The operands, in one order if they may be exchanged."""
     return tuple(sorted(operands) if step.op.commutative else operands)
 
 
@@ -259,11 +256,9 @@ class _Loop(NamedTuple):
 
     @property
     def iterations(self) -> tuple[object, ...]:
-        """What loops have in common that can run in the same iterations."""
         return self.op.length, self.op.reverse, self.op.unroll
 
     def metas(self, start: int, count: int | None = None) -> tuple[TensorMeta, ...]:
-        """The types of inputs of the body."""
         return self.op.body.input_metas[start : None if count is None else start + count]
 
 
@@ -275,13 +270,11 @@ class _ScanFusion(_Fusion):
         self._work: dict[object, frozenset[int]] = {}
 
     def offers(self, step: ExecInstruction) -> Iterator[Hashable]:
-        """What its iterations stack and compute."""
         loop = _Loop.of(step)
         yield from (("stacked", loop.iterations, slot) for slot in loop.stacks)
         yield from self._computed(loop)
 
     def wants(self, step: ExecInstruction) -> Iterator[Hashable]:
-        """What its iterations read and compute."""
         loop = _Loop.of(step)
         yield from (("stacked", loop.iterations, slot) for slot in loop.xs)
         yield from self._computed(loop)
@@ -407,7 +400,6 @@ def _one_scan(
 
 class _LaneFusion(_Fusion):
     def offers(self, step: ExecInstruction) -> Iterator[Hashable]:
-        """What it reads, in which iterations."""
         op = cast(LaneSum, step.op)
         return ((op.total, op.lanes, slot) for slot in step.input_slots)
 
@@ -448,15 +440,12 @@ def _in_place_of(
 
 class _SwitchFusion(_Fusion):
     def offers(self, step: ExecInstruction) -> Iterable[Hashable]:
-        """The index, and the number of branches."""
         return [(step.input_slots[0], len(cast(Switch, step.op).branches))]
 
     def reads_apart(self, first: ExecInstruction, second: ExecInstruction) -> Sequence[int]:
-        """All operands but results of the first."""
         return [slot for slot in second.input_slots if slot not in first.output_slots]
 
     def fused(self, first: ExecInstruction, second: ExecInstruction) -> _Fused:
-        """One switch for both."""
         one, other = cast(Switch, first.op), cast(Switch, second.op)
         metas = dict(zip(first.input_slots[1:], one.branches[0].input_metas, strict=True))
         for slot, meta in zip(second.input_slots[1:], other.branches[0].input_metas, strict=True):
@@ -479,7 +468,6 @@ class _SwitchFusion(_Fusion):
 
 class _WhileFusion(_Fusion):
     def offers(self, step: ExecInstruction) -> Iterable[Hashable]:
-        """What the carry starts from."""
         return _starts(step)
 
     def fused(self, first: ExecInstruction, second: ExecInstruction) -> _Fused | None:
@@ -511,7 +499,6 @@ def _aliases(part: ExecInstruction, whole: ExecInstruction) -> dict[int, int] | 
 
 
 def _starts(step: ExecInstruction) -> tuple[int, ...]:
-    """The slots that the carry starts from."""
     op = cast(While, step.op)
     return step.input_slots[op.cond_consts + op.body_consts :]
 

@@ -34,7 +34,6 @@ class LoopInvariantCodeMotion(Pass):
     extents.
     """
 
-    name = "loop_invariants"
     looks_for = (ControlOp,)
     enters_bodies = False  # constants go inwards, what is computed goes outwards
 
@@ -221,7 +220,6 @@ def _split(body: ExecProgram, consts: int, surely_runs: bool) -> tuple[ExecProgr
 
 
 def _is_harmless(step: ExecInstruction) -> bool:
-    """Whether an instruction may run where it would not have."""
     return not (step.op.family or step.op.body_fields)
 
 
@@ -251,7 +249,6 @@ class ScanPushoutDot(Pass):
     Source: the rewrite "scan pushout dot" of Theano and PyTensor.
     """
 
-    name = "loop_products"
     looks_for = (Scan,)
     keeps_more = True
 
@@ -338,7 +335,6 @@ def _pays(
 
 
 def _size(meta: TensorMeta | None) -> int | None:
-    """The number of elements, if it is known."""
     if meta is None or meta.static_shape is None:
         return None
     return prod(meta.static_shape)

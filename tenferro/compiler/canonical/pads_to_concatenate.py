@@ -29,7 +29,6 @@ class PadsToConcatenate(Pass):
 
     least: int = 4
 
-    name = "pad_joining"
     looks_for = (
         Pad,
         DynamicUpdateSlice,

@@ -43,7 +43,6 @@ class AlgebraicSimplifier(Pass):
     `x * 0` nor `x - x` is 0. A value is replaced only by one of the same type, guarantees included.
     """
 
-    name = "algebraic_simplifier"
     needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -130,8 +129,6 @@ class CommonSubexpressions(Pass):
     equal coefficient of a derivative are merged here. Works for any extents.
     """
 
-    name = "common_subexpressions"
-
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with later copies of an instruction replaced by the first."""
         steps = program.instructions
@@ -168,8 +165,6 @@ class DeadCode(Pass):
     `pruned` returns one. An op that holds programs is also asked where no output is dead, since the
     programs may not read all operands.
     """
-
-    name = "dead_code"
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with only what its outputs need."""
@@ -228,7 +223,6 @@ class LoopInlining(Pass):
     That is done if the index of the `Switch` is a constant, or if it has one branch only.
     """
 
-    name = "loop_inlining"
     looks_for = (
         Scan,
         Switch,
@@ -286,8 +280,6 @@ class RenumberSlots(Pass):
 
     Passes keep the numbers of values that they do not rewrite; this pass runs after them.
     """
-
-    name = "numbering"
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program, numbered and marked; itself if it already is."""

@@ -173,7 +173,6 @@ class MaskPadding(Pass):
 
     sizes: tuple[Leaf, ...]
 
-    name = "mask_padding"
     refuses = True
     enters_bodies = False  # an op that holds programs says itself whether it is safe
     keeps_types = False
@@ -221,7 +220,6 @@ class _Masking:
         self._results: tuple[int, ...] = ()
 
     def rule(self, step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
-        """What replaces an instruction."""
         self._step, self._operands = step, operands
         metas = [*self.operand_metas, *self.result_metas]
         touched = [bool(self.padded_axes(meta)) for meta in metas]  # refuses computed sizes
@@ -234,12 +232,10 @@ class _Masking:
 
     @property
     def operand_metas(self) -> list[TensorMeta]:
-        """Types of the operands."""
         return [self.rewriter.ctx.meta(slot) for slot in self._operands]
 
     @property
     def result_metas(self) -> tuple[TensorMeta, ...]:
-        """Types of the results."""
         return self._step.output_metas
 
     def padded(self, operand: int) -> Axes:
@@ -295,7 +291,6 @@ class _Masking:
         self.define(*self.rewriter.emit_all(self._step.op, *operands), zeros=zeros)
 
     def define(self, *results: int, zeros: bool = False) -> None:
-        """Let these values be the results."""
         self._results = results
         if zeros:
             self._zeros.update(results)

@@ -32,7 +32,6 @@ class DotDecomposer(Pass):
 
     pinned: PartitionedAxes | None = None
 
-    name = "dot_decomposer"
     looks_for = (DotGeneral,)
     needs = Needs.EXACT_EXTENTS
 

@@ -18,7 +18,6 @@ from tenferro.compiler.device.recomputation import (
 from tenferro.compiler.memory import Known, MemoryLimit, in_words, peak_in_words, schedule_of
 from tenferro.compiler.passes import Needs, Pass
 from tenferro.compiler.schedule import COMPILED, Runs, Schedule
-from tenferro.errors import MemoryLimitError
 from tenferro.ir import ExecInstruction, ExecProgram, Rewriter
 from tenferro.ops import Concatenate, Reshape, Slice
 from tenferro.ops.control_flow import Scan
@@ -64,7 +63,6 @@ class _Ready:
         self.free: list[int] = []  # those of them that may free as much as they take
 
     def ordered(self) -> ExecProgram:
-        """The program."""
         for number, count in enumerate(self.missing):
             if not count:
                 self._push(number)
@@ -108,7 +106,6 @@ class _Ready:
         )
 
     def _arrive(self, slot: int) -> None:
-        """A value has been computed."""
         for number in self.schedule.readers.get(slot, ()):
             self.missing[number] -= 1
             if not self.missing[number]:
@@ -287,7 +284,6 @@ class Search:
 
 
 def _in_order(program: ExecProgram, schedule: Schedule) -> ExecProgram:
-    """The program, written in the order in which it runs."""
     steps = [program.instructions[number] for number in schedule.order]
     return replace(program, instructions=tuple(steps))
 
@@ -314,40 +310,29 @@ class Rematerialize(Pass):
     limit: MemoryLimit
     runs: Runs = COMPILED
 
-    name = "rematerialize"
     needs = Needs.CONSTANT_EXTENTS
     enters_bodies = False
     refuses = True
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program within the limit."""
-        self._require_sizes(program)
-        found = Search(self.runs).lowest(program, self.limit.bytes)
-        if found.need > self.limit.bytes:
-            raise self._refusal(program, found.need)
-        return found.program
-
-    def _require_sizes(self, program: ExecProgram) -> None:
-        """Raise MemoryLimitError if a size is not known."""
+        limit = self.limit
         for step, meta in program.results():
             if meta.static_shape is None:
-                raise MemoryLimitError(
-                    f"{self.limit.caller}: memory_limit= needs known sizes, but {step.op.name} "
-                    f"gives {meta}; bind the sizes, or leave the limit out",
+                raise limit.refusal(
+                    f"memory_limit= needs known sizes, but {step.op.name} gives {meta}; bind the "
+                    "sizes, or leave the limit out",
                     0,
-                    self.limit.bytes,
                 )
-
-    def _refusal(self, program: ExecProgram, least: int) -> MemoryLimitError:
-        """The error for a program that does not fit."""
+        found = Search(self.runs).lowest(program, limit.bytes)
+        if found.need <= limit.bytes:
+            return found.program
         schedule = schedule_of(program, self.runs)
-        limit = self.limit
-        return MemoryLimitError(
-            f"{limit.caller}: needs {in_words(schedule.need)}{peak_in_words(schedule, self.runs)}, "
-            f"the limit is {in_words(limit.bytes)}; the least found is {in_words(least)}",
+        raise limit.refusal(
+            f"needs {in_words(schedule.need)}{peak_in_words(schedule, self.runs)}, the limit is "
+            f"{in_words(limit.bytes)}; the least found is {in_words(found.need)}",
             schedule.need,
-            limit.bytes,
-            least,
+            found.need,
         )
 
 
@@ -364,7 +349,6 @@ class LoopUnrolling(Pass):
 
     most: int = 4096
 
-    name = "loop_unrolling"
     needs = Needs.CONSTANT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -407,7 +391,6 @@ class _Rounds:
         return [*carry, *(self._stacked(column) for column in columns)]
 
     def _entries_of(self, stack: int, length: int) -> Sequence[int]:
-        """The entries of a stack."""
         if stack not in self.entries:
             sizes = self.at.ctx.meta(stack).static_shape or ()
             self.entries[stack] = [self._entry(stack, number, sizes) for number in range(length)]

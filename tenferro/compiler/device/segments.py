@@ -172,7 +172,6 @@ def _hosted(program: ExecProgram) -> frozenset[int]:
 
 
 def _reads_shapes(step: ExecInstruction) -> bool:
-    """Whether an instruction only reads shapes."""
     count = len(step.input_slots)
     return bool(count) and all(step.op.reads_shape_only(i) for i in range(count))
 
@@ -183,7 +182,6 @@ def _runs_on_host(step: ExecInstruction) -> bool:
 
 
 def _size_slot(step: ExecInstruction) -> int | None:
-    """The scalar that an instruction waits for, if there is one."""
     operand = step.op.size_operand
     return None if operand is None else step.input_slots[operand]
 
@@ -315,7 +313,6 @@ class _Specialising:
         return self.rewriter.emit_all(op, *values)
 
     def outputs(self) -> list[int]:
-        """The slots of the outputs."""
         slots = self._segment.outputs
         return [
             self._value(slot, now)

@@ -36,7 +36,6 @@ class BindSizes(Pass):
 
     sizes: tuple[tuple[Leaf, Dim], ...] = ()
 
-    name = "bind_sizes"
     refuses = True
     enters_bodies = False  # binding a program binds those inside it
     keeps_types = False
@@ -62,7 +61,6 @@ class ResolveDynamicOps(Pass):
     gives a size is no longer read once the types tell that size.
     """
 
-    name = "settle"
     needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -116,7 +114,6 @@ class PlanFamilies(Pass):
 
     sizes: tuple[tuple[Leaf, int], ...]
 
-    name = "plan_families"
     looks_for = (Extension,)
     refuses = True
 
@@ -157,7 +154,6 @@ class ExpandFamilies(Pass):
     advice: str = GIVE_THE_EXECUTOR_A_LOWERING
     requires_all: bool = True
 
-    name = "expand_families"
     looks_for = (Extension,)
     refuses = True
 
@@ -218,7 +214,6 @@ class CheckpointInlining(Pass):
 
     late: bool = False
 
-    name = "checkpoint_inlining"
     looks_for = (Checkpointed,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
@@ -244,8 +239,6 @@ class StopGradientRemoval(Pass):
     gradient. When these are the same, so are they and the value. A canonical program keeps them: it
     may still be differentiated.
     """
-
-    name = "stop_gradient_removal"
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without such ops."""
@@ -276,7 +269,6 @@ class SharedLanes(Pass):
     workers: int
     ordered: bool = True
 
-    name = "shared_lanes"
     looks_for = (LaneSum,)
 
     def run(self, program: ExecProgram) -> ExecProgram:

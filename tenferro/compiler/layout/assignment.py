@@ -165,7 +165,6 @@ class ContractionLayout(Pass):
     trials: int = TRIALS
     pinned: PartitionedAxes | None = None
 
-    name = "contraction_layout"
     looks_for = (DotGeneral,)
     needs = Needs.CONSTANT_EXTENTS
 
@@ -182,5 +181,7 @@ class ContractionLayout(Pass):
         problem, writer = Problem(program, self.pinned), ProgramWriter()
         if min(problem.sizes) == 0 or max(problem.sizes) > MAX_EXTENT:
             return program  # empty, or too large and refused later
+        if problem.is_best(self.costs):
+            return program
         outputs = LayoutRewrite(choose(problem, self.costs, self.trials), writer).run()
         return writer.build(outputs)

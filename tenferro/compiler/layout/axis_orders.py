@@ -24,38 +24,27 @@ AxisGroups = tuple[frozenset[int], ...]
 
 
 def natural(rank: int) -> Order:
-    """The order in which the axes are numbered."""
     return tuple(range(rank))
 
 
 def exactly(order: Iterable[int]) -> AxisGroups:
-    """One axis to a group."""
     return tuple(frozenset((axis,)) for axis in order)
 
 
 def anything(rank: int) -> AxisGroups:
-    """All axes in one group."""
     return (frozenset(range(rank)),)
 
 
 def restricted(groups: AxisGroups, axes: Iterable[int]) -> AxisGroups:
-    """The groups with only these axes, empty ones left out."""
     remaining = frozenset(axes)
     return tuple(group & remaining for group in groups if group & remaining)
 
 
-def renamed(groups: AxisGroups, names: Sequence[int]) -> AxisGroups:
-    """The groups with axis i called `names[i]`."""
-    return tuple(frozenset(names[axis] for axis in group) for group in groups)
-
-
 def renamed_by(groups: AxisGroups, names: Mapping[int, int]) -> AxisGroups:
-    """The groups with each axis called what `names` says."""
     return tuple(frozenset(names[axis] for axis in group) for group in groups)
 
 
 def rank_of(groups: AxisGroups) -> dict[int, int]:
-    """For each axis the position of its group."""
     return {axis: number for number, group in enumerate(groups) for axis in group}
 
 
@@ -80,7 +69,6 @@ def agree(groups: AxisGroups, blocks: Sequence[Sequence[int]]) -> bool:
 
 
 def satisfies(order: Order, groups: AxisGroups) -> bool:
-    """Whether an order satisfies the groups."""
     rank = rank_of(groups)
     ranks = [rank[axis] for axis in order]
     return ranks == sorted(ranks)
@@ -88,8 +76,7 @@ def satisfies(order: Order, groups: AxisGroups) -> bool:
 
 def places(order: Order, axes: Iterable[int]) -> tuple[int, ...]:
     """Where in memory the axes lie."""
-    place = {axis: position for position, axis in enumerate(order)}
-    return tuple(place[axis] for axis in axes)
+    return tuple(map(order.index, axes))
 
 
 # The batch, free and contracted axes of a contraction, and their sizes.
@@ -112,6 +99,10 @@ class OperandAxes:
     into: Order
     extent: int
     size: int
+
+    @property
+    def rank(self) -> int:
+        return len(self.batch) + len(self.free) + len(self.contracted)
 
     @property
     def is_grouped(self) -> bool:
@@ -168,11 +159,9 @@ class Contraction:
 
     @property
     def batch(self) -> int:
-        """Number of matrices."""
         return self.size // max(1, self.left.extent * self.right.extent)
 
     def sides(self, swapped: bool) -> tuple[OperandAxes, OperandAxes]:
-        """The operands, in their order or exchanged."""
         return (self.right, self.left) if swapped else (self.left, self.right)
 
     def seconds(
@@ -195,6 +184,19 @@ class Contraction:
         """Additional seconds for `count` products of parts of the terms, and for adding them."""
         more = self.seconds(costs, split=count) - self.seconds(costs)
         return more + 2 * costs.writing(self.dtype, count * self.size)
+
+    def is_best(self, costs: DeviceCosts) -> bool:
+        """Whether no order of axes makes the product faster: its operands are matrices as they lie,
+        and it has its longer side left."""
+        left, right = self.left, self.right
+        batch = natural(len(left.batch))
+        sides = [
+            (*batch, *side.free, *side.contracted) == natural(side.rank)
+            or (side is right and (*batch, *side.contracted, *side.free) == natural(side.rank))
+            for side in (left, right)
+        ]
+        in_order = left.batch == right.batch == batch
+        return in_order and all(sides) and not costs.short_side(left.extent, right.extent)
 
     def agreements(self, groups: AxisGroups) -> tuple[bool, bool]:
         """Whether the result can have an order: with its sides as they are, and exchanged."""
@@ -276,6 +278,12 @@ class Problem:
         shape = self.shapes[step.output_slots[0]]
         alike = all(self.shapes[slot] == shape for slot in step.input_slots)
         return step.op.pointwise and alike and len(step.output_slots) == 1
+
+    def is_best(self, costs: DeviceCosts) -> bool:
+        """Whether nothing is moved, and each product reads its operands as they lie."""
+        if self.program.has_op(Transpose):
+            return False
+        return all(each.is_best(costs) for each in self.contractions.values())
 
     def axis_map(self, step: ExecInstruction) -> AxisMap | None:
         """The result axes that a step's operand axes become; None if it needs natural orders."""

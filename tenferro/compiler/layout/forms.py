@@ -55,7 +55,6 @@ class Repeated:
 
     @property
     def weight(self) -> int:
-        """Number of elements of the value that should be read in their order in memory."""
         return math.prod(self.shape[axis] for axis in self.dims)
 
     @property
@@ -68,7 +67,6 @@ class Repeated:
         return tuple(order)
 
     def renamed(self, perm: Order) -> Repeated:
-        """The transposed value."""
         names = {axis: place for place, axis in enumerate(perm)}
         dims = tuple(names[axis] for axis in self.dims)
         return Repeated(self.source, dims, tuple(self.shape[axis] for axis in perm))
@@ -84,16 +82,13 @@ class Pending:
 
     @property
     def weight(self) -> int:
-        """Number of elements of the value that should be read in their order in memory."""
         return max(x.weight for x in self.operands)
 
     @property
     def easiest(self) -> Order:
-        """An order in which the largest source is read in its order in memory."""
         return max(self.operands, key=lambda x: x.weight).easiest
 
     def renamed(self, perm: Order) -> Pending:
-        """The transposed value."""
         return Pending(self.step, tuple([x.renamed(perm) for x in self.operands]), self.depth)
 
 
@@ -121,12 +116,10 @@ class Operand:
     requested: Order
 
     def moved(self) -> Operand:
-        """The operand after it was moved into its `best` order."""
         return replace(self, order=self.best, free=self.requested)
 
     @property
     def best(self) -> Order:
-        """Batch axes first, contracted ones last."""
         return (*self.leading, *self.requested, *self.inner)
 
     @property
@@ -155,26 +148,21 @@ class Operand:
 
     @property
     def is_grouped(self) -> bool:
-        """Whether batch axes come first, and contracted ones together."""
         return self._is_grouped_after(0)
 
     @property
     def is_contracted_first(self) -> bool:
-        """Whether the contracted axes come before the free ones."""
         return bool(self.side.free and self.inner) and self.order[-1] not in self.inner
 
     @property
     def inner_places(self) -> Order:
-        """Where the contracted axes lie."""
         return places(self.order, self.inner)
 
     @property
     def batch_places(self) -> Order:
-        """Where the batch axes lie."""
         return places(self.order, self.leading)
 
     def into(self, axes: Order) -> Order:
-        """The axes of the result that free axes become."""
         names = dict(zip(self.side.free, self.side.into, strict=True))
         return tuple(names[axis] for axis in axes)
 
@@ -353,16 +341,13 @@ class Forms:
         return Form(first.order, second.order, dot, excess, order, summed=summed)
 
     def _moving(self, contraction: Contraction, x: Operand) -> float:
-        """Seconds to move an operand."""
         return self.costs.moving(contraction.dtype, x.side.size, x.side.slot in self.problem.inputs)
 
     def _sizes(self, x: Operand, axes: Order) -> tuple[int, ...]:
-        """The sizes of some axes."""
         shape = self.problem.shapes[x.side.slot]
         return tuple([shape[axis] for axis in axes])
 
     def _along(self, x: Operand, axes: Order) -> int:
-        """The product of the sizes of some axes."""
         return math.prod(self._sizes(x, axes))
 
 
@@ -378,7 +363,6 @@ def _grouped(x: Operand, keep: bool = True) -> Operand:
 
 
 def _as_it_lies(order: Order, axes: Order) -> Order:
-    """Positions in `axes`, sorted by where the axes lie."""
     return tuple(sorted(range(len(axes)), key=lambda i: order.index(axes[i])))
 
 

@@ -304,7 +304,6 @@ class Requests:
         return anything(self.problem.rank(slot)) if request is None else request.groups
 
     def choice(self, slot: int) -> Choice:
-        """The given choices for a contraction."""
         return self.choices.get(slot, NOTHING_CHOSEN)
 
     def _visit(self, step: ExecInstruction) -> None:

@@ -1,10 +1,14 @@
-"""The program in the chosen orders, or an estimate of its cost."""
+"""The program in the chosen orders, or an estimate of its cost.
+
+What the rewrite writes itself is a `DotGeneral` for each of the program's, and for its operands
+and results `Transpose`, `BroadcastInDim` and `ReduceSum`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from tenferro.compiler.cost_model import DeviceCosts
 from tenferro.compiler.layout.axis_orders import (
@@ -18,7 +22,7 @@ from tenferro.compiler.layout.axis_orders import (
 )
 from tenferro.compiler.layout.forms import DEPTH, Asked, Pending, Repeated, Value, Written
 from tenferro.compiler.layout.requests import Requests
-from tenferro.ir import DType, ExecBuilder, ExecInstruction, ExecOp, ExecProgram, TensorMeta
+from tenferro.ir import DType, ExecBuilder, ExecInstruction, ExecOp, TensorMeta
 from tenferro.ops import BroadcastInDim, DotGeneral, ReduceSum, Transpose
 
 __all__ = ["LayoutRewrite", "ProgramWriter"]
@@ -38,28 +42,17 @@ class Writer(Protocol):
     def begin(self, step: ExecInstruction) -> None:
         """Note that what is written next replaces this step."""
 
-    def shape(self, value: int) -> Shape:
-        """The shape of a value."""
-
-    def transpose(self, value: int, perm: Shape) -> int:
-        """A value with its axes moved."""
-
-    def broadcast(self, value: int, shape: Shape, dims: Shape, in_memory: bool) -> int:
-        """A value repeated; `in_memory` if it is written to memory."""
-
-    def contract(self, dot: DotGeneral, lhs: int, rhs: int, seconds: float) -> int:
-        """A contraction; `seconds` is its additional time compared to the best form."""
-
-    def reduce(self, axes: Shape, value: int) -> int:
-        """A sum over some axes."""
-
     def pointwise(self, step: ExecInstruction, operands: Sequence[int]) -> int:
         """A pointwise step."""
 
-    def other(
-        self, op: ExecOp, operands: Sequence[int], order: Shape | None = None
+    def write(
+        self, op: ExecOp, *operands: int, seconds: float = 0.0, order: Order | None = None
     ) -> tuple[int, ...]:
-        """Any other op; `order` is that of the axes of its only result, if not the natural one."""
+        """Another op.
+
+        `seconds` is what it takes because of the order of axes, except for a transpose; `order` is
+        that of the axes of its only result, if not the natural one.
+        """
 
 
 class ProgramWriter:
@@ -68,48 +61,18 @@ class ProgramWriter:
     def __init__(self) -> None:
         self._builder = ExecBuilder()
         self._site: str | None = None
-
-    def input(self, meta: TensorMeta) -> int:
-        """A new input."""
-        return self._builder.input(meta)
+        self.input, self.build = self._builder.input, self._builder.build
 
     def begin(self, step: ExecInstruction) -> None:
-        """Remember the step."""
         self._site = step.site
 
-    def shape(self, value: int) -> Shape:
-        """As it was inferred."""
-        return self._builder.metas[value].static_shape or ()
-
-    def transpose(self, value: int, perm: Shape) -> int:
-        """A `Transpose`."""
-        return self.other(Transpose(perm), [value])[0]
-
-    def broadcast(self, value: int, shape: Shape, dims: Shape, in_memory: bool) -> int:
-        """A `BroadcastInDim`."""
-        return self.other(BroadcastInDim(shape, dims), [value])[0]
-
-    def contract(self, dot: DotGeneral, lhs: int, rhs: int, seconds: float) -> int:
-        """The `DotGeneral`."""
-        return self.other(dot, [lhs, rhs])[0]
-
-    def reduce(self, axes: Shape, value: int) -> int:
-        """A `ReduceSum`."""
-        return self.other(ReduceSum(axes), [value])[0]
-
     def pointwise(self, step: ExecInstruction, operands: Sequence[int]) -> int:
-        """The op itself."""
         return self._builder.add(step.op, operands, step.site)[0]
 
-    def other(
-        self, op: ExecOp, operands: Sequence[int], order: Shape | None = None
+    def write(
+        self, op: ExecOp, *operands: int, seconds: float = 0.0, order: Order | None = None
     ) -> tuple[int, ...]:
-        """The op itself."""
         return self._builder.add(op, operands, self._site)
-
-    def build(self, outputs: Sequence[int]) -> ExecProgram:
-        """What was written."""
-        return self._builder.build(outputs)
 
 
 class Estimate:
@@ -130,59 +93,42 @@ class Estimate:
         self._step: ExecInstruction | None = None
 
     def input(self, meta: TensorMeta) -> int:
-        """Its type."""
         return self._new(meta.dtype, meta.static_shape or ())
 
     def begin(self, step: ExecInstruction) -> None:
-        """Remember the step."""
         self._step = step
 
-    def shape(self, value: int) -> Shape:
-        """The shape, computed from those of the operands."""
-        return self._types[value][1]
-
-    def transpose(self, value: int, perm: Shape) -> int:
-        """Adds the seconds for moving the value."""
-        dtype, shape = self._types[value]
-        loaded = self._makers[value] is None
-        self._spend(self.costs.moving(dtype, math.prod(shape), loaded), value)
-        return self._new(dtype, tuple([shape[axis] for axis in perm]))
-
-    def broadcast(self, value: int, shape: Shape, dims: Shape, in_memory: bool) -> int:
-        """Adds the seconds for writing the value, if it is written."""
-        dtype = self._types[value][0]
-        if in_memory:
-            self._spend(self.costs.writing(dtype, math.prod(shape)), value)
-        return self._new(dtype, shape)
-
-    def contract(self, dot: DotGeneral, lhs: int, rhs: int, seconds: float) -> int:
-        """Adds `seconds`."""
-        (dtype, left), (_, right) = self._types[lhs], self._types[rhs]
-        self._spend(seconds, None)
-        shape = [left[axis] for axis in dot.lhs_batch]
-        shape += [left[axis] for axis in dot.lhs_free(len(left))]
-        shape += [right[axis] for axis in dot.rhs_free(len(right))]
-        return self._new(dtype, tuple(shape))
-
-    def reduce(self, axes: Shape, value: int) -> int:
-        """Adds nothing: the cost does not depend on the order of axes."""
-        dtype, shape = self._types[value]
-        return self._new(dtype, tuple([n for axis, n in enumerate(shape) if axis not in axes]))
-
     def pointwise(self, step: ExecInstruction, operands: Sequence[int]) -> int:
-        """Adds nothing: the cost does not depend on the order of axes."""
-        return self._new(step.dtype, self.shape(operands[0]))
+        return self._new(step.dtype, self._types[operands[0]][1])
 
-    def other(
-        self, op: ExecOp, operands: Sequence[int], order: Shape | None = None
+    def write(
+        self, op: ExecOp, *operands: int, seconds: float = 0.0, order: Order | None = None
     ) -> tuple[int, ...]:
-        """Adds nothing: the cost does not depend on the order of axes."""
         assert self._step is not None
-        if order is None:
-            metas = self._step.output_metas
-            return tuple([self._new(meta.dtype, meta.static_shape or ()) for meta in metas])
-        shape = self._step.output_metas[0].static_shape or ()
-        return (self._new(self._step.dtype, tuple([shape[axis] for axis in order])),)
+        dtype, shape = self._types[operands[0]] if operands else (self._step.dtype, ())
+        match op:
+            case Transpose(perm=perm):
+                loaded = self._makers[operands[0]] is None
+                self._spend(self.costs.moving(dtype, math.prod(shape), loaded), operands[0])
+                shape = tuple([shape[axis] for axis in perm])
+            case BroadcastInDim():
+                self._spend(seconds, operands[0])
+                shape = cast(Shape, op.shape)  # of constant extents, as the whole program
+            case DotGeneral():
+                right = self._types[operands[1]][1]
+                self._spend(seconds, None)
+                left_axes = (*op.lhs_batch, *op.lhs_free(len(shape)))
+                sizes = [shape[axis] for axis in left_axes]
+                shape = (*sizes, *[right[axis] for axis in op.rhs_free(len(right))])
+            case ReduceSum(axes=axes):
+                shape = tuple([size for axis, size in enumerate(shape) if axis not in axes])
+            case _:
+                metas = self._step.output_metas
+                if order is None:
+                    return tuple([self._new(meta.dtype, meta.static_shape or ()) for meta in metas])
+                natural_shape = metas[0].static_shape or ()
+                dtype, shape = self._step.dtype, tuple([natural_shape[axis] for axis in order])
+        return (self._new(dtype, shape),)
 
     def _spend(self, seconds: float, value: int | None) -> None:
         self.seconds += seconds
@@ -213,6 +159,7 @@ class LayoutRewrite:
         self.requests = requests
         self.problem = requests.problem
         self.forms = requests.rules.forms
+        self.costs = requests.rules.costs
         self.writer = writer
         self.values: dict[int, Value] = {}
         self.moved: dict[tuple[int, Order], int] = {}
@@ -267,7 +214,7 @@ class LayoutRewrite:
             self._in_natural_order(step)
             return
         op, order = permuted
-        (number,) = self.writer.other(op, [x.number for x in written], order)
+        (number,) = self.writer.write(op, *[x.number for x in written], order=order)
         self.values[step.output_slots[0]] = Written(number, order)
 
     def _in_one_order(self, written: list[Written]) -> list[Written]:
@@ -284,9 +231,8 @@ class LayoutRewrite:
             self._as(self.values[slot], natural(self.problem.rank(slot)))
             for slot in step.input_slots
         ]
-        for slot, number in zip(
-            step.output_slots, self.writer.other(step.op, numbers), strict=True
-        ):
+        results = self.writer.write(step.op, *numbers)
+        for slot, number in zip(step.output_slots, results, strict=True):
             self.values[slot] = Written(number, natural(self.problem.rank(slot)))
 
     def _settled(self, slot: int) -> Written:
@@ -331,11 +277,13 @@ class LayoutRewrite:
         lead, trail = self._as(first, form.first), self._as(second, form.second)
         if form.spread is not None:
             self.repeated.add(slot)
-            lead = self.writer.broadcast(lead, *form.spread, in_memory=True)
-        product = self.writer.contract(form.dot, lead, trail, form.excess)
+            shape, dims = form.spread
+            seconds = self.costs.writing(contraction.dtype, math.prod(shape))
+            (lead,) = self.writer.write(BroadcastInDim(shape, dims), lead, seconds=seconds)
+        (product,) = self.writer.write(form.dot, lead, trail, seconds=form.excess)
         if form.summed:
             self.split.add(slot)
-            product = self.writer.reduce(form.summed, product)
+            (product,) = self.writer.write(ReduceSum(form.summed), product)
         return Written(product, form.order)
 
     def _best_copy(self, x: Written, side: OperandAxes, is_left: bool) -> Written:
@@ -366,7 +314,8 @@ class LayoutRewrite:
         perm = places(x.order, order)
         number = self.moved.get((x.number, perm))
         if number is None:
-            number = self.moved[x.number, perm] = self.writer.transpose(x.number, perm)
+            (number,) = self.writer.write(Transpose(perm), x.number)
+            self.moved[x.number, perm] = number
             self.copies.setdefault(x.number, []).append((number, perm))
             if x.number in self.gathered:
                 self.gathered.add(number)
@@ -378,6 +327,5 @@ class LayoutRewrite:
         targets = [place[axis] for axis in x.dims]
         source = tuple(sorted(range(len(targets)), key=targets.__getitem__))
         shape = tuple(x.shape[axis] for axis in order)
-        return self.writer.broadcast(
-            self._as(x.source, source), shape, tuple(sorted(targets)), in_memory=False
-        )
+        repeat = BroadcastInDim(shape, tuple(sorted(targets)))
+        return self.writer.write(repeat, self._as(x.source, source))[0]

@@ -199,11 +199,9 @@ class Rounds:
 
     @property
     def count(self) -> int:
-        """The number of rounds of the loop."""
         return self.high - self.low
 
     def rolled_positions(self) -> Ints:
-        """The instructions of the rounds of the loop."""
         return self.positions[self.low : self.high]
 
     def _can_start(self) -> bool:

@@ -51,12 +51,10 @@ class Carry:
 
     @property
     def distance(self) -> int:
-        """How many rounds ago the value was computed."""
         return len(self.starts)
 
     @property
     def start(self) -> int | None:
-        """The slot that the carry starts from."""
         return self.starts[-1]
 
 
@@ -98,7 +96,6 @@ class Loop:
 
     @property
     def reverse(self) -> bool:
-        """Whether the rounds go through the xs from the last to the first."""
         return self.votes < 0
 
     @property
@@ -139,7 +136,6 @@ class Loop:
         return slots
 
     def _constants(self) -> list[Same]:
-        """The values that every round reads."""
         found: dict[int, Same] = {}
         for step in (*self.rounds.steps, *self.rounds.made):
             if not isinstance(step.operands, Entry):
@@ -149,7 +145,6 @@ class Loop:
         return list(found.values())
 
     def carry_of(self, operand: Carried) -> Carry:
-        """The carry that an operand reads."""
         low, distance = self.rounds.low, operand.distance
         first = operand.slots[low : low + distance][::-1]
         return Carry((operand.step, operand.output), tuple(first.tolist()))
@@ -187,19 +182,15 @@ class Loop:
         return self.stacked.index(result)
 
     def entry_of(self, number: int) -> int:
-        """The entry of the xs and ys that a round reads and writes."""
         return self.rounds.count - 1 - number if self.reverse else number
 
     def scan(self, body: ExecProgram, consts: int) -> Scan:
-        """The op, with a body that may have been optimized."""
         return Scan(body, consts, len(self.carries), self.rounds.count, reverse=self.reverse)
 
     def leaf(self, operand: Carried) -> int:
-        """The number of the carry that an operand reads."""
         return self._leaves[self.carry_of(operand)]
 
     def previous(self, carry: Carry) -> int | None:
-        """The carry of one round less, from which a carry takes its next value."""
         return self._leaves.get(Carry(carry.result, carry.starts[:-1]))
 
 
@@ -405,16 +396,13 @@ class Emitter:
         return meta
 
     def shape(self, slot: int) -> tuple[Dim, ...]:
-        """The sizes of a value, which are exact in loops."""
         return self.meta(slot).exact_shape()
 
     def new(self) -> int:
-        """A slot that nothing has written yet."""
         self.metas.append(None)
         return len(self.metas) - 1
 
     def emit(self, op: ExecOp, *operands: int, site: str | None = None) -> int:
-        """The result of an op with one output, in a new slot."""
         (slot,) = self.emit_all(op, operands, None, site)
         return slot
 
@@ -448,7 +436,6 @@ class Emitter:
         return self.emit(Reshape(tuple(shape)), slot)
 
     def moved(self, slot: int, source: int, target: int) -> int:
-        """The value with one axis moved."""
         order = list(range(len(self.shape(slot))))
         order.insert(target, order.pop(source))
         return slot if source == target else self.emit(Transpose(tuple(order)), slot)
@@ -511,7 +498,6 @@ def _windows(at: Emitter, loop: Loop, entries: Windows, numbers: Items[int]) -> 
 
 
 def _progression(starts: Ints) -> tuple[int, int]:
-    """The first of equally spaced numbers, and their distance."""
     return int(starts[0]), int(starts[1] - starts[0])
 
 

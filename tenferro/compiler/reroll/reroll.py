@@ -84,7 +84,6 @@ class Values:
         )
 
     def _slot(self, loop: Loop, number: int, step: int, output: int) -> int:
-        """The slot that held a result of one round."""
         return self._sequence.steps[int(loop.positions[number, step])].output_slots[output]
 
 
@@ -140,7 +139,6 @@ class Reroll(Pass):
     rounds: int = 16
     saves: int = 167
 
-    name = "rolling"
     keeps_more = True
     needs = Needs.EXACT_EXTENTS
 
@@ -215,7 +213,6 @@ class _Building:
                 raise IrregularError
 
     def program(self, demands: Demands) -> ExecProgram:
-        """The program."""
         ends = {int(loop.positions[-1, -1]): loop for loop in self._loops}
         for position, step in enumerate(self._sequence.steps):
             if position in ends:
@@ -292,6 +289,5 @@ class _Building:
         return int(self._rolled.rounds[slot])
 
     def _unstack(self, loop: Loop, slot: int) -> None:
-        """One value of a stack, in the slot that it had."""
         ys = self._stacks[-1][loop.stacked.index(self._result(slot))]
         unstacked(self._at, loop, ys, self._number(slot), slot)

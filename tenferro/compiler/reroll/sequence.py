@@ -135,15 +135,12 @@ class Sequence:
         return self._kind(op).exact
 
     def maker(self, slot: int) -> ExecInstruction:
-        """The instruction that writes a slot."""
         return self.steps[int(self.makers[slot])]
 
     def operands(self, positions: Ints, place: int) -> Ints:
-        """The slots that instructions of equal symbols read at one place."""
         return self.reads[self.first_read[positions] + place]
 
     def starts(self, positions: Iterable[int]) -> Ints:
-        """Where the windows of slices start, one row for each."""
         return np.array([self.kinds[position].starts for position in positions], np.int64)
 
     def _kind(self, op: ExecOp) -> Kind:
@@ -206,7 +203,6 @@ class Run:
 
     @property
     def stop(self) -> int:
-        """The place after the last symbol."""
         return self.start + self.length
 
 
@@ -258,7 +254,6 @@ def _candidates(symbols: Ints, rounds: int, instructions: int) -> Iterator[Run]:
 
 
 def _stretches(equal: Bools) -> Iterator[tuple[int, int]]:
-    """Where stretches of True start and stop."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], equal, [False]])))
     return zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
 

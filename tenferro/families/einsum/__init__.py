@@ -6,7 +6,6 @@ then `contraction` (a planned network as core ops), `einsum_op` (a network whose
 known, and its transforms) and `sliced_op` (the loop over slices; rules of all of them).
 """
 
-from tenferro.families.composite import TransformRule
 from tenferro.families.einsum.contraction import *
 from tenferro.families.einsum.contraction_tree import *
 from tenferro.families.einsum.einsum_op import *
@@ -16,8 +15,8 @@ from tenferro.families.einsum.sliced_op import *
 from tenferro.families.einsum.sliced_op import EinsumRule, NetworkBatchRule, SlicedRule
 from tenferro.families.einsum.slicing import *
 from tenferro.families.einsum.subscripts import *
-from tenferro.families.runtimes import StandardRuntime
-from tenferro.ops.extension import Package
+from tenferro.ops.extension import Package, TransformRule
+from tenferro.runtime import StandardRuntime
 
 _FAMILIES = (EinsumOp, NetworkDerivative, SlicedNetwork)
 

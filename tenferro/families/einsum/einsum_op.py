@@ -14,13 +14,18 @@ from typing import ClassVar
 
 from tenferro.core import Emitter, V
 from tenferro.errors import DTypeError
-from tenferro.families.composite import FormulaOp, Transform
 from tenferro.families.einsum.contraction import Sizes, emit_network
 from tenferro.families.einsum.planner import PLANNER, Specification, check_memory, options_of
 from tenferro.families.einsum.subscripts import Labels, Subscripts, build_size_dict
-from tenferro.families.runtimes import evaluate_standard
 from tenferro.ir import Dim, DType, NumpyArray, TensorMeta, make_meta, short_name
-from tenferro.ops.extension import ExtensionOp, OutputMeta, family_id
+from tenferro.ops.extension import (
+    ExtensionOp,
+    FormulaOp,
+    OutputMeta,
+    Transform,
+    evaluate_standard,
+    family_id,
+)
 from tenferro.runtime import planned_model
 
 __all__ = ["EinsumOp", "NetworkDerivative"]
@@ -44,6 +49,7 @@ class EinsumOp(ExtensionOp):
     plan: Specification
 
     lowers_named_sizes: ClassVar[bool] = True
+    contracts: ClassVar[bool] = True
 
     @property
     def input_count(self) -> int:
@@ -148,6 +154,7 @@ class NetworkDerivative(FormulaOp):
     transforms: tuple[Transform, ...]
 
     formula_outputs = 1
+    contracts: ClassVar[bool] = True
 
     @property
     def network(self) -> EinsumOp:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tenferro.core import Batched, BatchSite, Emitter, JvpSite, PrimitiveOp, Slots, TransposeSite, V
-from tenferro.families.composite import Transform, TransformRule, pushed
 from tenferro.families.einsum.contraction_tree import Pairs
 from tenferro.families.einsum.einsum_op import EinsumOp, NetworkDerivative
 from tenferro.families.einsum.subscripts import Labels, Subscripts, build_size_dict
-from tenferro.families.runtimes import evaluate_standard
 from tenferro.ir import INT64, Dim, DType, ExecProgram, NumpyArray, Rewriter, TensorMeta, make_meta
 from tenferro.ops import (
     ADD,
@@ -37,7 +35,11 @@ from tenferro.ops.extension import (
     ExtensionBatchRule,
     ExtensionOp,
     OutputMeta,
+    Transform,
+    TransformRule,
+    evaluate_standard,
     family_id,
+    pushed,
 )
 
 __all__ = ["SlicedNetwork"]
@@ -64,6 +66,8 @@ class SlicedNetwork(ExtensionOp):
     pairs: Pairs
     sliced: Labels
     transforms: tuple[Transform, ...] = ()
+
+    contracts: ClassVar[bool] = True
 
     @property
     def whole(self) -> NetworkDerivative:

@@ -386,6 +386,7 @@ class Extension(StdTensorOp, name="extension"):
         object.__setattr__(self, "family", op.family_id)
         object.__setattr__(self, "pointwise", op.pointwise)
         object.__setattr__(self, "commutative", op.commutative)
+        object.__setattr__(self, "contracts", op.contracts)
 
     @property
     def family_id(self) -> str:

@@ -206,11 +206,13 @@ class ExtensionOp(ABC):
 
     pointwise: ClassVar[bool] = False
     """Whether each element of the result depends only on the elements at the same position, and all
-    inputs have the result's shape. Passes then treat the op as they treat an addition: the layout
-    of axes passes through it, and sizes may be rounded up."""
+    inputs have the result's shape. Passes then treat the op as they treat an addition."""
 
     commutative: ClassVar[bool] = False
     """Whether its two inputs may be exchanged."""
+
+    contracts: ClassVar[bool] = False
+    """Whether it multiplies its inputs and sums over axes; see `checkpoint_policies`."""
 
     lowers_named_sizes: ClassVar[bool] = False
     """Whether `lower_to_standard_ops` also takes sizes without a number yet, so that the op can be
@@ -671,15 +673,17 @@ class ExtensionRuleSet:
     Rules are looked up only in such a set; there are no global or thread-local rules. Iteration,
     `len` and `in` are about derivative rules; `batch_rules` has the others.
 
+    Attributes:
+        named: all by name: derivative rules by their family, batch rules by `batch_rule_name`, and
+            the class of the ops that they take by the `class_name` of the family.
+
     >>> rules = ExtensionRuleSet()
     >>> rules.lookup("my-package.fft.v1") is None
     True
     """
 
     def __init__(self) -> None:
-        self._rules: dict[str, ExtensionAdRule] = {}
-        self._batch_rules: dict[str, ExtensionBatchRule] = {}
-        self._classes: dict[str, type[ExtensionOp]] = {}
+        self.named: dict[str, Any] = {}
 
     def register_rule(
         self, rule: ExtensionAdRule, op_class: type[ExtensionOp] | None = None
@@ -695,12 +699,7 @@ class ExtensionRuleSet:
             MalformedFamilyIdError: the rule's family id is malformed.
         """
         _require("register_rule", rule, ExtensionAdRule)
-        family = rule.family_id
-        parse_family_id(family)
-        if family in self._rules:
-            raise DuplicateRuleError(family, f"AD rule for family_id {family!r} already registered")
-        self._rules[family] = rule
-        self._learn(rule, op_class)
+        self._register("AD rule", rule.family_id, rule, op_class)
 
     def register_batch_rule(
         self, rule: ExtensionBatchRule, op_class: type[ExtensionOp] | None = None
@@ -712,52 +711,39 @@ class ExtensionRuleSet:
             MalformedFamilyIdError: the rule's family id is malformed.
         """
         _require("register_batch_rule", rule, ExtensionBatchRule)
+        self._register("batch rule", batch_rule_name(rule.family_id), rule, op_class)
+
+    def _register(
+        self, kind: str, name: str, rule: _OfFamily, op_class: type[ExtensionOp] | None
+    ) -> None:
         family = rule.family_id
         parse_family_id(family)
-        if family in self._batch_rules:
-            raise DuplicateRuleError(
-                family, f"batch rule for family_id {family!r} already registered"
-            )
-        self._batch_rules[family] = rule
-        self._learn(rule, op_class)
-
-    def _learn(self, rule: _OfFamily, op_class: type[ExtensionOp] | None) -> None:
-        """Note the class of the ops that rules take, if it is known."""
+        if name in self.named:
+            raise DuplicateRuleError(family, f"{kind} for family_id {family!r} already registered")
+        self.named[name] = rule
         known = getattr(rule, "family", None) if op_class is None else op_class
         if isinstance(known, type):
-            self._classes[rule.family_id] = known
+            self.named[class_name(family)] = known
 
     def lookup(self, name: str) -> ExtensionAdRule | ExtensionBatchRule | type[ExtensionOp] | None:
-        """The rules registered under a name, or None.
-
-        The name of derivative rules is their family, that of a batch rule its `batch_rule_name`.
-        The class of the ops that they take is found under the `class_name` of the family.
-        """
-        if name.endswith(_CLASS):
-            return self._classes.get(name.removesuffix(_CLASS))
-        if name.endswith(_BATCH):
-            return self._batch_rules.get(name.removesuffix(_BATCH))
-        return self._rules.get(name)
+        """The rules registered under a name, or None; see `named`."""
+        return self.named.get(name)
 
     @property
     def batch_rules(self) -> tuple[ExtensionBatchRule, ...]:
         """The batch rules."""
-        return tuple(self._batch_rules.values())
+        return tuple([rule for name, rule in self.named.items() if name.endswith(_BATCH)])
 
     def copy(self) -> ExtensionRuleSet:
         """A set with the same rules. Adding to one does not change the other."""
         duplicate = ExtensionRuleSet()
-        duplicate._rules = dict(self._rules)
-        duplicate._batch_rules = dict(self._batch_rules)
-        duplicate._classes = dict(self._classes)
+        duplicate.named = dict(self.named)
         return duplicate
 
     def over(self, others: ExtensionRuleSet) -> ExtensionRuleSet:
         """The union of both sets; if both have rules of a family, with those of this one."""
         both = others.copy()
-        both._rules |= self._rules
-        both._batch_rules |= self._batch_rules
-        both._classes |= self._classes
+        both.named |= self.named
         return both
 
     def __or__(self, other: ExtensionRuleSet) -> ExtensionRuleSet:
@@ -768,22 +754,23 @@ class ExtensionRuleSet:
         """
         both = self.copy()
         for rule in other:
-            both.register_rule(rule, other._classes.get(rule.family_id))
+            both.register_rule(rule, other.named.get(class_name(rule.family_id)))
         for batch_rule in other.batch_rules:
-            both.register_batch_rule(batch_rule, other._classes.get(batch_rule.family_id))
+            both.register_batch_rule(batch_rule, other.named.get(class_name(batch_rule.family_id)))
         return both
 
     def __iter__(self) -> Iterator[ExtensionAdRule]:
-        return iter(tuple(self._rules.values()))
+        rules = tuple(self.named.values())
+        return iter([rule for rule in rules if isinstance(rule, ExtensionAdRule)])
 
     def __len__(self) -> int:
-        return len(self._rules)
+        return len(list(iter(self)))
 
     def __contains__(self, family_id: object) -> bool:
-        return family_id in self._rules
+        return family_id in self.named
 
     def __repr__(self) -> str:
-        return f"ExtensionRuleSet({', '.join(self._rules)})"
+        return f"ExtensionRuleSet({', '.join([rule.family_id for rule in self])})"
 
 
 def _require(name: str, rule: object, kind: type[_OfFamily]) -> None:

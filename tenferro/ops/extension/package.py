@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import EntryPoint
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from tenferro.errors import (
     InvalidConfigError,
     UnregisteredExtensionError,
 )
-from tenferro.ir import make_meta
+from tenferro.ir import NumpyArray, make_meta
 from tenferro.ops import StdTensorOp
 from tenferro.ops.control_flow import VOCABULARY
 from tenferro.ops.extension.carrier import Extension, raise_named
@@ -29,6 +30,7 @@ from tenferro.ops.extension.op import (
     ExtensionOp,
     ExtensionRuleSet,
     ReverseOnlyOp,
+    family_of,
     parse_family_id,
     require_class,
     require_own_family,
@@ -41,11 +43,14 @@ __all__ = [
     "ExtensionCaches",
     "ExtensionRegistry",
     "ExtensionRuntime",
+    "KernelOp",
+    "KernelRuntime",
     "Lowering",
     "Package",
     "RaisedByUser",
     "Register",
     "distinct",
+    "kernel_of",
     "lowering_of",
     "register_runtimes",
     "require_function",
@@ -260,6 +265,48 @@ def require_function(register: F) -> F:
 
 Register = Callable[[ExtensionRegistry], object]
 """A function that registers the runtimes of a package; the argument of `register_extension`."""
+
+
+# Families that run by the reference implementation of their ops.
+
+
+class KernelOp(ExtensionOp):
+    """An op that a kernel computes.
+
+    Attributes:
+        kernel: the kernel, as `"module:function"`. It takes the op and NumPy arrays, and returns a
+            sequence of arrays, one for each output.
+    """
+
+    kernel: ClassVar[str]
+
+    def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
+        """The outputs of the kernel."""
+        return kernel_of(self.kernel)(self, *inputs)
+
+
+@cache
+def kernel_of(name: str) -> Callable[..., Sequence[Any]]:
+    """The function that is named as `"module:function"`."""
+    kernel: Callable[..., Sequence[Any]] = EntryPoint("kernel", name, "tenferro.kernels").load()
+    return kernel
+
+
+class KernelRuntime:
+    """Runs a family by the reference implementation of its ops.
+
+    Args:
+        family: the op class, or the family id.
+    """
+
+    def __init__(self, family: str | type[ExtensionOp]) -> None:
+        self.family_id = family_of("KernelRuntime", family)
+
+    def execute(
+        self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache
+    ) -> Sequence[Any]:
+        """The outputs of the op."""
+        return op.eager_execute(inputs)
 
 
 # Package: the families of a distribution with rules, runtimes, lowerings and codecs.

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tenferro.ir import ArrayLike
-from tenferro.namespace import (
+from tenferro.numpy import (
     abs,
     atan2,
     betaln,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tenferro import lax
-from tenferro import namespace as tn
-from tenferro.composed import nanstd
+from tenferro import numpy as tn
 from tenferro.errors import ConfigError
 from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.numpy import nanstd
 
 __all__ = ["ModeResult", "mode", "rankdata", "sem"]
 

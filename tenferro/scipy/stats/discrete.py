@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tenferro import namespace as tn
+from tenferro import numpy as tn
 from tenferro.ir import ArrayLike
 from tenferro.scipy.special import gammainc, gammaincc
 from tenferro.scipy.stats.distribution import row

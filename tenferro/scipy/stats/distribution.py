@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
 
 from tenferro.ir import AnyTensor
 from tenferro.missing_names import missing
-from tenferro.namespace import clip, exp, floor, log, log1p, where
+from tenferro.numpy import clip, exp, floor, log, log1p, where
 from tenferro.scipy.special import real
 
 P = ParamSpec("P")

@@ -9,10 +9,10 @@ from typing import Any
 import optree
 
 from tenferro import linalg, random
-from tenferro import namespace as tn
-from tenferro.composed import cov
+from tenferro import numpy as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, is_complex
+from tenferro.numpy import cov
 from tenferro.scipy.special import ndtr
 from tenferro.transforms import NAMESPACE
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tenferro import namespace as tn
+from tenferro import numpy as tn
 from tenferro.errors import ShapeError
 from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.linalg import cholesky, diagonal, solve_triangular
-from tenferro.namespace import any as any_of
+from tenferro.numpy import any as any_of
 from tenferro.scipy.stats.distribution import of_vectors
 
 __all__ = ["dirichlet", "multinomial", "multivariate_normal"]

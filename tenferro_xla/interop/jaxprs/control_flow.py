@@ -18,7 +18,6 @@ from jax.extend import core
 
 from tenferro.core import GlobalValKey, ResolvedView, resolve_keys
 from tenferro.ir import INT32
-from tenferro.namespace import conj
 from tenferro.ops import (
     SELECT,
     STOP_GRADIENT,
@@ -31,6 +30,7 @@ from tenferro.ops import (
 )
 from tenferro.ops.control_flow import Checkpointed, Scan, Switch, While, program_of
 from tenferro.ops.functions import elementwise, emit_function
+from tenferro.ops.functions.elementwise import conj
 from tenferro.transforms import TracedTensor, as_key, custom_jvp, custom_vjp
 from tenferro_xla.interop.jaxprs.reader import Body, Keys, Reader, Translation, meta_of
 
@@ -67,7 +67,6 @@ def _checkpoint(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys
 
 
 def _name(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    """A value with a name for policies."""
     return at.emit(CheckpointName(str(equation.params["name"])), *operands)
 
 
@@ -103,7 +102,6 @@ def _differentiable(at: Reader, values: Keys, leaves: Keys) -> list[GlobalValKey
 def _again(
     at: Reader, values: Keys, known: Mapping[GlobalValKey, GlobalValKey]
 ) -> list[GlobalValKey]:
-    """The values, emitted again from what is known."""
     return [key for key in replay(at, values, known) if key is not None]
 
 

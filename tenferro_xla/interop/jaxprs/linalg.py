@@ -14,7 +14,7 @@ from tenferro.linalg.matrix_op import hermitian
 from tenferro.linalg.qr import Qr
 from tenferro.linalg.svd import Svd
 from tenferro.linalg.triangular_solve import TriangularSolve
-from tenferro.ops import ADD, CONJ
+from tenferro.ops import CONJ
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers
@@ -35,7 +35,6 @@ def _cholesky(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Global
 
 
 def _eigh(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
-    """Eigenvectors, then eigenvalues."""
     if equation.params.get("subset_by_index") is not None:
         raise at.refuse(equation, "of some of the eigenvalues has no counterpart")
     x = _hermitian(at, operands[0], bool(equation.params["lower"]))
@@ -53,7 +52,6 @@ def _svd(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 
 
 def _qr(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
-    """Q, then R."""
     params = equation.params
     if params["pivoting"]:
         raise at.refuse(equation, "with pivoting has no counterpart")
@@ -67,7 +65,6 @@ def _lu(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 
 
 def _permutation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    """The permutation that as many pivots as rows mean."""
     if equation.invars[0].aval.shape != equation.outvars[0].aval.shape:
         raise at.refuse(equation, "of fewer pivots than rows has no counterpart")
     return at.emit(Extension(PivotsToPermutation()), operands[0])

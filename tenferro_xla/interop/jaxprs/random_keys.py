@@ -66,7 +66,6 @@ def _word(at: Reader, keys: GlobalValKey, word: int) -> GlobalValKey:
 
 
 def _together(at: Reader, first: GlobalValKey, second: GlobalValKey) -> GlobalValKey:
-    """Keys of their words."""
     shape = at.ctx.meta(first).static_shape
     assert shape is not None, "JAX traces constant shapes"
     words = [at.emit(Reshape((*shape, 1)), word) for word in (first, second)]

@@ -181,7 +181,6 @@ def integers(values: Iterable[Any]) -> tuple[int, ...]:
 
 
 def shape_of(equation: Any, output: int = 0) -> tuple[int, ...]:
-    """The shape of an output of an equation."""
     return integers(equation.outvars[output].aval.shape)
 
 
@@ -202,6 +201,5 @@ def site_of(equation: Any) -> str | None:
 
 
 def _shown(equation: Any) -> str:
-    """The text of an equation, if it is a line."""
     text = str(equation)
     return text if len(text) < 200 else f"{text[:200]} ..."

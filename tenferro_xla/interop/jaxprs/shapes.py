@@ -48,7 +48,6 @@ def _broadcast_in_dim(at: Reader, equation: Any, x: list[GlobalValKey]) -> Globa
 
 
 def _reshape(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    """Any primitive that keeps the order of elements is a reshape."""
     return at.emit(Reshape(shape_of(equation)), *x)
 
 

@@ -148,7 +148,7 @@ def test_three_loops_become_one_and_a_loop_in_a_body_is_joined() -> None:
       return %3, %4, %5
     }}"""
     assert dots(optimize(parse(outer))) == 2 * 4
-    assert dots(optimize(parse(outer), OptimizerOptions(loop_joining=False))) == 2 * 12
+    assert dots(optimize(parse(outer), OptimizerOptions(scan_fusion=False))) == 2 * 12
 
 
 FED = """

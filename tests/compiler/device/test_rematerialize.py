@@ -104,7 +104,7 @@ def test_what_is_computed_where_it_is_read_is_no_operand_of_what_is_computed_aga
             x = tn.tanh(0.5 * x[:, ::-1] + 0.25 * x + 0.125 * x[::-1])
         return tn.sum(x)
 
-    options = OptimizerOptions(rolling=False)
+    options = OptimizerOptions(reroll=False)
     program = tn.jit(tn.grad(f), executor="numpy", options=options).program(X).exec_program
     need = memory_report(program).peak
     tight = memory_report(Rematerialize(MemoryLimit(int(0.4 * need))).run(program))

@@ -24,7 +24,7 @@ from tests.compiler.repeated import repeated
 from tests.programs import arguments, assert_leaves_alone, assert_rewrites, run
 
 SMALL = Reroll(rounds=4, saves=0)
-UNROLLED = OptimizerOptions(rolling=False)
+UNROLLED = OptimizerOptions(reroll=False)
 RNG = np.random.default_rng(5)
 MATRIX, VECTOR = RNG.normal(size=(4, 4)), RNG.normal(size=4)
 
@@ -199,7 +199,7 @@ def test_a_family_may_be_in_a_loop() -> None:
     result = Reroll(saves=4).run(program)
     assert len(loops(result)) == 1
     one, other = (
-        tn.jit(solve, executor="numpy", options=OptimizerOptions(rolling=on))(MATRIX, VECTOR)
+        tn.jit(solve, executor="numpy", options=OptimizerOptions(reroll=on))(MATRIX, VECTOR)
         for on in (True, False)
     )
     np.testing.assert_array_equal(np.asarray(one), np.asarray(other))

@@ -37,7 +37,7 @@ def value_and_gradient(text: str, loss: str, **options: Any) -> Any:
 
 def lowered(f: Any, shapes: list[tuple[int, ...]], dtype: str, joined: bool = True) -> ExecProgram:
     """A program as it is lowered for XLA, complex contractions counted as one."""
-    options = OptimizerOptions(real_contractions=False, lane_joining=joined)
+    options = OptimizerOptions(real_contractions=False, lane_sum_fusion=joined)
     program = tn.make_program(
         f, *[tn.TensorSpec(shape, dtype) for shape in shapes], options=options
     )

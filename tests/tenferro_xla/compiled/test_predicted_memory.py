@@ -8,10 +8,10 @@ import tenferro as tn
 import tenferro_xla as txla
 from tenferro.network import predict_memory
 from tests.networks import instances
+from tests.sampling import some
 
 SLOW_TO_COMPILE = ("str_mps", "tensornetwork")
 CHOSEN = [one for one in instances() if not one["name"].startswith(SLOW_TO_COMPILE)]
-FEW = 4  # one of so many is compiled by default
 
 
 def xla_peak(program: tn.GraphProgram) -> int:
@@ -22,10 +22,7 @@ def xla_peak(program: tn.GraphProgram) -> int:
 @pytest.mark.skipif(not CHOSEN, reason="the instances are not beside the checkout")
 @pytest.mark.parametrize(
     "instance",
-    [
-        pytest.param(one, marks=pytest.mark.exhaustive if number % FEW else [], id=one["name"])
-        for number, one in enumerate(CHOSEN)
-    ],
+    some(CHOSEN, 4, lambda one: one["name"]),  # each is compiled
 )
 def test_the_prediction_is_within_30_percent_of_xlas_figure(instance: dict[str, Any]) -> None:
     specs = [tn.TensorSpec(tuple(shape)) for shape in instance["shapes"]]

@@ -23,7 +23,7 @@ from tenferro.errors import (
     ShapeError,
     UnsupportedDynamicShapeError,
 )
-from tenferro.native import GraphExecutor, NumpyBackend
+from tenferro.runtime import GraphExecutor, NumpyBackend
 from tenferro_xla import SegmentedExecutable, XlaExecutor, to_jax
 from tests.in_jax import in_jax
 

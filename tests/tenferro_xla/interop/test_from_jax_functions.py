@@ -11,7 +11,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import BindingError
-from tenferro.native import GraphExecutor, NumpyBackend
+from tenferro.runtime import GraphExecutor, NumpyBackend
 from tenferro.shape import TensorSpec
 from tenferro_xla import XlaExecutor, from_jax, to_jax
 from tests.in_jax import in_jax

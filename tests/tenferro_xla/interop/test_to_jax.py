@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from tenferro.errors import BindingError
-from tenferro.native import GraphExecutor, NumpyBackend
 from tenferro.ops import ABS, IMAG, REAL, ReduceSum
-from tenferro.runtime import GraphProgram
+from tenferro.runtime import GraphExecutor, GraphProgram, NumpyBackend
 from tenferro.transforms import GraphCompiler, TracedTensor, TraceEmitter
 from tenferro_xla import XlaExecutor, to_jax
 

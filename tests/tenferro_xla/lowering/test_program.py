@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tenferro.errors import ExecutorError, TenferroError
-from tenferro.ir import ExecBuilder, ExecOp, payload
+from tenferro.ir import ExecBuilder, ExecInstruction, ExecOp, payload
 from tenferro.ir import NumpyArray as Array
 from tenferro.ops import (
     ALL_OPS,
@@ -291,9 +291,10 @@ def test_a_rule_returns_a_result_or_a_tuple_of_them() -> None:
         return x, options.precision
 
     x = np.zeros(2)
-    assert rules(Unknown(), [x], LoweringOptions("high")) == (x, "high")
+    step = ExecInstruction(Unknown(), (0,), (1,), ())
+    assert rules(LoweringOptions("high"), step, [x]) == (x, "high")
     rules.register(negated)
-    assert rules(Constant(1), [], LoweringOptions()) == (-1,)
+    assert rules(LoweringOptions(), ExecInstruction(Constant(1), (), (0,), ()), []) == (-1,)
 
 
 def negated(op: Constant) -> int:
@@ -343,5 +344,5 @@ def test_a_mistake_in_a_lowering_surfaces_as_itself() -> None:
         return None + x
 
     with pytest.raises(TypeError, match="unsupported operand") as caught:
-        lowering(Unknown(), [np.ones(2)], LoweringOptions())
+        lowering(LoweringOptions(), ExecInstruction(Unknown(), (0,), (1,), ()), [np.ones(2)])
     assert not isinstance(caught.value, TenferroError)

@@ -158,7 +158,7 @@ def test_without_passes_none_runs_inside_a_family(slices: str | None, size: int 
     txla.XlaExecutor("cpu").lower(program, sizes, observe=reports.append)
     ran = {report.name for report in reports if report.changed}
     assert "expand_families" in ran
-    assert ran <= {"bind_sizes", "expand_families", "settle", "numbering"}
+    assert ran <= {"bind_sizes", "expand_families", "resolve_dynamic_ops", "renumber_slots"}
 
 
 @pytest.mark.parametrize("transform", [lambda f: f, tn.value_and_grad])

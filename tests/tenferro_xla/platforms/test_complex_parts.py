@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from tenferro.ir import ExecOp, parse_exec
+from tenferro.ir import ExecInstruction, ExecOp, parse_exec
 from tenferro.shape import make_meta
 from tenferro_xla.lowering import LoweringOptions, lower
 from tenferro_xla.platforms import OPS, Barrier, Factor, Join, Materialize, Split
@@ -17,8 +17,9 @@ def complex_array(*shape: int) -> Array:
 
 
 def on_xla(op: ExecOp, x: Array) -> Array:
+    options, step = LoweringOptions(), ExecInstruction(op, (0,), (1,), ())
     with jax.enable_x64(True):
-        return np.asarray(jax.jit(lambda x: lower(op, [x], LoweringOptions())[0])(x))
+        return np.asarray(jax.jit(lambda x: lower(options, step, [x])[0])(x))
 
 
 def checked(op: ExecOp, x: Array) -> Array:

@@ -15,7 +15,6 @@ import tenferro as tn
 from tenferro.compiler import CPU, DeviceCosts, MemoryNeed, parse, predict_memory
 from tenferro.config import Config, config
 from tenferro.errors import DeviceError
-from tenferro.families import STANDARD
 from tenferro.ir import ExecProgram, evaluate
 from tenferro_xla import XlaExecutor
 from tenferro_xla.compiled import prepare, private
@@ -29,7 +28,7 @@ HOST = jax.devices("cpu")[0]
 
 
 def target(platform: Platform, costs: Any = "device") -> XlaTarget:
-    return target_for(OneDevice(HOST), platform, ExtensionLowerings(STANDARD), costs=costs)
+    return target_for(OneDevice(HOST), platform, ExtensionLowerings(), costs=costs)
 
 
 def lowered(program: ExecProgram, platform: Platform) -> tuple[ExecProgram, str]:
@@ -202,7 +201,7 @@ def test_the_budget_is_what_the_device_has_unless_the_user_says_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     gpu: Any = Gpu({"bytes_limit": 10**12, "bytes_in_use": 10**9})
-    lowerings = ExtensionLowerings(STANDARD)
+    lowerings = ExtensionLowerings()
     assert target_for(OneDevice(gpu), CUDA_PLATFORM, lowerings).max_bytes == 10**12
     assert target_for(OneDevice(gpu), CUDA_PLATFORM, lowerings, max_bytes=5).max_bytes == 5
     assert target_for(OneDevice(HOST), CPU_PLATFORM, lowerings).max_bytes == config.max_bytes

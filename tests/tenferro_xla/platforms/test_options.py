@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from tenferro.compiler import parse
-from tenferro.families import STANDARD
 from tenferro.ir import ExecProgram
 from tenferro_xla import XlaExecutor, target
 from tenferro_xla.lowering import ExtensionLowerings
@@ -94,7 +93,7 @@ def test_results_do_not_depend_on_the_blocks() -> None:
 def test_the_options_of_the_user_win() -> None:
     program = chain(30)
     asked = {NO_FUSION_EMITTERS.name: True, "xla_cpu_enable_fast_math": False}
-    lowerings = ExtensionLowerings(STANDARD)
+    lowerings = ExtensionLowerings()
     assert target_for(OneDevice(HOST), CPU_PLATFORM, lowerings).options_for(program) == {
         option.name: option.value for option in taken_options([NO_FUSION_EMITTERS], HOST).taken
     }

@@ -1,0 +1,505 @@
+"""Element types, their groups and limits; what a value is; NumPy's options for printing."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from tenferro.errors import DTypeError
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    DType,
+    DTypeLike,
+    as_dtype,
+    is_inexact,
+    is_integer,
+    short_name,
+)
+from tenferro.numpy.creation import asarray
+from tenferro.ops.functions import ArrayOperators, is_number
+from tenferro.runtime import Tensor
+from tenferro.transforms import TracedTensor
+
+__all__ = [
+    "Array",
+    "array_repr",
+    "array_str",
+    "bool",
+    "bool_",
+    "can_cast",
+    "cdouble",
+    "complex64",
+    "complex128",
+    "complex_",
+    "complexfloating",
+    "csingle",
+    "double",
+    "dtype",
+    "e",
+    "euler_gamma",
+    "finfo",
+    "float16",
+    "float32",
+    "float64",
+    "float_",
+    "floating",
+    "generic",
+    "get_printoptions",
+    "iinfo",
+    "inexact",
+    "inf",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "int_",
+    "integer",
+    "iscomplexobj",
+    "isdtype",
+    "isrealobj",
+    "isscalar",
+    "issubdtype",
+    "iterable",
+    "nan",
+    "ndarray",
+    "newaxis",
+    "number",
+    "pi",
+    "printoptions",
+    "promote_types",
+    "result_type",
+    "set_printoptions",
+    "signedinteger",
+    "single",
+    "uint",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "unsignedinteger",
+]
+
+
+# Element types under the names of the Python array API standard, which can be called.
+
+
+class ElementType:
+    """An element type. `tn.float32(3)` is an array of it; `x.dtype == tn.float32` compares.
+
+    It stands for the NumPy dtype `dtype`, and is taken wherever a dtype is, by NumPy and JAX too.
+    It equals that dtype, and all that NumPy takes for it, and has its attributes.
+
+    >>> import numpy as np, tenferro as tn
+    >>> tn.float32(3)
+    Tensor(3., dtype=float32)
+    >>> tn.float32 == np.dtype("float32") == tn.ones(2, dtype=tn.float32).dtype
+    True
+    """
+
+    __slots__ = ("dtype",)
+
+    dtype: DType
+
+    def __init__(self, dtype: DType) -> None:
+        self.dtype = dtype
+
+    def __call__(self, value: ArrayLike = 0) -> AnyTensor:
+        """The value as an array of this element type."""
+        return asarray(value, dtype=self.dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # protocols of other libraries, such as `__array_interface__`
+            raise AttributeError(name)
+        return getattr(self.dtype, name)
+
+    def __eq__(self, other: object) -> builtins.bool:
+        dtype = other.dtype if isinstance(other, ElementType) else other
+        return dtype is not None and builtins.bool(self.dtype == dtype)  # None is NumPy's float64
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        return f"tenferro.{self.dtype.name}"
+
+    def __str__(self) -> str:
+        return self.dtype.name
+
+    def __reduce__(self) -> tuple[type[ElementType], tuple[DType]]:
+        return ElementType, (self.dtype,)
+
+
+bool = ElementType(as_dtype("bool"))
+
+
+complex64 = ElementType(as_dtype("complex64"))
+
+
+complex128 = ElementType(as_dtype("complex128"))
+
+
+float16 = ElementType(as_dtype("float16"))
+
+
+float32 = ElementType(as_dtype("float32"))
+
+
+float64 = ElementType(as_dtype("float64"))
+
+
+int8 = ElementType(as_dtype("int8"))
+
+
+int16 = ElementType(as_dtype("int16"))
+
+
+int32 = ElementType(as_dtype("int32"))
+
+
+int64 = ElementType(as_dtype("int64"))
+
+
+uint8 = ElementType(as_dtype("uint8"))
+
+
+uint16 = ElementType(as_dtype("uint16"))
+
+
+uint32 = ElementType(as_dtype("uint32"))
+
+
+uint64 = ElementType(as_dtype("uint64"))
+
+
+# Dtypes and their limits, under the names of the Python array API standard.
+
+
+def result_type(*operands: ArrayLike | DTypeLike) -> DType:
+    """The dtype that arrays, dtypes and Python numbers promote to; Python numbers are weak.
+
+    >>> tn.result_type("float32", "int64")
+    dtype('float64')
+    """
+    parts = [operand if is_number(operand) else _dtype_of(operand) for operand in operands]
+    try:
+        return as_dtype(np.result_type(*parts))  # type: ignore[arg-type]  # dtypes and numbers
+    except (TypeError, ValueError) as error:
+        raise DTypeError(f"result_type: {error}") from None
+
+
+def can_cast(source: ArrayLike | DTypeLike, target: DTypeLike) -> builtins.bool:
+    """Whether a dtype, or the dtype of an array, promotes to `target`.
+
+    >>> tn.can_cast("int32", "float64")
+    True
+    """
+    if is_number(source):
+        raise DTypeError(f"can_cast: takes an array or a dtype, got {source!r}")
+    return builtins.bool(np.can_cast(_dtype_of(source), as_dtype(target)))
+
+
+def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> builtins.bool:
+    """Whether a dtype is `kind`: a dtype, a kind such as "real floating", or a tuple of those.
+
+    >>> tn.isdtype("float32", "real floating")
+    True
+    """
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return any(_is_kind(as_dtype(dtype), candidate) for candidate in kinds)
+
+
+class FloatInfo:
+    """NumPy's limits of a floating-point dtype, as Python's numbers, whose dtype is weak."""
+
+    __slots__ = ("_limits",)
+
+    def __init__(self, dtype: DType) -> None:
+        self._limits = np.finfo(dtype)
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype; of a complex dtype, that of its parts."""
+        return self._limits.dtype
+
+    @property
+    def bits(self) -> int:
+        """Bits of a number."""
+        return int(self._limits.bits)
+
+    @property
+    def eps(self) -> float:
+        """The difference between 1 and the next larger number."""
+        return float(self._limits.eps)
+
+    @property
+    def max(self) -> float:
+        """The largest finite number."""
+        return float(self._limits.max)
+
+    @property
+    def min(self) -> float:
+        """The smallest finite number."""
+        return float(self._limits.min)
+
+    @property
+    def smallest_normal(self) -> float:
+        """The smallest positive number of full precision."""
+        return float(self._limits.smallest_normal)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(object.__getattribute__(self, "_limits"), name)
+        return float(value) if isinstance(value, np.floating) else value
+
+    def __repr__(self) -> str:
+        return repr(self._limits)
+
+
+def finfo(dtype: ArrayLike | DTypeLike) -> FloatInfo:
+    """The limits of a floating-point dtype, or of the dtype of an array.
+
+    >>> tn.finfo("float32").bits
+    32
+    """
+    element = _dtype_of(dtype)
+    if not is_inexact(element):
+        raise DTypeError(f"finfo: {short_name(element)} is not a floating-point dtype")
+    return FloatInfo(element)
+
+
+def iinfo(dtype: ArrayLike | DTypeLike) -> np.iinfo[np.integer]:
+    """NumPy's limits of an integer dtype, or of the dtype of an array.
+
+    >>> tn.iinfo("int32").max
+    2147483647
+    """
+    element = _dtype_of(dtype)
+    if not is_integer(element):
+        raise DTypeError(f"iinfo: {short_name(element)} is not an integer dtype")
+    return np.iinfo(element)
+
+
+_KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
+
+
+def _is_kind(dtype: DType, kind: DTypeLike) -> builtins.bool:
+    if isinstance(kind, str) and kind in _KINDS:
+        return dtype.kind in _KINDS[kind]
+    return dtype == as_dtype(kind)
+
+
+def _dtype_of(operand: ArrayLike | DTypeLike) -> DType:
+    """The dtype of an array, or of a name or type."""
+    return as_dtype(operand.dtype if isinstance(operand, ArrayOperators | np.ndarray) else operand)
+
+
+# Numbers, under the names of the Python array API standard.
+
+e = math.e
+
+
+inf = math.inf
+
+
+nan = math.nan
+
+
+newaxis = None
+
+
+pi = math.pi
+
+
+bool_ = bool
+
+
+int_ = int64
+
+
+uint = uint64
+
+
+float_ = float64
+
+
+complex_ = complex128
+
+
+single = float32
+
+
+double = float64
+
+
+csingle = complex64
+
+
+cdouble = complex128
+
+
+generic = np.generic
+
+
+number = np.number
+
+
+integer = np.integer
+
+
+signedinteger = np.signedinteger
+
+
+unsignedinteger = np.unsignedinteger
+
+
+inexact = np.inexact
+
+
+floating = np.floating
+
+
+complexfloating = np.complexfloating
+
+
+dtype = np.dtype
+
+
+ndarray = Array = Tensor | TracedTensor
+"""What arrays are, in a trace or not; for annotations and `isinstance`."""
+
+
+euler_gamma = float(np.euler_gamma)
+
+
+def promote_types(x1: DTypeLike, x2: DTypeLike) -> DType:
+    """The dtype that arrays of two dtypes promote to.
+
+    >>> tn.promote_types("float32", "int64")
+    dtype('float64')
+    """
+    return as_dtype(np.promote_types(as_dtype(x1), as_dtype(x2)))
+
+
+def issubdtype(arg1: Any, arg2: Any) -> builtins.bool:
+    """Whether a dtype is another dtype, or belongs to a group such as `tn.floating`.
+
+    >>> tn.issubdtype(tn.float32, tn.floating)
+    True
+    """
+    try:
+        return builtins.bool(np.issubdtype(arg1, arg2))
+    except TypeError:
+        raise DTypeError(
+            f"issubdtype: takes dtypes, or groups such as tn.floating, got {arg1!r} and {arg2!r}"
+        ) from None
+
+
+def iscomplexobj(x: Any) -> builtins.bool:
+    """Whether the dtype of a value is complex.
+
+    >>> tn.iscomplexobj(tn.array([1j]))
+    True
+    """
+    return _kind(x) == "c"
+
+
+def isrealobj(x: Any) -> builtins.bool:
+    """Whether the dtype of a value is not complex.
+
+    >>> tn.isrealobj(tn.array([1.0]))
+    True
+    """
+    return _kind(x) != "c"
+
+
+def isscalar(element: Any) -> builtins.bool:
+    """Whether a value is a number, or an array without axes.
+
+    >>> tn.isscalar(1.0), tn.isscalar([1.0])
+    (True, False)
+    """
+    if is_number(element) or isinstance(element, np.generic):
+        return True
+    return hasattr(element, "dtype") and getattr(element, "ndim", 1) == 0
+
+
+def iterable(y: Any) -> builtins.bool:
+    """Whether a value can be iterated over; an array without axes cannot.
+
+    >>> tn.iterable([1]), tn.iterable(1)
+    (True, False)
+    """
+    if isinstance(y, Tensor | TracedTensor):
+        return y.ndim > 0
+    return builtins.bool(np.iterable(y))
+
+
+def array_repr(
+    x: Any,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: builtins.bool | None = None,
+) -> str:
+    """The elements as NumPy's `repr` writes them.
+
+    >>> tn.array_repr(tn.array([1, 2]))
+    'array([1, 2])'
+    """
+    return np.array_repr(np.asarray(x), max_line_width, precision, suppress_small)
+
+
+def array_str(
+    x: Any,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: builtins.bool | None = None,
+) -> str:
+    """The elements as NumPy's `str` writes them.
+
+    >>> tn.array_str(tn.array([1, 2]))
+    '[1 2]'
+    """
+    return np.array_str(np.asarray(x), max_line_width, precision, suppress_small)
+
+
+def set_printoptions(**options: Any) -> None:
+    """Set NumPy's options for printing, which hold for tensors too.
+
+    >>> tn.set_printoptions(precision=8)
+    """
+    np.set_printoptions(**options)
+
+
+def get_printoptions() -> dict[str, Any]:
+    """NumPy's options for printing.
+
+    >>> tn.get_printoptions()["precision"]
+    8
+    """
+    return dict(np.get_printoptions())
+
+
+def printoptions(**options: Any) -> AbstractContextManager[Any]:
+    """NumPy's options for printing within a `with` block.
+
+    >>> with tn.printoptions(precision=2):
+    ...     print(tn.array([1 / 3]))
+    Tensor([0.33])
+    """
+    return np.printoptions(**options)
+
+
+def _kind(x: Any) -> str:
+    return str(x.dtype.kind if hasattr(x, "dtype") else asarray(x).dtype.kind)

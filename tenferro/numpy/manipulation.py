@@ -1,0 +1,679 @@
+"""Arrays joined, split, padded, rolled and turned; entries inserted and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from tenferro.errors import AxisError, DTypeError, ShapeError
+from tenferro.ir import (
+    INT64,
+    UINT64,
+    AnyTensor,
+    ArrayLike,
+    Axis,
+    Dim,
+    Integers,
+    Shape,
+    canonical,
+    minimum,
+    product,
+    same_size,
+)
+from tenferro.numpy.arguments import (
+    along,
+    array,
+    check_affordable,
+    constant_size,
+    numbers,
+    promoted,
+    sizes,
+)
+from tenferro.numpy.creation import arange, asarray, zeros
+from tenferro.ops.functions import apply, array_function, manipulation, normal_axis, reductions
+from tenferro.ops.functions import counts as counts_of
+from tenferro.ops.functions.elementwise import clamp
+from tenferro.ops.functions.manipulation import broadcast_to, flip, moveaxis, swapaxes
+from tenferro.runtime import Tensor
+from tenferro.transforms import TracedTensor
+
+__all__ = [
+    "append",
+    "array_equal",
+    "array_equiv",
+    "array_split",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block",
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "column_stack",
+    "concat",
+    "copy",
+    "delete",
+    "dsplit",
+    "dstack",
+    "hsplit",
+    "hstack",
+    "insert",
+    "ndim",
+    "pad",
+    "repeat",
+    "resize",
+    "roll",
+    "rollaxis",
+    "rot90",
+    "size",
+    "split",
+    "stack",
+    "unstack",
+    "vsplit",
+    "vstack",
+]
+
+
+def several(name: str, arrays: Iterable[ArrayLike]) -> Iterable[ArrayLike]:
+    """The arrays to join: a list, or one array, whose parts along the first axis are joined.
+
+    Raises:
+        DTypeError: `arrays` is neither of the two; `name` is the calling function.
+    """
+    listed = isinstance(arrays, Iterable) and not isinstance(arrays, str | bytes | dict)
+    if listed and getattr(arrays, "ndim", 1) != 0:
+        return arrays
+    kind = type(arrays).__name__ if not listed else "an array without axes"
+    raise DTypeError(f"{name}: takes a list of arrays, got {kind}")
+
+
+def concat(arrays: Iterable[ArrayLike], axis: int | None = 0) -> AnyTensor:
+    """The arrays one after another along `axis`; flattened first if None.
+
+    >>> tn.concat([[1, 2], [3]])
+    Tensor([1, 2, 3])
+    """
+    return apply(manipulation.concat, *several("concat", arrays), axis=axis)
+
+
+def stack(arrays: Iterable[ArrayLike], axis: int = 0) -> AnyTensor:
+    """The arrays one after another along a new axis.
+
+    >>> tn.stack([[1, 2], [3, 4]], axis=1)
+    Tensor([[1, 3],
+            [2, 4]])
+    """
+    return apply(manipulation.stack, *several("stack", arrays), axis=axis)
+
+
+def hstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
+    """The arrays one after another along the second axis; vectors along the first.
+
+    >>> tn.hstack([[1, 2], [3]])
+    Tensor([1, 2, 3])
+    """
+    return apply(manipulation.hstack, *several("hstack", arrays))
+
+
+def vstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
+    """The arrays one below another; vectors are rows.
+
+    >>> tn.vstack([[1, 2], [3, 4]])
+    Tensor([[1, 2],
+            [3, 4]])
+    """
+    return apply(manipulation.vstack, *several("vstack", arrays))
+
+
+def dstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
+    """The arrays one behind another along the third axis.
+
+    >>> tn.dstack([[1, 2], [3, 4]])
+    Tensor([[[1, 3],
+             [2, 4]]])
+    """
+    return apply(manipulation.dstack, *several("dstack", arrays))
+
+
+def column_stack(arrays: Iterable[ArrayLike]) -> AnyTensor:
+    """The arrays side by side; vectors become columns.
+
+    >>> tn.column_stack([[1, 2], [3, 4]])
+    Tensor([[1, 3],
+            [2, 4]])
+    """
+    return apply(manipulation.column_stack, *several("column_stack", arrays))
+
+
+# Functions that split an array, or return a changed copy of each of several arrays.
+
+
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[AnyTensor, ...]:
+    """The parts of x along `axis`; the parts do not have this axis.
+
+    >>> tn.unstack([[1, 2], [3, 4]])
+    (Tensor([1, 2]), Tensor([3, 4]))
+    """
+    return tuple(_pieces("unstack", x, axis, None, drop=True))
+
+
+def split(x: ArrayLike, indices_or_sections: Integers, axis: int = 0) -> list[AnyTensor]:
+    """x cut along `axis` into a number of equal parts, or at a list of positions.
+
+    >>> tn.split([1, 2, 3, 4], 2)
+    [Tensor([1, 2]), Tensor([3, 4])]
+    >>> tn.split([1, 2, 3, 4], [1, 3])
+    [Tensor([1]), Tensor([2, 3]), Tensor([4])]
+    """
+    return _pieces("split", x, axis, indices_or_sections)
+
+
+def array_split(x: ArrayLike, indices_or_sections: Integers, axis: int = 0) -> list[AnyTensor]:
+    """As `split`; parts that cannot be equal differ by one element, the longer ones first.
+
+    >>> tn.array_split([1, 2, 3], 2)
+    [Tensor([1, 2]), Tensor([3])]
+    """
+    return _pieces("array_split", x, axis, indices_or_sections)
+
+
+def hsplit(x: ArrayLike, indices_or_sections: Integers) -> list[AnyTensor]:
+    """x cut along its second axis; a vector along its first.
+
+    >>> tn.hsplit([1, 2, 3, 4], 2)
+    [Tensor([1, 2]), Tensor([3, 4])]
+    """
+    return _pieces("hsplit", x, min(1, asarray(x).ndim - 1), indices_or_sections)
+
+
+def vsplit(x: ArrayLike, indices_or_sections: Integers) -> list[AnyTensor]:
+    """x cut along its first axis.
+
+    >>> tn.vsplit([[1, 2], [3, 4]], 2)
+    [Tensor([[1, 2]]), Tensor([[3, 4]])]
+    """
+    return _pieces("vsplit", x, 0, indices_or_sections)
+
+
+def dsplit(x: ArrayLike, indices_or_sections: Integers) -> list[AnyTensor]:
+    """x cut along its third axis.
+
+    >>> tn.dsplit([[[1, 2], [3, 4]]], 2)
+    [Tensor([[[1],
+             [3]]]), Tensor([[[2],
+             [4]]])]
+    """
+    return _pieces("dsplit", x, 2, indices_or_sections)
+
+
+@overload
+def atleast_1d(x: ArrayLike, /) -> AnyTensor: ...
+@overload
+def atleast_1d(*arrays: ArrayLike) -> list[AnyTensor]: ...
+def atleast_1d(*arrays: ArrayLike) -> AnyTensor | list[AnyTensor]:
+    """Each array with new axes of size 1 until it has one axis; a list if there are several.
+
+    >>> tn.atleast_1d(1.0)
+    Tensor([1.])
+    """
+    return _map_arrays(manipulation.atleast_1d, arrays)
+
+
+@overload
+def atleast_2d(x: ArrayLike, /) -> AnyTensor: ...
+@overload
+def atleast_2d(*arrays: ArrayLike) -> list[AnyTensor]: ...
+def atleast_2d(*arrays: ArrayLike) -> AnyTensor | list[AnyTensor]:
+    """Each array with new axes of size 1 until it has two axes; a list if there are several.
+
+    >>> tn.atleast_2d(1.0)
+    Tensor([[1.]])
+    """
+    return _map_arrays(manipulation.atleast_2d, arrays)
+
+
+@overload
+def atleast_3d(x: ArrayLike, /) -> AnyTensor: ...
+@overload
+def atleast_3d(*arrays: ArrayLike) -> list[AnyTensor]: ...
+def atleast_3d(*arrays: ArrayLike) -> AnyTensor | list[AnyTensor]:
+    """Each array with new axes of size 1 until it has three axes; a list if there are several.
+
+    >>> tn.atleast_3d(1.0)
+    Tensor([[[1.]]])
+    """
+    return _map_arrays(manipulation.atleast_3d, arrays)
+
+
+def broadcast_arrays(*arrays: ArrayLike) -> tuple[AnyTensor, ...]:
+    """The arrays repeated to their common shape.
+
+    >>> tn.broadcast_arrays([1, 2], [[3], [4]])[0]
+    Tensor([[1, 2],
+            [1, 2]])
+    """
+    return tuple(
+        apply(manipulation.like_the_others, array, *arrays[:i], *arrays[i + 1 :])
+        for i, array in enumerate(arrays)
+    )
+
+
+def _map_arrays(
+    function: Callable[[ArrayLike], AnyTensor], arrays: Sequence[ArrayLike]
+) -> AnyTensor | list[AnyTensor]:
+    results: list[AnyTensor] = [apply(function, array) for array in arrays]
+    return results[0] if len(results) == 1 else results
+
+
+def _pieces(
+    name: str, x: ArrayLike, axis: int, cuts: Integers | None, drop: bool = False
+) -> list[AnyTensor]:
+    """The parts of an array between its ends and the cuts."""
+    array = asarray(x)
+    along, windows = manipulation.windows(name, array.meta, axis, cuts)
+    return [
+        apply(manipulation.piece, array, axis=along, start=start, stop=stop, drop=drop)
+        for start, stop in windows
+    ]
+
+
+# roll, by numbers of places that may be traced.
+
+_rolled_by_numbers = array_function(manipulation.roll)
+
+
+def roll(
+    x: ArrayLike, shift: Integers | ArrayLike | Sequence[ArrayLike], axis: Axis = None
+) -> AnyTensor:
+    """The elements shifted cyclically by `shift` places along `axis`; of the flat array if None.
+
+    Args:
+        x: the array.
+        shift: one integer, or one for each axis. Along an axis of symbolic size, a number must not
+            exceed the size.
+        axis: one axis or several.
+
+    Raises:
+        AxisError: there is no such axis, or the numbers of shifts and axes differ.
+        DTypeError: a shift is not an integer.
+
+    >>> tn.roll([1, 2, 3], 1)
+    Tensor([3, 1, 2])
+    """
+    shifts: Any = [*shift] if isinstance(shift, tuple | list) else [shift]
+    if not any(isinstance(each, TracedTensor) for each in shifts):
+        return _rolled_by_numbers(x, shift, axis)  # type: ignore[arg-type]  # not traced
+    array: Any = asarray(x)
+    if axis is None:
+        return _rolled(array.ravel(), shifts, [0]).reshape(array.shape)  # type: ignore[no-any-return]
+    axes = list(axis) if isinstance(axis, tuple | list) else [axis]
+    if len(shifts) == 1 and shifts[0].ndim:
+        shifts = [shifts[0][i] for i in range(shifts[0].shape[0])]
+    if len(shifts) not in (1, len(axes)):
+        raise AxisError(
+            f"roll: got {len(shifts)} shifts for {len(axes)} axes; pass one shift, or one for each "
+            "axis"
+        )
+    return _rolled(array, shifts, axes)  # type: ignore[no-any-return]
+
+
+def _rolled(x: Any, shifts: list[Any], axes: list[Any]) -> Any:
+    for place, each in enumerate(axes):
+        axis = normal_axis("roll", each, x.ndim)
+        size = x.shape[axis]
+        places = (arange(size) - _within_int64(shifts[place % len(shifts)], size)) % size
+        places = apply(clamp, places, 0, size - 1)
+        x = x[(slice(None),) * axis + (places,)]
+    return x
+
+
+def _within_int64(shift: Any, size: Any) -> Any:
+    """A shift as int64; one of uint64 may not fit, and is reduced first.
+
+    Raises:
+        DTypeError: it is not an integer.
+    """
+    value: Any = asarray(shift)
+    if value.dtype.kind not in "biu":
+        raise DTypeError(f"roll: the shifts must be integers, got {value.meta}")
+    return (value % size if value.dtype == UINT64 else value).astype(INT64)
+
+
+# Comparison of whole arrays.
+
+
+def array_equal(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
+    """Whether x1 and x2 have equal shapes and equal elements.
+
+    >>> tn.array_equal([1, 2], [1, 2])
+    Tensor(True)
+    """
+    left: Any = asarray(x1)
+    right: Any = asarray(x2)
+    shape = left.meta.static_shape
+    if shape is not None and shape == right.meta.static_shape:
+        return (left == right).all()  # type: ignore[no-any-return]
+    if left.ndim != right.ndim:
+        return asarray(False)
+    if all(map(same_size, left.meta.extents, right.meta.extents)):
+        return (left == right).all()  # type: ignore[no-any-return]
+    pairs = [*zip(left.shape, right.shape, strict=True)]
+    if any(canonical(a, b) is None for a, b in pairs):
+        return asarray(False)
+    # Whether sizes with names are equal is a part of the result; common elements are compared.
+    common = tuple(slice(minimum(a, b)) for a, b in pairs)
+    equal = (left[common] == right[common]).all()
+    for a, b in pairs:
+        equal = equal & (asarray(a) == asarray(b))
+    return equal  # type: ignore[no-any-return]
+
+
+def pad(
+    x: ArrayLike, pad_width: manipulation.PadWidth, constant_values: ArrayLike = 0
+) -> AnyTensor:
+    """x with a border of constants; `pad_width` is n, (before, after), or one pair for each axis.
+
+    `constant_values` is one number, or like `pad_width` a pair of them, or one pair for each axis.
+
+    Raises:
+        DTypeError: a number does not fit the dtype of x.
+        ShapeError: there is not one pair for each axis.
+
+    >>> tn.pad([1, 2], (1, 2))
+    Tensor([0, 1, 2, 0, 0])
+    >>> tn.pad([1, 2], 1, (5, 7))
+    Tensor([5, 1, 2, 7])
+    """
+    numbers = [] if type(constant_values) is int and not constant_values else [constant_values]
+    if isinstance(constant_values, list | tuple) or getattr(constant_values, "ndim", False):
+        numbers = _numbers_at_ends(x, constant_values)
+    return apply(manipulation.pad, x, *numbers, pad_width=pad_width)
+
+
+def _numbers_at_ends(x: Any, values: Any) -> list[Any]:
+    """The number before and the one behind each axis of x, in one list."""
+    rank = np.ndim(x) if isinstance(x, list | tuple) else getattr(x, "ndim", 0)
+    try:
+        return list(np.broadcast_to(_table(values), (rank, 2)).ravel())
+    except ValueError:
+        raise ShapeError(
+            f"pad: constant_values do not give a pair of numbers for each of {rank} axes"
+        ) from None
+
+
+def _table(values: Any) -> np.ndarray[Any, Any]:
+    """Numbers in nested lists, or the elements of an array, some of which may be traced."""
+    if isinstance(values, np.ndarray):
+        return np.array(values.tolist(), object)
+    if not isinstance(values, list | tuple) and not getattr(values, "ndim", 0):
+        single = np.empty((), object)
+        single[()] = values
+        return single
+    rows = [_table(each) for each in values]
+    return np.stack(rows) if rows else np.empty(0, object)
+
+
+def repeat(x: ArrayLike, repeats: Integers | Dim, axis: int | None = None) -> AnyTensor:
+    """Each element along `axis` repeated `repeats` times; of the flattened array if None.
+
+    Args:
+        x: the array.
+        repeats: one count, or one for each element along the axis, which must be known.
+        axis: the axis.
+
+    >>> tn.repeat([1, 2], 2)
+    Tensor([1, 1, 2, 2])
+    >>> tn.repeat([1, 2], [1, 3])
+    Tensor([1, 2, 2, 2])
+    """
+    counts = counts_of("repeat", "the counts", repeats)
+    if any(isinstance(count, int) and count < 0 for count in counts):
+        raise ShapeError(f"repeat: counts must not be negative, got {counts}")
+    if len(counts) == 1:
+        return apply(manipulation.repeat, x, count=counts[0], axis=axis)
+    array = asarray(x)
+    if axis is None:
+        array, axis = array.ravel(), 0
+    along = normal_axis("repeat", axis, array.ndim)
+    if array.shape[along] != len(counts):
+        raise ShapeError(
+            f"repeat: got {len(counts)} counts for axis {along} of {array.meta}, which has size "
+            f"{array.shape[along]}; pass one count, or one for each element"
+        )
+    before: tuple[Any, ...] = (slice(None),) * along
+    if not all(isinstance(count, int) for count in counts):
+        parts = [array[(*before, slice(place, place + 1))] for place in range(len(counts))]
+        return concat(
+            [repeat(part, count, along) for part, count in zip(parts, counts, strict=True)], along
+        )
+    numbers = [int(count) for count in counts]
+    return array[(*before, np.repeat(np.arange(len(counts)), numbers))]
+
+
+def rot90(x: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> AnyTensor:
+    """x turned k times by 90 degrees in the plane of two axes, from the first to the second.
+
+    >>> tn.rot90([[1, 2], [3, 4]])
+    Tensor([[2, 4],
+            [1, 3]])
+    """
+    a = array("rot90", x)
+    if not isinstance(axes, tuple | list) or len(axes) != 2:
+        raise AxisError(f"rot90: axes must be two integers, got {axes!r}")
+    first, second = (normal_axis("rot90", axis, a.ndim) for axis in axes)
+    if first == second:
+        raise AxisError(f"rot90: axes {tuple(axes)} of {a.meta} must differ")
+    match k % 4:
+        case 0:
+            return a  # type: ignore[no-any-return]
+        case 1:
+            return swapaxes(flip(a, second), first, second)
+        case 2:
+            return flip(a, (first, second))
+        case _:
+            return flip(swapaxes(a, first, second), second)
+
+
+def rollaxis(x: ArrayLike, axis: int, start: int = 0) -> AnyTensor:
+    """x with `axis` moved to before the axis `start`; `tn.moveaxis` says it more clearly.
+
+    >>> tn.rollaxis([[[1, 2, 3]]], 2).shape
+    (3, 1, 1)
+    """
+    a = array("rollaxis", x)
+    source = normal_axis("rollaxis", axis, a.ndim)
+    last = isinstance(start, int) and start == a.ndim
+    target = a.ndim if last else normal_axis("rollaxis", start, a.ndim)
+    return moveaxis(a, source, target - (source < target))
+
+
+def block(arrays: Any) -> AnyTensor:
+    """Nested lists of arrays as one array: the innermost lists are joined along the last axis.
+
+    >>> tn.block([[1, 2], [3, 4]])
+    Tensor([[1, 2],
+            [3, 4]])
+    """
+    depth = _depth(arrays)
+    rank = max([depth, *[array("block", leaf).ndim for leaf in _leaves(arrays)]])
+    return _joined(arrays, depth, rank)  # type: ignore[no-any-return]
+
+
+def _depth(arrays: Any) -> int:
+    if not isinstance(arrays, list):
+        return 0
+    depths = {_depth(each) for each in arrays}
+    if len(depths) != 1:
+        raise ShapeError("block: lists must not be empty, and must have equal depths")
+    return 1 + depths.pop()
+
+
+def _leaves(arrays: Any) -> list[Any]:
+    return (
+        [leaf for each in arrays for leaf in _leaves(each)]
+        if isinstance(arrays, list)
+        else [arrays]
+    )
+
+
+def _joined(arrays: Any, depth: int, rank: int) -> Any:
+    if not isinstance(arrays, list):
+        a = array("block", arrays)
+        return a.reshape((*(1,) * (rank - a.ndim), *a.shape))
+    return concat([_joined(each, depth - 1, rank) for each in arrays], axis=-depth)
+
+
+def array_equiv(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
+    """Whether x1 and x2 broadcast to one shape, and all elements are equal then.
+
+    >>> tn.array_equiv([1, 1], 1)
+    Tensor(True)
+    """
+    left, right = promoted("array_equiv", x1, x2)
+    try:
+        return reductions.all(left == right)
+    except ShapeError:
+        return asarray(False)
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
+    """The shape to which arrays of these shapes broadcast.
+
+    >>> tn.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
+    sizes = [shape if isinstance(shape, tuple | list) else (shape,) for shape in shapes]
+    rank = max([len(each) for each in sizes], default=0)
+    result: list[Any] = []
+    for axis in range(-rank, 0):
+        wide = {each[axis] for each in sizes if len(each) >= -axis and each[axis] != 1}
+        if len(wide) > 1:
+            named = ", ".join(str(tuple(each)) for each in sizes)
+            raise ShapeError(f"broadcast_shapes: {named} do not broadcast along axis {axis}")
+        result.append(wide.pop() if wide else 1)
+    return tuple(result)
+
+
+def copy(x: ArrayLike, order: str | None = None) -> AnyTensor:
+    """x as a new array. `order` has no effect: elements are always in C order.
+
+    >>> tn.copy([1, 2])
+    Tensor([1, 2])
+    """
+    a = array("copy", x)
+    return Tensor(np.array(a.numpy())) if type(a) is Tensor else a
+
+
+def size(x: Any, axis: Axis = None) -> Any:
+    """The number of elements; along `axis` if given.
+
+    >>> tn.size([[1, 2], [3, 4]], 0)
+    2
+    """
+    shape = x.shape if hasattr(x, "shape") else array("size", x).shape
+    if axis is None:
+        return product(shape)
+    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    return product(shape[normal_axis("size", each, len(shape))] for each in axes)
+
+
+def ndim(x: Any) -> int:
+    """The number of axes.
+
+    >>> tn.ndim([[1, 2], [3, 4]])
+    2
+    """
+    return int(x.ndim if hasattr(x, "ndim") else array("ndim", x).ndim)
+
+
+def append(x: ArrayLike, values: ArrayLike, axis: int | None = None) -> AnyTensor:
+    """x with `values` behind it along `axis`; both flattened first if None.
+
+    >>> tn.append([1, 2], 3)
+    Tensor([1, 2, 3])
+    """
+    return concat([atleast_1d(each) for each in promoted("append", x, values)], axis=axis)
+
+
+def insert(x: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> AnyTensor:
+    """x with values inserted before the indices `obj` along `axis`; of the flat array if None.
+
+    Args:
+        x: an array.
+        obj: a slice, or one index or several, which must be known.
+        values: what is inserted, repeated to the shape of the new part.
+        axis: the axis.
+
+    >>> tn.insert([1, 2, 3], 1, 9)
+    Tensor([1, 9, 2, 3])
+    """
+    a, place = along("insert", array("insert", x), axis)
+    size = constant_size("insert", a, place)
+    places = _positions("insert", obj, size, size + 1)
+    new = array("insert", values).astype(a.dtype)
+    new = new.reshape((*(1,) * (a.ndim - new.ndim), *new.shape))
+    if places.ndim == 0:
+        new = moveaxis(new, 0, place)
+    count = constant_size("insert", new, place) if places.size == 1 else places.size
+    flat = np.broadcast_to(places.ravel(), (count,))
+    order = np.argsort(flat, kind="stable")
+    targets = np.empty(count, np.int64)
+    targets[order] = flat[order] + np.arange(count)
+    shape = [count if i == place else part for i, part in enumerate(a.shape)]
+    kept = np.setdiff1d(np.arange(size + count), targets)
+    joined = concat([a, broadcast_to(new, shape)], axis=place)
+    source = np.empty(size + count, np.int64)
+    source[kept], source[targets] = np.arange(size), size + np.arange(count)
+    return joined[(slice(None),) * place + (source,)]
+
+
+def delete(
+    x: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
+) -> AnyTensor:
+    """x without the indices `obj` along `axis`; of the flattened array if None.
+
+    Args:
+        x: an array.
+        obj: a slice, or one index or several, which must be known.
+        axis: the axis.
+        assume_unique_indices: has no effect on the result.
+
+    >>> tn.delete([1, 2, 3], 1)
+    Tensor([1, 3])
+    """
+    a, place = along("delete", array("delete", x), axis)
+    size = constant_size("delete", a, place)
+    kept = np.delete(np.arange(size), _positions("delete", obj, size, size).ravel())
+    return a[(slice(None),) * place + (kept,)]  # type: ignore[no-any-return]
+
+
+def resize(x: ArrayLike, new_shape: Shape) -> AnyTensor:
+    """The elements of x in another shape, repeated from the start or cut off.
+
+    >>> tn.resize([1, 2, 3], (2, 2))
+    Tensor([[1, 2],
+            [3, 1]])
+    """
+    flat = array("resize", x).ravel()
+    shape = sizes("resize", new_shape)
+    check_affordable("resize", *shape)
+    size, total = constant_size("resize", flat, 0), int(np.prod(shape))
+    if size == 0:
+        return zeros(shape, flat.dtype)
+    return flat[np.arange(total) % size].reshape(shape)  # type: ignore[no-any-return]
+
+
+def _positions(name: str, obj: Any, size: int, stop: int) -> np.ndarray[Any, Any]:
+    """The indices that a slice or an array stands for, counted from the front."""
+    if isinstance(obj, slice):
+        return np.arange(size)[obj]
+    found = numbers(name, obj, "pass indices that are known")
+    if found.dtype.kind == "b":
+        found = np.flatnonzero(found)
+    if found.size and found.dtype.kind not in "iu":
+        raise DTypeError(f"{name}: indices must be integers, got {found.dtype}")
+    found = found.astype(np.int64)
+    if ((found < -size) | (found >= stop)).any():
+        raise ShapeError(f"{name}: an index is out of range for size {size}")
+    return np.where(found < 0, found + size, found)

@@ -1,0 +1,363 @@
+"""Places of elements: by a mask, in sorted arrays, and by several keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from tenferro.errors import DTypeError, ShapeError
+from tenferro.ir import AnyTensor, ArrayLike, assume_equal, canonical, integer_of
+from tenferro.numpy.arguments import (
+    along,
+    array,
+    comparable,
+    constant_size,
+    count,
+    numbers,
+    option,
+    promoted,
+    vector,
+)
+from tenferro.numpy.creation import arange, asarray, zeros, zeros_like
+from tenferro.numpy.indexing import take, take_along_axis
+from tenferro.numpy.manipulation import broadcast_arrays, pad, stack
+from tenferro.ops.functions import elementwise, normal_axis, reductions
+from tenferro.ops.functions.elementwise import floor_divide, imag, minimum, real, remainder
+from tenferro.ops.functions.logical import isnan
+from tenferro.ops.functions.manipulation import dynamic_truncate, moveaxis
+from tenferro.ops.functions.reductions import argsort, cumsum, sort
+
+__all__ = [
+    "argpartition",
+    "argwhere",
+    "compress",
+    "extract",
+    "flatnonzero",
+    "lexsort",
+    "nonzero",
+    "partition",
+    "searchsorted",
+    "sort_complex",
+    "trim_zeros",
+    "where",
+]
+
+
+_BINARY_SEARCH = 8
+"""The least size of a sorted array for which halving is faster than comparing with all."""
+
+
+def true_places(name: str, mask: Any, size: int | None) -> tuple[Any, Any]:
+    """The indices at which a vector of bools is true, and their number.
+
+    There are as many indices as elements, or `size`; those behind the true ones are 0.
+    """
+    size = None if size is None else count(name, "size", size)
+    total = reductions.sum(mask)
+    length = mask.shape[0]
+    capacity = length if size is None else size
+    # What is false, or does not fit, goes out of bounds, where it is dropped.
+    target = elementwise.where(mask, cumsum(mask) - 1, length + capacity)
+    places = zeros(capacity, "int64").at[target].add(arange(length))
+    return places, total
+
+
+def trimmed(x: Any, total: Any, size: int | None, fill: Any = None) -> Any:
+    """The first `total` elements; with `size`, that many, of which the further ones are `fill`."""
+    if size is None:
+        return dynamic_truncate(x, total)
+    if fill is None:
+        return x
+    inside = (arange(size) < total).reshape(-1, *(1,) * (x.ndim - 1))
+    return elementwise.where(inside, x, asarray(fill).astype(x.dtype))
+
+
+def nonzero(
+    x: ArrayLike, *, size: int | None = None, fill_value: Any = None
+) -> tuple[AnyTensor, ...]:
+    """The indices of the elements that are not zero: for each axis a vector.
+
+    Data decide their number: in a traced function it is an upper bound, unless `size` is given.
+
+    Args:
+        x: an array with at least one axis.
+        size: the number of indices; more are dropped, and missing ones are `fill_value`.
+        fill_value: a number, or one for each axis; 0 if None.
+
+    >>> tn.nonzero([3, 0, 4])
+    (Tensor([0, 2]),)
+    >>> tn.nonzero([3, 0, 4], size=3, fill_value=-1)
+    (Tensor([ 0,  2, -1]),)
+    """
+    return _nonzero("nonzero", array("nonzero", x), size, fill_value)
+
+
+def _nonzero(name: str, x: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:
+    if x.ndim == 0:
+        raise ShapeError(f"{name}: takes an array with at least one axis, got {x.meta}")
+    places, total = true_places(name, (x != 0).ravel(), size)
+    fills = fill_value if isinstance(fill_value, tuple | list) else (fill_value,) * x.ndim
+    if len(fills) != x.ndim:
+        raise ShapeError(f"{name}: got {len(fills)} fill values for the axes of {x.meta}")
+    coordinates = []
+    for axis in reversed(range(x.ndim)):
+        step = x.shape[axis]
+        last = axis == 0
+        coordinates.append(places if last else remainder(places, step))
+        places = places if last else floor_divide(places, step)
+    return tuple(
+        trimmed(each, total, size, fill)
+        for each, fill in zip(reversed(coordinates), fills, strict=True)
+    )
+
+
+@overload
+def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike) -> AnyTensor: ...
+@overload
+def where(
+    condition: ArrayLike, *, size: int | None = None, fill_value: Any = None
+) -> tuple[AnyTensor, ...]: ...
+def where(
+    condition: ArrayLike,
+    x1: ArrayLike | None = None,
+    x2: ArrayLike | None = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> AnyTensor | tuple[AnyTensor, ...]:
+    """x1 where the condition is true, elsewhere x2. Of a condition alone, the indices: `nonzero`.
+
+    Args:
+        condition: an array of bool.
+        x1: the values where it is true.
+        x2: the values elsewhere.
+        size: of the indices, as for `nonzero`.
+        fill_value: of the indices, as for `nonzero`.
+
+    Raises:
+        DTypeError: one of x1 and x2 is given.
+
+    >>> tn.where([True, False], 1.0, 2.0)
+    Tensor([1., 2.])
+    >>> tn.where([True, False, True])
+    (Tensor([0, 2]),)
+    """
+    if x1 is None and x2 is None:
+        return nonzero(condition, size=size, fill_value=fill_value)
+    if x1 is None or x2 is None or size is not None:
+        raise DTypeError(
+            "where: takes a condition and two values, or a condition alone, with size= if wanted"
+        )
+    return elementwise.where(condition, x1, x2)
+
+
+def argwhere(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> AnyTensor:
+    """The index vectors of the elements that are not zero, as rows; options as of `nonzero`.
+
+    >>> tn.argwhere([[0, 1], [1, 0]])
+    Tensor([[0, 1],
+            [1, 0]])
+    """
+    a = array("argwhere", x)
+    if a.ndim == 0:
+        return _nonzero("argwhere", a.reshape(1), size, fill_value)[0][:, None][:, :0]  # type: ignore[no-any-return]
+    found = _nonzero("argwhere", a, size, fill_value)
+    if len(found) == 1:
+        return found[0][:, None]  # type: ignore[no-any-return]
+    return stack(found, axis=1)
+
+
+def flatnonzero(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> AnyTensor:
+    """The indices in the flattened array of the elements that are not zero, as `nonzero`.
+
+    >>> tn.flatnonzero([[0, 1], [1, 0]])
+    Tensor([1, 2])
+    """
+    a = array("flatnonzero", x).ravel()
+    return _nonzero("flatnonzero", a, size, fill_value)[0]  # type: ignore[no-any-return]
+
+
+def extract(
+    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: Any = 0
+) -> AnyTensor:
+    """The elements of the flattened array where the condition holds; `size` as of `nonzero`.
+
+    >>> tn.extract([True, False, True], [1, 2, 3])
+    Tensor([1, 3])
+    """
+    mask = array("extract", condition).ravel()
+    return compress(mask, array("extract", arr).ravel(), size=size, fill_value=fill_value)
+
+
+def compress(
+    condition: ArrayLike,
+    x: ArrayLike,
+    axis: int | None = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = 0,
+) -> AnyTensor:
+    """The slices along `axis` where the vector `condition` holds; of the flattened array if None.
+
+    A shorter condition is false for the other slices. `size` as of `nonzero`.
+
+    >>> tn.compress([False, True], [[1, 2], [3, 4]], axis=0)
+    Tensor([[3, 4]])
+    """
+    mask = vector("compress", condition) != 0
+    a, place = along("compress", array("compress", x), axis)
+    if mask.shape[0] != a.shape[place]:
+        length = constant_size("compress", a, place)
+        if constant_size("compress", mask, 0) > length:
+            raise ShapeError(
+                f"compress: condition {mask.meta} is longer than axis {place} of {a.meta}"
+            )
+        mask = pad(mask, (0, length - mask.shape[0]))
+    places, total = true_places("compress", mask, size)
+    front: Any = moveaxis(a, place, 0)
+    return moveaxis(trimmed(front[places], total, size, fill_value), 0, place)
+
+
+def searchsorted(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    side: str = "left",
+    sorter: ArrayLike | None = None,
+    *,
+    method: str = "scan",
+) -> AnyTensor:
+    """Where each element of x2 would be inserted into the ascending vector x1 to keep the order.
+
+    NaN counts as the largest.
+
+    Args:
+        x1: a vector in ascending order.
+        x2: an array.
+        side: before ("left") or behind ("right") equal elements.
+        sorter: the indices that sort x1, if it is not in order.
+        method: has no effect on the result; as in JAX.
+
+    Returns:
+        int64 indices, of the shape of x2.
+
+    >>> tn.searchsorted([1, 3, 5], [3, 4])
+    Tensor([1, 2])
+    """
+    option("searchsorted", "side", side, ("left", "right"))
+    option("searchsorted", "method", method, ("scan", "scan_unrolled", "sort", "compare_all"))
+    ordered, values = comparable("searchsorted", x1, x2)
+    if ordered.ndim != 1:
+        raise ShapeError(f"searchsorted: x1 must be a vector, got {ordered.meta}")
+    if ordered.dtype.kind == "c":
+        raise DTypeError(f"searchsorted: takes real numbers, got {ordered.meta}")
+    if sorter is not None:
+        order = vector("searchsorted", sorter)
+        given = f"searchsorted: x1 {ordered.meta} and sorter {order.meta}"
+        if canonical(ordered.shape[0], order.shape[0]) is None:
+            raise ShapeError(f"{given} must have equal sizes")
+        assume_equal(ordered.shape[0], order.shape[0], given)
+        ordered = take(ordered, order, mode="clip")
+    length = ordered.shape[0]
+    if isinstance(length, int) and length == 0:
+        return zeros_like(values, "int64")
+    if not isinstance(length, int) or length < _BINARY_SEARCH:
+        before = _before(ordered, values[..., None], side)
+        return reductions.sum(before.astype("int64"), axis=-1)
+    place: Any = zeros_like(values, "int64")
+    step = 1 << (length.bit_length() - 1)
+    while step:
+        ahead = place + step
+        element = ordered[minimum(ahead, length) - 1]
+        place = elementwise.where((ahead <= length) & _before(element, values, side), ahead, place)
+        step >>= 1
+    return place  # type: ignore[no-any-return]
+
+
+def _before(element: Any, value: Any, side: str) -> Any:
+    """Whether an element of the sorted array stands before a value."""
+    before = element < value if side == "left" else element <= value
+    if element.dtype.kind != "f":
+        return before
+    largest = isnan(value)
+    return before | (largest & ~isnan(element) if side == "left" else largest)
+
+
+def lexsort(keys: ArrayLike | Sequence[ArrayLike], axis: int = -1) -> AnyTensor:
+    """The indices that sort by several keys, of which the last is the most important.
+
+    >>> tn.lexsort([[2, 1, 1], [0, 1, 0]])
+    Tensor([2, 0, 1])
+    """
+    several = keys if isinstance(keys, tuple | list) else list(array("lexsort", keys))
+    if not several:
+        raise ShapeError("lexsort: needs at least one key")
+    parts = broadcast_arrays(*[array("lexsort", key) for key in several])
+    place = normal_axis("lexsort", axis, parts[0].ndim)
+    order = argsort(parts[0], axis=place)
+    for key in parts[1:]:
+        ranked = argsort(take_along_axis(key, order, axis=place, mode="clip"), axis=place)
+        order = take_along_axis(order, ranked, axis=place, mode="clip")
+    return order
+
+
+def sort_complex(x: ArrayLike) -> AnyTensor:
+    """The numbers along the last axis in order of real parts, then of imaginary parts; complex.
+
+    >>> tn.sort_complex([2.0, 1.0])
+    Tensor([1.+0.j, 2.+0.j])
+    """
+    (a,) = promoted("sort_complex", x, inexact=True)
+    if a.dtype.kind != "c":
+        return elementwise.complex(sort(a), 0.0)
+    return take_along_axis(a, lexsort((imag(a), real(a))), axis=-1, mode="clip")
+
+
+def partition(x: ArrayLike, kth: int, axis: int = -1) -> AnyTensor:
+    """x with element `kth` along `axis` where sorting puts it, smaller ones before it.
+
+    >>> tn.partition([3, 1, 2], 1)
+    Tensor([1, 2, 3])
+    """
+    a, place = along("partition", array("partition", x), axis)
+    _check_kth("partition", a, place, kth)
+    return sort_complex(a) if a.dtype.kind == "c" else sort(a, axis=place)
+
+
+def argpartition(x: ArrayLike, kth: int, axis: int = -1) -> AnyTensor:
+    """The indices by which `partition` arranges x.
+
+    >>> tn.argpartition([3, 1, 2], 1)
+    Tensor([1, 2, 0])
+    """
+    a, place = along("argpartition", array("argpartition", x), axis)
+    _check_kth("argpartition", a, place, kth)
+    return argsort(a, axis=place)
+
+
+def _check_kth(name: str, x: Any, axis: int, kth: int) -> None:
+    size = constant_size(name, x, axis)
+    place = integer_of(kth)
+    if place is None or not -size <= place < size:
+        raise ShapeError(f"{name}: kth {kth!r} is not a place along axis {axis} of {x.meta}")
+
+
+def trim_zeros(x: ArrayLike, trim: str = "fb", axis: int | None = None) -> AnyTensor:
+    """A vector without the zeros at its front ("f") and its back ("b").
+
+    Raises:
+        TracingError: x is traced, so that the size of the result is not known.
+
+    >>> tn.trim_zeros([0, 1, 0, 2, 0])
+    Tensor([1, 0, 2])
+    """
+    a = vector("trim_zeros", x)
+    known = numbers("trim_zeros", a, "use tn.compress with size=")
+    places = np.flatnonzero(known)
+    if not places.size:
+        return a[:0]  # type: ignore[no-any-return]
+    option("trim_zeros", "trim", trim, ("fb", "bf", "f", "b"))
+    start = int(places[0]) if "f" in trim else 0
+    stop = int(places[-1]) + 1 if "b" in trim else known.size
+    return a[start:stop]  # type: ignore[no-any-return]
