@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 
 from tenferro.core import CompiledProgram
 from tenferro.errors import BindingError, ProgramError, TenferroError
@@ -156,7 +156,7 @@ def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
     return tuple(guards.values())
 
 
-def all_guards(program: ExecProgram, assumed: Sequence[Guard]) -> tuple[Guard, ...]:
+def all_guards(program: ExecProgram, assumed: Collection[Guard]) -> tuple[Guard, ...]:
     """The guards of the program and what was assumed while tracing, each pair of sizes once.
 
     What was assumed of sizes that no input of the program has cannot be checked, and is left out:

@@ -37,7 +37,10 @@ def user_site(depth: int = 1) -> str | None:
             _sites_of[file] = None if _is_passed_over(file) else {}
         sites = _sites_of[file]
         if sites is not None:
-            return None if file.startswith("<") else _site(file, sites, frame.f_lineno)
+            line = frame.f_lineno
+            if line not in sites and not file.startswith("<"):
+                sites[line] = f"{os.path.basename(file)}:{line}"
+            return sites.get(line)
         frame = frame.f_back
     return None
 
@@ -70,13 +73,6 @@ def _is_passed_over(file: str) -> bool:
     if file.startswith(_STANDARD_LIBRARY):
         return "site-packages" not in file
     return file.startswith(_PACKAGE)
-
-
-def _site(file: str, sites: dict[int, str], line: int) -> str:
-    site = sites.get(line)
-    if site is None:
-        site = sites[line] = f"{os.path.basename(file)}:{line}"
-    return site
 
 
 def filtered(error: E) -> E:

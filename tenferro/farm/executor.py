@@ -28,7 +28,6 @@ from tenferro.compiler.device import (
 )
 from tenferro.config import config, count, flag
 from tenferro.errors import ConfigError, ExtensionRegistryError
-from tenferro.families.einsum import SlicedNetwork
 from tenferro.farm.coordinator import Rules, complete
 from tenferro.farm.job import Job
 from tenferro.farm.report import FarmReport, JobReport, Report
@@ -47,6 +46,7 @@ from tenferro.ir import (
     program_of_op,
     run,
 )
+from tenferro.network.sliced_op import SlicedNetwork
 from tenferro.ops import scalar
 from tenferro.ops.control_flow import LaneSum
 from tenferro.ops.extension import (

@@ -330,8 +330,11 @@ def runs_family(family: str, packages: Iterable[Package], holder: object = None)
 
 def holder_of(values: Iterable[object]) -> object:
     """The executor that holds one of the values; None if they are on the host or are traced."""
-    holders = (getattr(value, "executor", None) for value in values)
-    return next((holder for holder in holders if holder is not None), None)
+    for value in values:
+        holder = getattr(value, "executor", None)
+        if holder is not None:
+            return holder
+    return None
 
 
 def planned_model(holder: object = None) -> DeviceModel:

@@ -44,9 +44,9 @@ __all__ = [
 ]
 
 _PLACES = {
-    "tenferro-einsum": "tenferro.families.einsum:EINSUM",
+    "tenferro-einsum": "tenferro.network.sliced_op:EINSUM",
     "tenferro-linalg": "tenferro.linalg:_LINALG",
-    "tenferro-fft": "tenferro.fft:_FFT",
+    "tenferro-fft": "tenferro.fft.op:FFT",
     "tenferro": "tenferro.transforms.pure_callback:CALLBACK",
 }
 """By the namespace of its families, the module and the name of each package."""

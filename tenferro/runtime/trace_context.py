@@ -48,7 +48,7 @@ class TraceContext:
         arguments: its arguments, each with what was passed for it, while it is open.
         call: the function and the arguments that it was called with, while it is open.
         packages: the packages of extension families that the executor must have.
-        limits: the memory limits that the program must keep.
+        limit: the memory limit that the program must keep.
         guards: what the program must check of sizes; handed on unless it `checks_sizes` itself.
     """
 
@@ -60,7 +60,7 @@ class TraceContext:
         "depth",
         "guards",
         "is_open",
-        "limits",
+        "limit",
         "name",
         "packages",
         "parent",
@@ -85,9 +85,9 @@ class TraceContext:
         self.is_open = True
         self.read: set[TraceContext] = set()
         self.arguments: Sequence[tuple[GlobalValKey, Any]] = ()
-        self.call: tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]] | None = None
+        self.call: tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]] | None = None
         self.packages: list[Package] = []
-        self.limits: list[MemoryLimit] = []
+        self.limit: MemoryLimit | None = None
         self.guards: dict[tuple[str, str], Guard] = {}
 
     def __enter__(self) -> Self:
@@ -115,20 +115,10 @@ class TraceContext:
         self.call, self.arguments, self.parent, self.tracked = None, (), None, None
         if error is None and self.packages:
             require_packages(self.packages)
-        if error is None and self.limits:
+        if error is None and self.limit is not None:
             require_limit(self.limit)
         if error is None and self.guards and not self.checks_sizes:
             bring_guards(self.guards.values())
-
-    @property
-    def limit(self) -> MemoryLimit | None:
-        """The smallest of the memory limits."""
-        return tighter(self.limits) if self.limits else None
-
-    def calling(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """The result of the function that is traced; errors find its arguments meanwhile."""
-        self.call = (function, args, kwargs)
-        return function(*args, **kwargs)
 
     def joined(self, other: TraceContext) -> TraceContext:
         """The inner one of two traces, which reads the other one."""
@@ -149,22 +139,22 @@ def is_tracing() -> bool:
 
 def open_traces() -> tuple[TraceContext, ...]:
     """The traces with a name in this thread or task, the outermost first."""
-    found: list[TraceContext] = []
+    traces: list[TraceContext] = []
     trace = _current.get()
     while trace is not None:
         if trace.name is not None:
-            found.append(trace)
+            traces.append(trace)
         trace = trace.parent
-    return tuple(reversed(found))
+    return tuple(reversed(traces))
 
 
 def innermost(traces: Iterable[TraceContext | None]) -> TraceContext | None:
     """The innermost of several traces; None if there is none."""
-    found: TraceContext | None = None
+    inner: TraceContext | None = None
     for trace in traces:
-        if trace is not None and (found is None or trace.depth > found.depth):
-            found = trace
-    return found
+        if trace is not None and (inner is None or trace.depth > inner.depth):
+            inner = trace
+    return inner
 
 
 def require_packages(packages: Iterable[Package]) -> None:
@@ -178,4 +168,4 @@ def require_limit(limit: MemoryLimit | None) -> None:
     """Say that the program traced now, if there is one, must keep a memory limit."""
     trace = _current.get()
     if trace is not None and limit is not None:
-        trace.limits.append(limit)
+        trace.limit = tighter([trace.limit, limit])

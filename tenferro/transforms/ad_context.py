@@ -24,7 +24,7 @@ from tenferro.core import (
     resolve_keys,
 )
 from tenferro.errors import ADError, DTypeError, NonScalarGradError, ShapeError, TenferroError
-from tenferro.ir import ShapeGuardContext, TensorMeta, is_complex, is_inexact
+from tenferro.ir import TensorMeta, is_complex, is_inexact
 from tenferro.ops import StdTensorOp, full_like, shape_context, zeros_like
 from tenferro.ops.extension import ExtensionRuleSet, Package, rules_of
 from tenferro.ops.functions import apply_method, elementwise, manipulation
@@ -54,6 +54,7 @@ __all__ = [
     "listed",
     "results_of",
     "traced_with",
+    "with_zeros",
 ]
 
 
@@ -230,12 +231,7 @@ def listed(name: str, what: str, values: object) -> None:
 
 
 def matching(name: str, what: str, seed: Any, meta: TensorMeta) -> Any:
-    """Check that a tangent or cotangent is of type `meta`; a Python number takes a scalar's dtype.
-
-    Raises:
-        ShapeError: the seed is of another type.
-        ADError: the seed is not an array.
-    """
+    """Check that a tangent or cotangent has type `meta`; a Python number takes a scalar's dtype."""
     if meta.rank == 0:
         try:
             seed = fitted(seed, meta)
@@ -281,6 +277,10 @@ _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
 class AdContext(CacheOwner, Derivatives[TracedTensor]):
     """Takes derivatives of traced tensors, and caches linearizations.
 
+    Attributes:
+        packages: the packages of extension families in addition to tenferro's own.
+        shapes: metadata of graph values, and the guards that rules recorded.
+
     >>> x = TracedTensor.input((3,), "float64", name="x")
     >>> ctx = AdContext.builder().build()
     >>> (dx,) = ctx.grad((x * x).sum(), [x])
@@ -302,29 +302,19 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
             ExtensionRegistryError: a package is given twice, or is not one.
             DuplicateRuleError: a family of a package is among `rules`.
         """
-        self._packages = further(packages)
+        self.packages = further(packages)
         if rules is not None:
             _require_rules("AdContext", rules)
-        own = rules_of(self._packages)
+        own = rules_of(self.packages)
         own = own if rules is None else own | rules
         self._own_rules = own
-        self._shapes = shape_context(over_standard(own))
+        self.shapes = shape_context(over_standard(own))
         self._cache: BoundedCache[_CacheKey, Linear] = BoundedCache(Capacity(capacity))
 
     @classmethod
     def builder(cls) -> AdContextBuilder:
         """A builder with the default settings."""
         return AdContextBuilder()
-
-    @property
-    def packages(self) -> tuple[Package, ...]:
-        """The packages of extension families in addition to tenferro's own."""
-        return self._packages
-
-    @property
-    def shapes(self) -> ShapeGuardContext:
-        """Metadata of graph values, and the guards that rules recorded."""
-        return self._shapes
 
     def is_ruled_by_hand(self, family: str) -> bool:
         """Whether derivatives of a family follow from a rule that is not tenferro's own.
@@ -344,7 +334,7 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         known = self._cache.get(key)
         if known is not None:
             return known
-        linear: Linear = differentiate(resolve_keys(), outputs, wrt, ctx=self._shapes)
+        linear: Linear = differentiate(resolve_keys(), outputs, wrt, ctx=self.shapes)
         if "fragment" in config.dump:
             sys.stderr.write(f"{linear}\n")
         return self._cache.put(key, linear)
@@ -356,17 +346,17 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         tangents: Sequence[GlobalValKey | None],
     ) -> list[GlobalValKey | None]:
         """Tangents of graph values from `seeds`."""
-        return push_forward(resolve_keys(), outputs, wrt, tangents, ctx=self._shapes)
+        return push_forward(resolve_keys(), outputs, wrt, tangents, ctx=self.shapes)
 
     def pull_back(
         self, linear: Linear, cotangents: Sequence[GlobalValKey | None]
     ) -> list[GlobalValKey | None]:
         """Cotangents of graph values from `seeds`."""
-        return pull_back(linear, cotangents, ctx=self._shapes)
+        return pull_back(linear, cotangents, ctx=self.shapes)
 
     def zeros_like(self, key: GlobalValKey) -> GlobalValKey:
         """An array of zeros of the type of a graph value."""
-        return zeros_like(KeyEmitter(self._shapes), key)
+        return zeros_like(KeyEmitter(self.shapes), key)
 
     def _metas(self, name: str, values: Sequence[TracedTensor]) -> list[TensorMeta]:
         listed(name, "traced tensors", values)
@@ -411,7 +401,7 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
             if tangent is not None
         }
         part = LinearPart.pushforward(self.linearize([y.key for y in ys], tuple(moving)))
-        return _traced(part.batched(list(moving.values()), size, KeyEmitter(self._shapes)))
+        return _traced(part.batched(list(moving.values()), size, KeyEmitter(self.shapes)))
 
     def _sources(self, name: str, wrt: Sequence[TracedTensor]) -> list[GlobalValKey]:
         """The graph values of `wrt`; raises DTypeError if one is not floating-point or complex."""
@@ -423,7 +413,7 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         return TracedTensor(as_key(array))
 
     def _unit(self, y: TracedTensor) -> TracedTensor:
-        return TracedTensor(full_like(KeyEmitter(self._shapes), 1, y.key))
+        return TracedTensor(full_like(KeyEmitter(self.shapes), 1, y.key))
 
     def _zeros_like(self, value: TracedTensor) -> TracedTensor:
         return TracedTensor(self.zeros_like(value.key))
@@ -473,6 +463,14 @@ def _require_rules(name: str, rules: object) -> None:
             f"{name}: takes an ExtensionRuleSet, got a {type(rules).__name__}; "
             "make one, and register each rule in it with register_rule(rule)"
         )
+
+
+def with_zeros(
+    ad: AdContext, keys: Sequence[GlobalValKey | None], like: Sequence[GlobalValKey]
+) -> list[GlobalValKey]:
+    """The values, with zeros of the type of `like` where there is none."""
+    pairs = zip(keys, like, strict=True)
+    return [ad.zeros_like(similar) if key is None else key for key, similar in pairs]
 
 
 def _keys(values: Sequence[TracedTensor | None]) -> list[GlobalValKey | None]:
@@ -541,7 +539,7 @@ def results_of(
     Their executor gets the packages of the context, and those that the function brings; the program
     keeps `limit` and the limit that the function brings.
     """
-    brought = [package for package in trace.packages if package not in ad.packages]
+    brought = [package for package in trace.context.packages if package not in ad.packages]
     packages = (*ad.packages, *brought)
-    least = tighter([limit, trace.limit])
+    least = tighter([limit, trace.context.limit])
     return Results(trace.inputs, leaves, trace.outer, function, packages, least)

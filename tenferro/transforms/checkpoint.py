@@ -11,8 +11,8 @@ from tenferro.ir import ArrayLike, integer_of
 from tenferro.ops import CheckpointName
 from tenferro.ops.control_flow import Checkpointed
 from tenferro.ops.functions import OpFunction, apply
-from tenferro.transforms.bodies import leaves_of, operands_of, run, tracing_bodies
 from tenferro.transforms.checkpoint_policies import Policy, policy_of, saved_slots
+from tenferro.transforms.higher_order import Bodies, Call, leaves_of, operands_of, run
 from tenferro.transforms.program import wraps
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import unflatten
@@ -91,8 +91,6 @@ def checkpoint_name(x: ArrayLike, name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call of a function that `checkpoint` returned."""
-
     function: Callable[..., Any]
     policy: Policy
     prevent_cse: bool
@@ -103,14 +101,13 @@ class _Call:
         others = [arg for place, arg in enumerate(args) if place not in fixed]
         passed = leaves_of((others, kwargs), "checkpoint: arguments")
 
-        def called(values: list[TracedTensor]) -> Any:
-            rest, named = unflatten(passed.tree, values)
-            given = iter(rest)
-            merged = [fixed[i] if i in fixed else next(given) for i in range(len(args))]
-            return bodies.calling(self.function, *merged, **named)
+        def arguments(values: list[TracedTensor]) -> Call:
+            others, named = unflatten(passed.tree, values)
+            rest = iter(others)
+            return [fixed[i] if i in fixed else next(rest) for i in range(len(args))], named
 
-        bodies = tracing_bodies("checkpoint")
-        body = bodies.trace("f", self.function, passed.metas, passed.weak, called, passed.values)
+        bodies = Bodies("checkpoint")
+        body = bodies.trace("f", self.function, passed.metas, passed.weak, arguments, passed.values)
         consts = bodies.closed_over(body)
         program = bodies.program("f", consts, body)
         saved = saved_slots(program, self.policy)
@@ -131,7 +128,6 @@ class _Call:
 
 
 def _static(numbers: object) -> tuple[int, ...]:
-    """The positions of static arguments."""
     several = numbers if isinstance(numbers, list | tuple) else [numbers]
     places = [place for number in several if (place := integer_of(number)) is not None]
     if len(places) != len(several):

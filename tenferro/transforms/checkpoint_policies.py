@@ -157,11 +157,7 @@ _OF_NAMES = sorted(set(__all__) - _BY_NAME.keys())
 
 
 def policy_of(policy: object) -> Policy:
-    """The policy that a user passes: a function, its name, or None.
-
-    Raises:
-        CheckpointError: there is no policy of that name, or it is not one.
-    """
+    """The policy that a user passes: a function, its name, or None."""
     if policy is None:
         return nothing_saveable
     if isinstance(policy, str):
@@ -190,7 +186,6 @@ def _named(name: str) -> Policy:
 
 
 def _names(policy: str, names: Sequence[object]) -> frozenset[str]:
-    """The names that a policy is made of."""
     for name in names:
         if not isinstance(name, str):
             raise CheckpointError(
@@ -200,11 +195,7 @@ def _names(policy: str, names: Sequence[object]) -> frozenset[str]:
 
 
 def saved_slots(program: ExecProgram, policy: Policy) -> list[int]:
-    """The slots of a program that a policy saves, in order; no inputs and no constants.
-
-    Raises:
-        CheckpointError: the policy returns something other than True or False.
-    """
+    """The slots of a program that a policy saves, in order; no inputs and no constants."""
     metas = program.slot_metas()
     computed = {
         slot for step in program.instructions if not step.op.source for slot in step.output_slots

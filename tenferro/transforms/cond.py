@@ -13,19 +13,18 @@ from tenferro.ir import BOOL, INT32, ArrayLike, PyTree, TensorMeta
 from tenferro.ops.control_flow import Switch
 from tenferro.ops.functions import convert, emit_function
 from tenferro.runtime import meta_of_value
-from tenferro.transforms.bodies import (
+from tenferro.transforms.higher_order import (
     Bodies,
-    Body,
+    Call,
     is_recorded,
     leaves_of,
     operands_of,
     promoted,
     require_function,
     run,
-    tracing_bodies,
 )
 from tenferro.transforms.program import Results
-from tenferro.transforms.trace import also_for_data_sizes
+from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter
 from tenferro.transforms.trees import unflatten
 
@@ -117,12 +116,12 @@ def _branch(
     """The result of one of the functions. `index` counts them in `order`."""
     passed = leaves_of(operands, f"{caller}: operands")
 
-    def call_of(function: Callable[..., Any]) -> Callable[[list[TracedTensor]], Any]:
-        return lambda values: bodies.calling(function, *unflatten(passed.tree, values))
+    def arguments(values: list[TracedTensor]) -> Call:
+        return unflatten(passed.tree, values), {}
 
-    bodies = tracing_bodies(caller)
+    bodies = Bodies(caller)
     traced = [
-        bodies.trace(name, function, passed.metas, passed.weak, call_of(function), passed.values)
+        bodies.trace(name, function, passed.metas, passed.weak, arguments, passed.values)
         for name, function in zip(names, functions, strict=True)
     ]
     _unify(caller, names, traced)
@@ -143,7 +142,7 @@ def _branch(
 
 
 def _inlined(
-    body: Body, consts: Sequence[GlobalValKey], values: Sequence[Any], bodies: Bodies
+    body: Trace, consts: Sequence[GlobalValKey], values: Sequence[Any], bodies: Bodies
 ) -> list[Any]:
     """The results of a body in the enclosing trace, without an op that holds it."""
     keys = [*consts, *body.inputs]
@@ -154,12 +153,8 @@ def _inlined(
     return [TracedTensor(result.key, None, scope) for result in results]
 
 
-def _unify(caller: str, names: Sequence[str], bodies: Sequence[Body]) -> None:
-    """Convert Python numbers to the dtypes of other branches.
-
-    Raises:
-        ControlFlowError: the branches return different structures or types.
-    """
+def _unify(caller: str, names: Sequence[str], bodies: Sequence[Trace]) -> None:
+    """Convert Python numbers to the dtypes of other branches."""
     first = bodies[0]
     for name, body in zip(names, bodies, strict=True):
         if body.tree != first.tree:
@@ -178,7 +173,7 @@ def _unify(caller: str, names: Sequence[str], bodies: Sequence[Body]) -> None:
             raise _different(caller, names[0], first, names[other], bodies[other])
 
 
-def _different(caller: str, name: str, body: Body, other: str, at: Body) -> ControlFlowError:
+def _different(caller: str, name: str, body: Trace, other: str, at: Trace) -> ControlFlowError:
     return ControlFlowError(
         f"{caller}: {name} returns {body} and {other} {at}; "
         "branches must return one structure and types"
@@ -186,11 +181,7 @@ def _different(caller: str, name: str, body: Body, other: str, at: Body) -> Cont
 
 
 def _predicate(pred: Any) -> Any:
-    """The index of a predicate: an int, or a traced integer.
-
-    Raises:
-        ControlFlowError: it is not a scalar.
-    """
+    """The index of a predicate: an int, or a traced integer."""
     meta = _meta("cond: pred", pred)
     if meta.rank:
         raise ControlFlowError(
@@ -205,11 +196,7 @@ def _predicate(pred: Any) -> Any:
 
 
 def _index(index: Any) -> Any:
-    """The index of a branch: an int, or a traced integer.
-
-    Raises:
-        ControlFlowError: it is not a scalar integer.
-    """
+    """The index of a branch: an int, or a traced integer."""
     meta = _meta("switch: index", index)
     if meta.rank or meta.dtype.kind not in "iu":
         advice = "; use cond" if meta.dtype.kind == "b" and not meta.rank else ""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NoReturn, ParamSpec, TypeVar, cast, overload
 from weakref import WeakValueDictionary
@@ -36,28 +35,26 @@ from tenferro.runtime import (
     meta_of_value,
     open_traces,
 )
-from tenferro.transforms.bodies import (
+from tenferro.transforms.eager_tensor import EagerTensor
+from tenferro.transforms.higher_order import (
+    Bodies,
+    Call,
     leaves_of,
     operands_of,
     promoted,
     run,
-    shown,
-    tracing_bodies,
     weak_leaf,
 )
-from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.program import wraps
-from tenferro.transforms.trace import leaf_meta
-from tenferro.transforms.traced_tensor import (
-    TracedTensor,
-    TraceEmitter,
-    TrackedTensor,
-    as_key,
-)
-from tenferro.transforms.trees import TreeDef, flatten, leaf_names, registering, unflatten
+from tenferro.transforms.trace import leaf_meta, trace, values_of
+from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter, TrackedTensor, as_key
+from tenferro.transforms.trees import TreeDef, flatten, leaf_names, registering, shown, unflatten
 
 __all__ = ["CustomJvp", "custom_jvp", "is_differentiable", "stop_gradient"]
 
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # The arguments of a function with derivatives by hand, split into arrays and Python values.
 
@@ -94,9 +91,6 @@ class Parameters:
         function: the function.
         numbers: positions of parameters that are not differentiated.
         names: names of further ones.
-
-    Raises:
-        ADError: a position or a name is not that of a parameter.
     """
 
     def __init__(
@@ -112,14 +106,7 @@ class Parameters:
         self.static = tuple(sorted(set(places)))
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """The arguments of a call.
-
-        Raises:
-            ADError: an argument has no position, or one that is not differentiated depends on
-                values that are being traced.
-            PytreeError: another argument is not an array.
-            TypeError: the function does not take these arguments.
-        """
+        """The arguments of a call."""
         args = self._in_order(args, kwargs)
         beyond = [place for place in self.static if place >= len(args)]
         if beyond:
@@ -262,9 +249,14 @@ class RuledCall:
         kinds = tuple(map(type, self.weak))
         return static, self.in_tree, kinds, self.out_tree, self.closed
 
-    @contextmanager
-    def tracing(self, rule: str) -> Iterator[TraceContext]:
-        """A context for calling a rule of the user and reading its result.
+    def trace(
+        self,
+        name: str,
+        rule: Callable[..., Any],
+        arguments: Callable[[TraceContext], Sequence[Any]],
+        read: Callable[[Any], R],
+    ) -> R:
+        """What `read` makes of the result of a rule of the user, which errors call `name`.
 
         The rule may use values of the traces around the call, also after these have ended, and
         tensors that eager runtimes track if the function closes over them.
@@ -276,23 +268,24 @@ class RuledCall:
             if isinstance(key, Input) and isinstance(key.key, TrackedTensor):
                 tracked[id(key.key.tensor)] = key.key
         count = len(tracked)
-        ended = [trace for trace in self.traces if not trace.is_open]
-        for trace in ended:
-            trace.is_open = True
+        ended = [each for each in self.traces if not each.is_open]
+        for each in ended:
+            each.is_open = True
         try:
-            with TraceContext(f"{rule} of {self.name}", tracked) as context:
-                yield context
+            context = TraceContext(f"{name} of {self.name}", tracked)
+            result = trace(context, rule, arguments(context), {}, read)
         except Exception as error:
-            error.add_note(f"raised in {rule} of {self.name}")
+            error.add_note(f"raised in {name} of {self.name}")
             raise
         finally:
-            for trace in ended:
-                trace.is_open = False
+            for each in ended:
+                each.is_open = False
         if readable is None and len(tracked) > count:
             raise ADError(
-                f"{self.name}: {rule} reads a tensor that an eager runtime tracks; pass it as an "
+                f"{self.name}: {name} reads a tensor that an eager runtime tracks; pass it as an "
                 "argument of the function"
             )
+        return result
 
     def refuse_closed_over(self) -> NoReturn:
         """Raise the error of a derivative by what the function closes over."""
@@ -306,12 +299,10 @@ class RuledCall:
         if None in self.matched(what, result, self.out_tree, metas):
             raise ADRuleError(f"{self.name}: {what} is None in a place")
 
-    def arguments_of(self, keys: Sequence[GlobalValKey | None], scope: TraceContext) -> list[Any]:
+    def arrays(self, keys: Sequence[GlobalValKey | None], scope: TraceContext) -> tuple[Any, ...]:
         """Values like the arrays among the arguments, as users see them. None stays None."""
-        return [
-            None if key is None else TracedTensor(key, number, scope)
-            for key, number in zip(keys, self.weak, strict=True)
-        ]
+        arrays: tuple[Any, ...] = unflatten(self.in_tree, values_of(keys, scope, self.weak))
+        return arrays
 
     def matched(
         self,
@@ -325,9 +316,6 @@ class RuledCall:
 
         None stands for a zero, and for what belongs to an integer. If they are to be `converted`,
         the dtypes may be others, except for complex ones in the place of real ones.
-
-        Raises:
-            ADRuleError: the structure or a type differs.
         """
         flatten(result)  # registers dataclasses
         try:
@@ -342,7 +330,6 @@ class RuledCall:
         ]
 
     def _key(self, what: str, leaf: Any, goal: TensorMeta, converted: bool) -> GlobalValKey | None:
-        """The graph value of one leaf; None for a zero."""
         if leaf is None or getattr(leaf, "dtype", None) == FLOAT0:
             return None
         meta = meta_of_value(leaf)
@@ -379,21 +366,16 @@ def call(
     arguments: Arguments,
     rule_of: Callable[[RuledCall], Rule],
 ) -> Any:
-    """The result of a function as that of an op with a rule.
-
-    Raises:
-        PytreeError: a leaf of the result is not an array.
-        UnsupportedDynamicShapeError: data decide the size of an argument or of a result.
-    """
+    """The result of a function as that of an op with a rule."""
     label = getattr(function, "__name__", "f")
     passed = leaves_of(arguments.arrays, f"{name}: arguments")
     traces = open_traces()
 
-    def called(values: list[TracedTensor]) -> Any:
-        return bodies.calling(function, *arguments.joined(unflatten(passed.tree, values)))
+    def of_function(values: list[TracedTensor]) -> Call:
+        return arguments.joined(unflatten(passed.tree, values)), {}
 
-    bodies = tracing_bodies(name.split()[0])
-    body = bodies.trace(label, function, passed.metas, passed.weak, called, passed.values)
+    bodies = Bodies(name.split()[0])
+    body = bodies.trace(label, function, passed.metas, passed.weak, of_function, passed.values)
     closed = bodies.closed_over(body)
     program = program_of([*closed, *body.inputs], body.outputs)
     weak = tuple([None if number is None else type(number)() for number in passed.weak])
@@ -406,29 +388,10 @@ def call(
 def described(tree: Any) -> str:
     """A tree of types, also of one whose leaves are not all arrays."""
     leaves, treedef = flatten(tree)
-    return repr(unflatten(treedef, [_Described(leaf) for leaf in leaves]))
-
-
-class _Described:
-    """The type of a leaf in its place."""
-
-    def __init__(self, leaf: Any) -> None:
-        self._leaf = leaf
-
-    def __repr__(self) -> str:
-        meta = meta_of_value(self._leaf)
-        return f"a {type(self._leaf).__name__}" if meta is None else str(meta)
-
-
-def values_of(keys: Sequence[GlobalValKey | None], scope: TraceContext | None) -> list[Any]:
-    """Graph values as users see them. None stays None."""
-    return [None if key is None else TracedTensor(key, None, scope) for key in keys]
+    return shown(treedef, [meta_of_value(leaf) or f"a {type(leaf).__name__}" for leaf in leaves])
 
 
 # What functions with derivatives by hand have in common.
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class CallRule(Rule):
@@ -491,7 +454,6 @@ class CustomFunction(ABC, Generic[P, R]):
         return result
 
     def _rule_of(self, form: RuledCall) -> Rule:
-        """The rule for calls of a form."""
         key = form.identity
         if key is None:
             return self._new_rule(form)
@@ -597,8 +559,6 @@ class CustomJvp(CustomFunction[P, R]):
 
 
 class _TangentRule(CallRule):
-    """The rule of a `CustomJvp`."""
-
     def __init__(self, form: RuledCall, rule: JvpRule, symbolic_zeros: bool) -> None:
         super().__init__(form)
         self._rule = rule
@@ -627,28 +587,27 @@ class _TangentRule(CallRule):
 
     def _tangents(self, op: Custom, primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
         """The tangents of the results, as graph values."""
-        form, metas = self.form, op.body.input_metas[op.consts :]
-        with form.tracing("the rule") as scope:
-            given = tangents if self._symbolic_zeros else filled(tangents, metas)
-            result = scope.calling(
-                self._rule,
-                *form.arguments.first,
-                unflatten(form.in_tree, form.arguments_of(primals, scope)),
-                unflatten(form.in_tree, form.arguments_of(given, scope)),
-            )
+        form, metas, types = self.form, op.body.input_metas[op.consts :], op.body.output_metas
+        seeds = tangents if self._symbolic_zeros else filled(tangents, metas)
+
+        def read(result: Any) -> list[Any]:
             if not isinstance(result, tuple | list) or len(result) != 2:
                 raise ADRuleError(
                     f"{form.name}: the rule must return a pair (value, tangent), got "
                     f"{described(result)}"
                 )
-            types = op.body.output_metas
             value, tangent = result
             values = form.matched("the value that the rule returns", value, form.out_tree, types)
             if None in values:
                 raise ADRuleError(f"{form.name}: the rule returns None for a value")
-            keys: list[Any] = form.matched(
-                "the tangent that the rule returns", tangent, form.out_tree, types
-            )
+            return form.matched("the tangent that the rule returns", tangent, form.out_tree, types)
+
+        keys = form.trace(
+            "the rule",
+            self._rule,
+            lambda at: (*form.arguments.first, form.arrays(primals, at), form.arrays(seeds, at)),
+            read,
+        )
         for key, meta in zip(keys, types, strict=True):
             if key is not None and not is_inexact(meta.dtype):
                 raise ADRuleError(
@@ -666,7 +625,6 @@ def _with_zeros(tangent: PyTree, primal: PyTree) -> PyTree:
 
 
 def _sum_of(terms: Sequence[Any]) -> Any:
-    """The sum of trees of arrays; None if there is none."""
     if not terms:
         return None
     leaves = [flatten(term)[0] for term in terms]

@@ -44,21 +44,20 @@ from tenferro.ops.control_flow import (
 )
 from tenferro.ops.functions import convert, emit_function
 from tenferro.runtime import innermost, meta_of_value, open_traces, standard_rule
-from tenferro.transforms.bodies import (
+from tenferro.transforms.higher_order import (
     Bodies,
-    Body,
+    Call,
     Leaves,
     leaves_of,
     operands_of,
     promoted,
     require_function,
     run,
-    shown,
-    tracing_bodies,
     weak_leaf,
 )
+from tenferro.transforms.trace import Trace
 from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter, as_key
-from tenferro.transforms.trees import TreeDef, flatten, unflatten
+from tenferro.transforms.trees import TreeDef, flatten, shown, unflatten
 
 __all__ = ["custom_linear_solve", "custom_root"]
 
@@ -95,7 +94,6 @@ class GraphFunction:
         self._since = inputs[0].serial if since is None else since
 
     def __call__(self, tree: Any) -> Any:
-        """The result for an argument."""
         self.called = True
         leaves, treedef = flatten(tree)
         if treedef != self._like.tree:
@@ -124,12 +122,7 @@ class GraphFunction:
 
 
 def vector_of(caller: str, name: str, tree: Any) -> Leaves:
-    """The leaves of an argument, of which there must be one.
-
-    Raises:
-        ADError: there is none.
-        PytreeError: a leaf is not an array.
-    """
+    """The leaves of an argument, of which there must be one."""
     like = leaves_of(tree, f"{caller}: {name}")
     if not like.values:
         raise ADError(f"{caller}: {name} has no arrays")
@@ -138,7 +131,7 @@ def vector_of(caller: str, name: str, tree: Any) -> Leaves:
 
 def traced_like(
     bodies: Bodies, name: str, function: Any, like: Leaves, has_aux: bool = False, *first: Any
-) -> tuple[Body, TreeDef]:
+) -> tuple[Trace, TreeDef]:
     """A function traced on a tree; it must return a tree of the same structure and types.
 
     `first` are arguments that come first. With `has_aux` it returns a pair of that and of another
@@ -146,16 +139,13 @@ def traced_like(
 
     Returns:
         The body, and the structure of all that it returns.
-
-    Raises:
-        ADError: it returns something else.
     """
 
-    def call(values: list[TracedTensor]) -> Any:
-        return bodies.calling(function, *first, unflatten(like.tree, values))
+    def arguments(values: list[TracedTensor]) -> Call:
+        return (*first, unflatten(like.tree, values)), {}
 
-    weak: list[Any] = [None] * len(like.metas)
-    body = bodies.trace(name, function, like.metas, weak, call, like.values)
+    weak = [None] * len(like.metas)
+    body = bodies.trace(name, function, like.metas, weak, arguments, like.values)
     tree, metas = body.tree, body.metas
     if has_aux:
         parts = tree.children()
@@ -174,19 +164,15 @@ def traced_like(
     return body, body.tree
 
 
-def _adapt(body: Body, count: int, like: Leaves) -> None:
+def _adapt(body: Trace, count: int, like: Leaves) -> None:
     """Convert Python numbers among the first results to the dtypes that they are to have."""
     for place, goal in enumerate(like.metas[:count]):
         if place < count and promoted(body.metas[place], body.weak[place], goal):
             body.convert(place, goal.dtype)
 
 
-def transposed(caller: str, body: Body, like: Leaves) -> GraphFunction:
-    """The transpose of a linear function that has been traced.
-
-    Raises:
-        ADRuleError: the function is not linear.
-    """
+def transposed(caller: str, body: Trace, like: Leaves) -> GraphFunction:
+    """The transpose of a linear function that has been traced."""
     _, backward = linearized("matvec", body, like, body.inputs)
     view: ResolvedView[Any] = resolve_keys()
     present = [key for key in backward.outputs if key is not None]
@@ -200,7 +186,7 @@ def transposed(caller: str, body: Body, like: Leaves) -> GraphFunction:
 
 
 def linearized(
-    name: str, body: Body, like: Leaves, point: Keys
+    name: str, body: Trace, like: Leaves, point: Keys
 ) -> tuple[GraphFunction, GraphFunction]:
     """The derivative of a traced function at a point, and its transpose."""
     ctx = shape_context(standard_rule)
@@ -347,7 +333,7 @@ def custom_linear_solve(
     if transpose_solve is not None:
         require_function(name, "transpose_solve", transpose_solve)
     like = vector_of(name, "b", b)
-    bodies = tracing_bodies(name)
+    bodies = Bodies(name)
     product, _ = traced_like(bodies, "matvec", matvec, like)
     callee = GraphFunction("matvec", like, product.inputs, product.outputs)
     solution, tree = traced_like(bodies, "solve", solve, like, has_aux, callee)
@@ -496,7 +482,7 @@ def custom_root(
     for label, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
         require_function(name, label, function)
     like = vector_of(name, "initial_guess", initial_guess)
-    bodies = tracing_bodies(name)
+    bodies = Bodies(name)
     residual, _ = traced_like(bodies, "f", f, like)
     callee = GraphFunction("f", like, residual.inputs, residual.outputs)
     root, tree = traced_like(bodies, "solve", solve, like, has_aux, callee)

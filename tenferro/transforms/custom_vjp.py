@@ -20,16 +20,10 @@ from tenferro.ir import (
 from tenferro.ops import full
 from tenferro.ops.control_flow import Custom, Rule, emitted, inner_emitter, program_of
 from tenferro.runtime import TraceContext, is_array
-from tenferro.transforms.bodies import weak_leaf
-from tenferro.transforms.custom_jvp import (
-    CallRule,
-    CustomFunction,
-    RuledCall,
-    described,
-    filled,
-    values_of,
-)
-from tenferro.transforms.traced_tensor import TracedTensor, as_key
+from tenferro.transforms.custom_jvp import CallRule, CustomFunction, RuledCall, described, filled
+from tenferro.transforms.higher_order import weak_leaf
+from tenferro.transforms.trace import values_of
+from tenferro.transforms.traced_tensor import as_key
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 
 __all__ = ["CustomVjp", "custom_vjp"]
@@ -88,8 +82,6 @@ class CustomVjp(CustomFunction[P, R]):
 
 
 class _CotangentRule(CallRule):
-    """The rule of a `CustomVjp`: tangents are an op that can only be transposed."""
-
     def __init__(self, form: RuledCall, fwd: Forward, bwd: Backward, symbolic_zeros: bool) -> None:
         super().__init__(form)
         self._fwd = fwd
@@ -108,13 +100,13 @@ class _CotangentRule(CallRule):
         active = [tangent is not None for tangent in at.tangent[count:]]
         residuals = self._residuals(op, primals, active)
         known = dict(zip([*form.closed, *primals], at.primal, strict=True))
-        kept = emitted(at.emitter, residuals.keys, known, primals[0].serial, f"fwd of {self}")
-        given = [*at.primal[:count], *kept, *compress(at.tangent[count:], active)]
+        saved = emitted(at.emitter, residuals.keys, known, primals[0].serial, f"fwd of {self}")
+        operands = [*at.primal[:count], *saved, *compress(at.tangent[count:], active)]
         pullback = _Pullback(form, self._bwd, residuals, active, op.body, self._symbolic_zeros)
-        read = [at.ctx.meta(value) for value in given]
+        read = [at.ctx.meta(value) for value in operands]
         body = _stand_in(read, op.body, inner_emitter(at.emitter))
-        linear = Custom(body, pullback, count + len(kept))
-        results = iter(at.emitter.emit_all(linear, *given))  # type: ignore[arg-type]  # none is None
+        linear = Custom(body, pullback, count + len(saved))
+        results = iter(at.emitter.emit_all(linear, *operands))  # type: ignore[arg-type]  # none is None
         return tuple(
             [next(results) if is_inexact(meta.dtype) else None for meta in op.body.output_metas]
         )
@@ -122,28 +114,32 @@ class _CotangentRule(CallRule):
     def _residuals(
         self, op: Custom, primals: Sequence[GlobalValKey], active: Sequence[bool]
     ) -> _Residuals:
-        """What `fwd` keeps."""
+        """What `fwd` returns for `bwd`."""
         form = self.form
-        with form.tracing("fwd") as scope:
-            values = form.arguments_of(primals, scope)
+
+        def arguments(scope: TraceContext) -> Sequence[Any]:
+            values = values_of(primals, scope, form.weak)
             if self._symbolic_zeros:
                 values = list(map(Perturbed, values, active))
-            args = unflatten(form.in_tree, values)
-            result = scope.calling(self._fwd, *form.arguments.joined(args))
+            return form.arguments.joined(unflatten(form.in_tree, values))
+
+        def read(result: Any) -> _Residuals:
             if not isinstance(result, tuple | list) or len(result) != 2:
                 raise ADRuleError(
                     f"{form.name}: fwd must return a pair (value, residuals), got "
                     f"{described(result)}"
                 )
-            value, kept = result
+            value, residuals = result
             form.check_value("the value that fwd returns", value, op.body.output_metas)
-            leaves, tree = flatten(kept)
+            leaves, tree = flatten(residuals)
             keys = [as_key(leaf) if is_array(leaf) else None for leaf in leaves]
-        return _Residuals(keys, leaves, tree)
+            return _Residuals(keys, leaves, tree)
+
+        return form.trace("fwd", self._fwd, arguments, read)
 
 
 class _Residuals:
-    """What `fwd` kept: a tree of graph values and of other Python values."""
+    """What `bwd` gets of `fwd`: a tree of graph values and of other Python values."""
 
     def __init__(
         self, keys: Sequence[GlobalValKey | None], leaves: Sequence[Any], tree: TreeDef
@@ -157,8 +153,7 @@ class _Residuals:
 
     def rebuilt(self, keys: Sequence[GlobalValKey], scope: TraceContext) -> Any:
         """The tree with other graph values."""
-        pairs = zip(keys, self._weak, strict=True)
-        following = iter([TracedTensor(key, number, scope) for key, number in pairs])
+        following = iter(values_of(keys, scope, self._weak))
         leaves = [
             next(following) if is_value else leaf
             for is_value, leaf in zip(self._is_value, self._rest, strict=True)
@@ -219,44 +214,42 @@ class _Pullback(Rule):
         types = self._body.output_metas
         arriving = iter(at.ct)
         cts = [next(arriving) if is_inexact(meta.dtype) else None for meta in types]
-        kept = [fresh_input(meta, "residual") for meta in self._residuals.metas]
+        saved = [fresh_input(meta, "residual") for meta in self._residuals.metas]
         seeds = [
             None if ct is None else fresh_input(meta, "ct")
             for ct, meta in zip(cts, types, strict=True)
         ]
-        found = self._cotangents(kept, seeds)
-        known = dict(zip([*self._form.closed, *kept], at.inputs, strict=False))
+        results = self._cotangents(saved, seeds)
+        known = dict(zip([*self._form.closed, *saved], at.inputs, strict=False))
         known.update(
             (seed, ct)
             for seed, ct in zip(seeds, cts, strict=True)
             if seed is not None and ct is not None
         )
-        wanted = compress(found, self._active)
+        wanted = compress(results, self._active)
         slots = [None] * op.consts + [
             key if on else None for key, on in zip(wanted, at.active[op.consts :], strict=True)
         ]
-        since = min(key.serial for key in (*kept, *(s for s in seeds if s is not None)))
+        since = min(key.serial for key in (*saved, *(s for s in seeds if s is not None)))
         return emitted(at.emitter, slots, known, since, f"bwd of {self._form.name}")
 
     def _cotangents(
-        self, kept: Sequence[GlobalValKey], seeds: Sequence[GlobalValKey | None]
+        self, saved: Sequence[GlobalValKey], seeds: Sequence[GlobalValKey | None]
     ) -> list[GlobalValKey | None]:
-        """The cotangents of all arguments, as graph values."""
         form = self._form
         metas = self._body.input_metas[len(form.closed) :]
-        with form.tracing("bwd") as scope:
-            cts = seeds if self._symbolic_zeros else filled(seeds, self._body.output_metas)
-            given = values_of(cts, scope)
-            result = scope.calling(
-                self._bwd,
-                *form.arguments.first,
-                self._residuals.rebuilt(kept, scope),
-                unflatten(form.out_tree, given),
-            )
-            return self._of_arguments(result, metas)
+        cts = seeds if self._symbolic_zeros else filled(seeds, self._body.output_metas)
+
+        def arguments(scope: TraceContext) -> Sequence[Any]:
+            residuals = self._residuals.rebuilt(saved, scope)
+            ct = unflatten(form.out_tree, values_of(cts, scope))
+            return (*form.arguments.first, residuals, ct)
+
+        return form.trace(
+            "bwd", self._bwd, arguments, lambda result: self._of_arguments(result, metas)
+        )
 
     def _of_arguments(self, result: Any, metas: Sequence[TensorMeta]) -> list[GlobalValKey | None]:
-        """The graph values of the cotangents that `bwd` returned."""
         form, trees = self._form, self._form.in_tree.children()
         if not isinstance(result, tuple | list) or len(result) != len(trees):
             raise ADRuleError(

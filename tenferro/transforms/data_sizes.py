@@ -152,11 +152,7 @@ def named(value: Any) -> Any:
 
 
 def sizes_of(meta: TensorMeta) -> tuple[Dim, ...]:
-    """The sizes of a value, of which data decide some.
-
-    Raises:
-        UnsupportedDynamicShapeError: no value is known from which one of them can be taken.
-    """
+    """The sizes of a value, of which data decide some."""
     for axis, extent in enumerate(meta.extents):
         if extent.size is None or any(leaf.source is None for leaf in runtime_dims(extent.size)):
             raise UnsupportedDynamicShapeError("shape", f"shape[{axis}]", describe(extent))

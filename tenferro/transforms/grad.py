@@ -29,6 +29,7 @@ from tenferro.transforms.ad_context import (
     matching,
     results_of,
     traced_with,
+    with_zeros,
 )
 from tenferro.transforms.linear_part import LinearPart
 from tenferro.transforms.program import Results, wraps
@@ -80,10 +81,7 @@ class LinearMap:
             fresh_input(ad.shapes.meta(like), f"unused{slot}") if seed is None else seed
             for slot, (seed, like) in enumerate(zip(part.seeds, domain, strict=True))
         ]
-        filled = [
-            ad.zeros_like(primal) if key is None else key
-            for key, primal in zip(part.outputs, image, strict=True)
-        ]
+        filled = with_zeros(ad, part.outputs, image)
         read = [] if results.traced else residuals(filled, seeds)
         values = results.of([*trace.outputs, *trace.aux.keys, *read])
         n_outputs, n_aux = len(trace.outputs), len(trace.aux.keys)
@@ -116,7 +114,6 @@ class LinearMap:
         return cls(trace, results, part, trace.outputs, trace.inputs, ad)
 
     def __call__(self, leaves: Sequence[Any]) -> list[Any]:
-        """The image of one tangent or cotangent, as leaves."""
         seeds = [key for key in self._seeds if isinstance(key, Input)]
         applied = self._results.extended([*self._inputs, *seeds], [*self._actual, *leaves])
         return applied.of(self._outputs)
@@ -272,11 +269,11 @@ def vjp(
     linear_map = LinearMap.pullback(trace, results_of(trace, leaves, function, ad, limit), ad)
 
     def pullback(ct: PyTree) -> tuple[PyTree, ...]:
-        cts = matching_leaves("vjp", "cotangent", ct, trace.out_tree, trace.outputs)
+        cts = matching_leaves("vjp", "cotangent", ct, trace.tree, trace.outputs)
         cotangents: tuple[PyTree, ...] = unflatten(in_tree, linear_map(cts))
         return cotangents
 
-    value = unflatten(trace.out_tree, linear_map.values)
+    value = unflatten(trace.tree, linear_map.values)
     return (value, pullback, linear_map.aux) if has_aux else (value, pullback)
 
 
@@ -322,16 +319,14 @@ class Gradients:
         require_active(wrt, self.holomorphic)
         keys = self._keys(trace, wrt, ad)
         if self.fill:
-            keys = [
-                ad.zeros_like(x) if key is None else key for key, x in zip(keys, wrt, strict=True)
-            ]
+            keys = [*with_zeros(ad, keys, wrt)]
         present = [key for key in keys if key is not None]
         results = results_of(trace, leaves, self.function, ad, self.limit)
         values = results.of([*trace.outputs, *present, *trace.aux.keys])
         computed = iter(values[1:])
         flat = iter([None if key is None else next(computed) for key in keys])
         grads = [unflatten(tree, [next(flat) for _ in positions]) for positions, tree in groups]
-        value = unflatten(trace.out_tree, values[:1])
+        value = unflatten(trace.tree, values[:1])
         if self.has_aux:
             value = (value, trace.aux.rebuild(list(computed)))
         return value, grads[0] if isinstance(self.argnums, int) else tuple(grads)
@@ -339,7 +334,6 @@ class Gradients:
     def _keys(
         self, trace: Trace, wrt: Sequence[GlobalValKey], ad: AdContext
     ) -> list[GlobalValKey | None]:
-        """Gradients of the only output; raises if there are several."""
         if len(trace.outputs) != 1:
             advice = (
                 "use jacfwd(jacrev(f))"
@@ -390,12 +384,7 @@ def require_active(keys: Sequence[GlobalValKey], holomorphic: bool = False) -> N
 def matching_leaves(
     name: str, what: str, tree: Any, expected: TreeDef, like: Sequence[GlobalValKey]
 ) -> list[Any]:
-    """The leaves of a tree of tangents or cotangents; checks that their types are those of `like`.
-
-    Raises:
-        PytreeError: the structure differs, or a leaf is not an array.
-        ShapeError: the type of a leaf differs. Python numbers take the type of a scalar.
-    """
+    """The leaves of a tree of tangents or cotangents, whose types must be those of `like`."""
     leaves, treedef = flatten(tree)
     if treedef != expected:
         raise PytreeError(f"{name}: the {what} has structure {treedef}, expected {expected}")
@@ -411,21 +400,20 @@ def normal_argnums(name: str, argnums: Argnums, count: int) -> list[int]:
     Raises:
         ADError: a position is out of range or occurs twice.
     """
-    given: list[Any] = list(argnums) if isinstance(argnums, tuple | list) else [argnums]
+    several: list[Any] = list(argnums) if isinstance(argnums, tuple | list) else [argnums]
     numbers: list[int] = []
-    for each in given:
+    for each in several:
         number = integer_of(each)
         if number is None:
             raise ADError(f"{name}: argnums must be integers, got {each!r}")
-        numbers.append(number)
         if not -count <= number < count:
             raise ADError(
                 f"{name}: argnums {number} is out of range for {count} positional arguments"
             )
-    normal = [number % count for number in numbers]
-    if len(set(normal)) != len(normal):
+        numbers.append(number % count)
+    if len(set(numbers)) != len(numbers):
         raise ADError(f"{name}: argnums {argnums} names an argument twice")
-    return normal
+    return numbers
 
 
 def _argument_leaves(args: tuple[Any, ...], numbers: Sequence[int]) -> list[tuple[range, TreeDef]]:
@@ -436,7 +424,7 @@ def _argument_leaves(args: tuple[Any, ...], numbers: Sequence[int]) -> list[tupl
         leaves, treedef = flatten(arg)
         groups.append((range(start, start + len(leaves)), treedef))
         start += len(leaves)
-    return [groups[number] for number in numbers]
+    return list(map(groups.__getitem__, numbers))
 
 
 # linear_transpose: a linear function run from its results to its arguments.
@@ -472,13 +460,10 @@ def linear_transpose(
     part = LinearPart.pullback(
         ad.linearize(trace.outputs, trace.inputs), len(trace.outputs), ad.shapes
     )
-    images = [
-        ad.zeros_like(primal) if key is None else key
-        for key, primal in zip(part.outputs, trace.inputs, strict=True)
-    ]
+    images = with_zeros(ad, part.outputs, trace.inputs)
     view: ResolvedView[StdTensorOp] = resolve_keys()
     _, read = view.topo_order(images)
-    for key in trace.program_inputs:
+    for key in trace.inputs:
         if key in read:
             raise ADError(
                 f"linear_transpose: the function is not linear in {name_of(key)}; take vjp at a "
@@ -487,7 +472,7 @@ def linear_transpose(
     results = results_of(trace, [], function, ad)
 
     def transposed(ct: PyTree) -> tuple[PyTree, ...]:
-        cts = matching_leaves("linear_transpose", "cotangent", ct, trace.out_tree, trace.outputs)
+        cts = matching_leaves("linear_transpose", "cotangent", ct, trace.tree, trace.outputs)
         bound = [
             (seed, leaf) for seed, leaf in zip(part.seeds, cts, strict=True) if seed is not None
         ]

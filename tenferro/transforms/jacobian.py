@@ -94,7 +94,6 @@ def check_sizes(kind: Kind, inputs: Metas, outputs: Metas) -> None:
 
 
 def _check_complex(kind: Kind, what: str, metas: Metas) -> None:
-    """Raise DTypeError unless all are complex: a holomorphic function has no others."""
     for meta in metas:
         if not is_complex(meta.dtype):
             raise DTypeError(
@@ -104,7 +103,6 @@ def _check_complex(kind: Kind, what: str, metas: Metas) -> None:
 
 
 def _check_real(kind: Kind, metas: Metas) -> None:
-    """Raise DTypeError unless all are real floating-point, and so have unit vectors."""
     for meta in metas:
         if is_complex(meta.dtype):
             holomorphic = "pass holomorphic=True if the function is holomorphic, or "
@@ -114,7 +112,6 @@ def _check_real(kind: Kind, metas: Metas) -> None:
 
 
 def _check_inexact(kind: Kind, metas: Metas) -> None:
-    """Raise DTypeError unless all are floating-point or complex."""
     for meta in metas:
         if not is_inexact(meta.dtype):
             raise DTypeError(
@@ -129,22 +126,14 @@ Sparsity = Literal["auto"] | None
 
 
 def as_mode(mode: object) -> Mode:
-    """The mode.
-
-    Raises:
-        ADError: there is no such mode.
-    """
+    """The mode."""
     if mode == "auto" or mode == "forward" or mode == "reverse" or mode == "cross":
         return mode
     raise ADError(f"jacobian: mode must be 'auto', 'forward', 'reverse' or 'cross', got {mode!r}")
 
 
 def as_sparsity(name: str, sparsity: object, mode: Mode = "auto") -> Sparsity:
-    """The kind of sparsity.
-
-    Raises:
-        ADError: there is no such kind, or the mode is `cross`.
-    """
+    """The kind of sparsity."""
     if sparsity is None:
         return None
     if sparsity != "auto":
@@ -155,11 +144,7 @@ def as_sparsity(name: str, sparsity: object, mode: Mode = "auto") -> Sparsity:
 
 
 def as_chunk_size(name: str, chunk_size: object) -> int | None:
-    """The chunk size.
-
-    Raises:
-        ADError: it is not a positive integer.
-    """
+    """The chunk size."""
     if chunk_size is None:
         return None
     number = integer_of(chunk_size)
@@ -219,7 +204,6 @@ class JacobianCall:
         return wraps(self.function, jacobian)
 
     def _of_gradient(self) -> JacobianCall:
-        """The call of the gradient in place of the function."""
         traced: list[Trace] = []
         gradient = Gradients(
             self.kind.name,
@@ -245,13 +229,13 @@ class JacobianCall:
         require_active(trace.inputs)
         results = results_of(trace, leaves, function, ad, self.limit)
         _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
-        blocks, places = self._blocks_within(tighter([self.limit, trace.limit]), trace, ad)
+        blocks, places = self._blocks_within(tighter([self.limit, trace.context.limit]), trace, ad)
         values = iter(results.of([*itertools.chain(*blocks), *trace.aux.keys]))
         rows = [
             unflatten(arg_tree, [_with_places(next(values), each) for each in row])
             for row in places
         ]
-        jacobian = unflatten(trace.out_tree, rows)
+        jacobian = unflatten(trace.tree, rows)
         return (jacobian, trace.aux.rebuild(list(values))) if self.has_aux else jacobian
 
     def _blocks_within(self, limit: MemoryLimit | None, trace: Trace, ad: AdContext) -> Blocks:
@@ -304,11 +288,7 @@ class JacobianCall:
         return blocks, [[None] * len(inputs) for _ in outputs]
 
     def _possible_mode(self, inputs: Metas, outputs: Metas) -> Mode:
-        """The mode, or the only one that has unit vectors where sizes are not constant.
-
-        Raises:
-            PytreeError: there is no such mode, or not the one that was asked for.
-        """
+        """The mode, or the only one that has unit vectors where sizes are not constant."""
         named = [
             [meta for meta in metas if meta.static_shape is None] for metas in (inputs, outputs)
         ]
@@ -393,7 +373,6 @@ def _peak(found: Blocks, trace: Trace) -> int:
 
 
 def _ops_of(trace: Trace) -> Sequence[GlobalOpKey]:
-    """The ops of a function."""
     view: ResolvedView[StdTensorOp] = resolve_keys()
     ops, _ = view.topo_order(trace.outputs, leaves=trace.inputs)
     return ops
@@ -425,11 +404,7 @@ def _all_ops(nodes: Iterable[GlobalOpKey]) -> Iterator[object]:
 def _first_possible(
     plans: Sequence[Operand], emit: Callable[[Operand], Result]
 ) -> tuple[Operand, Result]:
-    """The first plan for which all ops on the way have rules, and what `emit` makes of it.
-
-    Raises:
-        ADRuleError, BatchRuleError: there is none; of the last one.
-    """
+    """The first plan for which all ops on the way have rules, and what `emit` makes of it."""
     *others, last = plans
     for plan in others:
         with suppress(ADRuleError, BatchRuleError):

@@ -82,8 +82,6 @@ def star_coloured(pattern: Pattern) -> Colouring:
 
 
 class _Star:
-    """A star colouring as it grows."""
-
     def __init__(self, pattern: Pattern) -> None:
         size = pattern.columns
         self.colours = [-1] * size
@@ -123,7 +121,6 @@ class _Star:
                     self._ends[other] |= 1 << colour
 
     def _met(self, other: int, column: int, colour: int) -> None:
-        """Record that a neighbour of `other` has got a colour."""
         self._around[other] |= 1 << colour
         counts = self._counts[other]
         counts[colour] += 1
@@ -138,7 +135,6 @@ class _Star:
 
 
 def _members(pattern: Pattern) -> Iterator[tuple[int, list[int]]]:
-    """The rows that have places, with the columns of these."""
     starts, columns = pattern.starts().tolist(), pattern.column_numbers.tolist()
     for row in range(pattern.rows):
         if starts[row] < starts[row + 1]:

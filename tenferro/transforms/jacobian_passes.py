@@ -315,7 +315,6 @@ class Costs:
         return self._device.kernel + self._device.write * fixed, each
 
     def _size(self, keys: Iterable[GlobalValKey]) -> int:
-        """The number of elements."""
         return sum(self._ctx.meta(key).known_size for key in keys)
 
     def _has_units(self, key: GlobalValKey) -> bool:
@@ -397,7 +396,6 @@ class Matrices:
         return (self._inputs, self._outputs) if forward else (self._outputs, self._inputs)
 
     def _passed(self, forward: bool) -> list[list[Key]]:
-        """By one pass."""
         domain, image = self._directed(forward)
         basis, images = self._images(self._linear, forward, domain)
         of_images = [
@@ -469,7 +467,6 @@ class Matrices:
         return parts[0] if len(parts) == 1 else self._at.emit(Concatenate(1), *parts)
 
     def _picked(self, flat: Key, places: NumpyArray) -> Key:
-        """The elements at these places."""
         indices = capture(np.ascontiguousarray(places[:, None]))
         return self._at.emit(Gather((), (0,), (0,), 1, (1,)), flat, indices)
 

@@ -44,9 +44,6 @@ class Pattern:
         rows: number of rows.
         columns: number of columns.
         most: the largest number of places, also of patterns that are made of this one.
-
-    Raises:
-        TooDenseError: there are more places.
     """
 
     __slots__ = ("columns", "entries", "most", "rows")
@@ -148,7 +145,6 @@ class Pattern:
         return grouped if reach.read is None else grouped._taken(reach.read)
 
     def _everywhere(self, rows: int) -> Pattern:
-        """Rows that each have the places of all rows."""
         columns = np.unique(self.column_numbers)
         if rows * columns.size > self.most:
             raise TooDenseError
@@ -208,9 +204,6 @@ def pattern_of(
     that is not known while tracing.
 
     A loop of a known number of rounds is followed round by round, up to so many `steps`.
-
-    Raises:
-        TooDenseError: the pattern, or one on the way, has more than `most` places.
     """
     return _Propagation(linear, inputs, outputs, ctx, most, steps).run()
 
@@ -238,11 +231,7 @@ class PatternRounds:
     def results(
         self, op: ExecOp, operands: Sequence[Depending], metas: Metas, known: Known
     ) -> list[Depending]:
-        """The results of an op, of types `metas`.
-
-        Raises:
-            TooDenseError: a pattern has too many places, or sizes are not constant.
-        """
+        """The results of an op, of types `metas`."""
         if any(meta.static_shape is None for meta in (*metas, *(each.meta for each in operands))):
             raise TooDenseError  # rows are elements, whose number is not known
         if all(operand.pattern is None for operand in operands):
@@ -321,8 +310,6 @@ class PatternRounds:
 
 
 class _Propagation:
-    """The patterns of the values of a linear part."""
-
     def __init__(
         self,
         linear: Linear,
@@ -356,7 +343,6 @@ class _Propagation:
         return Pattern.stacked(rows, self._columns)
 
     def _visit(self, node: GlobalOpKey) -> None:
-        """The patterns of the outputs of an op."""
         op: StdTensorOp = node.primitive  # type: ignore[assignment]  # the fragment holds no others
         active = set(active_operands(node))
         operands = [

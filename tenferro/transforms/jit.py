@@ -10,23 +10,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from operator import is_
-from typing import (
-    Any,
-    Generic,
-    ParamSpec,
-    Protocol,
-    TypedDict,
-    TypeVar,
-    Unpack,
-    cast,
-    overload,
-)
+from typing import Any, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, cast, overload
 
 import numpy as np
 
 from tenferro.compiler import MemoryLimit, MemoryReport, OptimizerOptions
 from tenferro.config import config, flag
-from tenferro.core import BoundedCache, CacheStats, Capacity, filtered
+from tenferro.core import CacheStats, Capacity, filtered
 from tenferro.errors import ExecutorError, ShapeError, TracingError
 from tenferro.ir import PyTree
 from tenferro.ops.extension import Package
@@ -155,13 +145,7 @@ _ALWAYS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JitOptions:
-    """The options of `jit` as they are passed; those that need no function are checked here.
-
-    Raises:
-        TracingError: an option must be False.
-        ExecutorError: the executor is not one, or is not installed.
-        ConfigError: a flag or the memory limit is not one.
-    """
+    """The options of `jit` as they are passed; those that need no function are checked here."""
 
     executor: str | Executor | None = None
     static_argnames: str | Sequence[str] = ()
@@ -233,9 +217,7 @@ class Jitted(Generic[P, R_co]):
             if declared is None
             else SymbolicArguments(function, declared, self._parameters.static)
         )
-        capacity = Capacity(config.cache_entries)
-        self._cache = SignatureCache(capacity)
-        self._traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(capacity)
+        self._cache = SignatureCache(Capacity(config.cache_entries))
         self._executor: Executor | None = None  # loaded with the first call
         self._owner: Executor | None = None  # of the executor's tensors
 
@@ -309,10 +291,7 @@ class Jitted(Generic[P, R_co]):
     def _slow_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls of new signatures, with static arguments, or with arrays elsewhere."""
         executor = self.executor
-        call = self._parameters.split(args, kwargs, self)
-        leaves, treedef = flatten((call.args, call.kwargs))
-        call, leaves = with_arrays(call, leaves, treedef)
-        types = leaf_types(leaves)
+        call, leaves, treedef, types = self._split(args, kwargs)
         if types is None:
             for leaf in leaves:
                 if isinstance(leaf, TracedTensor):
@@ -348,7 +327,7 @@ class Jitted(Generic[P, R_co]):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
     ) -> tuple[TracedFunction, list[Any], Shardings]:
         """The traced function for these arguments, and the inputs of its program and shardings."""
-        call, leaves, treedef, types = self._taken_apart(args, kwargs, caller)
+        call, leaves, treedef, types = self._concrete(args, kwargs, caller)
         traced = self._traced(call, leaves, treedef, types, self._symbolic)
         if traced is None:
             raise TracingError(
@@ -357,17 +336,23 @@ class Jitted(Generic[P, R_co]):
         inputs = [*leaves, *traced.captured]
         return traced, inputs, given_by(self._shardings, call, traced.out_tree, inputs)
 
-    def _taken_apart(
+    def _concrete(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
     ) -> tuple[CallArguments, list[Any], TreeDef, list[Hashable]]:
-        """The call, its leaves and their structure, and the types of the leaves."""
-        call = self._parameters.split(args, kwargs, self)
-        leaves, treedef = flatten((call.args, call.kwargs))
-        call, leaves = with_arrays(call, leaves, treedef)
-        types = leaf_types(leaves)
+        """As `_split`, for arguments that are not traced."""
+        call, leaves, treedef, types = self._split(args, kwargs)
         if types is None:
             raise TracingError(f"{caller}: needs concrete arguments, got traced ones")
         return call, leaves, treedef, types
+
+    def _split(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[CallArguments, list[Any], TreeDef, list[Hashable] | None]:
+        """The call, its leaves and their structure, and the types of the leaves."""
+        call = self._parameters.split(args, kwargs, self)
+        leaves, treedef = flatten((call.args, call.kwargs), in_any_order=True)
+        call, leaves = with_arrays(call, leaves, treedef)
+        return call, leaves, treedef, leaf_types(leaves)
 
     def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
         """What the program for these arguments needs of memory, and what it computes again.
@@ -399,7 +384,7 @@ class Jitted(Generic[P, R_co]):
         >>> f.tier(1.0), f(1.0).item() > 2, f.tier(1.0)
         (None, True, 'numpy')
         """
-        call, _, treedef, types = self._taken_apart(args, kwargs, "tier")
+        call, _, treedef, types = self._concrete(args, kwargs, "tier")
         entry = self._cache.get((treedef, call.static, *types))
         if entry is None:
             return None
@@ -416,7 +401,7 @@ class Jitted(Generic[P, R_co]):
         >>> before[1], f.tier(1.0)
         ('numpy', 'xla')
         """
-        call, leaves, treedef, types = self._taken_apart(args, kwargs, "ready")
+        call, leaves, treedef, types = self._concrete(args, kwargs, "ready")
         entry = self._entry(call, leaves, treedef, types)
         if entry is not None and isinstance(entry.executable, TieredExecutable):
             buffers = [buffer_of(leaf, self.executor) for leaf in leaves]
@@ -447,12 +432,11 @@ class Jitted(Generic[P, R_co]):
 
     def trace_stats(self) -> CacheStats:
         """Numbers of cached traced programs, each for all its sizes, and of their uses."""
-        return self._traces.stats()
+        return self._cache.traces.stats()
 
     def clear(self) -> None:
         """Remove the compiled versions, and the programs."""
         self._cache.clear()
-        self._traces.clear()
 
     @property
     def capacity(self) -> Capacity:
@@ -522,7 +506,7 @@ class Jitted(Generic[P, R_co]):
         if symbolic is not None:
             call, types = symbolic.declared(call, leaves, treedef, types)
         key = (treedef, call.static, *types)
-        traced = self._traces.get(key)
+        traced = self._cache.traces.get(key)
         if traced is not None:
             return traced
         require_hashable(treedef)
@@ -536,16 +520,17 @@ class Jitted(Generic[P, R_co]):
                 f"{self!r}: the function reads values of another trace; pass them as arguments, "
                 "or return them there"
             )
-        options = self.options.limited(trace.limit)
-        program = compile_keys(trace.outputs, trace.program_inputs, trace.guards, options)
+        context = trace.context
+        options = self._options.limited(context.limit)
+        program = compile_keys(trace.outputs, trace.inputs, context.guards.values(), options)
         captured = [
             place("jit", declared.default, executor)
             for declared in program.inputs[len(trace.inputs) :]
             if declared.default is not None
         ]
-        donated = self._parameters.donated_inputs(call, repr(self))
-        traced = TracedFunction(program, tuple(captured), donated, trace.out_tree, trace.packages)
-        return self._traces.put(key, traced)
+        donated = self._parameters.donated_inputs(call, self)
+        traced = TracedFunction(program, tuple(captured), donated, trace.tree, context.packages)
+        return self._cache.traces.put(key, traced)
 
 
 # jit: compile a function of arrays.

@@ -30,7 +30,7 @@ from tenferro.transforms.jit_cache import NUMBERS
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, unflatten
+from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, in_order, unflatten
 
 # The arguments of a call of a compiled function, split into static arguments and arrays.
 
@@ -76,9 +76,6 @@ class Parameters:
     Attributes:
         static: the names of the static parameters.
         donated: the positions of the parameters to donate.
-
-    Raises:
-        TracingError: a name or number is not that of a parameter, or one is static and donated.
     """
 
     _signature: inspect.Signature | None = None  # read if an option names parameters
@@ -118,7 +115,6 @@ class Parameters:
             self._static_places = [place for place in places if kinds[place] in _POSITIONAL]
 
     def _read(self, option: str) -> None:
-        """Find out the names of the parameters."""
         if self._signature is not None:
             return
         try:
@@ -157,11 +153,7 @@ class Parameters:
         return names
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any], text: object) -> CallArguments:
-        """The call's other arguments. `text` names the function in errors.
-
-        Raises:
-            PytreeError: a static argument is not hashable.
-        """
+        """The call's other arguments. `text` names the function in errors."""
         if not self.static:
             return CallArguments(None, args, kwargs, range(len(args)), self._function, None)
         count = len(args)
@@ -195,11 +187,7 @@ class Parameters:
         return of_others
 
     def donated_inputs(self, call: CallArguments, text: object) -> tuple[int, ...]:
-        """The inputs of the program of `call` that belong to arguments to donate.
-
-        Raises:
-            TracingError: the function is not called with such an argument.
-        """
+        """The inputs of the program of `call` that belong to arguments to donate."""
         for number in self.donated:
             if number not in call.positions:
                 raise TracingError(
@@ -288,11 +276,7 @@ class Axes:
         TensorMeta.of("f64", [size for size in self._sizes if size is not None])
 
     def spec(self, leaf: Any) -> TensorSpec | None:
-        """The declared type of an array; None for numbers, and if no shape is declared.
-
-        Raises:
-            BindingError: rank or dtype of the array differ from the declared ones.
-        """
+        """The declared type of an array; None for numbers, and if no shape is declared."""
         if self._rest and not self._sizes:
             return None
         meta = leaf_meta(leaf, f"argument {self._where}")
@@ -327,10 +311,6 @@ class SymbolicArguments:
     and expressions of names such as `"2*n"`. None means the size that the array has, and `...` at
     the end means this for all further axes. A `TensorSpec` declares the dtype as well. None in
     place of a shape declares nothing.
-
-    Raises:
-        TracingError: a name is not that of a parameter, or is that of a static argument.
-        ShapeError: a declared value is not a shape.
     """
 
     def __init__(
@@ -351,12 +331,7 @@ class SymbolicArguments:
         self._trees = {name: _axes_tree(name, tree) for name, tree in declared.items()}
 
     def specs(self, call: CallArguments) -> list[TensorSpec | None]:
-        """The declared type of each leaf of the call's arguments; None if there is none.
-
-        Raises:
-            PytreeError: the tree of an argument is not the declared one.
-            BindingError: rank or dtype of an array differ from the declared ones.
-        """
+        """The declared type of each leaf of the call's arguments; None if there is none."""
         return [spec for name, arg in named_arguments(call) for spec in self._of(name, arg)]
 
     def declared(
@@ -369,14 +344,10 @@ class SymbolicArguments:
         """The call with declared types in place of arrays, and `types` with declared shapes.
 
         `types` begins with the shape and the dtype of each leaf in turn.
-
-        Raises:
-            PytreeError: the tree of an argument is not the declared one.
-            BindingError: rank or dtype of an array differ from the declared ones.
         """
         specs = self.specs(call)
         declared = [x if spec is None else spec for x, spec in zip(leaves, specs, strict=True)]
-        args, kwargs = unflatten(treedef, declared)
+        args, kwargs = unflatten(in_order(treedef), declared)
         known = [*types]
         for position, spec in enumerate(specs):
             if spec is not None:
@@ -394,11 +365,7 @@ class SymbolicArguments:
         )
 
     def check_traced(self, call: CallArguments) -> None:
-        """Check arguments that are values of an enclosing trace against their declared types.
-
-        Raises:
-            BindingError: one symbol would have two sizes, or a size differs from the declared one.
-        """
+        """Check arguments that are values of an enclosing trace against their declared types."""
         sizes: Solved = {}
         for name, arg in named_arguments(call):
             for spec, leaf in zip(self._of(name, arg), flatten(arg)[0], strict=True):
@@ -475,16 +442,13 @@ def with_arrays(
     """The call and its leaves, with tensors for array-like data such as ranges and memoryviews.
 
     Arrays, numbers, and what is none of these are as they were.
-
-    Raises:
-        DTypeError: elements of an array are masked.
     """
     if _AS_THEY_ARE.issuperset(map(type, leaves)):
         return call, leaves
     arrays = [leaf if is_number(leaf) else _as_array(leaf) for leaf in leaves]
     if all(map(operator.is_, arrays, leaves)):
         return call, leaves
-    args, kwargs = unflatten(treedef, arrays)
+    args, kwargs = unflatten(in_order(treedef), arrays)
     return call._replace(args=args, kwargs=kwargs), arrays
 
 

@@ -1,4 +1,4 @@
-"""Cache of compiled versions by signature, and how a later call finds its version."""
+"""Caches of compiled versions and traced programs by signature, and how later calls find them."""
 
 from __future__ import annotations
 
@@ -110,22 +110,25 @@ class CacheEntry:
 
 
 class SignatureCache(BoundedCache[Hashable, CacheEntry]):
-    """The compiled versions of one function, by the signature of its arguments.
+    """The compiled versions of one function by the signature of its arguments, and its programs.
 
     Versions for arrays and numbers stand also with the structure of their arguments, where calls of
     the structure met last find them without a lock, and without finding out their structure.
 
     Attributes:
+        traces: the traced programs, by signatures with names for symbolic sizes.
         latest: the structure that was met last.
     """
 
     def __init__(self, capacity: Capacity) -> None:
         super().__init__(capacity)
+        self.traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(capacity)
         self._forget_structures()
 
     def clear(self) -> None:
-        """Remove all versions."""
+        """Remove all versions and programs."""
         super().clear()
+        self.traces.clear()
         self._forget_structures()
 
     def _forget_structures(self) -> None:

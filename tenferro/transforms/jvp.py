@@ -11,7 +11,13 @@ from tenferro.core import GlobalValKey, KeyEmitter
 from tenferro.errors import ADError, PytreeError, ShapeError
 from tenferro.ir import ArrayLike, PyTree, fresh_input, read_integer
 from tenferro.ops import DIV, MUL, StdTensorOp, full_like
-from tenferro.transforms.ad_context import AdContext, context_of, results_of, traced_with
+from tenferro.transforms.ad_context import (
+    AdContext,
+    context_of,
+    results_of,
+    traced_with,
+    with_zeros,
+)
 from tenferro.transforms.grad import Bytes, Gradients, LinearMap, matching_leaves, require_active
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import leaf_meta
@@ -91,14 +97,11 @@ def jvp(
     limit = MemoryLimit.read("jvp", memory_limit)
     keys, results = results_of(trace, leaves, function, ad, limit).seeds(seeds, "tangent")
     pushed = ad.push_forward(trace.outputs, trace.inputs, keys)
-    filled = [
-        ad.zeros_like(out) if key is None else key
-        for key, out in zip(pushed, trace.outputs, strict=True)
-    ]
+    filled = with_zeros(ad, pushed, trace.outputs)
     values = results.of([*trace.outputs, *filled, *trace.aux.keys])
     count = len(trace.outputs)
-    out = unflatten(trace.out_tree, values[:count])
-    tangent_out = unflatten(trace.out_tree, values[count : 2 * count])
+    out = unflatten(trace.tree, values[:count])
+    tangent_out = unflatten(trace.tree, values[count : 2 * count])
     return (
         (out, tangent_out, trace.aux.rebuild(values[2 * count :]))
         if has_aux
@@ -132,9 +135,9 @@ def linearize(
 
     def linear(*tangents: PyTree) -> R:
         directions = matching_leaves("linearize", "tangent", tangents, in_tree, trace.inputs)
-        return unflatten(trace.out_tree, linear_map(directions))  # type: ignore[no-any-return]  # as the function
+        return unflatten(trace.tree, linear_map(directions))  # type: ignore[no-any-return]  # as the function
 
-    return unflatten(trace.out_tree, linear_map.values), linear
+    return unflatten(trace.tree, linear_map.values), linear
 
 
 def hvp(
@@ -199,13 +202,9 @@ def derivative(
         seed = full_like(KeyEmitter(ad.shapes), 1, trace.inputs[0])
         keys = list(trace.outputs)
         for _ in range(order):
-            pushed = ad.push_forward(keys, trace.inputs, [seed])
-            keys = [
-                ad.zeros_like(key) if tangent is None else tangent
-                for key, tangent in zip(keys, pushed, strict=True)
-            ]
+            keys = with_zeros(ad, ad.push_forward(keys, trace.inputs, [seed]), keys)
         values = results_of(trace, leaves, function, ad).of(keys)
-        return unflatten(trace.out_tree, values)  # type: ignore[no-any-return]  # as the function
+        return unflatten(trace.tree, values)  # type: ignore[no-any-return]  # as the function
 
     return wraps(function, differentiated)
 
@@ -286,7 +285,7 @@ def jet(
     width = len(trace.outputs)
     by_order = [values[width * number : width * (number + 1)] for number in range(order + 1)]
     tails = [[outputs[i] for outputs in by_order[1:]] for i in range(width)]
-    return unflatten(trace.out_tree, by_order[0]), unflatten(trace.out_tree, tails)
+    return unflatten(trace.tree, by_order[0]), unflatten(trace.tree, tails)
 
 
 def _terms(primals: object, series: object) -> list[list[PyTree]]:
@@ -307,7 +306,6 @@ def _terms(primals: object, series: object) -> list[list[PyTree]]:
 
 
 def _scaled(at: KeyEmitter, op: StdTensorOp, key: Key, factor: int) -> Key:
-    """The value times or over a factor."""
     return key if factor == 1 else at.emit(op, key, full_like(at, factor, key))
 
 
@@ -318,10 +316,6 @@ def _along(ad: AdContext, curve: list[list[Key]], outputs: Sequence[Key]) -> lis
     orders: list[list[Key]] = []
     keys = list(outputs)
     for _ in curve[1:]:
-        pushed = ad.push_forward(keys, inputs, tangents)
-        keys = [
-            ad.zeros_like(key) if tangent is None else tangent
-            for key, tangent in zip(keys, pushed, strict=True)
-        ]
+        keys = with_zeros(ad, ad.push_forward(keys, inputs, tangents), keys)
         orders.append(keys)
     return orders

@@ -139,7 +139,6 @@ class DiagonalEmitter(KeyEmitter):
         return super().emit(op, *operands)
 
     def _matrix(self, diagonal: GlobalValKey) -> GlobalValKey:
-        """The diagonal matrix."""
         result = super().emit(EmbedDiag(0, 1), diagonal)
         self._diagonals[result] = diagonal
         return result
@@ -284,12 +283,10 @@ class LinearPart:
 
 
 def _whole(at: KeyEmitter, image: tuple[Key, bool], size: int) -> Key:
-    """The image for all entries."""
     key, is_batched = image
     return key if is_batched else repeated(at, key, size)
 
 
 def _joined(at: KeyEmitter, stack: Key) -> Key:
-    """The entries of all rounds along axis 0."""
     rounds, chunk, *shape = cast("tuple[int, ...]", type_of(stack).static_shape)
     return at.emit(Reshape((rounds * chunk, *shape)), stack)

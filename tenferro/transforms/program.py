@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from tenferro.compiler import (
     DEFAULT_OPTIONS,
@@ -50,7 +50,7 @@ from tenferro.runtime import (
     where_to_run,
     with_brought,
 )
-from tenferro.transforms.trace import is_traced, leaf_meta, substitute, trace_function
+from tenferro.transforms.trace import is_traced, leaf_meta, substitute, trace_function, values_of
 from tenferro.transforms.traced_tensor import CapturedArray, TracedTensor, as_key
 from tenferro.transforms.trees import unflatten
 
@@ -166,17 +166,21 @@ def checked_options(options: OptimizerOptions | None) -> OptimizerOptions:
 
 def compile_keys(
     outputs: Sequence[GlobalValKey],
-    inputs: Sequence[Input],
-    guards: tuple[Guard, ...] = (),
+    inputs: Sequence[GlobalValKey],
+    guards: Collection[Guard] = (),
     options: OptimizerOptions = DEFAULT_OPTIONS,
     families: Container[str] | None = None,
 ) -> GraphProgram:
-    """The optimized program of graph values; see `GraphCompiler.compile_keys`."""
+    """The optimized program of graph values; see `GraphCompiler.compile_keys`.
+
+    `inputs` are inputs of the graph.
+    """
+    declared = cast("Sequence[Input]", inputs)
     view: ResolvedView[StdTensorOp] = resolve_keys()
     if "materialized" in config.dump:
-        sys.stderr.write(f"{materialize_merge(view, outputs, inputs)}\n")
+        sys.stderr.write(f"{materialize_merge(view, outputs, declared)}\n")
     ops, met = view.topo_order(outputs)
-    keys = list(dict.fromkeys([*inputs, *met]))
+    keys = list(dict.fromkeys([*declared, *met]))
     typed = program_of_ops(ops, keys, outputs, families)
     program = without_rules(typed)
     with_rules = None if program is typed else typed
@@ -349,9 +353,8 @@ class Results:
                 if isinstance(key, Input)  # an `Argument` stands for its leaf already
             }
             replaced = substitute(outputs, replacement, _TYPES) if replacement else outputs
-            scopes = [leaf.scope for leaf in self.actual if isinstance(leaf, TracedTensor)]
-            scope = innermost(scopes)
-            return [TracedTensor(key, None, scope) for key in replaced if key is not None]
+            own = [leaf.scope for leaf in self.actual if isinstance(leaf, TracedTensor)]
+            return values_of(replaced, innermost(own))
         if any(isinstance(leaf, Tensor) and leaf.tracked for leaf in self.actual):
             return self._recorded(outputs)
         return self._run(outputs)
@@ -434,9 +437,10 @@ def make_program(
             "make_program: the function reads values of another trace; pass them as arguments, "
             "or return them there"
         )
-    limited = checked_options(options).limited(trace.limit)
-    program = compile_keys(trace.outputs, trace.program_inputs, trace.guards, limited)
-    return replace(program, packages=tuple(trace.packages)) if trace.packages else program
+    limited = checked_options(options).limited(trace.context.limit)
+    program = compile_keys(trace.outputs, trace.inputs, trace.context.guards.values(), limited)
+    packages = tuple(trace.context.packages)
+    return replace(program, packages=packages) if packages else program
 
 
 # eval_shape: the types of the results of a function, which is not run.
@@ -458,4 +462,4 @@ def eval_shape(function: Callable[..., object], *args: PyTree, **kwargs: PyTree)
     TensorSpec(f32[n,2])
     """
     trace, _ = trace_function(function, args, kwargs, nested=False)
-    return unflatten(trace.out_tree, [TensorSpec.of(type_of(key)) for key in trace.outputs])
+    return unflatten(trace.tree, [TensorSpec.of(type_of(key)) for key in trace.outputs])

@@ -39,9 +39,9 @@ from tenferro.ops.extension import (
     unaliased,
 )
 from tenferro.runtime import family_package, is_tracing
-from tenferro.transforms.bodies import require_function
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.extension import apply
+from tenferro.transforms.higher_order import require_function
 from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor, as_key
 from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, in_order, unflatten
@@ -303,7 +303,6 @@ def on_leaves(
 
 
 def _types(tree: PyTree) -> tuple[tuple[tuple[DType, tuple[int, ...]], ...], TreeDef]:
-    """Dtype and shape of each leaf of a tree of types."""
     leaves, treedef = optree.tree_flatten(
         tree,
         is_leaf=lambda value: hasattr(value, "shape") and hasattr(value, "dtype"),

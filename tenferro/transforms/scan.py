@@ -10,8 +10,9 @@ from tenferro.errors import AxisError, ControlFlowError
 from tenferro.ir import Dim, PyTree, TensorMeta, integer_of
 from tenferro.ops.control_flow import CheckpointedScan, Scan
 from tenferro.ops.functions import apply, manipulation
-from tenferro.transforms.bodies import (
-    Body,
+from tenferro.transforms.higher_order import (
+    Bodies,
+    Call,
     Leaves,
     as_array,
     is_recorded,
@@ -20,9 +21,9 @@ from tenferro.transforms.bodies import (
     promoted,
     require_function,
     run,
-    tracing_bodies,
 )
-from tenferro.transforms.trace import also_for_data_sizes
+from tenferro.transforms.program import wraps
+from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 from tenferro.transforms.vmap import vmap
@@ -105,25 +106,28 @@ def run_scan(
     levels = as_levels(caller, checkpoints, rounds)
     rows = [TensorMeta(meta.dtype, meta.extents[1:]) for meta in entries.metas]
     count = len(init.values)
-    ys_tree: list[TreeDef] = []
-    bodies = tracing_bodies(caller)
+    bodies = Bodies(caller)
 
-    def call(values: list[TracedTensor]) -> Any:
-        carry = unflatten(init.tree, values[:count])
-        result = bodies.calling(f, carry, unflatten(entries.tree, values[count:]))
+    def paired(carry: Any, x: Any) -> Any:
+        result: Any = f(carry, x)
         several = isinstance(result, tuple | list)
         if not several or len(result) != 2:
             kind = f"a {type(result).__name__}{f' of {len(result)}' if several else ''}"
             raise ControlFlowError(f"{caller}: f must return a pair (carry, y), got {kind}")
         return tuple(result)
 
-    def trace() -> tuple[Body, TreeDef, int]:
-        weak = [*init.weak, *(None for _ in rows)]
-        given = [*init.values, *entries.values]
-        body = bodies.trace("f", function or f, [*init.metas, *rows], weak, call, given)
-        of_carry, of_ys = body.tree.children()
-        ys_tree[:] = [of_ys]
-        return body, of_carry, 0
+    def arguments(values: list[TracedTensor]) -> Call:
+        carry, entry = values[:count], values[count:]
+        return (unflatten(init.tree, carry), unflatten(entries.tree, entry)), {}
+
+    wraps(f, paired)  # errors name the arguments of f
+
+    def trace() -> tuple[Trace, TreeDef, int]:
+        weak = [*init.weak, *[None] * len(rows)]
+        passed = [*init.values, *entries.values]
+        of = function or f
+        body = bodies.trace("f", paired, [*init.metas, *rows], weak, arguments, passed, of)
+        return body, body.tree.child(0), 0
 
     body = settled(caller, init, trace)
     consts = bodies.closed_over(body)
@@ -131,15 +135,11 @@ def run_scan(
     fields = program, len(consts), count, rounds, backwards, at_once
     op = CheckpointedScan(*fields, levels) if levels else Scan(*fields)
     results = run(op, [*operands_of(consts), *init.typed(), *entries.values], bodies)
-    return unflatten(init.tree, results[:count]), unflatten(ys_tree[0], results[count:])
+    return unflatten(init.tree, results[:count]), unflatten(body.tree.child(1), results[count:])
 
 
 def rounds_of(caller: str, entries: Leaves, length: Any) -> Dim:
-    """The number of rounds.
-
-    Raises:
-        ControlFlowError: the leaves of xs and the length do not say it, or disagree.
-    """
+    """The number of rounds."""
     for path, meta in zip(entries.paths, entries.metas, strict=True):
         if not meta.rank:
             raise ControlFlowError(
@@ -316,8 +316,6 @@ def associative_scan(
 
 
 class _Scan:
-    """The scan of leaves along one axis of each."""
-
     def __init__(self, fn: Callable[[Any, Any], Any], leaves: Leaves, axes: list[int]) -> None:
         self._fn = fn
         self._leaves = leaves
@@ -358,11 +356,7 @@ class _Scan:
         ]
 
     def _combined(self, first: list[Leaf], second: list[Leaf]) -> list[Leaf]:
-        """fn of two lists of leaves.
-
-        Raises:
-            ControlFlowError: the result is not like the arguments.
-        """
+        """fn of two lists of leaves."""
         tree = self._leaves.tree
         result = self._fn(unflatten(tree, first), unflatten(tree, second))
         found = leaves_of(result, "associative_scan: the result of fn")

@@ -18,11 +18,7 @@ from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, spread, unfla
 
 
 class ShardingTree:
-    """A sharding, None, or a tree of these that is a prefix of another tree.
-
-    Raises:
-        ShardingError: a leaf is not a sharding, or does not fit the mesh of the executor.
-    """
+    """A sharding, None, or a tree of these that is a prefix of another tree."""
 
     def __init__(self, name: str, tree: PyTree, executor: RunsOnMesh) -> None:
         self._caller = name
@@ -37,11 +33,7 @@ class ShardingTree:
         self._tree: Any = optree.tree_unflatten(treedef, entries)
 
     def of(self, tree: PyTree, what: str) -> list[Any]:
-        """The sharding of each leaf of `tree`; `what` names the tree in errors.
-
-        Raises:
-            PytreeError: the shardings are not a prefix of the tree.
-        """
+        """The sharding of each leaf of `tree`; `what` names the tree in errors."""
         if type(self._tree) is tuple and type(tree) is tuple and len(self._tree) != len(tree):
             count = len(self._tree)
             raise PytreeError(
@@ -75,11 +67,7 @@ class JitShardings:
         outputs: PyTree,
         slices: object = None,
     ) -> JitShardings | None:
-        """The shardings that a user passes to `jit`; None if there are none.
-
-        Raises:
-            ShardingError: no mesh is known, or a sharding does not fit it.
-        """
+        """The shardings that a user passes to `jit`; None if there are none."""
         given = (executor, inputs, outputs)
         known = getattr(getattr(executor, "placement", None), "mesh", None)
         if all(each is None for each in (mesh, inputs, outputs, known, slices)):
@@ -100,22 +88,14 @@ class JitShardings:
         )
 
     def of(self, call: CallArguments, names: Sequence[str], out_tree: TreeDef) -> Shardings:
-        """The shardings of a program for a call; arguments by name are inferred.
-
-        Raises:
-            PytreeError: the shardings do not fit the arguments or results.
-        """
+        """The shardings of a program for a call; arguments by name are inferred."""
         inputs = self.inputs.of(call.args, "positional arguments")
         results = unflatten(out_tree, range(out_tree.num_leaves))
         outputs = self.outputs.of(results, "results")
         return Shardings(tuple(inputs), tuple(outputs), tuple(names))
 
     def inlined(self, call: CallArguments) -> Any:
-        """The function in an enclosing trace, where shardings are constraints.
-
-        Raises:
-            PytreeError: the shardings do not fit the arguments or results.
-        """
+        """The function in an enclosing trace, where shardings are constraints."""
         args = _constrained(call.args, self.inputs.of(call.args, "positional arguments"))
         result = call.function(*args, **call.kwargs)
         return _constrained(result, self.outputs.of(result, "results"))
@@ -142,6 +122,5 @@ def _constrained(tree: PyTree, shardings: Sequence[Any]) -> Any:
 
 
 def _mesh_in(tree: PyTree) -> object:
-    """The mesh of the first sharding in a tree; None if none has one."""
     leaves, _ = flatten(tree)
     return next((leaf.mesh for leaf in leaves if getattr(leaf, "mesh", None) is not None), None)

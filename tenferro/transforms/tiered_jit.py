@@ -173,11 +173,7 @@ class TieredExecutable:
         return self._answer(values) if fast is None else fast.run_host(*values)
 
     def ready(self, values: Sequence[Buffer]) -> Executable:
-        """The executable, once it has been compiled and run.
-
-        Raises:
-            TenferroError: it cannot be compiled.
-        """
+        """The executable, once it has been compiled and run."""
         while self._fast is None:
             self._raise()
             if self._take() or WORKER.closed:
@@ -284,7 +280,6 @@ def tiered(
 
 
 def _typed(error: Exception) -> TenferroError:
-    """An error of another library, as one of tenferro's."""
     wrapped = ExecutorError(f"compile: {type(error).__name__}: {error}")
     wrapped.__cause__ = error
     return wrapped

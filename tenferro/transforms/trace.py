@@ -12,21 +12,20 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from tenferro.compiler import MemoryLimit
 from tenferro.core import (
     GlobalOpKey,
     GlobalValKey,
-    Input,
     KeyEmitter,
     ResolvedView,
     SingleOutputNode,
     filtered,
     op_key,
+    raising_site,
     resolve_keys,
     user_site,
 )
@@ -35,31 +34,29 @@ from tenferro.ir import (
     INT64,
     AnyTensor,
     DimExpr,
-    Guard,
+    DType,
+    Number,
+    PyTree,
     ShapeGuardContext,
     TensorMeta,
     as_dtype,
     fresh_input,
+    type_of,
 )
 from tenferro.ops import Argument, StdTensorOp, shape_context
-from tenferro.ops.extension import Package
-from tenferro.ops.functions import promote
-from tenferro.runtime import (
-    Tensor,
-    TraceContext,
-    is_array,
-    meta_of_value,
-    weak_number,
-)
+from tenferro.ops.control_flow import plain
+from tenferro.ops.functions import convert, emit_function, promote
+from tenferro.runtime import Tensor, TraceContext, is_array, meta_of_value, weak_number
 from tenferro.transforms.data_sizes import for_named_sizes, named
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
     TracedTensor,
+    TraceEmitter,
     argument_names,
     capture,
     record,
 )
-from tenferro.transforms.trees import TreeDef, flatten, registering, unflatten
+from tenferro.transforms.trees import TreeDef, flatten, registering, shown, unflatten
 
 __all__ = [
     "Trace",
@@ -69,7 +66,9 @@ __all__ = [
     "joined",
     "leaf_meta",
     "substitute",
+    "trace",
     "trace_function",
+    "values_of",
     "without_arguments",
 ]
 
@@ -177,54 +176,56 @@ def _rewritten(
 
 # Tracing a Python function on fresh inputs.
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-@dataclass(slots=True)
-class Trace:
-    """The trace of a function on new inputs.
 
-    Attributes:
-        inputs: a new value for each traced leaf of the arguments: an `argument` if the leaf is a
-            value of an enclosing trace, else an input.
-        input_at: the same values, by the position of the leaf among all leaves.
-        outputs: the graph value of each leaf of the result.
-        out_tree: structure of the result.
-        aux: the auxiliary result of the function.
-        outer: whether the function read values of an enclosing trace.
-        packages: extension families that compiled functions and contexts in the function brought.
-        limit: the smallest memory limit that functions in it brought.
-        guards: what the function assumes of sizes.
+def trace(
+    context: TraceContext,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    read: Callable[[Any], R],
+    within: str | None = None,
+) -> R:
+    """What `read` makes of the result of a function that is called in a new trace.
+
+    An error of the function gets a note that it was raised `within` something; without it, the
+    traceback loses the frames of this package.
     """
-
-    inputs: list[GlobalValKey]
-    input_at: dict[int, GlobalValKey]
-    outputs: list[GlobalValKey]
-    out_tree: TreeDef
-    aux: Aux
-    outer: bool
-    packages: Sequence[Package] = ()
-    limit: MemoryLimit | None = None
-    guards: tuple[Guard, ...] = ()
-
-    @property
-    def program_inputs(self) -> list[Input]:
-        """The inputs of a function outside other traces; all of them are graph inputs."""
-        return [key for key in self.inputs if isinstance(key, Input)]
+    with context:
+        context.call = function, args, kwargs
+        try:
+            result = function(*args, **kwargs)
+        except Exception as error:
+            if within is None:
+                raise filtered(error)  # noqa: B904  # it is the same error
+            site = raising_site(error)
+            error.add_note(f"raised in {within}{'' if site is None else f', at {site}'}")
+            raise
+        return read(result)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Aux:
     """The auxiliary result of a function.
 
     Traced leaves are replaced by their values, others are returned unchanged.
+
+    Attributes:
+        keys: the graph values among the leaves.
     """
 
     leaves: list[Any]
     tree: TreeDef
 
-    @property
-    def keys(self) -> list[GlobalValKey]:
-        """The graph values among the leaves."""
-        return [leaf.key for leaf in self.leaves if isinstance(leaf, TracedTensor)]
+    keys: list[GlobalValKey]
+
+    @classmethod
+    def of(cls, result: PyTree) -> Aux:
+        """What a function returned."""
+        leaves, tree = flatten(result)
+        return cls(leaves, tree, [leaf.key for leaf in leaves if isinstance(leaf, TracedTensor)])
 
     def rebuild(self, values: Sequence[Any]) -> Any:
         """The tree with `values` in place of the traced leaves."""
@@ -235,7 +236,48 @@ class Aux:
         )
 
 
-_NO_AUX = Aux(*flatten(None))
+_NO_AUX = Aux.of(None)
+
+
+@dataclass(slots=True)
+class Trace:
+    """A function traced on new values.
+
+    Attributes:
+        context: says what the function requires of the program.
+        inputs: the new value for each traced leaf of the arguments.
+        outputs: the graph value of each leaf of the result.
+        tree: the structure of the result.
+        weak: for each output whose dtype yields to that of arrays a number of its kind, else None;
+            of bodies only, as the rest is of functions that users transform only.
+        input_at: the inputs, by the position of the leaf among all leaves.
+        aux: the auxiliary result.
+        outer: whether the function read values of an enclosing trace.
+    """
+
+    context: TraceContext
+    inputs: list[GlobalValKey]
+    outputs: list[GlobalValKey]
+    tree: TreeDef
+    weak: Sequence[Number | None] = ()
+    input_at: dict[int, GlobalValKey] = field(default_factory=dict)
+    aux: Aux = _NO_AUX
+    outer: bool = False
+
+    @property
+    def metas(self) -> list[TensorMeta]:
+        """The types of the outputs, without what is known of the numbers."""
+        return list(plain(map(type_of, self.outputs)))
+
+    def convert(self, position: int, dtype: DType) -> None:
+        """Convert an output."""
+        self.outputs[position] = emit_function(
+            TraceEmitter(), convert, self.outputs[position], dtype=dtype
+        )
+
+    def __str__(self) -> str:
+        """The types of what the function returns."""
+        return shown(self.tree, self.metas)
 
 
 def trace_function(
@@ -264,9 +306,6 @@ def trace_function(
     input_at: dict[int, GlobalValKey] = {}
     values = list(leaves)
     context = TraceContext(function, checks_sizes=checks_sizes)
-    sources = leaves if passed is None else passed
-    arguments: list[tuple[GlobalValKey, Any]] = []
-    traced_leaves: list[Any] = []
     for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
         if active is None or position in active or is_array(leaf):
             meta = leaf_meta(leaf, f"argument {name}")
@@ -274,38 +313,26 @@ def trace_function(
             key = None if value is None or not nested else argument(value)
             key = input_at[position] = fresh_input(meta, name) if key is None else key
             values[position] = TracedTensor(key, weak_number(leaf), context)
-            arguments.append((key, sources[position]))
-            traced_leaves.append(leaf)
-    context.arguments = arguments
+    sources = leaves if passed is None else passed
+    context.arguments = [(key, sources[position]) for position, key in input_at.items()]
     inputs = list(input_at.values())
-    traced_args, traced_kwargs = unflatten(treedef, values)
-    with context:
-        try:
-            result = context.calling(function, *traced_args, **traced_kwargs)
-        except Exception as error:
-            raise filtered(error)  # noqa: B904  # it is the same error
-        if has_aux and (not isinstance(result, tuple) or len(result) != 2):
-            raise PytreeError("has_aux: the function must return a pair (result, aux)")
+
+    def read(result: Any) -> Trace:
         aux = _NO_AUX
         if has_aux:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise PytreeError("has_aux: the function must return a pair (result, aux)")
             result, aux_result = result
-            aux = Aux(*flatten(aux_result))
-        out_leaves, out_tree = flatten(result)
-        outputs = [_output_key(leaf, position) for position, leaf in enumerate(out_leaves)]
+            aux = Aux.of(aux_result)
+        parts, tree = flatten(result)
+        outputs = list(map(_output_key, parts, itertools.count()))
         view: ResolvedView[StdTensorOp] = resolve_keys()
-        ops, met = view.topo_order([*outputs, *(aux.keys if has_aux else ())], leaves=inputs)
-        outputs = joined(outputs, ops)
-    return Trace(
-        inputs,
-        input_at,
-        outputs,
-        out_tree,
-        aux,
-        outer=any(not isinstance(key.key, CapturedArray) for key in met),
-        packages=context.packages,
-        limit=context.limit,
-        guards=tuple(context.guards.values()),
-    ), traced_leaves
+        ops, met = view.topo_order([*outputs, *aux.keys], leaves=inputs)
+        outer = any(not isinstance(key.key, CapturedArray) for key in met)
+        return Trace(context, inputs, joined(outputs, ops), tree, (), input_at, aux, outer)
+
+    args, kwargs = unflatten(treedef, values)
+    return trace(context, function, args, kwargs, read), [leaves[i] for i in input_at]
 
 
 def leaf_meta(leaf: Any, name: str) -> TensorMeta:
@@ -330,7 +357,6 @@ def leaf_meta(leaf: Any, name: str) -> TensorMeta:
 
 
 def _advice(leaf: Any) -> str:
-    """What to do about an argument that is not an array."""
     for kind in (list, tuple, dict):
         if isinstance(leaf, kind):
             register = "register its class with tn.tree_util.register_pytree_node"
@@ -347,9 +373,19 @@ def _what(leaf: Any) -> str:
     return f"a {type(leaf).__name__}{of_type}, not an array or number"
 
 
+def values_of(
+    keys: Iterable[GlobalValKey | None],
+    scope: TraceContext | None,
+    weak: Iterable[Number | None] = itertools.repeat(None),
+) -> list[Any]:
+    """Graph values as users see them. None stays None."""
+    pairs = zip(keys, weak, strict=False)
+    return [None if key is None else TracedTensor(key, number, scope) for key, number in pairs]
+
+
 def is_traced(leaves: Sequence[Any]) -> bool:
     """Whether any leaf is a value of a current trace."""
-    return any(isinstance(leaf, TracedTensor) for leaf in leaves)
+    return TracedTensor in set(map(type, leaves))
 
 
 def _output_key(leaf: Any, position: int) -> GlobalValKey:
@@ -366,9 +402,6 @@ def _as_value(size: DimExpr) -> AnyTensor:
 
 
 # Functions of sizes that data decide, traced for named sizes.
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 def also_for_data_sizes(function: Callable[P, R]) -> Callable[P, R]:

@@ -177,7 +177,7 @@ _NAMES = 5
 
 
 def argument_names(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> list[str]:
     """Names for the leaves of the arguments, in the order of `flatten((args, kwargs))`.
 
@@ -196,10 +196,9 @@ def argument_names(
         positional = [
             p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]
-    roots = positional + [f"arg{i}" for i in range(len(positional), len(args))]
     names: list[str] = []
-    for root, arg in zip(roots, args, strict=False):
-        names += leaf_names(arg, root)
+    for place, arg in enumerate(args):
+        names += leaf_names(arg, positional[place] if place < len(positional) else f"arg{place}")
     for root in sorted(kwargs):
         names += leaf_names(kwargs[root], root)
     return names
@@ -259,7 +258,6 @@ def _arguments(trace: TraceContext) -> dict[GlobalValKey, str]:
 
 
 def _listed(what: str, names: Sequence[str]) -> str:
-    """`argument x`; `arguments x, y and z`."""
     if len(names) == 1:
         return f"{what} {names[0]}"
     last = names[-1] if len(names) <= _NAMES else f"{len(names) - _NAMES + 1} more"

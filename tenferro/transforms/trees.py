@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from operator import methodcaller
 from typing import Any
 
 import optree
@@ -25,6 +26,7 @@ __all__ = [
     "leaf_names",
     "registering",
     "require_hashable",
+    "shown",
     "spread",
     "unflatten",
 ]
@@ -98,9 +100,23 @@ def spread(
     [1, 1, None]
     """
     leaves, treedef = flatten(tree)
+    if optree.tree_is_leaf(prefix, none_is_leaf=True, namespace=NAMESPACE):
+        return [prefix] * len(leaves)
     boxed = optree.tree_map(_Box, prefix, none_is_leaf=True, namespace=NAMESPACE)
     places = unflatten(treedef, [shown(leaf) for leaf in leaves])
     return [box.leaf for box in optree.broadcast_prefix(boxed, places, namespace=NAMESPACE)]
+
+
+def shown(treedef: TreeDef, leaves: Iterable[object]) -> str:
+    """A tree with the texts of its leaves: `(f64[2], i64[])`."""
+    return repr(unflatten(treedef, [_Text(leaf) for leaf in leaves]))
+
+
+class _Text(str):
+    """A text in the place of a leaf."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 class _Box:
@@ -113,7 +129,7 @@ class _Box:
 def leaf_names(tree: PyTree, root: str) -> list[str]:
     """A name for each leaf, as a Python expression: `params['w']`."""
     accessors = optree.tree_accessors(tree, namespace=NAMESPACE)
-    return [accessor.codify(root) for accessor in accessors]
+    return list(map(methodcaller("codify", root), accessors))
 
 
 def registering(leaf: Any) -> str:

@@ -34,12 +34,7 @@ from tenferro.runtime import (
     standard_rule,
 )
 from tenferro.transforms.program import Results, wraps
-from tenferro.transforms.trace import (
-    also_for_data_sizes,
-    is_traced,
-    leaf_meta,
-    trace_function,
-)
+from tenferro.transforms.trace import also_for_data_sizes, is_traced, leaf_meta, trace_function
 from tenferro.transforms.traced_tensor import TracedTensor, argument_names, as_key
 from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, spread, unflatten
 
@@ -50,33 +45,21 @@ __all__ = ["vmap"]
 
 
 class AxesTree:
-    """`in_axes` or `out_axes`: an integer, None, or a tree of these that is a prefix of another.
-
-    Raises:
-        BatchingError: a leaf is neither an integer nor None.
-    """
+    """`in_axes` or `out_axes`: an integer, None, or a tree of these that is a prefix of another."""
 
     def __init__(self, name: str, axes: Any) -> None:
         self._name = name
         self._axes: Any = optree.tree_map(self._leaf, axes, none_is_leaf=True, namespace=NAMESPACE)
 
     def of(self, tree: Any, what: str) -> list[int | None]:
-        """The axis of each leaf of `tree`; `what` names the tree in errors.
-
-        Raises:
-            PytreeError: the axes are not a prefix of the tree.
-        """
+        """The axis of each leaf of `tree`; `what` names the tree in errors."""
         try:
             return spread(self._axes, tree, ShownType)
         except ValueError as error:
             raise PytreeError(f"vmap: {self._name} does not fit the {what}: {error}") from None
 
     def of_arguments(self, args: tuple[Any, ...]) -> list[int | None]:
-        """The axis of each leaf of the positional arguments.
-
-        Raises:
-            PytreeError: the axes are not a prefix of the arguments.
-        """
+        """The axis of each leaf of the positional arguments."""
         if type(self._axes) is tuple and len(self._axes) != len(args):
             raise PytreeError(
                 f"vmap: {self._name} has {_counted(len(self._axes), 'entry', 'entries')} for "
@@ -116,12 +99,7 @@ class MappedArgument:
 
     @classmethod
     def of(cls, name: str, meta: TensorMeta, axis: int, entry_rank: int = 0) -> MappedArgument:
-        """The array with an axis that may be counted from the end; see `entry_ranks`.
-
-        Raises:
-            BatchingError: the array has no such axis.
-            UnsupportedDynamicShapeError: data decide the size of the axis.
-        """
+        """The array with an axis that may be counted from the end; see `entry_ranks`."""
         place = placed(axis, meta.rank - entry_rank)
         if place is None:
             advice = "" if meta.rank else "; pass an array, or map it over None"
@@ -177,11 +155,7 @@ def placed(axis: int, rank: int) -> int | None:
 
 
 def common_size(mapped: Sequence[MappedArgument], axis_size: object) -> Dim:
-    """The size of all mapped axes.
-
-    Raises:
-        BatchingError: two sizes differ, or there is neither a mapped axis nor a valid `axis_size`.
-    """
+    """The size of all mapped axes."""
     given = None if axis_size is None else _declared(axis_size)
     if not mapped:
         if given is None:
@@ -206,7 +180,6 @@ def _described(argument: MappedArgument) -> str:
 
 
 def _declared(size: object) -> Dim:
-    """The `axis_size` of a call."""
     if isinstance(size, DimExpr):
         return size
     number = integer_of(size)
@@ -278,8 +251,6 @@ def vmap(
 
 @dataclass(frozen=True, slots=True)
 class _Mapping:
-    """A call of a function that `vmap` returned."""
-
     function: Callable[..., Any]
     in_axes: AxesTree
     out_axes: AxesTree
@@ -298,7 +269,8 @@ class _Mapping:
         trace, _ = trace_function(
             self.function, one_args, one_kwargs, active=mapped, nested=False, passed=leaves
         )
-        packages = tuple({id(each): each for each in (*self.packages, *trace.packages)}.values())
+        brought = trace.context.packages
+        packages = tuple({id(each): each for each in (*self.packages, *brought)}.values())
         actual = [leaves[position] for position in trace.input_at]
         traced = trace.outer or is_traced(actual)
         inputs: list[GlobalValKey] = []
@@ -319,10 +291,10 @@ class _Mapping:
             view, trace.outputs, whole, size, ctx=emitter.ctx, replaced=same, emitter=emitter
         )
         emitter.site = None
-        placed_outputs = self._placed(trace.out_tree, outputs, size, emitter)
+        placed_outputs = self._placed(trace.tree, outputs, size, emitter)
         bound = [] if traced else actual
-        results = Results(inputs, bound, traced, self.function, packages, trace.limit)
-        return unflatten(trace.out_tree, results.of(placed_outputs))
+        results = Results(inputs, bound, traced, self.function, packages, trace.context.limit)
+        return unflatten(trace.tree, results.of(placed_outputs))
 
     def _mapped(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]

@@ -26,21 +26,20 @@ from tenferro.ir import (
 from tenferro.ops.control_flow import Scan, While
 from tenferro.ops.functions import apply, elementwise
 from tenferro.runtime import meta_of_value
-from tenferro.transforms.bodies import (
+from tenferro.transforms.higher_order import (
     Bodies,
-    Body,
+    Call,
     Leaves,
     leaves_of,
     operands_of,
     promoted,
     require_function,
     run,
-    shown,
-    tracing_bodies,
 )
-from tenferro.transforms.trace import also_for_data_sizes
+from tenferro.transforms.program import wraps
+from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import TreeDef, unflatten
+from tenferro.transforms.trees import TreeDef, shown, unflatten
 
 __all__ = ["fori_loop", "while_loop"]
 
@@ -48,16 +47,13 @@ __all__ = ["fori_loop", "while_loop"]
 # The carry of a loop: what goes from round to round, and keeps its structure and types.
 
 
-def settled(caller: str, carry: Leaves, trace: Callable[[], tuple[Body, TreeDef, int]]) -> Body:
+def settled(caller: str, carry: Leaves, trace: Callable[[], tuple[Trace, TreeDef, int]]) -> Trace:
     """The body, traced at types of the carry that do not change; adapts those of `carry`.
 
     A Python number takes the dtype that the body gives it. Other dtypes must not change.
 
     `trace` traces the body at the types of `carry`. It also returns the structure of the carry that
     comes out, and the position of the carry's first leaf among the outputs.
-
-    Raises:
-        ControlFlowError: the carry changes its structure or its types.
     """
     while True:
         body, tree, first = trace()
@@ -83,7 +79,6 @@ def settled(caller: str, carry: Leaves, trace: Callable[[], tuple[Body, TreeDef,
 
 
 def _changed(caller: str, carry: Leaves, after: list[TensorMeta]) -> ControlFlowError:
-    """The error for leaves that do not keep their types."""
     wrong = [leaf for leaf, meta in enumerate(after) if meta != carry.metas[leaf]]
     (leaf, *others) = wrong
     before, meta = carry.metas[leaf], after[leaf]
@@ -102,7 +97,6 @@ def _changed(caller: str, carry: Leaves, after: list[TensorMeta]) -> ControlFlow
 
 
 def _start(value: Any, meta: TensorMeta) -> str:
-    """How to write the start of a leaf so that it has the type `meta`."""
     if meta.rank:
         return short_name(meta.dtype)
     try:
@@ -123,11 +117,7 @@ def _result(a: DType, b: DType) -> object:
 
 
 def as_count(caller: str, name: str, value: Any) -> Dim:
-    """A number of rounds, which must be known when the loop is traced.
-
-    Raises:
-        ControlFlowError: it is traced, not an integer, or negative.
-    """
+    """A number of rounds, which must be known when the loop is traced."""
     if isinstance(value, TracedTensor):
         advice = "" if caller == "while_loop" else ", or use fori_loop or while_loop"
         raise ControlFlowError(
@@ -145,22 +135,14 @@ def as_count(caller: str, name: str, value: Any) -> Dim:
 
 
 def within_int64(caller: str, name: str, integer: int) -> int:
-    """An integer that counts rounds.
-
-    Raises:
-        ControlFlowError: it has no int64, in which rounds are counted.
-    """
+    """An integer that counts rounds."""
     if not -(2**63) <= integer < 2**63:
         raise ControlFlowError(f"{caller}: {name} must fit int64, got {integer}")
     return integer
 
 
 def as_unroll(caller: str, unroll: Any, rounds: Dim) -> int:
-    """The number of rounds that are compiled as one. True means all, if their number is known.
-
-    Raises:
-        ControlFlowError: it is not a positive integer.
-    """
+    """The number of rounds that are compiled as one. True means all, if their number is known."""
     if isinstance(unroll, bool):
         return max(1, rounds) if unroll and isinstance(rounds, int) else 1
     count = integer_of(unroll)
@@ -170,11 +152,7 @@ def as_unroll(caller: str, unroll: Any, rounds: Dim) -> int:
 
 
 def as_levels(caller: str, checkpoints: Any, rounds: Dim, none: bool = True) -> int:
-    """The number of levels of checkpoints; 0 for None, which only some loops take.
-
-    Raises:
-        ControlFlowError: it is not a positive integer, or the number of rounds is not known.
-    """
+    """The number of levels of checkpoints; 0 for None, which only some loops take."""
     if checkpoints is None and none:
         return 0
     levels = integer_of(checkpoints)
@@ -191,11 +169,7 @@ def as_levels(caller: str, checkpoints: Any, rounds: Dim, none: bool = True) -> 
 
 
 def as_flag(caller: str, name: str, value: object) -> bool:
-    """A flag.
-
-    Raises:
-        ControlFlowError: it is not a bool.
-    """
+    """A flag."""
     if not isinstance(value, bool | np.bool_):
         raise ControlFlowError(f"{caller}: {name} must be True or False, got {value!r}")
     return bool(value)
@@ -245,21 +219,20 @@ def while_loop(
     levels = as_levels("while_loop", checkpoints, steps or 0, none=False)
     carry = leaves_of(init_val, "while_loop: init_val")
 
-    def on_tree(function: Callable[[Any], Any]) -> Callable[[list[TracedTensor]], Any]:
-        return lambda values: bodies.calling(function, unflatten(carry.tree, values))
+    bodies = Bodies("while_loop")
 
-    bodies = tracing_bodies("while_loop")
+    def of_carry(name: str, function: Callable[[Any], Any]) -> Trace:
+        def arguments(values: list[TracedTensor]) -> Call:
+            return (unflatten(carry.tree, values),), {}
 
-    def trace() -> tuple[Body, TreeDef, int]:
-        body = bodies.trace(
-            "body_fun", body_fun, carry.metas, carry.weak, on_tree(body_fun), carry.values
-        )
+        return bodies.trace(name, function, carry.metas, carry.weak, arguments, carry.values)
+
+    def trace() -> tuple[Trace, TreeDef, int]:
+        body = of_carry("body_fun", body_fun)
         return body, body.tree, 0
 
     body = settled("while_loop", carry, trace)
-    cond = bodies.trace(
-        "cond_fun", cond_fun, carry.metas, carry.weak, on_tree(cond_fun), carry.values
-    )
+    cond = of_carry("cond_fun", cond_fun)
     if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
         rank = cond.tree.is_leaf() and cond.metas[0].rank
         advice = "; reduce it with tn.all or tn.any" if rank else ""
@@ -324,7 +297,7 @@ def _fori_scan(
     rounds = upper - lower
     rounds = rounds if at_most(0, rounds) else maximum(0, rounds)
     at_once = as_unroll("fori_loop", 1 if unroll is None else unroll, rounds)
-    bodies = tracing_bodies("fori_loop")
+    bodies = Bodies("fori_loop")
     body = _counting(bodies, body_fun, carry, TensorMeta(INT64, ()))
     consts = bodies.closed_over(body)
     program = bodies.program("body_fun", consts, body)
@@ -334,42 +307,46 @@ def _fori_scan(
 
 def _fori_while(lower: Any, upper: Any, body_fun: Callable[..., Any], carry: Leaves) -> list[Any]:
     """The results of a loop with a traced bound; the bounds have one dtype."""
-    bodies = tracing_bodies("fori_loop")
+    bodies = Bodies("fori_loop")
     counter = TensorMeta(lower.dtype, ())
     body = _counting(bodies, body_fun, carry, counter)
     cond = bodies.trace(
         "the condition",
-        body_fun,
+        lambda number, *_: number < upper,
         [counter, *carry.metas],
-        [None for _ in body.inputs],
-        lambda values: values[0] < upper,
+        [None] * len(body.inputs),
+        lambda values: (values, {}),
+        of=body_fun,
     )
     return _run_while(bodies, cond, body, [lower, *carry.typed()])[1:]
 
 
 def _counting(
     bodies: Bodies, body_fun: Callable[..., Any], carry: Leaves, counter: TensorMeta
-) -> Body:
+) -> Trace:
     """A body that carries a counter before the user's carry."""
 
-    def call(values: list[TracedTensor]) -> Any:
-        number, *rest = values
-        return number + 1, bodies.calling(body_fun, number, unflatten(carry.tree, rest))
+    def counting(number: Any, rest: Any) -> Any:
+        return number + 1, body_fun(number, rest)
 
-    def trace() -> tuple[Body, TreeDef, int]:
-        metas, numbers = [counter, *carry.metas], [0, *carry.weak]
-        given = [None, *carry.values]
-        body = bodies.trace("body_fun", body_fun, metas, numbers, call, given)
-        _, of_carry = body.tree.children()
-        return body, of_carry, 1
+    wraps(body_fun, counting)  # errors name the arguments of body_fun
+
+    def arguments(values: list[TracedTensor]) -> Call:
+        number, *rest = values
+        return (number, unflatten(carry.tree, rest)), {}
+
+    def trace() -> tuple[Trace, TreeDef, int]:
+        metas, weak, passed = [counter, *carry.metas], [0, *carry.weak], [None, *carry.values]
+        body = bodies.trace("body_fun", counting, metas, weak, arguments, passed, body_fun)
+        return body, body.tree.child(1), 1
 
     return settled(bodies.caller, carry, trace)
 
 
 def _run_while(
     bodies: Bodies,
-    cond: Body,
-    body: Body,
+    cond: Trace,
+    body: Trace,
     carry: list[Any],
     max_steps: int | None = None,
     checkpoints: int = 2,
@@ -404,11 +381,7 @@ def _bound(name: str, value: Any) -> Any:
 
 
 def _common(lower: Any, upper: Any) -> tuple[Any, Any]:
-    """Bounds as arrays of one integer dtype. A number that is not negative may become a uint64.
-
-    Raises:
-        ControlFlowError: there is no such dtype.
-    """
+    """Bounds as arrays of one integer dtype. A number that is not negative may become a uint64."""
     bounds = _value(lower), _value(upper)
     dtype = np.result_type(*(bound.dtype for bound in bounds))
     if dtype.kind not in "iu" and any(isinstance(b, int) and b >= 0 for b in (lower, upper)):
@@ -423,14 +396,12 @@ def _common(lower: Any, upper: Any) -> tuple[Any, Any]:
 
 
 def _value(bound: Any) -> Any:
-    """A bound as an array."""
     if isinstance(bound, DimExpr):
         return apply(elementwise.add, np.asarray(0), bound)
     return bound if isinstance(bound, TracedTensor) else np.asarray(bound, INT64)
 
 
 def _traced(bounds: tuple[Any, Any]) -> str:
-    """Which bound is traced."""
     name, bound = next(
         (name, bound)
         for name, bound in zip(("lower", "upper"), bounds, strict=True)

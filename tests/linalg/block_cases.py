@@ -15,7 +15,7 @@ from tenferro.linalg.matrix_functions import HermitianFunction
 from tenferro.linalg.subspaces import BlockCoupled, BlockSylvester, EighBlock, SvdBlock
 from tenferro.linalg.svd import Svd
 from tenferro.linalg.svd_truncate import SvdTruncated
-from tests.families.cases import Array, Case, regular
+from tests.ops.extension.cases import Array, Case, regular
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from tenferro.linalg.solve import Inverse, LuSolve
 from tenferro.linalg.svd import Svd
 from tenferro.linalg.sylvester import Sylvester
 from tenferro.linalg.triangular_solve import TriangularSolve, TridiagonalSolve
-from tests.families.cases import Array, Case, regular
 from tests.linalg.block_cases import block_cases
+from tests.ops.extension.cases import Array, Case, regular
 
 
 def dominant(arrays: list[Array]) -> list[Array]:

@@ -14,9 +14,9 @@ from tenferro.linalg.eig import Eig
 from tenferro.linalg.matrix_functions import Frechet, MatrixFunction
 from tenferro.testing import check_extension
 from tenferro_xla.lowering.linalg import needs_cpu
-from tests.families.cases import Case
 from tests.linalg.cases import general_cases, positive
 from tests.linalg.differences import random
+from tests.ops.extension.cases import Case
 
 pytestmark = pytest.mark.exhaustive
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import compress
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
@@ -25,7 +25,7 @@ from tenferro.ir import (
 )
 from tenferro.ops import StdTensorOp
 
-__all__ = ["ControlOp", "Interpreter"]
+__all__ = ["ControlOp", "Interpreter", "plain"]
 
 
 # What ops that hold programs have in common, and the checks that they share.
@@ -227,7 +227,7 @@ class ControlOp(StdTensorOp):
         return range(self.n_outputs)
 
 
-def plain(metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
+def plain(metas: Iterable[TensorMeta]) -> tuple[TensorMeta, ...]:
     """The types without what is known of the numbers: a round or branch may return others."""
     return tuple(
         [meta if meta.as_size is None else TensorMeta(meta.dtype, meta.extents) for meta in metas]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, update_wrapper
 from inspect import signature
+from operator import attrgetter
 from types import FunctionType, NoneType, UnionType
 from typing import (
     Any,
@@ -247,6 +248,8 @@ def _is_word(annotation: object) -> bool:
 
 # Ops in bodies of array functions.
 
+_VALUE = attrgetter("value")
+
 
 class _Running(threading.local):
     """The array function whose body runs in this thread: an expression that it computes, or None.
@@ -296,7 +299,7 @@ def emit(op: PrimitiveOp, *operands: AnyTensor) -> AnyTensor:
     expressions: tuple[Any, ...] = operands
     first = expressions[0] if expressions else _running.origin
     at = first.emitter
-    return type(first)(at, at.emit(op, *[each.value for each in expressions]))  # type: ignore[no-any-return]
+    return type(first)(at, at.emit(op, *map(_VALUE, expressions)))  # type: ignore[no-any-return]
 
 
 def emit_all(op: PrimitiveOp, *operands: AnyTensor) -> tuple[AnyTensor, ...]:
@@ -304,7 +307,7 @@ def emit_all(op: PrimitiveOp, *operands: AnyTensor) -> tuple[AnyTensor, ...]:
     expressions: tuple[Any, ...] = operands
     first = expressions[0] if expressions else _running.origin
     at = first.emitter
-    outputs = at.emit_all(op, *[each.value for each in expressions])
+    outputs = at.emit_all(op, *map(_VALUE, expressions))
     return tuple([type(first)(at, output) for output in outputs])
 
 

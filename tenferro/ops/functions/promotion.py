@@ -10,6 +10,7 @@ An operand of a body is an expression, a Python number (whose dtype is weak), or
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -447,7 +448,7 @@ def convert(value: AnyTensor, dtype: DType) -> AnyTensor:
 def promote(operands: Sequence[ArrayLike], dtype: DType | None = None) -> list[AnyTensor]:
     """The operands as values of their common dtype, or of `dtype`."""
     dtype = result_dtype(operands) if dtype is None else dtype
-    return [as_value(operand, dtype) for operand in operands]
+    return list(map(as_value, operands, repeat(dtype)))
 
 
 def inexact_dtype(operands: Sequence[ArrayLike]) -> DType:

@@ -12,10 +12,10 @@ import tenferro as tn
 from tenferro.compiler import ExpandFamilies, PlanFamilies, run_passes
 from tenferro.errors import InvalidConfigError, UnsupportedExtensionError
 from tenferro.extension import Extension, ExtensionOp, apply, family_id
-from tenferro.families.einsum import EinsumOp
 from tenferro.ir import ExecProgram, verify
+from tenferro.network.einsum_op import EinsumOp
 from tenferro.shape import SymDim
-from tests.families.cube import Cube, SameType
+from tests.ops.extension.cube import Cube, SameType
 
 SPECS = (tn.TensorSpec(("n", "m")), tn.TensorSpec(("m", "k")), tn.TensorSpec(("k", 5)))
 

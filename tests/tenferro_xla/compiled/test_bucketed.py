@@ -22,9 +22,9 @@ from tenferro.errors import (
     UnsupportedExtensionError,
 )
 from tenferro.extension import apply
-from tenferro.families.einsum import SlicedNetwork
+from tenferro.network.sliced_op import SlicedNetwork
 from tenferro_xla import BucketedExecutable, XlaExecutor
-from tests.families.cube import Cube
+from tests.ops.extension.cube import Cube
 
 Array = np.ndarray[Any, Any]
 

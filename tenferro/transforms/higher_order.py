@@ -8,18 +8,17 @@ inputs of the graph, and become operands; so do tensors that an eager runtime tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tenferro.compiler import MemoryLimit, tighter
-from tenferro.core import PRIMAL, GlobalValKey, Input, op_key, raising_site, user_site
+from tenferro.core import PRIMAL, GlobalValKey, Input, op_key, user_site
 from tenferro.errors import ControlFlowError, PytreeError, UnsupportedDynamicShapeError
 from tenferro.ir import (
     BOOL,
-    DType,
     Exact,
     ExecProgram,
     Number,
@@ -31,7 +30,7 @@ from tenferro.ir import (
     type_of,
 )
 from tenferro.ops import StdTensorOp
-from tenferro.ops.control_flow import program_of
+from tenferro.ops.control_flow import plain, program_of
 from tenferro.ops.extension import Package
 from tenferro.ops.functions import OpFunction, apply, convert, emit_function, is_number
 from tenferro.runtime import (
@@ -46,7 +45,7 @@ from tenferro.runtime import (
 from tenferro.transforms.data_sizes import closed_over
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.program import Results, compiled_within
-from tenferro.transforms.trace import leaf_meta
+from tenferro.transforms.trace import Trace, leaf_meta, trace, values_of
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
     TracedTensor,
@@ -55,7 +54,7 @@ from tenferro.transforms.traced_tensor import (
     as_key,
     capture,
 )
-from tenferro.transforms.trees import TreeDef, flatten, leaf_names, registering, unflatten
+from tenferro.transforms.trees import TreeDef, flatten, leaf_names, registering, shown
 
 # The leaves of the arguments and results of loops, with their names and types.
 
@@ -90,23 +89,13 @@ class Leaves:
 
 
 def leaves_of(tree: PyTree, where: str) -> Leaves:
-    """The leaves of a tree. Errors call it `where`: `scan: init`.
-
-    Raises:
-        PytreeError: a leaf is neither an array nor a number.
-        TracingError: the trace that a leaf belongs to has ended.
-        UnsupportedDynamicShapeError: data decide the size of a leaf.
-    """
-    values, treedef = flatten(tree)
-    paths = leaf_names(tree, "")
-    metas = [_meta(value, where, path) for value, path in zip(values, paths, strict=True)]
-    weak = [weak_leaf(value) for value in values]
-    return Leaves(values, treedef, [path or "[0]" for path in paths], metas, weak)
-
-
-def shown(tree: TreeDef, metas: Iterable[TensorMeta]) -> str:
-    """A tree of types: `(f64[2], i64[])`."""
-    return repr(unflatten(tree, [_Shown(meta) for meta in metas]))
+    """The leaves of a tree. Errors call it `where`: `scan: init`."""
+    leaves = Leaves(*flatten(tree), leaf_names(tree, ""), [], [])
+    for place, (value, path) in enumerate(zip(leaves.values, leaves.paths, strict=True)):
+        leaves.metas.append(_meta(value, where, path))
+        leaves.weak.append(weak_leaf(value))
+        leaves.paths[place] = path or "[0]"
+    return leaves
 
 
 def weak_leaf(value: Any) -> Number | None:
@@ -130,19 +119,18 @@ def promoted(meta: TensorMeta, weak: Number | None, goal: TensorMeta) -> bool:
     )
 
 
-def require_exact(metas: Sequence[TensorMeta], names: Sequence[str], caller: str) -> None:
-    """Raise UnsupportedDynamicShapeError if data decide a size; `names` are those of the values."""
-    for meta, name in zip(metas, names, strict=True):
-        for axis, extent in enumerate(meta.extents):
-            if not isinstance(extent, Exact):
-                observed = describe(extent)
-                raise UnsupportedDynamicShapeError(
-                    caller,
-                    f"{name}: shape[{axis}]",
-                    observed,
-                    f"{caller}: {name} is {meta}, whose axis {axis} is {observed}; keep the size "
-                    "and mask, or take the loop out of the program",
-                )
+def require_exact(meta: TensorMeta, name: str, caller: str) -> None:
+    """Raise UnsupportedDynamicShapeError if data decide a size of the value `name`."""
+    for axis, extent in enumerate(meta.extents):
+        if not isinstance(extent, Exact):
+            observed = describe(extent)
+            raise UnsupportedDynamicShapeError(
+                caller,
+                f"{name}: shape[{axis}]",
+                observed,
+                f"{caller}: {name} is {meta}, whose axis {axis} is {observed}; keep the size "
+                "and mask, or take the loop out of the program",
+            )
 
 
 def _converted(value: Any, meta: TensorMeta) -> Any:
@@ -165,61 +153,19 @@ def _meta(value: Any, where: str, path: str) -> TensorMeta:
             f"{where}{path} is a {type(value).__name__}, not an array or number"
             f"{registering(value) or '; let the function close over it instead'}"
         )
-    require_exact([meta], [f"{root}{path}"], caller)
-    return meta if meta.as_size is None else TensorMeta(meta.dtype, meta.extents)
-
-
-class _Shown:
-    """A type in the place of a leaf."""
-
-    def __init__(self, meta: TensorMeta) -> None:
-        self._meta = meta
-
-    def __repr__(self) -> str:
-        return str(self._meta)
+    require_exact(meta, f"{root}{path}", caller)
+    return plain([meta])[0]
 
 
 # Tracing the functions of loops and branches, and what they close over.
 
 
-@dataclass(slots=True)
-class Body:
-    """A function, traced at given types.
-
-    Attributes:
-        inputs: a new value of a graph for each leaf that the function takes.
-        outputs: the value of each leaf that it returns.
-        tree: the structure of what it returns.
-        weak: for each output whose dtype yields to that of arrays a number of its kind, else None.
-    """
-
-    inputs: list[GlobalValKey]
-    outputs: list[GlobalValKey]
-    tree: TreeDef
-    weak: list[Number | None]
-
-    @property
-    def metas(self) -> list[TensorMeta]:
-        """The types of the outputs, without what is known of the numbers."""
-        return [
-            meta if meta.as_size is None else TensorMeta(meta.dtype, meta.extents)
-            for meta in map(type_of, self.outputs)
-        ]
-
-    def convert(self, position: int, dtype: DType) -> None:
-        """Convert an output."""
-        self.outputs[position] = emit_function(
-            TraceEmitter(), convert, self.outputs[position], dtype=dtype
-        )
-
-    def __str__(self) -> str:
-        """The types of what it returns."""
-        return shown(self.tree, self.metas)
+Call = tuple[Sequence[Any], Mapping[str, Any]]
+"""The positional and the named arguments of a function."""
 
 
-@dataclass(slots=True)
 class Bodies:
-    """Traces the functions of one loop or branch; made by `tracing_bodies`.
+    """Traces the functions of one loop or branch, which errors call `caller`.
 
     Attributes:
         caller: the function that users call.
@@ -230,12 +176,15 @@ class Bodies:
         traces: their traces.
     """
 
-    caller: str
-    start: int
-    in_trace: bool
-    tracked: dict[int, Any]
-    functions: list[Callable[..., Any]] = field(default_factory=list)
-    traces: list[TraceContext] = field(default_factory=list)
+    def __init__(self, caller: str) -> None:
+        around = current_trace()
+        self.caller = caller
+        self.start = fresh_input(_SCALAR, "start").serial
+        self.in_trace = around is not None
+        readable = None if around is None else around.tracked
+        self.tracked: dict[int, Any] = {} if readable is None else readable
+        self.functions: list[Callable[..., Any]] = []
+        self.traces: list[TraceContext] = []
 
     @property
     def packages(self) -> list[Package]:
@@ -253,42 +202,32 @@ class Bodies:
         function: Callable[..., Any],
         metas: Sequence[TensorMeta],
         weak: Sequence[Number | None],
-        call: Callable[[list[TracedTensor]], Any],
+        arguments: Callable[[list[TracedTensor]], Call],
         passed: Sequence[Any] = (),
-    ) -> Body:
-        """Trace `call`, which calls the user's `function`, at given types; errors call it `name`.
+        of: Callable[..., Any] | None = None,
+    ) -> Trace:
+        """Trace a function, which errors call `name`, on `arguments` with leaves of given types.
 
-        `passed` are the values from which those of the first round are made, for errors.
-
-        Raises:
-            PytreeError: a leaf of the result is not an array.
+        `passed` are the values from which those of the first round are made, for errors. `of` is
+        the function of the user that `function` calls, if it is another one.
         """
-        inputs = [fresh_input(meta, f"{name}{i}") for i, meta in enumerate(metas)]
-        context = TraceContext(function, self.tracked)
-        self.traces.append(context)
-        context.arguments = list(zip(inputs, passed, strict=False))
-        values = [
-            TracedTensor(key, number, context) for key, number in zip(inputs, weak, strict=True)
+        inputs: list[GlobalValKey] = [
+            fresh_input(meta, f"{name}{place}") for place, meta in enumerate(metas)
         ]
-        with context:
-            try:
-                result = call(values)
-            except Exception as error:
-                site = raising_site(error)
-                place = "" if site is None else f", at {site}"
-                error.add_note(f"raised in {name} of {self.caller}{place}")
-                raise
+        context = TraceContext(of or function, self.tracked)
+        self.traces.append(context)
+        self.functions.append(of or function)
+        context.arguments = list(zip(inputs, passed, strict=False))
+
+        def read(result: Any) -> Trace:
             leaves, tree = flatten(result)
             outputs = [self._output(leaf, name, result, i) for i, leaf in enumerate(leaves)]
-        self.functions.append(function)
-        return Body([*inputs], outputs, tree, [weak_leaf(leaf) for leaf in leaves])
+            return Trace(context, inputs, outputs, tree, list(map(weak_leaf, leaves)))
 
-    def calling(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """The result of the function that is traced now."""
-        return self.traces[-1].calling(function, *args, **kwargs)
+        args, kwargs = arguments(values_of(inputs, context, weak))
+        return trace(context, function, args, kwargs, read, f"{name} of {self.caller}")
 
     def _output(self, leaf: Any, name: str, result: Any, position: int) -> GlobalValKey:
-        """The graph value of a leaf of a result."""
         if isinstance(leaf, TracedTensor):
             if leaf.scope is not None and leaf.scope is not self.traces[-1]:
                 self.traces[-1].joined(leaf.scope)
@@ -303,33 +242,33 @@ class Bodies:
             )
         return capture(leaf if isinstance(leaf, Tensor | np.ndarray) else Tensor(leaf))
 
-    def closed_over(self, *bodies: Body) -> list[GlobalValKey]:
+    def closed_over(self, *bodies: Trace) -> list[GlobalValKey]:
         """The values that the bodies read and did not make, in the order in which they are met.
 
         These are inputs, and all that is older than the bodies. Constants are not among them.
         """
-        found = closed_over(
-            [key for body in bodies for key in body.outputs],
-            [key for body in bodies for key in body.inputs],
-            self.start,
-            self.in_trace,
-        )
-        names = ["a value that the function closes over" for _ in found]
-        require_exact([type_of(key) for key in found], names, self.caller)
-        return found
+        outputs: list[GlobalValKey] = []
+        inputs: list[GlobalValKey] = []
+        for body in bodies:
+            outputs += body.outputs
+            inputs += body.inputs
+        read = closed_over(outputs, inputs, self.start, self.in_trace)
+        for key in read:
+            require_exact(type_of(key), "a value that the function closes over", self.caller)
+        return read
 
     def scope_of(self, operands: Sequence[Any]) -> TraceContext | None:
         """The trace of results that depend on the operands and on what the bodies close over."""
-        around = {trace for body in self.traces for trace in body.read}.difference(self.traces)
-        own = (operand.scope for operand in operands if isinstance(operand, TracedTensor))
-        return innermost((*own, *around))
+        around: set[TraceContext | None] = set()
+        for body in self.traces:
+            around |= body.read
+        for operand in operands:
+            if isinstance(operand, TracedTensor):
+                around.add(operand.scope)
+        return innermost(around.difference(self.traces))
 
-    def program(self, name: str, consts: Sequence[GlobalValKey], body: Body) -> ExecProgram:
-        """The program of a body, which takes `consts` first.
-
-        Raises:
-            UnsupportedDynamicShapeError: data decide the size of a value in it.
-        """
+    def program(self, name: str, consts: Sequence[GlobalValKey], body: Trace) -> ExecProgram:
+        """The program of a body, which takes `consts` first."""
         program = program_of([*consts, *body.inputs], body.outputs)
         for step, meta in program.results():
             for extent in meta.extents:
@@ -344,14 +283,6 @@ class Bodies:
                         "keep the size and mask, or take the loop out of the program",
                     )
         return program
-
-
-def tracing_bodies(caller: str) -> Bodies:
-    """What traces the functions of one loop or branch."""
-    around = current_trace()
-    tracked = None if around is None else around.tracked
-    start = fresh_input(_SCALAR, "start").serial
-    return Bodies(caller, start, around is not None, {} if tracked is None else tracked)
 
 
 _SCALAR = TensorMeta(BOOL, ())
@@ -370,9 +301,8 @@ def require_function(caller: str, name: str, function: object) -> None:
 
 def is_recorded(operands: Sequence[Any]) -> bool:
     """Whether an op on values of users is recorded, and not computed at once."""
-    if any(isinstance(operand, TracedTensor) for operand in operands):
-        return True
-    return is_tracing() and not any(isinstance(operand, EagerTensor) for operand in operands)
+    kinds = set(map(type, operands))
+    return TracedTensor in kinds or (is_tracing() and EagerTensor not in kinds)
 
 
 def operands_of(consts: Sequence[GlobalValKey]) -> list[Any]:
@@ -388,18 +318,12 @@ def operands_of(consts: Sequence[GlobalValKey]) -> list[Any]:
 
 
 def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
-    """The results of an op on values of users and on captured arrays.
-
-    Raises:
-        ADError: in a trace, a body reads a tensor that an eager runtime tracks.
-    """
+    """The results of an op on values of users and on captured arrays."""
     if not op.n_outputs:
         return []
     if is_recorded(operands):
-        keys = tuple([_key_of(operand) for operand in operands])
-        made = annotate(op_key(op, keys, PRIMAL, user_site()))
-        scope = bodies.scope_of(operands)
-        return [TracedTensor(key, None, scope) for key in made]
+        node = op_key(op, tuple(map(_key_of, operands)), PRIMAL, user_site())
+        return values_of(annotate(node), bodies.scope_of(operands))
     if any(isinstance(operand, EagerTensor) for operand in operands):
         result: Any = apply(OpFunction(op), *map(_array_of, operands))
         return list(result) if op.n_outputs > 1 else [result]

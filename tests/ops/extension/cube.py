@@ -98,7 +98,7 @@ CUBE = Package(
     ops=(Cube, Table),
     rules=(CubeRule(), TableRule()),
     runtimes=(Runtime(Cube.FAMILY_ID), Runtime(Table.FAMILY_ID)),
-    lowerings={Cube: "tests.families.cube_xla:lower_cube"},
+    lowerings={Cube: "tests.ops.extension.cube_xla:lower_cube"},
     codecs={Table: Table.of_payload},
 )
 

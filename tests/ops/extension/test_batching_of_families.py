@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.families.einsum import EinsumOp
 from tenferro.fft.op import Fft
 from tenferro.linalg.cholesky import Cholesky
 from tenferro.linalg.eigh import Eigh
 from tenferro.linalg.solve import LuSolve
 from tenferro.linalg.svd import Svd
+from tenferro.network.einsum_op import EinsumOp
 from tenferro.runtime import standard_packages
-from tests.families.cases import Array, Case
-from tests.families.cube import CUBE, Cube
-from tests.families.test_surfaces import CASES, IDS
+from tests.ops.extension.cases import Array, Case
+from tests.ops.extension.cube import CUBE, Cube
+from tests.ops.extension.test_surfaces import CASES, IDS
 
 SIZE = 3
 Mask = tuple[bool, ...]

@@ -18,18 +18,15 @@ import tenferro_xla
 from tenferro.cli import main
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.extension import Extension
-from tenferro.families.einsum import (
-    ContractionOptimizerOptions,
-    EinsumOp,
-    NetworkDerivative,
-    SlicedNetwork,
-)
 from tenferro.fft.op import Fft
+from tenferro.network.einsum_op import EinsumOp, NetworkDerivative
+from tenferro.network.search import ContractionOptimizerOptions
+from tenferro.network.sliced_op import SlicedNetwork
 from tenferro.runtime import standard_packages
 from tenferro.transforms import CALLBACK
-from tests.families.cases import SIZES, Case, random_array
-from tests.families.cube import CUBE, Cube, Table
 from tests.linalg.cases import linalg_cases
+from tests.ops.extension.cases import SIZES, Case, random_array
+from tests.ops.extension.cube import CUBE, Cube, Table
 
 Array = np.ndarray[Any, Any]
 CHAIN = ((0, 1), (1, 2), (2, 3))
@@ -252,7 +249,7 @@ def test_inspect_with_gradient(
     tn.save(case.program(case.total), path)
     used = sorted({name for shape in case.shapes for name in shape})
     sizes = [word for name in used for word in ("--size", f"{name}={SIZES[name]}")]
-    packages = ["--package", "tests.families.cube:CUBE"] if case.packages else []
+    packages = ["--package", "tests.ops.extension.cube:CUBE"] if case.packages else []
     assert main(["inspect", path, "--grad", *sizes, *packages]) == 0
     out = capsys.readouterr().out
     assert "# transposed fragment" in out
