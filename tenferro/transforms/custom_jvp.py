@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -47,8 +46,21 @@ from tenferro.transforms.higher_order import (
 )
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import leaf_meta, trace, values_of
-from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter, TrackedTensor, as_key
-from tenferro.transforms.trees import TreeDef, flatten, leaf_names, registering, shown, unflatten
+from tenferro.transforms.traced_tensor import (
+    TracedTensor,
+    TraceEmitter,
+    TrackedTensor,
+    as_key,
+)
+from tenferro.transforms.trees import (
+    TreeDef,
+    flatten,
+    leaf_names,
+    merged,
+    registering,
+    shown,
+    unflatten,
+)
 
 __all__ = ["CustomJvp", "custom_jvp", "is_differentiable", "stop_gradient"]
 
@@ -73,9 +85,7 @@ class Arguments:
 
     def joined(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """All arguments in order, with other arrays."""
-        rest = iter(arrays)
-        count = len(self.static) + len(self.arrays)
-        return tuple([self.static[i] if i in self.static else next(rest) for i in range(count)])
+        return merged(self.static, arrays)
 
     @property
     def first(self) -> tuple[Any, ...]:
@@ -83,7 +93,7 @@ class Arguments:
         return tuple(self.static.values())
 
 
-class Parameters:
+class NondiffParameters:
     """The parameters of a function, and which of them are not differentiated.
 
     Args:
@@ -439,7 +449,9 @@ class CustomFunction(ABC, Generic[P, R]):
             raise ADError(f"{self.caller}: takes a function, got a {type(given).__name__}")
         self._function = function
         self._name = f"{self.caller} {getattr(function, '__name__', type(function).__name__)}"
-        self._parameters = Parameters(self._name, function, nondiff_argnums, nondiff_argnames)
+        self._parameters = NondiffParameters(
+            self._name, function, nondiff_argnums, nondiff_argnames
+        )
         self._rules: WeakValueDictionary[Hashable, CallRule] = WeakValueDictionary()
         wraps(function, cast(Callable[..., Any], self))
 

@@ -10,7 +10,7 @@ import optree
 
 from tenferro.errors import PytreeError, ShardingError
 from tenferro.ir import PyTree
-from tenferro.runtime import INFERRED, Executor, RunsOnMesh, Shardings, ShownType, on_mesh
+from tenferro.runtime import INFERRED, Executor, RunsOnMesh, Shardings, on_mesh
 from tenferro.transforms.creation import constrained
 from tenferro.transforms.jit_arguments import CallArguments
 from tenferro.transforms.traced_tensor import TracedTensor
@@ -40,10 +40,7 @@ class ShardingTree:
                 f"{self._caller} has {count} {'entry' if count == 1 else 'entries'}, but there are "
                 f"{len(tree)} {what}; write one for each, or one for all"
             )
-        try:
-            return spread(self._tree, tree, ShownType)
-        except ValueError as error:
-            raise PytreeError(f"{self._caller} does not fit the {what}: {error}") from None
+        return spread(self._tree, tree, f"{self._caller} does not fit the {what}")
 
 
 @dataclass(frozen=True, slots=True)

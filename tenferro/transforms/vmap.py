@@ -26,7 +26,6 @@ from tenferro.ir import (
 from tenferro.ops import StdTensorOp, Transpose, repeated, shape_context
 from tenferro.ops.extension import Package, rules_of, runtime_name
 from tenferro.runtime import (
-    ShownType,
     further,
     holder_of,
     over_standard,
@@ -53,10 +52,7 @@ class AxesTree:
 
     def of(self, tree: Any, what: str) -> list[int | None]:
         """The axis of each leaf of `tree`; `what` names the tree in errors."""
-        try:
-            return spread(self._axes, tree, ShownType)
-        except ValueError as error:
-            raise PytreeError(f"vmap: {self._name} does not fit the {what}: {error}") from None
+        return spread(self._axes, tree, f"vmap: {self._name} does not fit the {what}")
 
     def of_arguments(self, args: tuple[Any, ...]) -> list[int | None]:
         """The axis of each leaf of the positional arguments."""
