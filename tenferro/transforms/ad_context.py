@@ -483,17 +483,17 @@ def context_of(ad_context: AdContext | None) -> AdContext:
     Raises:
         ADError: it is not a context.
     """
-    given: object = ad_context
-    if given is None:
+    context: object = ad_context
+    if context is None:
         return _around.get()
-    if not isinstance(given, AdContext):
-        kind = type(given).__name__
+    if not isinstance(context, AdContext):
+        kind = type(context).__name__
         made = ".builder().with_extension_rules(rules).build()"
         raise ADError(
             f"ad_context: takes an AdContext, got a {kind}; write ad_context=AdContext"
-            f"{made if isinstance(given, ExtensionRuleSet) else '(packages=(...))'}"
+            f"{made if isinstance(context, ExtensionRuleSet) else '(packages=(...))'}"
         )
-    return given
+    return context
 
 
 @contextmanager

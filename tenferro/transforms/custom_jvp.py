@@ -445,9 +445,9 @@ class CustomFunction(ABC, Generic[P, R]):
         nondiff_argnums: int | Iterable[int] = (),
         nondiff_argnames: str | Iterable[str] = (),
     ) -> None:
-        given: object = function
-        if not callable(given):
-            raise ADError(f"{self.caller}: takes a function, got a {type(given).__name__}")
+        callee: object = function
+        if not callable(callee):
+            raise ADError(f"{self.caller}: takes a function, got a {type(callee).__name__}")
         self._function = function
         self._name = f"{self.caller} {getattr(function, '__name__', type(function).__name__)}"
         self._parameters = NondiffParameters(
@@ -589,14 +589,14 @@ class _TangentRule(CallRule):
             fresh_input(meta, f"tangent{place}") if on else None
             for place, (meta, on) in enumerate(zip(metas, active, strict=True))
         ]
-        found = self._tangents(op, primals, tangents)
+        pushed = self._tangents(op, primals, tangents)
         known = dict(zip([*form.closed, *primals], at.primal, strict=True))
         known.update(
-            (key, given)
-            for key, given in zip(tangents, at.tangent[count:], strict=True)
-            if key is not None and given is not None
+            (key, value)
+            for key, value in zip(tangents, at.tangent[count:], strict=True)
+            if key is not None and value is not None
         )
-        return emitted(at.emitter, found, known, primals[0].serial, f"rule of {self}")
+        return emitted(at.emitter, pushed, known, primals[0].serial, f"rule of {self}")
 
     def _tangents(self, op: Custom, primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
         """The tangents of the results, as graph values."""

@@ -242,11 +242,11 @@ class _Pullback(Rule):
             types = metas[places]
             what = f"the cotangent of argument {number} that bwd returns"
             nothing: list[GlobalValKey | None] = [None] * len(types)
-            found = nothing if ct is None else form.matched(what, ct, tree, types, True)
-            for key, meta in zip(found, types, strict=True):
+            matched = nothing if ct is None else form.matched(what, ct, tree, types, True)
+            for key, meta in zip(matched, types, strict=True):
                 if key is not None and not is_inexact(meta.dtype):
                     raise ADRuleError(f"{form.name}: {what} belongs to {meta}; return None")
-            keys += found
+            keys += matched
         return keys
 
 

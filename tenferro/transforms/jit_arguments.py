@@ -214,8 +214,8 @@ def _several(option: str, value: object, kind: str) -> tuple[Any, ...]:
 
 def _unhashable(names: Sequence[str], static: dict[int, Any], named: dict[str, Any]) -> str:
     """The first argument that is not hashable, and what to do."""
-    given = (*((names[i], arg) for i, arg in static.items()), *named.items())
-    name, arg = next(pair for pair in given if not _is_hashable(pair[1]))
+    passed = (*((names[i], arg) for i, arg in static.items()), *named.items())
+    name, arg = next(pair for pair in passed if not _is_hashable(pair[1]))
     shown = repr(arg)
     text = f" {shown}" if len(shown) < 60 else ""
     instead = "a tuple" if isinstance(arg, list) else "a hashable value, such as a tuple"

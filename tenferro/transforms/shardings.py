@@ -65,11 +65,11 @@ class JitShardings:
         slices: object = None,
     ) -> JitShardings | None:
         """The shardings that a user passes to `jit`; None if there are none."""
-        given = (executor, inputs, outputs)
+        settings = (executor, inputs, outputs)
         known = getattr(getattr(executor, "placement", None), "mesh", None)
         if all(each is None for each in (mesh, inputs, outputs, known, slices)):
             return None
-        mesh = next((found for found in (mesh, known, _mesh_in(given)) if found is not None), None)
+        mesh = next((each for each in (mesh, known, _mesh_in(settings)) if each is not None), None)
         if mesh is None and slices is not None:
             raise ShardingError("jit: slices= needs a mesh; pass mesh=")
         if mesh is None:
@@ -98,7 +98,7 @@ class JitShardings:
         return _constrained(result, self.outputs.of(result, "results"))
 
 
-def given_by(
+def program_shardings(
     shardings: JitShardings | None, call: CallArguments, out_tree: TreeDef, inputs: Sequence[Any]
 ) -> Shardings:
     """How a program is divided: as `jit` is told, or else as its inputs are."""

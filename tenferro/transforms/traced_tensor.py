@@ -504,8 +504,11 @@ class TraceEmitter(KeyEmitter):
         """What needs sizes to be equal, its operands and where it was written."""
         name, values = "call", operands
         if self.call is not None:
-            function, given = self.call
-            name, values = function.__name__, [v for v in given if isinstance(v, GlobalValKey)]
+            function, operands_of_call = self.call
+            name, values = (
+                function.__name__,
+                [v for v in operands_of_call if isinstance(v, GlobalValKey)],
+            )
         types = " and ".join(str(type_of(value)) for value in values)
         site = "" if self.site is None else f" ({self.site})"
         return f"{name}: operands have types {types}{site}"

@@ -157,7 +157,7 @@ def registering(leaf: Any) -> str:
 
 
 class Rest:
-    """What an instance of a registered class consists of beside its children.
+    """What an instance of a registered class consists of in addition to its children.
 
     Raises:
         PytreeError: it cannot be compared, or is not hashable.
@@ -194,10 +194,10 @@ class Rest:
 
 
 def require_hashable(treedef: TreeDef) -> None:
-    """Check what a structure consists of beside children, before it becomes the key of a cache.
+    """Check what a structure has in addition to children, before it becomes the key of a cache.
 
     Raises:
-        PytreeError: some of it is not hashable: it could be changed where it is kept.
+        PytreeError: some of it is not hashable: it could be changed in the cache.
     """
     parts: list[Any] = [treedef.__getstate__()]
     while parts:

@@ -152,11 +152,11 @@ def placed(axis: int, rank: int) -> int | None:
 
 def common_size(mapped: Sequence[MappedArgument], axis_size: object) -> Dim:
     """The size of all mapped axes."""
-    given = None if axis_size is None else _declared(axis_size)
+    declared = None if axis_size is None else _declared(axis_size)
     if not mapped:
-        if given is None:
+        if declared is None:
             raise BatchingError("vmap: no argument is mapped; pass axis_size=")
-        return given
+        return declared
     first = mapped[0]
     for other in mapped[1:]:
         if not same_size(Exact(other.size), Exact(first.size)):
@@ -164,9 +164,10 @@ def common_size(mapped: Sequence[MappedArgument], axis_size: object) -> Dim:
                 f"vmap: {_described(first)}, but {_described(other)}; "
                 "mapped axes must have one size"
             )
-    if given is not None and not same_size(Exact(given), Exact(first.size)):
+    if declared is not None and not same_size(Exact(declared), Exact(first.size)):
         raise BatchingError(
-            f"vmap: {_described(first)}, but axis_size is {given}; mapped axes must have one size"
+            f"vmap: {_described(first)}, but axis_size is {declared}; mapped axes must have one "
+            "size"
         )
     return first.size
 
