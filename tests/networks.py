@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from tenferro.families.einsum import Subscripts
 from tenferro.ir import NumpyArray as Array
+from tenferro.network.subscripts import Subscripts
 
 INSTANCES = Path(__file__).parents[2] / "shared" / "einsum_instances"
 

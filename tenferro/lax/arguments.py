@@ -35,11 +35,7 @@ def lax_op(name: str, op: StdTensorOp, *operands: ArrayLike) -> AnyTensor:
 
 
 def matched(name: str, operands: Sequence[Any]) -> list[AnyTensor]:
-    """The operands, in which numbers have the dtype of the arrays, and scalars their shape.
-
-    Raises:
-        DTypeError: a number is not one of that dtype.
-    """
+    """The operands, in which numbers have the dtype of the arrays, and scalars their shape."""
     values = same_dtype(name, operands)
     metas = [value.meta for value in values]
     largest = max(metas, key=lambda meta: meta.rank)
@@ -50,19 +46,17 @@ def matched(name: str, operands: Sequence[Any]) -> list[AnyTensor]:
 
 
 def same_dtype(name: str, operands: Sequence[Any]) -> list[AnyTensor]:
-    """The operands, in which numbers have the dtype of the arrays.
-
-    Raises:
-        DTypeError: a number is not one of that dtype.
-    """
-    numbers = [_is_weak(operand) for operand in operands]
+    """The operands, in which numbers have the dtype of the arrays."""
+    numbers = [
+        is_number(each) or isinstance(each, DimExpr) or each.weak is not None for each in operands
+    ]
     if all(numbers):
         return promote(operands)
     first: Any = operands[numbers.index(False)]
     meta = first.meta
     for operand in operands:
         number = getattr(operand, "weak", None) if hasattr(operand, "weak") else operand
-        if is_number(number) and not _is_of(number, meta.dtype):
+        if is_number(number) and np.result_type(meta.dtype, number) != meta.dtype:
             shown = operand.meta if hasattr(operand, "weak") else operand
             raise DTypeError(f"{name}: the number {shown} is not one for {meta}; convert one")
     return [
@@ -71,23 +65,8 @@ def same_dtype(name: str, operands: Sequence[Any]) -> list[AnyTensor]:
     ]
 
 
-def _is_weak(operand: Any) -> bool:
-    """Whether an operand is a number, a size, or stands for a number."""
-    if is_number(operand) or isinstance(operand, DimExpr):
-        return True
-    return operand.weak is not None
-
-
-def _is_of(number: Any, dtype: DType) -> bool:
-    return bool(np.result_type(dtype, number) == dtype)
-
-
 def require_default(name: str, option: str, value: object, instead: str) -> None:
-    """Raise ExecutorError for an option of `jax.lax` that has its place elsewhere.
-
-    Raises:
-        ExecutorError: the option is given.
-    """
+    """Raise ExecutorError for an option of `jax.lax` that has its place elsewhere."""
     if value is not None:
         raise ExecutorError(f"{name}: {option}= is not an option of tenferro; {instead}")
 
@@ -96,11 +75,7 @@ PRECISION = "matmul precision is one of the executor: XlaExecutor(precision=...)
 
 
 def result_type(name: str, values: Sequence[AnyTensor], preferred: DTypeLike | None) -> DType:
-    """The dtype in which a contraction is computed: that of both operands, or the preferred one.
-
-    Raises:
-        DTypeError: the operands have dtypes whose result is not inexact, and differ.
-    """
+    """The dtype in which a contraction is computed: that of both operands, or the preferred one."""
     if preferred is not None:
         return as_dtype(preferred)
     metas = [value.meta for value in values]
@@ -114,20 +89,12 @@ def result_type(name: str, values: Sequence[AnyTensor], preferred: DTypeLike | N
 
 
 def along(name: str, axis: Any, rank: int) -> int:
-    """An axis of `jax.lax`, which may count from the end here.
-
-    Raises:
-        AxisError: it is not an integer, or out of range.
-    """
+    """An axis of `jax.lax`, which may count from the end here."""
     return normal_axis(name, axis, rank)
 
 
 def axes_of(name: str, axes: Any, rank: int) -> tuple[int, ...]:
-    """Several axes, or one.
-
-    Raises:
-        AxisError: one is not an integer, out of range, or named twice.
-    """
+    """Several axes, or one."""
     several = axes if isinstance(axes, Sequence) else np.ravel(axes).tolist()
     normal = tuple(along(name, axis, rank) for axis in several)
     if len(set(normal)) != len(normal):
@@ -136,11 +103,7 @@ def axes_of(name: str, axes: Any, rank: int) -> tuple[int, ...]:
 
 
 def sizes_of(name: str, field: str, values: Any, count: int) -> tuple[Dim, ...]:
-    """`count` integers, of which some may be named sizes.
-
-    Raises:
-        AxisError: there are not as many, or one is not an integer.
-    """
+    """`count` integers, of which some may be named sizes."""
     listed = [*values] if isinstance(values, Sequence | np.ndarray) else []
     known = [0 if isinstance(value, DimExpr) else value for value in listed] or values
     numbers = tuple_of(name, field, known, count, 0)
@@ -151,11 +114,7 @@ def sizes_of(name: str, field: str, values: Any, count: int) -> tuple[Dim, ...]:
 
 
 def tuple_of(name: str, field: str, values: Any, count: int, default: int) -> tuple[int, ...]:
-    """One integer for each of `count` axes; `default` if there are none given.
-
-    Raises:
-        AxisError: there are not as many, or one is not an integer.
-    """
+    """One integer for each of `count` axes; `default` if there are none given."""
     if values is None:
         return (default,) * count
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):

@@ -124,11 +124,7 @@ def _contracted(
 
 
 def _four(name: str, numbers: Any) -> Any:
-    """The dimension numbers as ((lhs, rhs), (lhs, rhs)).
-
-    Raises:
-        AxisError: they have another form.
-    """
+    """The dimension numbers as ((lhs, rhs), (lhs, rhs))."""
     pairs = isinstance(numbers, Sequence | np.ndarray) and len(numbers) == 2
     if not pairs or not all(
         isinstance(pair, Sequence | np.ndarray) and len(pair) == 2 and not isinstance(pair, str)

@@ -25,63 +25,7 @@ from tenferro.ir import (
     refuse_traced,
 )
 from tenferro.lax.arguments import LAX, lax_op, matched, same_dtype
-from tenferro.ops import (
-    ABS,
-    ACOS,
-    ACOSH,
-    ADD,
-    AND,
-    ASIN,
-    ASINH,
-    ATAN,
-    ATAN2,
-    ATANH,
-    CBRT,
-    CEIL,
-    CLAMP,
-    COMPLEX,
-    CONJ,
-    COS,
-    COSH,
-    DIV,
-    ERF,
-    ERF_INV,
-    ERFC,
-    EXP,
-    EXPM1,
-    FLOOR,
-    IMAG,
-    LOG,
-    LOG1P,
-    LOGISTIC,
-    MAXIMUM,
-    MINIMUM,
-    MUL,
-    NEG,
-    NOT,
-    OR,
-    POW,
-    REAL,
-    REM,
-    ROUND,
-    RSQRT,
-    SELECT,
-    SHIFT_LEFT,
-    SHIFT_RIGHT,
-    SIGN,
-    SIN,
-    SINH,
-    SQRT,
-    SUB,
-    TAN,
-    TANH,
-    XOR,
-    Compare,
-    Convert,
-    GammaGrad,
-    Special,
-    StdTensorOp,
-)
+from tenferro.ops import StdTensorOp
 from tenferro.ops.functions import (
     OpFunction,
     analytic,
@@ -231,62 +175,61 @@ def _binary(name: str, op: StdTensorOp) -> Callable[[ArrayLike, ArrayLike], AnyT
     return array_function(operands=2, module=LAX)(function)
 
 
-abs = _unary("abs", ABS)
-neg = _unary("neg", NEG)
-sign = _unary("sign", SIGN)
-conj = _unary("conj", CONJ)
-real = _unary("real", REAL)
-imag = _unary("imag", IMAG)
-exp = _unary("exp", EXP)
-expm1 = _unary("expm1", EXPM1)
-log = _unary("log", LOG)
-log1p = _unary("log1p", LOG1P)
-logistic = _unary("logistic", LOGISTIC)
-sin = _unary("sin", SIN)
-cos = _unary("cos", COS)
-tan = _unary("tan", TAN)
-asin = _unary("asin", ASIN)
-acos = _unary("acos", ACOS)
-atan = _unary("atan", ATAN)
-sinh = _unary("sinh", SINH)
-cosh = _unary("cosh", COSH)
-tanh = _unary("tanh", TANH)
-asinh = _unary("asinh", ASINH)
-acosh = _unary("acosh", ACOSH)
-atanh = _unary("atanh", ATANH)
-sqrt = _unary("sqrt", SQRT)
-rsqrt = _unary("rsqrt", RSQRT)
-cbrt = _unary("cbrt", CBRT)
-erf = _unary("erf", ERF)
-erfc = _unary("erfc", ERFC)
-erf_inv = _unary("erf_inv", ERF_INV)
-floor = _unary("floor", FLOOR)
-ceil = _unary("ceil", CEIL)
-bitwise_not = _unary("bitwise_not", NOT)
+abs = _unary("abs", ops.ABS)
+neg = _unary("neg", ops.NEG)
+sign = _unary("sign", ops.SIGN)
+conj = _unary("conj", ops.CONJ)
+real = _unary("real", ops.REAL)
+imag = _unary("imag", ops.IMAG)
+exp = _unary("exp", ops.EXP)
+expm1 = _unary("expm1", ops.EXPM1)
+log = _unary("log", ops.LOG)
+log1p = _unary("log1p", ops.LOG1P)
+logistic = _unary("logistic", ops.LOGISTIC)
+sin = _unary("sin", ops.SIN)
+cos = _unary("cos", ops.COS)
+tan = _unary("tan", ops.TAN)
+asin = _unary("asin", ops.ASIN)
+acos = _unary("acos", ops.ACOS)
+atan = _unary("atan", ops.ATAN)
+sinh = _unary("sinh", ops.SINH)
+cosh = _unary("cosh", ops.COSH)
+tanh = _unary("tanh", ops.TANH)
+asinh = _unary("asinh", ops.ASINH)
+acosh = _unary("acosh", ops.ACOSH)
+atanh = _unary("atanh", ops.ATANH)
+sqrt = _unary("sqrt", ops.SQRT)
+rsqrt = _unary("rsqrt", ops.RSQRT)
+cbrt = _unary("cbrt", ops.CBRT)
+erf = _unary("erf", ops.ERF)
+erfc = _unary("erfc", ops.ERFC)
+erf_inv = _unary("erf_inv", ops.ERF_INV)
+floor = _unary("floor", ops.FLOOR)
+ceil = _unary("ceil", ops.CEIL)
+bitwise_not = _unary("bitwise_not", ops.NOT)
 
-add = _binary("add", ADD)
-sub = _binary("sub", SUB)
-mul = _binary("mul", MUL)
-div = _binary("div", DIV)
-rem = _binary("rem", REM)
-max = _binary("max", MAXIMUM)
-min = _binary("min", MINIMUM)
-atan2 = _binary("atan2", ATAN2)
-complex = _binary("complex", COMPLEX)
-bitwise_and = _binary("bitwise_and", AND)
-bitwise_or = _binary("bitwise_or", OR)
-bitwise_xor = _binary("bitwise_xor", XOR)
-shift_left = _binary("shift_left", SHIFT_LEFT)
-eq = _binary("eq", Compare("EQ"))
-ne = _binary("ne", Compare("NE"))
-lt = _binary("lt", Compare("LT"))
-le = _binary("le", Compare("LE"))
-gt = _binary("gt", Compare("GT"))
-ge = _binary("ge", Compare("GE"))
+add = _binary("add", ops.ADD)
+sub = _binary("sub", ops.SUB)
+mul = _binary("mul", ops.MUL)
+div = _binary("div", ops.DIV)
+rem = _binary("rem", ops.REM)
+max = _binary("max", ops.MAXIMUM)
+min = _binary("min", ops.MINIMUM)
+atan2 = _binary("atan2", ops.ATAN2)
+complex = _binary("complex", ops.COMPLEX)
+bitwise_and = _binary("bitwise_and", ops.AND)
+bitwise_or = _binary("bitwise_or", ops.OR)
+bitwise_xor = _binary("bitwise_xor", ops.XOR)
+shift_left = _binary("shift_left", ops.SHIFT_LEFT)
+eq = _binary("eq", ops.Compare("EQ"))
+ne = _binary("ne", ops.Compare("NE"))
+lt = _binary("lt", ops.Compare("LT"))
+le = _binary("le", ops.Compare("LE"))
+gt = _binary("gt", ops.Compare("GT"))
+ge = _binary("ge", ops.Compare("GE"))
 
 
 @array_function(module=LAX)
-@array_function
 def square(x: ArrayLike) -> AnyTensor:
     """x times x.
 
@@ -294,18 +237,17 @@ def square(x: ArrayLike) -> AnyTensor:
     Tensor([4., 9.])
     """
     (value,) = matched("square", [x])
-    return lax_op("square", MUL, value, value)
+    return lax_op("square", ops.MUL, value, value)
 
 
 @array_function(module=LAX)
-@array_function
 def reciprocal(x: ArrayLike) -> AnyTensor:
     """1 / x.
 
     >>> tn.lax.reciprocal(np.array([2.0, 4.0]))
     Tensor([0.5 , 0.25])
     """
-    return lax_op("reciprocal", DIV, 1, x)
+    return lax_op("reciprocal", ops.DIV, 1, x)
 
 
 @array_function(module=LAX)
@@ -329,7 +271,6 @@ def is_finite(x: ArrayLike) -> AnyTensor:
 
 
 @array_function(module=LAX)
-@array_function
 def round(
     x: ArrayLike,
     rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO,
@@ -341,16 +282,15 @@ def round(
     """
     (value,) = matched("round", [x])
     if RoundingMethod(rounding_method) is RoundingMethod.TO_NEAREST_EVEN:
-        return lax_op("round", ROUND, value)
+        return lax_op("round", ops.ROUND, value)
     whole = elementwise.trunc(value)
     rest = elementwise.abs(elementwise.subtract(value, whole))
     further = elementwise.add(whole, elementwise.sign(value))
-    is_half = emit(Compare("GE"), rest, full_like(0.5, rest))
+    is_half = emit(ops.Compare("GE"), rest, full_like(0.5, rest))
     return elementwise.where(is_half, further, whole)
 
 
 @array_function(operands=2, module=LAX)
-@array_function(operands=2)
 def pow(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     """x to the power of y, which may be an integer where x is not.
 
@@ -361,7 +301,7 @@ def pow(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     dtype = first.meta.dtype
     if dtype.kind in "fc" and second.meta.dtype.kind in "iu":
         second = elementwise.astype(second, dtype)
-    return lax_op("pow", POW, first, second)
+    return lax_op("pow", ops.POW, first, second)
 
 
 @array_function(module=LAX)
@@ -384,7 +324,7 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> AnyTensor:
     >>> tn.lax.clamp(0.0, np.array([-1.0, 0.5, 2.0]), 1.0)
     Tensor([0. , 0.5, 1. ])
     """
-    return lax_op("clamp", CLAMP, min, x, max)
+    return lax_op("clamp", ops.CLAMP, min, x, max)
 
 
 @array_function(operands=3, module=LAX)
@@ -403,7 +343,7 @@ def _chosen(name: str, pred: ArrayLike, true: AnyTensor, false: AnyTensor) -> An
     meta: TensorMeta = true.meta
     if not which.meta.rank and meta.rank:
         which = repeated(name, which, meta.extents)
-    return emit(SELECT, which, true, false)
+    return emit(ops.SELECT, which, true, false)
 
 
 def select_n(which: ArrayLike, *cases: ArrayLike) -> AnyTensor:
@@ -436,7 +376,7 @@ def _select_n(which: ArrayLike, *cases: ArrayLike) -> AnyTensor:
     if meta.dtype.kind not in "iu":
         raise DTypeError(f"select_n: takes bools or integers to choose by, got {meta}")
     for place, case in enumerate(rest, 1):
-        is_later = emit(Compare("GE"), number, full_like(place, number))
+        is_later = emit(ops.Compare("GE"), number, full_like(place, number))
         result = _chosen("select_n", is_later, case, result)
     return result
 
@@ -455,7 +395,7 @@ def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     meta: TensorMeta = first.meta
     if meta.dtype.kind == "u":
         raise DTypeError(f"shift_right_arithmetic: {meta} has no sign; use shift_right_logical")
-    return lax_op("shift_right_arithmetic", SHIFT_RIGHT, first, second)
+    return lax_op("shift_right_arithmetic", ops.SHIFT_RIGHT, first, second)
 
 
 @array_function(operands=2, module=LAX)
@@ -471,8 +411,8 @@ def shift_right_logical(x: ArrayLike, y: ArrayLike) -> AnyTensor:
         raise DTypeError(f"shift_right_logical: takes integers, got {meta}")
     unsigned = np.dtype(f"u{meta.dtype.itemsize}")
     operands = [elementwise.astype(value, unsigned) for value in values]
-    shifted = lax_op("shift_right_logical", SHIFT_RIGHT, *operands)
-    return shifted if meta.dtype == unsigned else emit(Convert(meta.dtype), shifted)
+    shifted = lax_op("shift_right_logical", ops.SHIFT_RIGHT, *operands)
+    return shifted if meta.dtype == unsigned else emit(ops.Convert(meta.dtype), shifted)
 
 
 @array_function(module=LAX)
@@ -515,73 +455,73 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
 @array_function(module=LAX)
 def lgamma(x: ArrayLike) -> AnyTensor:
     """The logarithm of |Γ(x)|."""
-    return lax_op("lgamma", Special("lgamma"), x)
+    return lax_op("lgamma", ops.Special("lgamma"), x)
 
 
 @array_function(module=LAX)
 def digamma(x: ArrayLike) -> AnyTensor:
     """The derivative of log Γ."""
-    return lax_op("digamma", Special("digamma"), x)
+    return lax_op("digamma", ops.Special("digamma"), x)
 
 
 @array_function(operands=2, module=LAX)
 def polygamma(m: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The derivative of order m of `digamma`."""
-    return lax_op("polygamma", Special("polygamma"), m, x)
+    return lax_op("polygamma", ops.Special("polygamma"), m, x)
 
 
 @array_function(operands=2, module=LAX)
 def zeta(x: ArrayLike, q: ArrayLike) -> AnyTensor:
     """The zeta function of Hurwitz."""
-    return lax_op("zeta", Special("zeta"), x, q)
+    return lax_op("zeta", ops.Special("zeta"), x, q)
 
 
 @array_function(operands=2, module=LAX)
 def igamma(a: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The lower incomplete gamma function, over Γ(a)."""
-    return lax_op("igamma", Special("gammainc"), a, x)
+    return lax_op("igamma", ops.Special("gammainc"), a, x)
 
 
 @array_function(operands=2, module=LAX)
 def igammac(a: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The upper incomplete gamma function, over Γ(a)."""
-    return lax_op("igammac", Special("gammaincc"), a, x)
+    return lax_op("igammac", ops.Special("gammaincc"), a, x)
 
 
 @array_function(operands=2, module=LAX)
 def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The derivative of `igamma` by a."""
-    return lax_op("igamma_grad_a", Special("gammainc_grad_a"), a, x)
+    return lax_op("igamma_grad_a", ops.Special("gammainc_grad_a"), a, x)
 
 
 @array_function(operands=2, module=LAX)
 def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The derivative by a of x, a number drawn from the gamma distribution of shape a."""
-    return lax_op("random_gamma_grad", GammaGrad(), a, x)
+    return lax_op("random_gamma_grad", ops.GammaGrad(), a, x)
 
 
 @array_function(operands=3, module=LAX)
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> AnyTensor:
     """The regularized incomplete beta function."""
-    return lax_op("betainc", Special("betainc"), a, b, x)
+    return lax_op("betainc", ops.Special("betainc"), a, b, x)
 
 
 @array_function(module=LAX)
 def bessel_i0e(x: ArrayLike) -> AnyTensor:
     """exp(−|x|) I₀(x)."""
-    return lax_op("bessel_i0e", Special("i0e"), x)
+    return lax_op("bessel_i0e", ops.Special("i0e"), x)
 
 
 @array_function(module=LAX)
 def bessel_i1e(x: ArrayLike) -> AnyTensor:
     """exp(−|x|) I₁(x)."""
-    return lax_op("bessel_i1e", Special("i1e"), x)
+    return lax_op("bessel_i1e", ops.Special("i1e"), x)
 
 
 @array_function(operands=2, module=LAX)
 def nextafter(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """The next number of the dtype after x1 in the direction of x2."""
-    return lax_op("nextafter", Special("nextafter"), x1, x2)
+    return lax_op("nextafter", ops.Special("nextafter"), x1, x2)
 
 
 # Ops of the IR that `jax.lax` does not have, one to one: operands first, then the payload.
@@ -627,11 +567,7 @@ def _one_to_one(op_class: Callable[P, StdTensorOp]) -> Callable[..., AnyTensor]:
 
 
 def _field(name: str, value: Any) -> Any:
-    """A field of an op, in which integers of any kind are Python integers.
-
-    Raises:
-        TracingError: it is traced.
-    """
+    """A field of an op, in which integers of any kind are Python integers."""
     refuse_traced(name, "a field", value)
     if isinstance(value, tuple | list):
         return type(value)([_field(name, each) for each in value])

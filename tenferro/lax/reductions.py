@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, overload
 
+from tenferro import ops
 from tenferro.errors import AxisError, DTypeError, ShapeError
 from tenferro.ir import (
     AnyTensor,
@@ -23,27 +24,6 @@ from tenferro.lax.shapes import collapse, concatenate, full, transpose
 from tenferro.lax.shapes import pad as padded
 from tenferro.lax.shapes import slice as window_of
 from tenferro.numpy import asarray
-from tenferro.ops import (
-    IMAG,
-    MAXIMUM,
-    MINIMUM,
-    REAL,
-    ArgMax,
-    ArgMin,
-    Concatenate,
-    CumulativeProd,
-    CumulativeSum,
-    ReduceAnd,
-    ReduceMax,
-    ReduceMin,
-    ReduceOr,
-    ReduceProd,
-    ReduceSum,
-    Reverse,
-    Sort,
-    StdTensorOp,
-    Transpose,
-)
 from tenferro.ops.functions import (
     analytic,
     apply,
@@ -92,7 +72,7 @@ class _Reduction(Protocol):
         """The reduced array."""
 
 
-def _reduction(name: str, op: Callable[[tuple[int, ...]], StdTensorOp]) -> _Reduction:
+def _reduction(name: str, op: Callable[[tuple[int, ...]], ops.StdTensorOp]) -> _Reduction:
     def function(operand: ArrayLike, axes: Sequence[int]) -> AnyTensor:
         (value,) = matched(name, [operand])
         return called(name, op(axes_of(name, axes, value.meta.rank)), value)
@@ -101,15 +81,15 @@ def _reduction(name: str, op: Callable[[tuple[int, ...]], StdTensorOp]) -> _Redu
     return array_function(module=LAX)(function)
 
 
-reduce_sum = _reduction("reduce_sum", ReduceSum)
-reduce_prod = _reduction("reduce_prod", ReduceProd)
-reduce_max = _reduction("reduce_max", ReduceMax)
-reduce_min = _reduction("reduce_min", ReduceMin)
-reduce_and = _reduction("reduce_and", ReduceAnd)
-reduce_or = _reduction("reduce_or", ReduceOr)
+reduce_sum = _reduction("reduce_sum", ops.ReduceSum)
+reduce_prod = _reduction("reduce_prod", ops.ReduceProd)
+reduce_max = _reduction("reduce_max", ops.ReduceMax)
+reduce_min = _reduction("reduce_min", ops.ReduceMin)
+reduce_and = _reduction("reduce_and", ops.ReduceAnd)
+reduce_or = _reduction("reduce_or", ops.ReduceOr)
 
 
-def _place(name: str, op: Callable[[int], StdTensorOp]) -> Callable[..., AnyTensor]:
+def _place(name: str, op: Callable[[int], ops.StdTensorOp]) -> Callable[..., AnyTensor]:
     def function(operand: ArrayLike, axis: int, index_dtype: DTypeLike = "int64") -> AnyTensor:
         (value,) = matched(name, [operand])
         dtype = as_dtype(index_dtype)
@@ -122,8 +102,8 @@ def _place(name: str, op: Callable[[int], StdTensorOp]) -> Callable[..., AnyTens
     return array_function(module=LAX)(function)
 
 
-argmax = _place("argmax", ArgMax)
-argmin = _place("argmin", ArgMin)
+argmax = _place("argmax", ops.ArgMax)
+argmin = _place("argmin", ops.ArgMin)
 
 Running = Callable[[Any, int, bool], Any]
 
@@ -138,7 +118,7 @@ def _running(name: str, run: Running, doc: str | None) -> Callable[..., AnyTenso
     return array_function(module=LAX)(function)
 
 
-def _op(name: str, op: Callable[[int, bool], StdTensorOp]) -> Running:
+def _op(name: str, op: Callable[[int, bool], ops.StdTensorOp]) -> Running:
     return lambda x, axis, reverse: called(name, op(axis, reverse), x)
 
 
@@ -146,7 +126,7 @@ def _doubled(name: str, combine: Callable[[Any, Any], Any]) -> Running:
     """Running combinations without an op of their own, of 1, 2, 4, … elements."""
 
     def run(x: Any, axis: int, reverse: bool) -> Any:
-        flip = Reverse((axis,))
+        flip = ops.Reverse((axis,))
         size = x.meta.exact_shape(name, "operand")[axis]
         if not isinstance(size, int):
             raise ShapeError(
@@ -158,23 +138,23 @@ def _doubled(name: str, combine: Callable[[Any, Any], Any]) -> Running:
                 manipulation.window(result, axis, start, stop)
                 for start, stop in ((0, count), (0, size - count), (count, size))
             )
-            result = emit(Concatenate(axis), first, combine(earlier, later))
+            result = emit(ops.Concatenate(axis), first, combine(earlier, later))
             count *= 2
         return emit(flip, result) if reverse else result
 
     return run
 
 
-cumsum = _running("cumsum", _op("cumsum", CumulativeSum), CumulativeSum.__doc__)
-cumprod = _running("cumprod", _op("cumprod", CumulativeProd), CumulativeProd.__doc__)
+cumsum = _running("cumsum", _op("cumsum", ops.CumulativeSum), ops.CumulativeSum.__doc__)
+cumprod = _running("cumprod", _op("cumprod", ops.CumulativeProd), ops.CumulativeProd.__doc__)
 cummax = _running(
     "cummax",
-    _doubled("cummax", lambda x, y: emit(MAXIMUM, x, y)),
+    _doubled("cummax", lambda x, y: emit(ops.MAXIMUM, x, y)),
     "The largest element so far.",
 )
 cummin = _running(
     "cummin",
-    _doubled("cummin", lambda x, y: emit(MINIMUM, x, y)),
+    _doubled("cummin", lambda x, y: emit(ops.MINIMUM, x, y)),
     "The smallest element so far.",
 )
 cumlogsumexp = _running(
@@ -318,12 +298,7 @@ def pads_of(
     spread: Sequence[int],
     holes: Sequence[int],
 ) -> list[tuple[Dim, Dim]]:
-    """How many elements come before and after along each axis.
-
-    Raises:
-        ShapeError: `padding` is not a word that is known, and not a pair for each axis, or a stride
-            or dilation is less than 1.
-    """
+    """How many elements come before and after along each axis."""
     if any(step < 1 for step in (*strides, *spread, *holes)):
         raise ShapeError(
             f"{name}: strides {tuple(strides)} and dilations {tuple(spread)}, {tuple(holes)} must "
@@ -356,11 +331,7 @@ def windows(
     strides: Sequence[int],
     holes: Sequence[int],
 ) -> list[tuple[AnyTensor, tuple[int, ...]]]:
-    """For each place in a window, the elements at it of all windows; and the place.
-
-    Raises:
-        ShapeError: a window does not fit.
-    """
+    """For each place in a window, the elements at it of all windows; and the place."""
     counts: list[Any] = []
     for axis, size in enumerate(array.shape):
         if window[axis] == strides[axis] == 1:
@@ -443,13 +414,13 @@ def _sorted(*operands: ArrayLike, axis: int, count: int) -> tuple[AnyTensor, ...
     place = along("sort", axis, metas[0].rank)
     keys: list[AnyTensor] = []
     for key, meta in zip(values[:count], metas, strict=False):
-        keys += [emit(REAL, key), emit(IMAG, key)] if meta.dtype.kind == "c" else [key]
+        keys += [emit(ops.REAL, key), emit(ops.IMAG, key)] if meta.dtype.kind == "c" else [key]
     if len(keys) == len(values) == 1:
-        return (emit_all(Sort(place), keys[0])[0],)
+        return (emit_all(ops.Sort(place), keys[0])[0],)
     places: AnyTensor | None = None
     for key in reversed(keys):  # later keys decide among equal ones, so that they come first
         moved = key if places is None else gather_along(key, places, place)
-        then = emit_all(Sort(place), moved)[1]
+        then = emit_all(ops.Sort(place), moved)[1]
         places = then if places is None else gather_along(places, then, place)
     assert places is not None, "a sort has a key"
     return tuple(gather_along(value, places, place) for value in values)
@@ -488,12 +459,12 @@ def _top(operand: ArrayLike, k: int, axis: int) -> tuple[AnyTensor, ...]:
     place = along("top_k", axis, rank) if rank else -1
     order = (*(other for other in range(rank) if other != place), place)
     moved = place not in (-1, rank - 1)
-    value = emit(Transpose(order), value) if moved else value
+    value = emit(ops.Transpose(order), value) if moved else value
     places = reductions.top_places(value, k)
     results = (gather_along(value, places, rank - 1), places)
     if not moved:
         return results
-    back = Transpose(tuple(order.index(axis) for axis in range(rank)))
+    back = ops.Transpose(tuple(order.index(axis) for axis in range(rank)))
     return tuple(emit(back, result) for result in results)
 
 

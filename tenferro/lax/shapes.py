@@ -379,7 +379,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     array = creation.asarray(operand)
     place = along("index_in_dim", axis, array.ndim)
     part = array[(*_whole(place), index)]
-    return apply(manipulation.expand_dims, part, axis=place) if keepdims else part
+    return manipulation.expand_dims(part, axis=place) if keepdims else part
 
 
 # New arrays.

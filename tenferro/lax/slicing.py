@@ -8,25 +8,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from tenferro import ops
 from tenferro.errors import AxisError, GraphError
 from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DType, Number, Shape, TensorMeta, dim
 from tenferro.lax.arguments import LAX, along, matched, same_dtype, tuple_of
 from tenferro.numpy import asarray
-from tenferro.ops import (
-    AND,
-    NEG,
-    SELECT,
-    BroadcastInDim,
-    Compare,
-    Constant,
-    DynamicSlice,
-    DynamicUpdateSlice,
-    Gather,
-    ReduceAnd,
-    Scatter,
-    ScatterReduce,
-    StdTensorOp,
-)
 from tenferro.ops.functions import (
     apply,
     array_function,
@@ -148,7 +134,7 @@ def dynamic_index_in_dim(
         operand, index, 1, axis, allow_negative_indices=allow_negative_indices
     )
     place = along("dynamic_index_in_dim", axis, part.ndim)
-    return part if keepdims else apply(manipulation.squeeze, part, axis=place)
+    return part if keepdims else manipulation.squeeze(part, axis=place)
 
 
 def dynamic_update_slice_in_dim(
@@ -189,7 +175,7 @@ def dynamic_update_index_in_dim(
     place = along("dynamic_update_index_in_dim", axis, array.ndim)
     given = asarray(update)
     if given.ndim != array.ndim:
-        part = apply(manipulation.expand_dims, given, axis=place)
+        part = manipulation.expand_dims(given, axis=place)
     return dynamic_update_slice_in_dim(
         array, part, index, place, allow_negative_indices=allow_negative_indices
     )
@@ -223,7 +209,7 @@ def _sliced(
     negative: tuple[bool, ...],
 ) -> AnyTensor:
     (value,) = same_dtype("dynamic_slice", [operand])
-    op = DynamicSlice(sizes)
+    op = ops.DynamicSlice(sizes)
     return called("dynamic_slice", op, value, *_from_front(value, starts, negative))
 
 
@@ -236,7 +222,7 @@ def _updated(
     name = "dynamic_update_slice"
     value, window = same_dtype(name, [operand, update])
     places = _from_front(value, starts, negative)
-    return called(name, DynamicUpdateSlice(), value, window, *places)
+    return called(name, ops.DynamicUpdateSlice(), value, window, *places)
 
 
 _sliced.__name__, _updated.__name__ = "dynamic_slice", "dynamic_update_slice"
@@ -383,7 +369,7 @@ def gather(
     fill = _fill(fill_value, meta.dtype) if fills else 0
     promised = unique_indices and known is GatherScatterMode.PROMISE_IN_BOUNDS
     vector = indices.meta.rank - 1
-    op = Gather(
+    op = ops.Gather(
         offset, collapsed, index_map, vector, sizes, batching, of_indices, promised,
         "drop" if fills and fill == 0 else "clip",
     )  # fmt: skip
@@ -393,8 +379,8 @@ def gather(
     shape = windows.meta.exact_shape("gather", "result")
     inside = _inside(x, indices, index_map, sizes)
     batch = tuple(axis for axis in range(len(shape)) if axis not in offset)
-    mask = emit(BroadcastInDim(shape, batch), inside)
-    return emit(SELECT, mask, windows, full_like(fill, windows))
+    mask = emit(ops.BroadcastInDim(shape, batch), inside)
+    return emit(ops.SELECT, mask, windows, full_like(fill, windows))
 
 
 def _mode(name: str, mode: Mode) -> GatherScatterMode:
@@ -432,11 +418,11 @@ def _inside(
     wide = elementwise.astype(indices, INT64)
     meta: TensorMeta = wide.meta
     limits = np.asarray([shape[axis] - sizes[axis] for axis in index_map], np.int64)
-    widened = BroadcastInDim(meta.exact_shape("gather", "indices"), (meta.rank - 1,))
-    limit = emit(widened, emit(Constant(limits)))
-    low = emit(Compare("GE"), wide, full_like(0, wide))
-    high = emit(Compare("LE"), wide, limit)
-    return emit(ReduceAnd((meta.rank - 1,)), emit(AND, low, high))
+    widened = ops.BroadcastInDim(meta.exact_shape("gather", "indices"), (meta.rank - 1,))
+    limit = emit(widened, emit(ops.Constant(limits)))
+    low = emit(ops.Compare("GE"), wide, full_like(0, wide))
+    high = emit(ops.Compare("LE"), wide, limit)
+    return emit(ops.ReduceAnd((meta.rank - 1,)), emit(ops.AND, low, high))
 
 
 def _fill(value: Number | None, dtype: DType) -> Any:
@@ -471,7 +457,7 @@ class ScatterFunction(Protocol):
 
 
 def _scatter(
-    name: str, op: Callable[..., StdTensorOp], combiner: str, sign: int = 1
+    name: str, op: Callable[..., ops.StdTensorOp], combiner: str, sign: int = 1
 ) -> ScatterFunction:
     """Updates combined into an operand; `sign` is -1 if they are subtracted."""
 
@@ -496,7 +482,7 @@ def _scatter(
             unique_indices and known is not GatherScatterMode.CLIP,
             "drop" if known is GatherScatterMode.FILL_OR_DROP else "clip",
         )  # fmt: skip
-        return called(name, made, x, indices, emit(NEG, added) if sign < 0 else added)
+        return called(name, made, x, indices, emit(ops.NEG, added) if sign < 0 else added)
 
     function.__name__ = name
     function.__doc__ = f"""The operand with windows of updates {_WORDS[name]} at indices.
@@ -521,9 +507,9 @@ _WORDS = {
     "scatter_max": "taken in where larger",
 }
 
-scatter = _scatter("scatter", Scatter, "set")
-scatter_add = _scatter("scatter_add", Scatter, "add")
-scatter_sub = _scatter("scatter_sub", Scatter, "add", -1)
-scatter_mul = _scatter("scatter_mul", ScatterReduce, "mul")
-scatter_min = _scatter("scatter_min", ScatterReduce, "min")
-scatter_max = _scatter("scatter_max", ScatterReduce, "max")
+scatter = _scatter("scatter", ops.Scatter, "set")
+scatter_add = _scatter("scatter_add", ops.Scatter, "add")
+scatter_sub = _scatter("scatter_sub", ops.Scatter, "add", -1)
+scatter_mul = _scatter("scatter_mul", ops.ScatterReduce, "mul")
+scatter_min = _scatter("scatter_min", ops.ScatterReduce, "min")
+scatter_max = _scatter("scatter_max", ops.ScatterReduce, "max")

@@ -7,10 +7,12 @@ from itertools import pairwise
 from typing import Any
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.families.einsum import ContractionOptimizerOptions, EinsumOp, Subscripts
 from tenferro.families.linalg import columns, rows
 from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DTypeLike, TensorMeta, canonical
 from tenferro.linalg.arguments import integer, same_batch
+from tenferro.network.einsum_op import EinsumOp
+from tenferro.network.search import ContractionOptimizerOptions
+from tenferro.network.subscripts import Subscripts
 from tenferro.ops import Iota
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (

@@ -8,19 +8,15 @@ import pkgutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from typing import TYPE_CHECKING, Any
 
 from tenferro.errors import MissingExtraError
-from tenferro.families.einsum import (
-    ContractionOptimizerOptions,
-    ContractionTree,
-    Labels,
-    is_lettered,
-    labels_text,
-)
+from tenferro.network.contraction_tree import ContractionTree
+from tenferro.network.search import ContractionOptimizerOptions
+from tenferro.network.subscripts import Labels, is_lettered, labels_text
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 __all__ = ["progress_bar"]
 
@@ -170,11 +166,17 @@ def with_progress_bar(
 
 
 def progress_bar(title: str, shown: str = "") -> Progress:
-    """A bar on standard error, which goes when it ends; `shown` follows the numbers."""
+    """A bar on standard error, which goes when it ends; `shown` follows the numbers.
+
+    Whoever shows no bar does not load what draws it.
+    """
+    rich = pkgutil.resolve_name("rich.progress")
     columns = (
-        TextColumn(title),
-        BarColumn(),
-        TextColumn(f"{{task.completed}}/{{task.total}}{shown}"),
-        TimeElapsedColumn(),
+        rich.TextColumn(title),
+        rich.BarColumn(),
+        rich.TextColumn(f"{{task.completed}}/{{task.total}}{shown}"),
+        rich.TimeElapsedColumn(),
     )
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    console = pkgutil.resolve_name("rich.console:Console")(stderr=True)
+    bar: Progress = rich.Progress(*columns, console=console, transient=True)
+    return bar

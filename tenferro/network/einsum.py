@@ -9,19 +9,8 @@ from typing import Any
 import numpy as np
 
 from tenferro.compiler import MemoryLimit
-from tenferro.config import config
-from tenferro.core import BoundedCache, Capacity
+from tenferro.core import BoundedCache
 from tenferro.errors import DTypeError, PathError, SubscriptError
-from tenferro.families.einsum import (
-    PLANNER,
-    Auto,
-    EinsumOp,
-    NestedEinsum,
-    Subscripts,
-    as_optimize,
-    order_of,
-    specification,
-)
 from tenferro.ir import (
     AnyTensor,
     ArrayLike,
@@ -35,8 +24,12 @@ from tenferro.ir import (
     symbol,
 )
 from tenferro.network.display import with_progress_bar
+from tenferro.network.einsum_op import EinsumOp
 from tenferro.network.memory_limit import Slices, bytes_of, read_slices, within
 from tenferro.network.plan import EinsumPlan
+from tenferro.network.planner import PLANNER, order_of, specification
+from tenferro.network.search import Auto, as_optimize
+from tenferro.network.subscripts import NestedEinsum, Subscripts
 from tenferro.ops.functions import apply
 from tenferro.runtime import HOST_MODEL, Tensor, holder_of, planned_model
 from tenferro.transforms import apply as apply_extension
@@ -44,7 +37,7 @@ from tenferro.transforms import apply as apply_extension
 __all__ = ["PLANS", "einsum", "einsum_plan"]
 
 Bytes = int | float | str | None
-PLANS: BoundedCache[Any, EinsumPlan] = BoundedCache(Capacity(config.cache_entries))
+PLANS: BoundedCache[Any, EinsumPlan] = PLANNER.plans
 """The plans of calls of `einsum`, each with its compiled program."""
 
 

@@ -8,16 +8,9 @@ from typing import Any, Literal
 
 from tenferro.compiler import MemoryLimit
 from tenferro.errors import MemoryLimitError, PathError
-from tenferro.families.einsum import (
-    Label,
-    Labels,
-    SlicedTree,
-    Subscripts,
-    find_slices,
-    is_lettered,
-    labels_text,
-)
 from tenferro.network.plan import EinsumPlan
+from tenferro.network.slicing import SlicedTree, find_slices
+from tenferro.network.subscripts import Label, Labels, Subscripts, is_lettered, labels_text
 from tenferro.runtime import planned_free_bytes
 
 EXACT_LABELS = 12

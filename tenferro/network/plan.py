@@ -25,28 +25,6 @@ from tenferro.compiler import (
 from tenferro.compiler.device import SharedLanes
 from tenferro.core import Emitter, V
 from tenferro.errors import FileError, PathError
-from tenferro.families.einsum import (
-    ContractionTree,
-    Labeled,
-    Labels,
-    LinearPath,
-    Pairs,
-    Sizes,
-    SlicedNetwork,
-    SlicedTree,
-    Step,
-    Subscripts,
-    contract_step,
-    cut_loop,
-    depends,
-    emit_network,
-    entered,
-    finished,
-    is_lettered,
-    labels_text,
-    steps_of,
-    tree_seconds,
-)
 from tenferro.ir import (
     BOOL,
     INT64,
@@ -59,7 +37,19 @@ from tenferro.ir import (
     is_complex,
     make_meta,
 )
+from tenferro.network.contraction import Labeled, contract_step, emit_network, entered, finished
+from tenferro.network.contraction_tree import (
+    ContractionTree,
+    LinearPath,
+    Pairs,
+    Step,
+    steps_of,
+    tree_seconds,
+)
 from tenferro.network.display import draw
+from tenferro.network.sliced_op import SlicedNetwork
+from tenferro.network.slicing import SlicedTree, cut_loop, depends
+from tenferro.network.subscripts import Labels, Sizes, Subscripts, is_lettered, labels_text
 from tenferro.ops.control_flow import LaneSum, lane_bounds, lane_count
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression, convert, outside, result_dtype

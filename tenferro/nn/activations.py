@@ -4,39 +4,19 @@ from __future__ import annotations
 
 import math
 
+from tenferro import numpy as tn
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Axis, DTypeLike
 from tenferro.numpy import (
-    abs,
-    arange,
-    asarray,
-    clip,
-    count_nonzero,
-    erfc,
-    exp,
-    expand_dims,
-    expm1,
-    log,
-    log1p,
     log_sigmoid,
     log_softmax,
     logsumexp,
-    maximum,
-    mean,
-    minimum,
-    ones_like,
     relu,
-    rsqrt,
     sigmoid,
     silu,
     softmax,
     softplus,
-    split,
-    sqrt,
-    square,
-    sum,
     tanh,
-    where,
 )
 from tenferro.ops.functions import normal_axis
 
@@ -83,7 +63,7 @@ def identity(x: ArrayLike) -> AnyTensor:
     >>> tn.nn.identity([1.0])
     Tensor([1.])
     """
-    return asarray(x)
+    return tn.asarray(x)
 
 
 def relu6(x: ArrayLike) -> AnyTensor:
@@ -92,8 +72,8 @@ def relu6(x: ArrayLike) -> AnyTensor:
     >>> tn.nn.relu6([-1.0, 3.0, 9.0])
     Tensor([0., 3., 6.])
     """
-    value = asarray(x)
-    return where((value > 0) & (value < 6), value, clip(value, 0, 6))
+    value = tn.asarray(x)
+    return tn.where((value > 0) & (value < 6), value, tn.clip(value, 0, 6))
 
 
 def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> AnyTensor:
@@ -102,8 +82,8 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> AnyTensor:
     >>> tn.nn.leaky_relu([-1.0, 2.0])
     Tensor([-0.01,  2.  ])
     """
-    value = asarray(x)
-    return where(value >= 0, value, negative_slope * value)
+    value = tn.asarray(x)
+    return tn.where(value >= 0, value, negative_slope * value)
 
 
 def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> AnyTensor:
@@ -112,8 +92,8 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> AnyTensor:
     >>> tn.nn.elu([0.0, 2.0])
     Tensor([0., 2.])
     """
-    value = asarray(x)
-    return where(value > 0, value, alpha * expm1(where(value > 0, 0, value)))
+    value = tn.asarray(x)
+    return tn.where(value > 0, value, alpha * tn.expm1(tn.where(value > 0, 0, value)))
 
 
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> AnyTensor:
@@ -122,7 +102,7 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> AnyTensor:
     >>> tn.nn.celu([0.0, 2.0])
     Tensor([0., 2.])
     """
-    return maximum(x, 0.0) + alpha * expm1(minimum(x, 0.0) / alpha)
+    return tn.maximum(x, 0.0) + alpha * tn.expm1(tn.minimum(x, 0.0) / alpha)
 
 
 def selu(x: ArrayLike) -> AnyTensor:
@@ -141,11 +121,11 @@ def gelu(x: ArrayLike, approximate: bool = True) -> AnyTensor:
     >>> tn.nn.gelu([0.0, 1.0])
     Tensor([0.        , 0.84119199])
     """
-    value = asarray(x)
+    value = tn.asarray(x)
     if approximate:
         inner = math.sqrt(2 / math.pi) * (value + 0.044715 * (value * value * value))
         return value * (0.5 * (1.0 + tanh(inner)))
-    return 0.5 * value * erfc(value * -math.sqrt(0.5))
+    return 0.5 * value * tn.erfc(value * -math.sqrt(0.5))
 
 
 def glu(x: ArrayLike, axis: int = -1) -> AnyTensor:
@@ -157,11 +137,11 @@ def glu(x: ArrayLike, axis: int = -1) -> AnyTensor:
     >>> tn.nn.glu([2.0, 0.0])
     Tensor([1.])
     """
-    value = asarray(x)
+    value = tn.asarray(x)
     size = value.shape[normal_axis("glu", axis, value.ndim)]
     if isinstance(size, int) and size % 2:
         raise ShapeError(f"glu: axis {axis} of {value.meta} has an odd size; it must be even")
-    first, second = split(value, 2, axis)
+    first, second = tn.split(value, 2, axis)
     return first * sigmoid(second)
 
 
@@ -180,8 +160,8 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> AnyTensor:
     >>> tn.nn.squareplus([0.0])
     Tensor([1.])
     """
-    value = asarray(x)
-    return (value + sqrt(square(value) + b)) / 2
+    value = tn.asarray(x)
+    return (value + tn.sqrt(tn.square(value) + b)) / 2
 
 
 def sparse_plus(x: ArrayLike) -> AnyTensor:
@@ -190,8 +170,8 @@ def sparse_plus(x: ArrayLike) -> AnyTensor:
     >>> tn.nn.sparse_plus([-2.0, 0.0, 2.0])
     Tensor([0.  , 0.25, 2.  ])
     """
-    value = asarray(x)
-    return where(value <= -1.0, 0.0, where(value >= 1.0, value, square(value + 1.0) / 4))
+    value = tn.asarray(x)
+    return tn.where(value <= -1.0, 0.0, tn.where(value >= 1.0, value, tn.square(value + 1.0) / 4))
 
 
 def sparse_sigmoid(x: ArrayLike) -> AnyTensor:
@@ -200,7 +180,7 @@ def sparse_sigmoid(x: ArrayLike) -> AnyTensor:
     >>> tn.nn.sparse_sigmoid([-2.0, 0.0, 2.0])
     Tensor([0. , 0.5, 1. ])
     """
-    return 0.5 * minimum(maximum(asarray(x) + 1.0, 0.0), 2.0)
+    return 0.5 * tn.minimum(tn.maximum(tn.asarray(x) + 1.0, 0.0), 2.0)
 
 
 def soft_sign(x: ArrayLike) -> AnyTensor:
@@ -209,7 +189,7 @@ def soft_sign(x: ArrayLike) -> AnyTensor:
     >>> tn.nn.soft_sign([1.0])
     Tensor([0.5])
     """
-    return x / (abs(x) + 1)
+    return x / (tn.abs(x) + 1)
 
 
 def hard_tanh(x: ArrayLike) -> AnyTensor:
@@ -218,8 +198,8 @@ def hard_tanh(x: ArrayLike) -> AnyTensor:
     >>> tn.nn.hard_tanh([-2.0, 0.5])
     Tensor([-1. ,  0.5])
     """
-    value = asarray(x)
-    return where(value > 1, 1, where(value < -1, -1, value))
+    value = tn.asarray(x)
+    return tn.where(value > 1, 1, tn.where(value < -1, -1, value))
 
 
 def hard_sigmoid(x: ArrayLike) -> AnyTensor:
@@ -228,7 +208,7 @@ def hard_sigmoid(x: ArrayLike) -> AnyTensor:
     >>> tn.nn.hard_sigmoid([0.0])
     Tensor([0.5])
     """
-    return relu6(asarray(x) + 3.0) / 6.0
+    return relu6(tn.asarray(x) + 3.0) / 6.0
 
 
 def hard_silu(x: ArrayLike) -> AnyTensor:
@@ -250,10 +230,10 @@ def log1mexp(x: ArrayLike) -> AnyTensor:
     >>> tn.nn.log1mexp([800.0]) + 0.0
     Tensor([0.])
     """
-    value = asarray(x)
+    value = tn.asarray(x)
     small = value < math.log(2.0)
-    near, far = where(small, value, 1.0), where(small, 1.0, value)
-    return where(small, log(-expm1(-near)), log1p(-exp(-far)))
+    near, far = tn.where(small, value, 1.0), tn.where(small, 1.0, value)
+    return tn.where(small, tn.log(-tn.expm1(-near)), tn.log1p(-tn.exp(-far)))
 
 
 def logmeanexp(
@@ -265,14 +245,14 @@ def logmeanexp(
     Tensor(1000.)
     """
     total = logsumexp(x, axis, keepdims=keepdims, where=where)
-    return total - log(_count(x, where, axis, keepdims).astype(total.dtype))
+    return total - tn.log(_count(x, where, axis, keepdims).astype(total.dtype))
 
 
 def _count(x: ArrayLike, mask: ArrayLike | None, axis: Axis, keepdims: bool) -> AnyTensor:
     """How many elements take part."""
-    ones = ones_like(x).astype("float64")
-    used = ones if mask is None else where(mask, ones, 0.0)
-    return count_nonzero(used, axis=axis, keepdims=keepdims)
+    ones = tn.ones_like(x).astype("float64")
+    used = ones if mask is None else tn.where(mask, ones, 0.0)
+    return tn.count_nonzero(used, axis=axis, keepdims=keepdims)
 
 
 def standardize(
@@ -304,22 +284,22 @@ def standardize(
     """
     if algorithm not in ("fast", "stable"):
         raise DTypeError(f"standardize: algorithm {algorithm!r} is not one of 'fast', 'stable'")
-    value = asarray(x)
-    center = _mean(value, axis, where) if mean is None else asarray(mean)
+    value = tn.asarray(x)
+    center = _mean(value, axis, where) if mean is None else tn.asarray(mean)
     if variance is not None:
-        spread = asarray(variance)
+        spread = tn.asarray(variance)
     elif algorithm == "stable":
-        spread = _mean(square(value - center), axis, where)
+        spread = _mean(tn.square(value - center), axis, where)
     else:
-        spread = maximum(_mean(square(value), axis, where) - square(center), 0)
-    return (value - center) * rsqrt(spread + epsilon)
+        spread = tn.maximum(_mean(tn.square(value), axis, where) - tn.square(center), 0)
+    return (value - center) * tn.rsqrt(spread + epsilon)
 
 
 def _mean(x: AnyTensor, axis: Axis, mask: ArrayLike | None) -> AnyTensor:
     """The mean over `axis` of the elements that take part; the axes remain."""
     if mask is None:
-        return mean(x, axis=axis, keepdims=True)
-    total = sum(where(mask, x, 0), axis=axis, keepdims=True)
+        return tn.mean(x, axis=axis, keepdims=True)
+    total = tn.sum(tn.where(mask, x, 0), axis=axis, keepdims=True)
     return total / _count(x, mask, axis, keepdims=True).astype(total.dtype)
 
 
@@ -338,8 +318,10 @@ def one_hot(
     Tensor([[1., 0., 0.],
             [0., 0., 1.]])
     """
-    value = asarray(x)
+    value = tn.asarray(x)
     place = normal_axis("one_hot", axis, value.ndim + 1)
     shape = tuple(num_classes if i == place else 1 for i in range(value.ndim + 1))
-    classes = arange(num_classes).reshape(shape)  # not of x's dtype, which may be too narrow
-    return (expand_dims(value, axis=place) == classes).astype("float64" if dtype is None else dtype)
+    classes = tn.arange(num_classes).reshape(shape)  # not of x's dtype, which may be too narrow
+    return (tn.expand_dims(value, axis=place) == classes).astype(
+        "float64" if dtype is None else dtype
+    )

@@ -41,10 +41,8 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> An
     """
     if where is None:
         return apply(activations.softmax, x, axis=axis)
-    result: AnyTensor = apply(
-        activations.softmax, apply(elementwise.where, where, x, -math.inf), axis=axis
-    )
-    return apply(elementwise.where, where, result, 0)
+    masked = elementwise.where(where, x, -math.inf)
+    return elementwise.where(where, apply(activations.softmax, masked, axis=axis), 0)
 
 
 def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> AnyTensor:
@@ -60,13 +58,8 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
     """
     if where is None:
         return apply(activations.log_softmax, x, axis=axis)
-    masked: AnyTensor = apply(elementwise.where, where, x, -math.inf)
-    return apply(
-        elementwise.where,
-        where,
-        apply(activations.log_softmax, masked, axis=axis),
-        -math.inf,
-    )
+    masked = elementwise.where(where, x, -math.inf)
+    return elementwise.where(where, apply(activations.log_softmax, masked, axis=axis), -math.inf)
 
 
 @overload
@@ -110,7 +103,7 @@ def logsumexp(
     Tensor(1000.)
     """
     if b is None and not return_sign:
-        masked = a if where is None else apply(elementwise.where, where, a, -math.inf)
+        masked = a if where is None else elementwise.where(where, a, -math.inf)
         return apply(activations.logsumexp, masked, axis=axis, keepdims=keepdims)
     factors = 1.0 if b is None else b
     mask = () if where is None else (where,)
@@ -131,7 +124,11 @@ def _weighted(
     for mask in where:
         factor = elementwise.where(mask, factor, 0)
     used = elementwise.where(logical.not_equal(factor, 0), value, -math.inf)
-    shift = _largest(used, axis)
+    # The largest real part, where it is finite; it has no derivative.
+    real = emit(REAL, used) if is_complex(used.meta.dtype) else used
+    op = functools.partial(ReduceMax, empty=True)
+    largest = emit(STOP_GRADIENT, reductions.reduce("logsumexp", op, real, axis, True))
+    shift = elementwise.where(logical.isfinite(largest), largest, 0)
     powers = analytic.exp(elementwise.subtract(used, shift))
     products = elementwise.multiply(powers, factor)
     total = reductions.sum(products, axis=axis, keepdims=True)
@@ -140,18 +137,5 @@ def _weighted(
     if signed:
         results.append(elementwise.sign(total))
     if not keepdims:
-        results = [_without(x, axis=axis) for x in results]
+        results = [reductions.sum(x, axis=axis) for x in results]  # axes of size 1
     return (results[0], results[1]) if signed else results[0]
-
-
-def _largest(a: AnyTensor, axis: Axis) -> AnyTensor:
-    """The largest real part over `axis`, where it is finite; it has no derivative."""
-    real = emit(REAL, a) if is_complex(a.meta.dtype) else a
-    op = functools.partial(ReduceMax, empty=True)
-    largest = emit(STOP_GRADIENT, reductions.reduce("logsumexp", op, real, axis, True))
-    return elementwise.where(logical.isfinite(largest), largest, 0)
-
-
-def _without(x: AnyTensor, axis: Axis) -> AnyTensor:
-    """x without the axes, which have size 1."""
-    return reductions.sum(x, axis=axis)

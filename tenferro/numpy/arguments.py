@@ -54,11 +54,7 @@ class Promoted:
 
 
 def promoted(name: str, *operands: Any, inexact: bool = False) -> list[Any]:
-    """The operands as arrays of their common dtype; numbers are weak.
-
-    Raises:
-        DTypeError: an operand is not an array or number; names the function `name`.
-    """
+    """The operands as arrays of their common dtype; numbers are weak."""
     arrays: Any = apply(Promoted(name, inexact), *[_listed(operand) for operand in operands])
     return list(arrays)
 
@@ -115,11 +111,7 @@ def along(name: str, x: Any, axis: int | None) -> tuple[Any, int]:
 
 
 def constant_size(name: str, x: Any, axis: int) -> int:
-    """The size of an axis.
-
-    Raises:
-        ShapeError: it is not a number while tracing.
-    """
+    """The size of an axis."""
     if axis >= x.ndim:
         raise ShapeError(f"{name}: {x.meta} has no axis {axis}; it needs at least {axis + 1} axes")
     size = x.shape[axis]
@@ -132,20 +124,12 @@ def constant_size(name: str, x: Any, axis: int) -> int:
 
 
 def count(name: str, field: str, value: Any, least: int = 0) -> int:
-    """A Python integer of at least `least`.
-
-    Raises:
-        ShapeError: the value is another thing.
-    """
+    """A Python integer of at least `least`."""
     return read_integer(name, field, value, ShapeError, least)
 
 
 def sizes(name: str, shape: Any) -> list[int]:
-    """The sizes of a shape, which is one size or several.
-
-    Raises:
-        ShapeError: an item is not a size.
-    """
+    """The sizes of a shape, which is one size or several."""
     several = shape if isinstance(shape, tuple | list) else (shape,)
     return [count(name, "a size", size) for size in several]
 
@@ -156,11 +140,7 @@ def check_affordable(name: str, *shape: int) -> None:
 
 
 def number(name: str, field: str, value: Any) -> float:
-    """A real number.
-
-    Raises:
-        DTypeError: the value is another thing.
-    """
+    """A real number."""
     result = int(value) if isinstance(value, bool) else number_of(value)
     if result is None:
         refuse_traced(name, field, value)
@@ -169,22 +149,14 @@ def number(name: str, field: str, value: Any) -> float:
 
 
 def callable_of(name: str, function: Any) -> Any:
-    """The function that another function applies.
-
-    Raises:
-        ConfigError: it cannot be called.
-    """
+    """The function that another function applies."""
     if callable(function):
         return function
     raise ConfigError(f"{name}: takes a function, got {function!r}")
 
 
 def option(name: str, field: str, value: Any, allowed: tuple[Any, ...]) -> Any:
-    """The value of an option.
-
-    Raises:
-        ConfigError: it is not one of `allowed`.
-    """
+    """The value of an option."""
     if isinstance(value, str | bool | int | None) and value in allowed:
         return value
     listed = ", ".join(map(repr, allowed))
@@ -192,11 +164,7 @@ def option(name: str, field: str, value: Any, allowed: tuple[Any, ...]) -> Any:
 
 
 def numbers(name: str, operand: Any, instead: str) -> np.ndarray[Any, Any]:
-    """The elements, which decide the size of the result.
-
-    Raises:
-        TracingError: they are not known while tracing; says what to do instead.
-    """
+    """The elements, which decide the size of the result."""
     x = asarray(operand)
     if not isinstance(x, Tensor):
         raise TracingError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro.errors import DeviceError
-from tenferro.numpy import dtypes as namespace_dtypes
+from tenferro.numpy import dtypes as element_types
 from tenferro.numpy.dtypes import ElementType, isdtype
 from tenferro.runtime import device_names
 
@@ -47,10 +47,10 @@ class NamespaceInfo:
         """The dtypes of new arrays by kind, on every device the same."""
         self._check(device)
         return {
-            "real floating": namespace_dtypes.float64,
-            "complex floating": namespace_dtypes.complex128,
-            "integral": namespace_dtypes.int64,
-            "indexing": namespace_dtypes.int64,
+            "real floating": element_types.float64,
+            "complex floating": element_types.complex128,
+            "integral": element_types.int64,
+            "indexing": element_types.int64,
         }
 
     def dtypes(
@@ -62,7 +62,7 @@ class NamespaceInfo:
             DeviceError: there is no such device.
         """
         self._check(device)
-        found = {name: getattr(namespace_dtypes, name) for name in _NAMES}
+        found = {name: getattr(element_types, name) for name in _NAMES}
         if kind is None:
             return found
         return {name: dtype for name, dtype in found.items() if isdtype(dtype, kind)}

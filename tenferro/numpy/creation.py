@@ -55,8 +55,6 @@ __all__ = [
 # New arrays: from values, of one number, ranges, grids and matrices of ones.
 
 Bound = float | Size | np.integer | np.floating
-
-
 Device = Any
 """A name, an executor, or what JAX takes: a device or a sharding. None is where the value is."""
 
@@ -90,11 +88,19 @@ def asarray(
     if isinstance(value, list | tuple) and _any_recorded(value):
         value = apply(manipulation.stack, *map(asarray, value))
     if copy is False:
-        return _uncopied(value, dtype, device)
+        recorded = isinstance(value, TracedTensor | EagerTensor)
+        shared: AnyTensor = value if recorded else Tensor.sharing(value)  # type: ignore[assignment]
+        moved = device is not None and shared.device != device
+        if moved or (dtype is not None and shared.dtype != as_dtype(dtype)):
+            wanted = f"on {device}" if moved else f"of dtype {as_dtype(dtype)}"
+            raise ExchangeError(
+                f"asarray: {shared.meta} {wanted} is a copy; allow it, with copy=None"
+            )
+        return shared
     if isinstance(value, DimExpr):
         value = full((), value)
     if isinstance(value, TracedTensor) and value.weak is not None:
-        value = apply(elementwise.positive, value)  # an array, whose dtype is its own
+        value = elementwise.positive(value)  # an array, whose dtype is its own
     array = value if isinstance(value, Tensor | TracedTensor) else None
     if array is None:
         return on_device(Tensor(value, dtype), device)
@@ -103,24 +109,11 @@ def asarray(
     return on_device(array.copy() if copy else array, device)
 
 
-def _uncopied(value: ArrayLike, dtype: DTypeLike | None, device: Device) -> AnyTensor:
-    recorded = isinstance(value, TracedTensor | EagerTensor)
-    array: AnyTensor = value if recorded else Tensor.sharing(value)  # type: ignore[assignment]
-    moved = device is not None and array.device != device
-    if moved or (dtype is not None and array.dtype != as_dtype(dtype)):
-        wanted = f"on {device}" if moved else f"of dtype {as_dtype(dtype)}"
-        raise ExchangeError(f"asarray: {array.meta} {wanted} is a copy; allow it, with copy=None")
-    return array
-
-
 def on_device(array: AnyTensor, device: Device) -> AnyTensor:
     """The array on a device, or divided among those of a mesh; where it is if None."""
     if device is None:
         return array
-    moved: AnyTensor = (
-        put_divided(array, device) if hasattr(device, "mesh") else array.to_device(device)
-    )
-    return moved
+    return put_divided(array, device) if hasattr(device, "mesh") else array.to_device(device)
 
 
 def from_dlpack(
@@ -246,21 +239,10 @@ def linspace(
     check_named("linspace", num)
     element = None if dtype is None else as_dtype(dtype)
     shape = (dim(num),)
+    options: dict[str, Any] = {"shape": shape, "endpoint": endpoint, "dtype": element, "axis": axis}
     if is_number(start) and is_number(stop):
-        array = create(
-            creation.linspace,
-            start,
-            stop=stop,
-            shape=shape,
-            endpoint=endpoint,
-            dtype=element,
-            axis=axis,
-        )
-    else:
-        array = apply(
-            creation.linspace, start, stop, shape=shape, endpoint=endpoint, dtype=element, axis=axis
-        )
-    return on_device(array, device)
+        return on_device(create(creation.linspace, start, stop=stop, **options), device)
+    return on_device(apply(creation.linspace, start, stop, **options), device)
 
 
 def logspace(
@@ -277,7 +259,7 @@ def logspace(
     >>> tn.logspace(0, 2, 3)
     Tensor([  1.,  10., 100.])
     """
-    powers: AnyTensor = apply(elementwise.pow, base, linspace(start, stop, num, endpoint=endpoint))
+    powers = elementwise.pow(base, linspace(start, stop, num, endpoint=endpoint))
     return powers if dtype is None else powers.astype(dtype)
 
 

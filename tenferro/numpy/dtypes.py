@@ -135,44 +135,18 @@ class ElementType:
 
 
 bool = ElementType(as_dtype("bool"))
-
-
 complex64 = ElementType(as_dtype("complex64"))
-
-
 complex128 = ElementType(as_dtype("complex128"))
-
-
 float16 = ElementType(as_dtype("float16"))
-
-
 float32 = ElementType(as_dtype("float32"))
-
-
 float64 = ElementType(as_dtype("float64"))
-
-
 int8 = ElementType(as_dtype("int8"))
-
-
 int16 = ElementType(as_dtype("int16"))
-
-
 int32 = ElementType(as_dtype("int32"))
-
-
 int64 = ElementType(as_dtype("int64"))
-
-
 uint8 = ElementType(as_dtype("uint8"))
-
-
 uint16 = ElementType(as_dtype("uint16"))
-
-
 uint32 = ElementType(as_dtype("uint32"))
-
-
 uint64 = ElementType(as_dtype("uint64"))
 
 
@@ -209,8 +183,13 @@ def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> builti
     >>> tn.isdtype("float32", "real floating")
     True
     """
-    kinds = kind if isinstance(kind, tuple) else (kind,)
-    return any(_is_kind(as_dtype(dtype), candidate) for candidate in kinds)
+    element = as_dtype(dtype)
+    return any(
+        element.kind in _KINDS[each]
+        if isinstance(each, str) and each in _KINDS
+        else element == as_dtype(each)
+        for each in (kind if isinstance(kind, tuple) else (kind,))
+    )
 
 
 class FloatInfo:
@@ -218,38 +197,21 @@ class FloatInfo:
 
     __slots__ = ("_limits",)
 
+    dtype: DType
+    """The dtype; of a complex dtype, that of its parts."""
+    bits: int
+    """Bits of a number."""
+    eps: float
+    """The difference between 1 and the next larger number."""
+    max: float
+    """The largest finite number."""
+    min: float
+    """The smallest finite number."""
+    smallest_normal: float
+    """The smallest positive number of full precision."""
+
     def __init__(self, dtype: DType) -> None:
         self._limits = np.finfo(dtype)
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype; of a complex dtype, that of its parts."""
-        return self._limits.dtype
-
-    @property
-    def bits(self) -> int:
-        """Bits of a number."""
-        return int(self._limits.bits)
-
-    @property
-    def eps(self) -> float:
-        """The difference between 1 and the next larger number."""
-        return float(self._limits.eps)
-
-    @property
-    def max(self) -> float:
-        """The largest finite number."""
-        return float(self._limits.max)
-
-    @property
-    def min(self) -> float:
-        """The smallest finite number."""
-        return float(self._limits.min)
-
-    @property
-    def smallest_normal(self) -> float:
-        """The smallest positive number of full precision."""
-        return float(self._limits.smallest_normal)
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(object.__getattribute__(self, "_limits"), name)
@@ -294,12 +256,6 @@ _KINDS = {
 }
 
 
-def _is_kind(dtype: DType, kind: DTypeLike) -> builtins.bool:
-    if isinstance(kind, str) and kind in _KINDS:
-        return dtype.kind in _KINDS[kind]
-    return dtype == as_dtype(kind)
-
-
 def _dtype_of(operand: ArrayLike | DTypeLike) -> DType:
     """The dtype of an array, or of a name or type."""
     return as_dtype(operand.dtype if isinstance(operand, ArrayOperators | np.ndarray) else operand)
@@ -308,74 +264,28 @@ def _dtype_of(operand: ArrayLike | DTypeLike) -> DType:
 # Numbers, under the names of the Python array API standard.
 
 e = math.e
-
-
 inf = math.inf
-
-
 nan = math.nan
-
-
 newaxis = None
-
-
 pi = math.pi
-
-
 bool_ = bool
-
-
 int_ = int64
-
-
 uint = uint64
-
-
 float_ = float64
-
-
 complex_ = complex128
-
-
 single = float32
-
-
 double = float64
-
-
 csingle = complex64
-
-
 cdouble = complex128
-
-
 generic = np.generic
-
-
 number = np.number
-
-
 integer = np.integer
-
-
 signedinteger = np.signedinteger
-
-
 unsignedinteger = np.unsignedinteger
-
-
 inexact = np.inexact
-
-
 floating = np.floating
-
-
 complexfloating = np.complexfloating
-
-
 dtype = np.dtype
-
-
 ndarray = Array = Tensor | TracedTensor
 """What arrays are, in a trace or not; for annotations and `isinstance`."""
 

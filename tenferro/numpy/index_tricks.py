@@ -387,18 +387,8 @@ class Slices:
 
 
 mgrid = Grid("mgrid", sparse=False)
-
-
 ogrid = Grid("ogrid", sparse=True)
-
-
 r_ = Joined("r_", 0, 1, -1)
-
-
 c_ = Joined("c_", -1, 2, 0)
-
-
 s_ = Slices("s_", always_tuple=False)
-
-
 index_exp = Slices("index_exp", always_tuple=True)

@@ -115,11 +115,7 @@ def take_along_axis(
 
 
 def _mode(name: str, mode: Mode | None, indices: Any) -> Mode | None:
-    """What is read out of bounds; None if indices are checked.
-
-    Raises:
-        AxisError: there is no such mode.
-    """
+    """What is read out of bounds; None if indices are checked."""
     if mode not in (None, "clip", "wrap", "fill"):
         raise AxisError(f"{name}: mode {mode!r} is not one of 'clip', 'wrap', 'fill'")
     unchecked = hasattr(indices, "meta")  # a tensor, whose values may be known late

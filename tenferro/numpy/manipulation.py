@@ -76,11 +76,7 @@ __all__ = [
 
 
 def several(name: str, arrays: Iterable[ArrayLike]) -> Iterable[ArrayLike]:
-    """The arrays to join: a list, or one array, whose parts along the first axis are joined.
-
-    Raises:
-        DTypeError: `arrays` is neither of the two; `name` is the calling function.
-    """
+    """The arrays to join: a list, or one array, whose parts along the first axis are joined."""
     listed = isinstance(arrays, Iterable) and not isinstance(arrays, str | bytes | dict)
     if listed and getattr(arrays, "ndim", 1) != 0:
         return arrays
@@ -322,22 +318,15 @@ def _rolled(x: Any, shifts: list[Any], axes: list[Any]) -> Any:
     for place, each in enumerate(axes):
         axis = normal_axis("roll", each, x.ndim)
         size = x.shape[axis]
-        places = (arange(size) - _within_int64(shifts[place % len(shifts)], size)) % size
+        shift: Any = asarray(shifts[place % len(shifts)])
+        if shift.dtype.kind not in "biu":
+            raise DTypeError(f"roll: the shifts must be integers, got {shift.meta}")
+        # One of uint64 may not fit into int64, and is reduced first.
+        shift = (shift % size if shift.dtype == UINT64 else shift).astype(INT64)
+        places = (arange(size) - shift) % size
         places = apply(clamp, places, 0, size - 1)
         x = x[(slice(None),) * axis + (places,)]
     return x
-
-
-def _within_int64(shift: Any, size: Any) -> Any:
-    """A shift as int64; one of uint64 may not fit, and is reduced first.
-
-    Raises:
-        DTypeError: it is not an integer.
-    """
-    value: Any = asarray(shift)
-    if value.dtype.kind not in "biu":
-        raise DTypeError(f"roll: the shifts must be integers, got {value.meta}")
-    return (value % size if value.dtype == UINT64 else value).astype(INT64)
 
 
 # Comparison of whole arrays.

@@ -115,7 +115,7 @@ def average(
     each = apply(creation.ones_like, x) if weights is None else asarray(weights)
     over = axis if each.ndim == asarray(x).ndim else None
     total = each.sum(axis=over, keepdims=keepdims and over == axis).astype(mean.dtype)
-    return mean, apply(manipulation.broadcast_to, total, shape=mean.shape)
+    return mean, manipulation.broadcast_to(total, mean.shape)
 
 
 def diff(
@@ -503,7 +503,8 @@ def _quantile(
     if a.dtype.kind == "c":
         raise DTypeError(f"{name}: takes real numbers, got {a.meta}")
     reals(name, x)
-    axes = _axes(name, axis, a.ndim)
+    several = range(a.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
+    axes = sorted({normal_axis(name, each, a.ndim) for each in several})
     kept = [i for i in range(a.ndim) if i not in axes]
     sizes = a.shape
     if any(sizes[i] == 0 for i in axes):
@@ -512,11 +513,8 @@ def _quantile(
     rows = permute_dims(a, (*kept, *axes)).reshape((*(sizes[i] for i in kept), length))
     flat = _between(rows, fractions.ravel() / whole, method, skip)
     result: Any = moveaxis(flat, -1, 0)
-    rest = (
-        [1 if i in axes else size for i, size in enumerate(sizes)]
-        if keepdims
-        else [sizes[i] for i in kept]
-    )
+    wide = [1 if i in axes else size for i, size in enumerate(sizes)]
+    rest = wide if keepdims else [sizes[i] for i in kept]
     return result.reshape((*fractions.shape, *rest))  # type: ignore[no-any-return]
 
 
@@ -564,11 +562,3 @@ def _scaled_down(x: Any, y: Any) -> tuple[Any, Any, Any]:
     is_large = maximum(elementwise.abs(x), elementwise.abs(y)) > finfo(x.dtype).max / 2
     scale: Any = where(is_large, 0.5, 1.0).astype(x.dtype)
     return scale, scale * x, scale * y
-
-
-def _axes(name: str, axis: Axis, rank: int) -> list[int]:
-    """Axes counted from the front, in ascending order."""
-    if axis is None:
-        return list(range(rank))
-    several = axis if isinstance(axis, tuple | list) else (axis,)
-    return sorted({normal_axis(name, each, rank) for each in several})

@@ -31,6 +31,7 @@ from tenferro.ops.functions.elementwise import (
     minimum,
     multiply,
     negative,
+    positive,
     remainder,
     square,
     trunc,
@@ -85,9 +86,9 @@ def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = Non
     Tensor([2, 5, 8])
     """
     if min is None:
-        return apply(elementwise.positive, x) if max is None else apply(elementwise.minimum, x, max)
+        return positive(x) if max is None else minimum(x, max)
     if max is None:
-        return apply(elementwise.maximum, x, min)
+        return maximum(x, min)
     return apply(elementwise.clamp, x, min, max)
 
 
@@ -377,13 +378,13 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     >>> tn.lcm([4, 0], 6)
     Tensor([12,  0])
     """
-    return _in_integers("lcm", x1, x2, _lcm)
 
+    def of_magnitudes(x1: Any, x2: Any) -> AnyTensor:
+        a, b = elementwise.abs(x1), elementwise.abs(x2)
+        divisor: Any = _gcd(a, b)
+        return multiply(floor_divide(a, where(divisor == 0, 1, divisor)), b)
 
-def _lcm(x1: Any, x2: Any) -> AnyTensor:
-    a, b = elementwise.abs(x1), elementwise.abs(x2)
-    divisor: Any = _gcd(a, b)
-    return multiply(floor_divide(a, where(divisor == 0, 1, divisor)), b)
+    return _in_integers("lcm", x1, x2, of_magnitudes)
 
 
 def bitwise_count(x: ArrayLike, /) -> AnyTensor:

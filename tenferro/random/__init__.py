@@ -7,9 +7,8 @@ same key gives the same numbers. `split` makes new keys from a key.
 >>> tn.random.normal(for_noise, (2,)).shape
 (2,)
 
-Read in this order: `threefry` (words and bits of keys and counters), `prng` (keys, and arguments
-of draws), `formulas`, `continuous`, `discrete`, `gamma`, `poisson_binomial`, `derived`,
-`multivariate`.
+Read in this order: `prng` (keys, their bits, and arguments of draws), `continuous`, `discrete`,
+`gamma`, `poisson_binomial`, `derived`, `multivariate`.
 """
 
 import typing as _typing

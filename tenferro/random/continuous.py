@@ -1,11 +1,30 @@
-"""Numbers of continuous distributions: uniform, normal, exponential, gumbel and others."""
+"""Numbers of continuous distributions: uniform, normal, exponential, gumbel and others.
+
+The formulas are those of `jax.random`, step by step, so that the numbers are the same.
+"""
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
+import numpy as np
+
 from tenferro.errors import ConfigError
-from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, Shape
-from tenferro.random import formulas
-from tenferro.random.prng import Key, numbers
+from tenferro.ir import (
+    FLOAT64,
+    AnyTensor,
+    ArrayLike,
+    Dim,
+    DType,
+    DTypeLike,
+    Shape,
+    as_dtype,
+    real_dtype,
+)
+from tenferro.ops import STOP_GRADIENT
+from tenferro.ops.functions import analytic, elementwise, emit, is_number, logical
+from tenferro.random.prng import Key, drawn_bits, drawn_words, numbers, real, split_words
 
 __all__ = [
     "cauchy",
@@ -19,6 +38,7 @@ __all__ = [
 ]
 
 AnyKey = Key | ArrayLike
+Sizes = tuple[Dim, ...]
 
 
 def uniform(
@@ -44,7 +64,8 @@ def uniform(
     >>> tn.random.uniform(tn.random.key(0), (3,))
     Tensor([0.41845711, 0.21629545, 0.96532146])
     """
-    return numbers("random.uniform", formulas.uniform, key, shape, dtype, minval, maxval)
+    name = "random.uniform"
+    return numbers(name, between, key, shape, dtype, minval, maxval)
 
 
 def normal(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
@@ -63,7 +84,7 @@ def normal(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> An
     >>> tn.random.normal(tn.random.key(0), (3,))
     Tensor([-0.20584214, -0.78476578,  1.81608667])
     """
-    return numbers("random.normal", formulas.normal, key, shape, dtype, kinds="fc")
+    return numbers("random.normal", draw_normal, key, shape, dtype, kinds="fc")
 
 
 def exponential(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
@@ -77,7 +98,7 @@ def exponential(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) 
     >>> bool((tn.random.exponential(tn.random.key(0), (3,)) >= 0).all())
     True
     """
-    return numbers("random.exponential", formulas.exponential, key, shape, dtype)
+    return numbers("random.exponential", draw_exponential, key, shape, dtype)
 
 
 def gumbel(
@@ -98,15 +119,11 @@ def gumbel(
     (3,)
     """
     name = "random.gumbel"
-    return numbers(name, formulas.gumbel, key, shape, dtype, mode=checked_mode(name, mode))
+    return numbers(name, draw_gumbel, key, shape, dtype, mode=checked_mode(name, mode))
 
 
 def checked_mode(name: str, mode: str | None) -> str:
-    """The mode, "low" by default.
-
-    Raises:
-        ConfigError: it is neither "low" nor "high".
-    """
+    """The mode, "low" by default."""
     if mode not in (None, "low", "high"):
         raise ConfigError(f"{name}: mode must be 'low' or 'high', got {mode!r}")
     return mode or "low"
@@ -118,7 +135,7 @@ def laplace(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> A
     >>> tn.random.laplace(tn.random.key(0), (3,)).shape
     (3,)
     """
-    return numbers("random.laplace", formulas.laplace, key, shape, dtype)
+    return numbers("random.laplace", draw_laplace, key, shape, dtype)
 
 
 def logistic(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
@@ -127,7 +144,7 @@ def logistic(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> 
     >>> tn.random.logistic(tn.random.key(0), (3,)).shape
     (3,)
     """
-    return numbers("random.logistic", formulas.logistic, key, shape, dtype)
+    return numbers("random.logistic", draw_logistic, key, shape, dtype)
 
 
 def cauchy(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
@@ -136,7 +153,7 @@ def cauchy(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> An
     >>> tn.random.cauchy(tn.random.key(0), (3,)).shape
     (3,)
     """
-    return numbers("random.cauchy", formulas.cauchy, key, shape, dtype)
+    return numbers("random.cauchy", draw_cauchy, key, shape, dtype)
 
 
 def truncated_normal(
@@ -163,4 +180,191 @@ def truncated_normal(
     True
     """
     name = "random.truncated_normal"
-    return numbers(name, formulas.truncated_normal, key, shape, dtype, lower, upper)
+    return numbers(name, draw_truncated_normal, key, shape, dtype, lower, upper)
+
+
+# Draws as functions of the words of a key.
+
+
+def unit(key: AnyTensor, shape: Sizes, dtype: DType, name: str) -> AnyTensor:
+    """Numbers in [0, 1): multiples of the distance of the numbers below 1, each as likely."""
+    digits = np.finfo(dtype).nmant
+    if dtype == FLOAT64:
+        high, low = drawn_words(key, shape, name)
+        low = low >> (64 - digits)
+        return high.astype(dtype) * 2.0**-32 + low.astype(dtype) * 2.0**-digits
+    width = 8 * dtype.itemsize
+    bits = drawn_bits(key, shape, as_dtype(f"u{width}"), name)
+    return (bits >> (width - digits)).astype(dtype) * 2.0**-digits
+
+
+def between(
+    key: AnyTensor,
+    minval: Any,
+    maxval: Any,
+    shape: Sizes,
+    dtype: DType,
+    purpose: str = "random.uniform",
+) -> AnyTensor:
+    """Numbers in [minval, maxval)."""
+    fraction = unit(key, shape, dtype, purpose)
+    if is_number(minval) and is_number(maxval) and (minval, maxval) == (0, 1):
+        return fraction
+    low = real(purpose, "minval", minval, dtype)
+    high = real(purpose, "maxval", maxval, dtype)
+    numbers = fraction * (high - low) + low
+    return elementwise.maximum(low, numbers)
+
+
+def draw_normal(key: AnyTensor, *, shape: Sizes, dtype: DType) -> AnyTensor:
+    """Numbers of the normal distribution, real or complex."""
+    if dtype.kind != "c":
+        return normals(key, shape, dtype)
+    keys = split_words(key, shape=(2,))
+    parts = [normals(keys[place], shape, real_dtype(dtype)) for place in range(2)]
+    both: AnyTensor = elementwise.complex(*parts)
+    return both / _rounded(math.sqrt(2), both)
+
+
+def normals(key: AnyTensor, shape: Sizes, dtype: DType) -> AnyTensor:
+    """Real numbers of the normal distribution."""
+    lowest = float(np.nextafter(dtype.type(-1), dtype.type(0)))
+    numbers = between(key, lowest, 1.0, shape, dtype, "random.normal")
+    root: AnyTensor = analytic.erf_inv(numbers)
+    return root * _rounded(math.sqrt(2), root)
+
+
+def _rounded(value: float, like: AnyTensor) -> float:
+    """A number, rounded to the precision of an expression."""
+    return float(real_dtype(like.dtype).type(value))
+
+
+def draw_exponential(key: AnyTensor, *, shape: Sizes, dtype: DType) -> AnyTensor:
+    """-log(1 - u) for uniform u."""
+    return -analytic.log1p(-unit(key, shape, dtype, "random.exponential"))
+
+
+def draw_gumbel(key: AnyTensor, *, shape: Sizes, dtype: DType, mode: str) -> AnyTensor:
+    """Numbers of the Gumbel distribution; "high" draws two for each."""
+    info = np.finfo(dtype)
+    tiny = float(info.tiny)
+    if mode == "low":
+        numbers = between(key, tiny, 1.0, shape, dtype, "random.gumbel")
+        return -analytic.log(-analytic.log(numbers))
+    both = unit(key, (2, *shape), dtype, "random.gumbel")
+    high, low = both[0], both[1]
+    fine = high + low * 2.0**-info.nmant + tiny
+    numbers = elementwise.where(high >= 0.5, high, fine)
+    return -analytic.log(-analytic.log1p(-numbers))
+
+
+def draw_laplace(key: AnyTensor, *, shape: Sizes, dtype: DType) -> AnyTensor:
+    """sign(u)·log(1 - |u|) for u uniform between -1 and 1."""
+    lowest = float(dtype.type(-1.0) + np.finfo(dtype).epsneg)
+    numbers = between(key, lowest, 1.0, shape, dtype, "random.laplace")
+    sign: AnyTensor = elementwise.sign(numbers)
+    return sign * analytic.log1p(-abs(numbers))
+
+
+def draw_logistic(key: AnyTensor, *, shape: Sizes, dtype: DType) -> AnyTensor:
+    """log(u/(1 - u)) for uniform u."""
+    tiny = float(np.finfo(dtype).tiny)
+    numbers = between(key, tiny, 1.0, shape, dtype, "random.logistic")
+    return analytic.log(numbers) - analytic.log1p(-numbers)
+
+
+def draw_cauchy(key: AnyTensor, *, shape: Sizes, dtype: DType) -> AnyTensor:
+    """tan(π(u - 1/2)) for uniform u."""
+    eps = float(np.finfo(dtype).eps)
+    numbers = between(key, eps, 1.0, shape, dtype, "random.cauchy")
+    return analytic.tan((numbers - 0.5) * math.pi)
+
+
+def draw_truncated_normal(
+    key: AnyTensor, lower: Any, upper: Any, *, shape: Sizes, dtype: DType
+) -> AnyTensor:
+    """The inverse of erf at uniform numbers between erf of both bounds, as JAX draws them.
+
+    Where erf has too few digits left, the inverse of the logarithm of the tail.
+    """
+    name = "random.truncated_normal"
+    low, high = real(name, "lower", lower, dtype), real(name, "upper", upper, dtype)
+    root2 = _rounded(math.sqrt(2), low)
+    first, last = (analytic.erf(bound / root2) for bound in (low, high))
+    level = unit(key, shape, dtype, name)
+    fraction: AnyTensor = elementwise.maximum(first, level * (last - first) + first)
+    tail = None
+    if not (is_number(lower) and is_number(upper) and lower <= 0 <= upper):
+        tail = _saturated(low, high, first, last, fraction)
+        fraction = elementwise.where(tail, 0.0, fraction)
+    inner: AnyTensor = analytic.erf_inv(fraction)
+    inner = inner * root2
+    if tail is not None:
+        outer = _of_tail(low, high, last < 0, tail, level)
+        inner = elementwise.where(tail, outer, inner)
+    inner = elementwise.maximum(inner, _next(low, 1))
+    return elementwise.minimum(inner, _next(high, -1))
+
+
+def _saturated(
+    low: AnyTensor, high: AnyTensor, first: AnyTensor, last: AnyTensor, fraction: AnyTensor
+) -> AnyTensor:
+    """Where the values of erf have too few digits between both bounds, or the one drawn is ±1."""
+    right, left = first > 0, last < 0
+    edge: AnyTensor = elementwise.where(right, first, -last)
+    few = edge > 1 - 128 * float(np.finfo(first.dtype).eps)
+    return (right | left) & (low < high) & (few | (abs(fraction) >= 1))
+
+
+def _of_tail(
+    low: AnyTensor, high: AnyTensor, left: AnyTensor, tail: AnyTensor, level: AnyTensor
+) -> AnyTensor:
+    """Normal numbers between bounds of one sign, at a level of the probability between them.
+
+    x with (x² - near²)/2 - log(E(x)/E(near)) = -log(1 - level·(1 - r)), by Newton's method, where E
+    is `erfcx` of x/√2 and r the share of what lies beyond the far bound.
+    """
+
+    def scaled(x: AnyTensor) -> AnyTensor:
+        return analytic.special("random.truncated_normal", "erfcx", x * math.sqrt(0.5))
+
+    near = elementwise.where(tail, elementwise.where(left, -high, low), 1.0)
+    far = elementwise.where(tail, elementwise.where(left, -low, high), 2.0)
+    level = elementwise.where(left, 1 - level, level)
+    start = scaled(near)
+    beyond = analytic.exp((far - near) * (far + near) * -0.5) * (scaled(far) / start)
+    depth = -analytic.log1p(level * (beyond - 1))
+    energy = depth
+    for _ in range(_NEWTON_STEPS):
+        x = near + _excess(energy, near)
+        density = scaled(x)
+        missing = energy - depth - analytic.log(density / start)
+        energy = energy - missing * x * density * math.sqrt(math.pi / 2)
+    x = near + _excess(energy, near)
+    return elementwise.where(left, -x, x)
+
+
+_NEWTON_STEPS = 3
+"""Enough for 15 digits, since the logarithm changes slowly."""
+
+
+def _excess(energy: AnyTensor, near: AnyTensor) -> AnyTensor:
+    """x - near, where energy is (x² - near²)/2."""
+    ratio = energy / near
+    root: AnyTensor = analytic.sqrt(ratio / near * 2 + 1)
+    return ratio * 2 / (root + 1)
+
+
+def _next(bound: AnyTensor, direction: int) -> AnyTensor:
+    """The number after a bound, towards plus or minus infinity; a constant for derivatives.
+
+    Source: Rump, Zimmermann, Boldo, Melquiond, "Computing predecessor and successor in rounding
+    to nearest", BIT 49, 2009.
+    """
+    info = np.finfo(bound.dtype)
+    x = emit(STOP_GRADIENT, bound)
+    unit_roundoff = float(info.eps) / 2
+    step = abs(x) * (unit_roundoff * (1 + 2 * unit_roundoff)) + float(info.smallest_subnormal)
+    infinite: AnyTensor = logical.isinf(x)
+    largest: AnyTensor = elementwise.sign(x) * float(info.max)
+    return elementwise.where(infinite, largest, x + step * direction)

@@ -5,24 +5,49 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import (
     FLOAT64,
     INT64,
+    UINT32,
     UINT64,
     AnyTensor,
     ArrayLike,
     DimExpr,
+    DType,
     DTypeLike,
     Shape,
     TensorMeta,
+    as_dtype,
     refuse_traced,
 )
 from tenferro.numpy import arange, asarray
-from tenferro.ops.functions import is_number, normal_axis
-from tenferro.random import formulas
-from tenferro.random.continuous import AnyKey, checked_mode
-from tenferro.random.prng import draw, lifted, natural, numbers, sizes, words_of
+from tenferro.ops import REM
+from tenferro.ops.functions import (
+    analytic,
+    elementwise,
+    emit,
+    is_number,
+    logical,
+    manipulation,
+    normal_axis,
+    promotion,
+    reductions,
+)
+from tenferro.random.continuous import AnyKey, Sizes, checked_mode, draw_gumbel, unit
+from tenferro.random.prng import (
+    draw,
+    drawn_bits,
+    lifted,
+    natural,
+    numbers,
+    real,
+    sizes,
+    split_words,
+    words_of,
+)
 from tenferro.runtime import meta_of_value
 
 __all__ = ["bernoulli", "bits", "categorical", "choice", "permutation", "rademacher", "randint"]
@@ -44,7 +69,7 @@ def bits(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyT
     dtype('uint8')
     """
     name = "random.bits"
-    return numbers(name, formulas.bits, key, shape, dtype, kinds="u", default=UINT64)
+    return numbers(name, drawn_bits, key, shape, dtype, kinds="u", default=UINT64, purpose="bits")
 
 
 def randint(
@@ -81,7 +106,7 @@ def randint(
             got = meta or type(bound).__name__
             raise DTypeError(f"{name}: {field} must be an integer, got {got}")
     bounds = (minval, maxval)
-    return numbers(name, formulas.randint, key, shape, dtype, *bounds, kinds="iu", default=INT64)
+    return numbers(name, draw_randint, key, shape, dtype, *bounds, kinds="iu", default=INT64)
 
 
 def bernoulli(
@@ -110,7 +135,7 @@ def bernoulli(
         raise DTypeError(f"{name}: p must be floating-point, got {got}")
     how = checked_mode(name, mode)
     result = sizes(name, shape, p)
-    return draw(name, formulas.bernoulli, key, p, shape=result, dtype=meta.dtype, mode=how)
+    return draw(name, draw_bernoulli, key, p, shape=result, dtype=meta.dtype, mode=how)
 
 
 def rademacher(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyTensor:
@@ -125,7 +150,7 @@ def rademacher(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -
     (3,)
     """
     name = "random.rademacher"
-    return numbers(name, formulas.rademacher, key, shape, dtype, kinds="iufc", default=INT64)
+    return numbers(name, draw_rademacher, key, shape, dtype, kinds="iufc", default=INT64)
 
 
 def categorical(
@@ -179,12 +204,12 @@ def categorical(
     if replace:
         noise = (*draws, *of_logits)
         along = place - meta.rank
-        return draw(name, formulas.categorical, key, value, shape=noise, axis=along, mode=how)
+        return draw(name, draw_categorical, key, value, shape=noise, axis=along, mode=how)
     count = _number(name, draws)
     if isinstance(size, int) and count > size:
         raise ShapeError(f"{name}: {count} without replacement from {size}")
     options = {"axis": place, "count": count, "mode": how}
-    places = draw(name, formulas.categories, key, value, shape=tuple(meta.dims or ()), **options)
+    places = draw(name, categories, key, value, shape=tuple(meta.dims or ()), **options)
     return places.reshape(result)
 
 
@@ -222,7 +247,7 @@ def permutation(
     if not all(isinstance(size, int) for size in shape):
         raise ShapeError(f"{name}: the sizes of x must be integers, got {value.meta}")
     if independent or value.meta.rank == 1:
-        return draw(name, formulas.shuffled, key, value, shape=shape, axis=place)
+        return draw(name, shuffled, key, value, shape=shape, axis=place)
     order = permutation(key, shape[place])
     result: AnyTensor = value[(*(slice(None),) * place, order)]
     return result
@@ -322,7 +347,141 @@ def _weighted(
     if weights.dtype.kind != "f":
         raise DTypeError(f"{name}: p must be real, got {weights.meta}")
     if count is None:
-        return draw(name, formulas.chosen_by, key, weights, shape=shape)
+        return draw(name, chosen_by, key, weights, shape=shape)
     how = checked_mode(name, mode)
-    places = draw(name, formulas.first_places, key, weights, shape=(size,), count=count, mode=how)
+    places = draw(name, first_places, key, weights, shape=(size,), count=count, mode=how)
     return places.reshape(shape)
+
+
+def draw_randint(
+    key: AnyTensor, minval: Any, maxval: Any, *, shape: Sizes, dtype: DType
+) -> AnyTensor:
+    """Integers of at least 32 bits from [minval, maxval): remainders of twice as many bits."""
+    info = np.iinfo(dtype)
+    wide = dtype if info.bits >= 32 else np.dtype(np.int32)
+    low, _ = _clipped(minval, dtype, wide, 0)
+    high, beyond = _clipped(maxval, dtype, wide, 1)
+    unsigned = as_dtype(f"u{8 * wide.itemsize}")
+    keys = split_words(key, shape=(2,))
+    upper, lower = (drawn_bits(keys[i], shape, unsigned, "bits") for i in range(2))
+    empty = high <= low
+    span = elementwise.where(empty, 1, (high - low).astype(unsigned))
+    if beyond is not None:
+        span = elementwise.where(beyond & ~empty, span + 1, span)
+    factor = _rem(2 ** (4 * wide.itemsize), span)
+    factor = _rem(factor * factor, span)
+    offset = _rem(_rem(upper, span) * factor + _rem(lower, span), span)
+    if beyond is not None:  # the range may be that of the dtype: then its size is 0 here
+        offset = elementwise.where(logical.equal(span, 0), lower, offset)
+    return (low + offset.astype(wide)).astype(dtype)
+
+
+def _clipped(
+    bound: Any, dtype: DType, wide: DType, over: int
+) -> tuple[AnyTensor, AnyTensor | None]:
+    """A bound within the range of `dtype`, and whether it was above it.
+
+    If the bits are drawn in a wider dtype, the bound may be `over` beyond the range.
+    """
+    info = np.iinfo(dtype)
+    if isinstance(bound, DimExpr):
+        bound = promotion.as_value(bound, INT64)
+    if isinstance(bound, int):
+        most = info.max if wide == dtype else info.max + over
+        value = promotion.as_value(min(max(bound, info.min), most), wide)
+        above = over and wide == dtype and bound > info.max
+        return value, promotion.as_value(True, np.dtype(bool)) if above else None
+    x = promotion.as_value(bound, bound.meta.dtype)
+    of_bound = np.iinfo(x.dtype)
+    most = min(info.max if wide == dtype else info.max + over, of_bound.max)
+    beyond = x > info.max if over and wide == dtype and of_bound.max > info.max else None
+    clipped = elementwise.minimum(elementwise.maximum(x, max(info.min, of_bound.min)), most)
+    return clipped.astype(wide), beyond
+
+
+def _rem(x: AnyTensor | int, y: AnyTensor) -> AnyTensor:
+    dividend = promotion.as_value(x, y.dtype) if isinstance(x, int) else x
+    return emit(REM, *promotion.broadcast("random.randint", [dividend, y]))
+
+
+def draw_bernoulli(key: AnyTensor, p: Any, *, shape: Sizes, dtype: DType, mode: str) -> AnyTensor:
+    """Whether uniform numbers are below p."""
+    chance = real("random.bernoulli", "p", p, dtype)
+    if mode == "low":
+        return unit(key, shape, dtype, "random.bernoulli") < chance
+    both = unit(key, (2, *shape), dtype, "random.bernoulli")
+    fine = both[1] * 2.0 ** -np.finfo(dtype).nmant
+    return fine < chance - both[0]
+
+
+def draw_rademacher(key: AnyTensor, *, shape: Sizes, dtype: DType) -> AnyTensor:
+    """1 or -1."""
+    heads = unit(key, shape, FLOAT64, "random.rademacher") < 0.5
+    return (heads.astype(dtype) * 2 - 1).astype(dtype)
+
+
+def draw_categorical(
+    key: AnyTensor, logits: AnyTensor, *, shape: Sizes, axis: int, mode: str
+) -> AnyTensor:
+    """With replacement: the places of the largest sums with Gumbel noise, along `axis`.
+
+    `shape` is that of the noise, which may have further axes in front; the axis is counted from the
+    end.
+    """
+    noisy = draw_gumbel(key, shape=shape, dtype=logits.dtype, mode=mode) + logits
+    return reductions.argmax(noisy, axis=axis)
+
+
+def categories(
+    key: AnyTensor, logits: AnyTensor, *, shape: Sizes, axis: int, count: int, mode: str
+) -> AnyTensor:
+    """Without replacement: the places of the `count` largest sums, along a first axis."""
+    noisy = draw_gumbel(key, shape=shape, dtype=logits.dtype, mode=mode) + logits
+    noisy = manipulation.moveaxis(noisy, source=axis, destination=-1)
+    places: AnyTensor = reductions.top_places(noisy, k=count)
+    return manipulation.moveaxis(places, source=-1, destination=0)
+
+
+def shuffled(key: AnyTensor, x: AnyTensor, *, shape: Sizes, axis: int) -> AnyTensor:
+    """x with each vector along an axis shuffled for itself: sorted by random bits."""
+    result, words = x, key
+    count = math.prod(size for size in shape if isinstance(size, int))
+    rounds = math.ceil(3 * math.log(max(1, count)) / math.log(2**32 - 1))
+    for _ in range(rounds):
+        keys = split_words(words, shape=(2,))
+        words = keys[0]
+        order = drawn_bits(keys[1], shape, UINT32, "bits")
+        places: AnyTensor = reductions.argsort(order, axis=axis)
+        result = reductions.take_along_axis(result, places, axis=axis)
+    return result
+
+
+def chosen_by(key: AnyTensor, p: AnyTensor, *, shape: Sizes) -> AnyTensor:
+    """Places, drawn with probabilities p: how many cumulated sums are below a random part."""
+    sums: AnyTensor = reductions.cumsum(p)
+    part = sums[-1] * (1 - unit(key, shape, sums.dtype, "random.choice"))
+    (count,) = sums.shape
+    if isinstance(count, int):
+        return _number_below(sums, part, count)
+    wide: AnyTensor = manipulation.expand_dims(part, axis=-1)
+    return reductions.sum((sums < wide).astype(INT64), axis=-1)
+
+
+def _number_below(sums: AnyTensor, part: AnyTensor, count: int) -> AnyTensor:
+    """How many of `count` ascending numbers are below a part: bisection."""
+    if not part.meta.rank:
+        return _number_below(sums, manipulation.expand_dims(part, axis=0), count)[0]
+    found = (part * 0).astype(INT64)
+    for power in reversed(range(count.bit_length())):
+        further = found + (1 << power)
+        last: AnyTensor = elementwise.minimum(further, count)
+        below = sums[(last - 1,)] < part
+        found = elementwise.where((further <= count) & below, further, found)
+    return found
+
+
+def first_places(key: AnyTensor, p: AnyTensor, *, shape: Sizes, count: int, mode: str) -> AnyTensor:
+    """`count` different places, drawn with probabilities p one after the other."""
+    noisy = draw_gumbel(key, shape=shape, dtype=p.dtype, mode=mode)
+    noisy = noisy + analytic.log(p)
+    return reductions.top_places(noisy, k=count)

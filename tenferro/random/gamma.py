@@ -14,9 +14,8 @@ from tenferro.errors import ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, DType, DTypeLike, Shape, product
 from tenferro.ops import GammaSample
 from tenferro.ops.functions import OpFunction, apply
-from tenferro.random import formulas, threefry
-from tenferro.random.continuous import AnyKey, normal
-from tenferro.random.prng import element, prepared, real_array, sizes, split, words_of
+from tenferro.random.continuous import AnyKey, between, draw_exponential, draw_normal, normal
+from tenferro.random.prng import element, prepared, real_array, sizes, split, split_words, words_of
 from tenferro.transforms import create, while_loop
 
 __all__ = ["beta", "dirichlet", "gamma", "loggamma", "t"]
@@ -63,7 +62,7 @@ def _gamma(
     kind, result = element(name, dtype), sizes(name, shape, a)
     words = words_of(name, key)
     shapes = tn.broadcast_to(real_array(name, "a", a, kind), result).reshape((product(result),))
-    words = create(threefry.split, words, shape=(product(result),))
+    words = create(split_words, words, shape=(product(result),))
     samples = _accepted(words, lax.stop_gradient(shapes), kind, log)
     return apply(OpFunction(GammaSample(log)), samples, shapes).reshape(result)
 
@@ -76,7 +75,7 @@ def _accepted(words: Any, a: Any, dtype: DType, log: bool) -> Any:
     large = a >= 1
     d = tn.where(large, a, a + 1) - 1 / 3
     c = (1 / 3) / tn.sqrt(d)
-    keys = create(threefry.split, words, shape=(2,))
+    keys = create(split_words, words, shape=(2,))
     zero, one = tn.zeros_like(d), tn.ones_like(d)
 
     def rejected(state: Any) -> Any:
@@ -87,9 +86,9 @@ def _accepted(words: Any, a: Any, dtype: DType, log: bool) -> Any:
     def again(state: Any) -> Any:
         key, *old = state
         active = rejected(state)
-        three = create(threefry.split, key, shape=(3,))
+        three = create(split_words, key, shape=(3,))
         x, v = _with_positive_cube(three[:, 1], c, active, dtype)
-        u = create(formulas.uniform, three[:, 2], 0.0, 1.0, shape=(), dtype=dtype)
+        u = create(between, three[:, 2], 0.0, 1.0, shape=(), dtype=dtype)
         new = (x * x, v * v * v, u)
         renewed = [tn.where(active, n, o) for n, o in zip(new, old, strict=True)]
         return (tn.where(active[:, None], three[:, 0], key), *renewed)
@@ -97,9 +96,11 @@ def _accepted(words: Any, a: Any, dtype: DType, log: bool) -> Any:
     start = (keys[:, 0], zero, one, one * 2)
     _, _, v, _ = while_loop(lambda state: tn.any(rejected(state)), again, start)
     if log:
-        exponents = create(formulas.exponential, keys[:, 1], shape=(), dtype=dtype)
+        exponents = create(draw_exponential, keys[:, 1], shape=(), dtype=dtype)
         return tn.log(d) + tn.log(v) - tn.where(large | (exponents == 0), 0.0, exponents / a)
-    fractions = 1 - create(formulas.uniform, keys[:, 1], 0.0, 1.0, shape=(), dtype=dtype)
+    fractions = 1 - create(
+        between, keys[:, 1], 0.0, 1.0, shape=(), dtype=dtype, purpose="random.uniform"
+    )
     return d * v * tn.where(large, 1.0, fractions ** (1 / a))
 
 
@@ -108,8 +109,8 @@ def _with_positive_cube(words: Any, c: Any, active: Any, dtype: DType) -> tuple[
 
     def again(state: Any) -> Any:
         key, x, v = state
-        two = create(threefry.split, key, shape=(2,))
-        drawn = create(formulas.normal, two[:, 1], shape=(), dtype=dtype)
+        two = create(split_words, key, shape=(2,))
+        drawn = create(draw_normal, two[:, 1], shape=(), dtype=dtype)
         open_ = v <= 0
         key = tn.where(open_[:, None], two[:, 0], key)
         return key, tn.where(open_, drawn, x), tn.where(open_, 1 + drawn * c, v)

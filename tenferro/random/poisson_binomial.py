@@ -12,9 +12,8 @@ from tenferro import lax
 from tenferro import numpy as tn
 from tenferro.errors import ShapeError
 from tenferro.ir import FLOAT32, FLOAT64, INT64, AnyTensor, ArrayLike, DType, DTypeLike, Shape
-from tenferro.random import formulas, threefry
-from tenferro.random.continuous import AnyKey
-from tenferro.random.prng import element, real_array, sizes, words_of
+from tenferro.random.continuous import AnyKey, between
+from tenferro.random.prng import element, real_array, sizes, split_words, words_of
 from tenferro.transforms import create, scan, while_loop
 
 __all__ = ["binomial", "multinomial", "poisson"]
@@ -57,7 +56,7 @@ def _counted(words: Any, mean: Any, dtype: DType) -> Any:
 
     def again(state: Any) -> Any:
         count, key, total = state
-        two = create(threefry.split, key, shape=(2,))
+        two = create(split_words, key, shape=(2,))
         fractions = _unit(two[1], mean)
         return tn.where(total > -mean, count + 1, count), two[0], total + tn.log(fractions)
 
@@ -67,7 +66,9 @@ def _counted(words: Any, mean: Any, dtype: DType) -> Any:
 
 
 def _unit(words: Any, like: Any) -> Any:
-    return create(formulas.uniform, words, 0.0, 1.0, shape=like.shape, dtype=like.dtype)
+    return create(
+        between, words, 0.0, 1.0, shape=like.shape, dtype=like.dtype, purpose="random.uniform"
+    )
 
 
 def _rejection(words: Any, mean: Any) -> Any:
@@ -81,7 +82,7 @@ def _rejection(words: Any, mean: Any) -> Any:
     def again(state: Any) -> Any:
         result, accepted, key = state
         # Not a second use of the key: for each mean, one of the two methods counts.
-        three = create(threefry.split, key, shape=(3,), purpose="fold_in")
+        three = create(split_words, key, shape=(3,), purpose="fold_in")
         u, v = _unit(three[1], mean) - 0.5, _unit(three[2], mean)
         from_edge = 0.5 - tn.abs(u)
         k = tn.floor((2 * a / from_edge + b) * u + mean + 0.43)
@@ -194,7 +195,7 @@ def multinomial(
     count = tn.broadcast_to(real_array(name, "n", n, FLOAT64), result[:-1])
     left = tn.flip(tn.cumsum(tn.flip(chances, axis=0), axis=0), axis=0)
     ratios = tn.clip(chances / tn.where(left == 0, 1.0, left), 0.0, 1.0)
-    words = create(threefry.split, words_of(name, key), shape=(result[-1],))
+    words = create(split_words, words_of(name, key), shape=(result[-1],))
 
     def draw(rest: Any, outcome: Any) -> Any:
         ratio, word = outcome
@@ -227,7 +228,7 @@ def _inversion(words: Any, count: Any, q: Any) -> Any:
 
     def again(state: Any) -> Any:
         found, total, key = state
-        two = create(threefry.split, key, shape=(2,))
+        two = create(split_words, key, shape=(2,))
         step = tn.ceil(tn.log(_unit(two[0], q)) / scale)
         return tn.where(total <= count, found + 1, found), total + step, two[1]
 
@@ -248,7 +249,7 @@ def _binomial_rejection(words: Any, count: Any, q: Any) -> Any:
     def again(state: Any) -> Any:
         result, accepted, key = state
         # Not a second use of the key: for each element, one of the two methods counts.
-        three = create(threefry.split, key, shape=(3,), purpose="fold_in")
+        three = create(split_words, key, shape=(3,), purpose="fold_in")
         u, v = _unit(three[1], q) - 0.5, _unit(three[2], q)
         from_edge = 0.5 - tn.abs(u)
         k = tn.floor((2 * a / from_edge + b) * u + center)

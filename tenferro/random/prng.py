@@ -1,4 +1,8 @@
-"""Keys, how they are made, and what draws do with their arguments."""
+"""Keys, their bits by Threefry, and arguments of draws.
+
+The counter of an element is its place in the result, in row-major order, whatever the size of the
+result: this is the layout of `jax.random` (`jax_threefry_partitionable`).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from tenferro.errors import DTypeError, ExtentError, ShapeError, TracingError
 from tenferro.ir import (
     FLOAT64,
     UINT32,
+    UINT64,
     AnyTensor,
     ArrayLike,
     Dim,
@@ -20,25 +25,28 @@ from tenferro.ir import (
     DTypeLike,
     Exact,
     Shape,
-    ShapeExtent,
     TensorMeta,
     as_dtype,
     dim,
     integer_of,
+    product,
     real_dtype,
     refuse_traced,
     short_name,
 )
 from tenferro.numpy import asarray
+from tenferro.ops import Iota, Threefry2x32, scalar
 from tenferro.ops.functions import (
     apply,
+    convert,
+    emit,
+    emit_all,
     is_number,
     logical,
     manipulation,
     promotion,
     reductions,
 )
-from tenferro.random import threefry
 from tenferro.runtime import Tensor, is_array, meta_of_value
 from tenferro.transforms import NAMESPACE, EagerTensor, TracedTensor, check_named, create
 
@@ -134,12 +142,7 @@ _register(
 
 
 def words_of(name: str, key: Any, *, several: bool = False) -> Any:
-    """The words of a key that a user passes; raw words are taken too.
-
-    Raises:
-        DTypeError: it is not a key.
-        ShapeError: it is an array of keys, unless `several`.
-    """
+    """The words of a key that a user passes; raw words are taken too."""
     words = key.words if isinstance(key, Key) else key
     if not isinstance(words, _Tensors):
         if not is_array(words):
@@ -164,6 +167,81 @@ def shown(shape: Any) -> str:
 def _equal(x: AnyTensor, y: AnyTensor) -> AnyTensor:
     same = logical.equal(x, y)
     return reductions.all(same, axis=-1)
+
+
+# Random words and bits of a key, and keys made of keys.
+
+_WORD = 1 << 32
+
+
+def encrypted(
+    key: AnyTensor, counts: tuple[AnyTensor, AnyTensor], shape: tuple[Dim, ...], purpose: str
+) -> tuple[AnyTensor, AnyTensor]:
+    """The two words for each counter.
+
+    Args:
+        key: the words of keys, u32[..., 2].
+        counts: the words of counters, which broadcast to `shape`.
+        shape: that of the counters of one key; the result has the axes of the keys before it.
+        purpose: what the words are for; see `Threefry2x32`.
+    """
+    keys = key.meta.exact_shape("random", "key")[:-1]
+    words = []
+    for place in range(2):
+        word = manipulation.piece(key, len(keys), place, place + 1, drop=True)
+        word = manipulation.expand_dims(word, tuple(range(len(keys), len(keys) + len(shape))))
+        words.append(promotion.broadcast_to(word, (*keys, *shape)))
+    counters = [promotion.broadcast_to(count, (*keys, *shape)) for count in counts]
+    left, right = emit_all(Threefry2x32(purpose), *words, *counters)
+    return left, right
+
+
+def counters(shape: tuple[Dim, ...]) -> tuple[AnyTensor, AnyTensor]:
+    """The high and the low word of the place of each element."""
+    size = product(shape)
+    zero = emit(scalar(0, UINT32))
+    if not shape:
+        return zero, zero
+    if isinstance(size, int) and size <= _WORD:
+        return zero, manipulation.reshape(emit(Iota(UINT32, size)), shape)
+    places = manipulation.reshape(emit(Iota(UINT64, size)), shape)
+    return (places >> 32).astype(UINT32), places.astype(UINT32)
+
+
+def drawn_words(
+    key: AnyTensor, shape: tuple[Dim, ...], purpose: str
+) -> tuple[AnyTensor, AnyTensor]:
+    """Two random words for each element."""
+    return encrypted(key, counters(shape), shape, purpose)
+
+
+def drawn_bits(key: AnyTensor, shape: tuple[Dim, ...], dtype: DType, purpose: str) -> AnyTensor:
+    """Random bits as unsigned integers of `dtype`."""
+    left, right = drawn_words(key, shape, purpose)
+    if dtype == UINT64:
+        return left.astype(UINT64) << 32 | right.astype(UINT64)
+    return (left ^ right).astype(dtype)
+
+
+def split_words(key: AnyTensor, *, shape: tuple[Dim, ...], purpose: str = "split") -> AnyTensor:
+    """The words of `shape` new keys: what the key makes of their places."""
+    left, right = drawn_words(key, shape, purpose)
+    return manipulation.stack(left, right, axis=-1)
+
+
+def fold_words(key: AnyTensor, data: Any) -> AnyTensor:
+    """The words of the key that a key makes of an integer."""
+    zero = emit(scalar(0, UINT32))
+    left, right = encrypted(key, (zero, convert(data, UINT32)), (), "fold_in")
+    return manipulation.stack(left, right, axis=-1)
+
+
+def seed_words(seed: AnyTensor) -> AnyTensor:
+    """The words of the key of a seed: the high and the low word of the integer."""
+    wide = seed.dtype.itemsize == 8
+    bits = seed.astype(UINT64)
+    high = (bits >> 32 if wide else bits * 0).astype(UINT32)
+    return manipulation.stack(high, bits.astype(UINT32), axis=-1)
 
 
 # What functions of random numbers take: shapes, dtypes and parameters of distributions.
@@ -215,12 +293,7 @@ def prepared(
     kinds: str = "f",
     **parameters: Any,
 ) -> tuple[Any, ...]:
-    """Dtype and sizes of a result, then its parameters as real arrays; the key is checked.
-
-    Raises:
-        DTypeError: it is not a key, dtype is not of the kinds, or a parameter is complex.
-        ShapeError: it is an array of keys, or a parameter does not broadcast to the shape.
-    """
+    """Dtype and sizes of a result, then its parameters as real arrays; the key is checked."""
     words_of(name, key)
     kind = element(name, dtype, kinds)
     result = sizes(name, shape, *parameters.values())
@@ -237,13 +310,7 @@ def lifted(parameter: Any) -> Any:
 
 
 def sizes(name: str, shape: Shape | None, *parameters: Any) -> tuple[Dim, ...]:
-    """The sizes of a result: those that are asked for, else those of the parameters.
-
-    Raises:
-        ExtentError: a size is negative.
-        ShapeError: an item is not a size, or the parameters do not broadcast to the shape.
-        TracingError: a size is a name, and no function is traced.
-    """
+    """The sizes of a result: those that are asked for, else those of the parameters."""
     arrays = [lifted(each) for each in parameters if not is_number(each)]
     metas = [meta for each in arrays if (meta := meta_of_value(each)) is not None]
     return sizes_for(name, shape, metas)
@@ -260,32 +327,21 @@ def sizes_for(name: str, shape: Shape | None, metas: Sequence[TensorMeta]) -> tu
     if any(isinstance(size, int) and size < 0 for size in result):
         raise ExtentError(f"{name}: a size must not be negative, got shape {shown(result)}")
     for meta in metas:
-        _check_fits(name, meta, result)
+        pairs = zip(meta.extents, result[-meta.rank :], strict=False)
+        dims = [(extent.dim, size) for extent, size in pairs if isinstance(extent, Exact)]
+        known = [pair for pair in dims if all(isinstance(each, int) for each in pair)]
+        misfit = any(own not in (1, size) for own, size in known)  # names are compared later
+        if meta.rank > len(result) or misfit:
+            raise ShapeError(
+                f"{name}: a parameter {meta} does not broadcast to shape {shown(result)}"
+            )
     return result
-
-
-def _check_fits(name: str, meta: TensorMeta, shape: tuple[Dim, ...]) -> None:
-    known = zip(meta.extents, shape[-meta.rank :], strict=False)
-    fits = meta.rank <= len(shape) and all(_may_fit(extent, size) for extent, size in known)
-    if not fits:
-        raise ShapeError(f"{name}: a parameter {meta} does not broadcast to shape {shown(shape)}")
-
-
-def _may_fit(extent: ShapeExtent, size: Dim) -> bool:
-    """Whether an axis may be repeated to a size; sizes with names are compared where they meet."""
-    if not (isinstance(extent, Exact) and isinstance(extent.dim, int) and isinstance(size, int)):
-        return True
-    return extent.dim in (1, size)
 
 
 def element(
     name: str, dtype: DTypeLike | None, kinds: str = "f", default: DType = FLOAT64
 ) -> DType:
-    """The dtype of a result.
-
-    Raises:
-        DTypeError: it is not of the kinds.
-    """
+    """The dtype of a result."""
     result = default if dtype is None else as_dtype(dtype)
     if result.kind not in kinds:
         raise DTypeError(f"{name}: dtype must be {KINDS[kinds]}, got {short_name(result)}")
@@ -293,11 +349,7 @@ def element(
 
 
 def integer(name: str, what: str, value: object) -> int:
-    """A Python integer.
-
-    Raises:
-        DTypeError: it is not one.
-    """
+    """A Python integer."""
     number = integer_of(value)
     if number is None:
         refuse_traced(name, what, value)
@@ -306,12 +358,7 @@ def integer(name: str, what: str, value: object) -> int:
 
 
 def natural(name: str, what: str, value: object) -> int:
-    """An integer that is not negative.
-
-    Raises:
-        DTypeError: it is not an integer.
-        ExtentError: it is negative.
-    """
+    """An integer that is not negative."""
     result = integer(name, what, value)
     if result < 0:
         raise ExtentError(f"{name}: {what} must not be negative, got {result}")
@@ -319,11 +366,7 @@ def natural(name: str, what: str, value: object) -> int:
 
 
 def real_array(name: str, field: str, value: Any, dtype: DType) -> Any:
-    """A real parameter as an array of `dtype`.
-
-    Raises:
-        DTypeError: it is complex.
-    """
+    """A real parameter as an array of `dtype`."""
     array: Any = asarray(value)
     if array.dtype.kind == "c":
         raise DTypeError(f"{name}: {field} must be real, got {array.meta}")
@@ -331,11 +374,7 @@ def real_array(name: str, field: str, value: Any, dtype: DType) -> Any:
 
 
 def real(name: str, field: str, operand: Any, dtype: DType) -> AnyTensor:
-    """A real parameter as a value of `dtype`.
-
-    Raises:
-        DTypeError: it is complex.
-    """
+    """A real parameter as a value of `dtype`."""
     meta = None if is_number(operand) or isinstance(operand, DimExpr) else operand.meta
     if isinstance(operand, complex) or (meta is not None and meta.dtype.kind == "c"):
         got = "complex" if meta is None else meta
@@ -384,7 +423,7 @@ def _seeded(name: str, seed: Any) -> AnyTensor:
         assert meta is not None
         if meta.dtype.kind not in "iu" or meta.rank:
             raise DTypeError(f"{name}: the seed must be an integer, got {meta}")
-        return apply(threefry.seeded, seed)
+        return apply(seed_words, seed)
     number = integer(name, "the seed", seed)
     if not -(1 << 63) <= number < 1 << 63:
         raise DTypeError(f"{name}: the seed must be an integer of 64 bits, got {number}")
@@ -409,7 +448,7 @@ def split(key: Key | ArrayLike, num: Shape = 2) -> Key | AnyTensor:
     (2, 3)
     """
     words = words_of("random.split", key)
-    return _like(key, create(threefry.split, words, shape=sizes("random.split", num)))
+    return _like(key, create(split_words, words, shape=sizes("random.split", num)))
 
 
 def fold_in(key: Key | ArrayLike, data: ArrayLike) -> Key | AnyTensor:
@@ -437,7 +476,7 @@ def fold_in(key: Key | ArrayLike, data: ArrayLike) -> Key | AnyTensor:
         if not 0 <= number < 1 << 32:
             raise DTypeError(f"random.fold_in: data must be an integer of 32 bits, got {number}")
         data = Tensor(np.uint32(number))
-    return _like(key, create(threefry.fold_in, words, data))
+    return _like(key, create(fold_words, words, data))
 
 
 def _like(key: Any, words: AnyTensor) -> Key | AnyTensor:

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _PLACES = {
-    "tenferro-einsum": "tenferro.families.einsum:EINSUM",
+    "tenferro-einsum": "tenferro.network.sliced_op:EINSUM",
     "tenferro-linalg": "tenferro.families.linalg:LINALG",
     "tenferro-fft": "tenferro.families.fft:FFT",
     "tenferro": "tenferro.transforms.pure_callback:CALLBACK",

@@ -13,35 +13,23 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tenferro import numpy as tn
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Axis, is_complex, read_integer
 from tenferro.missing_names import refusal
 from tenferro.numpy import (
-    abs,
-    activations,
     betaln,
     digamma,
     erf,
     erfc,
     erfinv,
-    exp,
-    expm1,
-    floor,
     gammaln,
     i0,
     i0e,
     i1,
     i1e,
-    isnan,
-    lgamma,
-    log,
-    log1p,
     logsumexp,
-    maximum,
-    minimum,
     polygamma,
-    stack,
-    where,
     xlog1py,
     xlogy,
     zeta,
@@ -105,12 +93,7 @@ __all__ = [
 
 
 def real(name: str, *operands: ArrayLike) -> tuple[AnyTensor, ...]:
-    """The operands as floating-point values of one dtype and shape.
-
-    Raises:
-        DTypeError: an operand is complex, or not an array.
-        ShapeError: the shapes do not broadcast.
-    """
+    """The operands as floating-point values of one dtype and shape."""
     return apply(_Real(name), *operands)
 
 
@@ -214,12 +197,12 @@ def beta(a: ArrayLike, b: ArrayLike) -> AnyTensor:
     """
     x, y = real("beta", a, b)
     sign = gammasgn(x) * gammasgn(y) * gammasgn(x + y)
-    low, high = minimum(x, y), maximum(x, y)
-    cancel = (low == floor(low)) & (high > 0) & (low + high < 1)
-    odd = (high == floor(high)) & (floor(high * 0.5) * 2 < high)
-    parity = where(cancel & odd, -1.0, 1.0)
-    known = isnan(sign) & ~isnan(x + y)  # at poles, which cancel between whole numbers only
-    return (where(known, parity, sign) * exp(betaln(x, y))).astype(x.dtype)
+    low, high = tn.minimum(x, y), tn.maximum(x, y)
+    cancel = (low == tn.floor(low)) & (high > 0) & (low + high < 1)
+    odd = (high == tn.floor(high)) & (tn.floor(high * 0.5) * 2 < high)
+    parity = tn.where(cancel & odd, -1.0, 1.0)
+    known = tn.isnan(sign) & ~tn.isnan(x + y)  # at poles, which cancel between whole numbers only
+    return (tn.where(known, parity, sign) * tn.exp(betaln(x, y))).astype(x.dtype)
 
 
 def gammasgn(x: ArrayLike) -> AnyTensor:
@@ -229,12 +212,12 @@ def gammasgn(x: ArrayLike) -> AnyTensor:
     Tensor([ 1., -1.])
     """
     (value,) = real("gammasgn", x)
-    below = floor(value)
-    half = floor(below * 0.5) * 2
-    sign = where(below == half, 1.0, -1.0) * (value * 0 + 1)  # NaN and infinities
-    sign = where(below == value, math.nan, sign)
-    at_zero = where(1 / value > 0, 1.0, -1.0)
-    return where(value > 0, 1.0, where(value == 0, at_zero, sign)).astype(value.dtype)
+    below = tn.floor(value)
+    half = tn.floor(below * 0.5) * 2
+    sign = tn.where(below == half, 1.0, -1.0) * (value * 0 + 1)  # NaN and infinities
+    sign = tn.where(below == value, math.nan, sign)
+    at_zero = tn.where(1 / value > 0, 1.0, -1.0)
+    return tn.where(value > 0, 1.0, tn.where(value == 0, at_zero, sign)).astype(value.dtype)
 
 
 def factorial(n: ArrayLike, exact: bool = False) -> AnyTensor:
@@ -249,7 +232,7 @@ def factorial(n: ArrayLike, exact: bool = False) -> AnyTensor:
     if exact:
         raise DTypeError("factorial: exact=True needs integers of any length; use math.factorial")
     (value,) = real("factorial", n)
-    return where(value < 0, 0.0, gamma(where(value < 0, 0.0, value) + 1)).astype(value.dtype)
+    return tn.where(value < 0, 0.0, gamma(tn.where(value < 0, 0.0, value) + 1)).astype(value.dtype)
 
 
 def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> AnyTensor:  # noqa: N803
@@ -262,7 +245,7 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> AnyTensor: 
         return special_function("comb", "comb", N, k)
     total, taken = real("comb", N, k)
     none = (total == 0) & (taken == 0)
-    return where(none, 1.0, special_function("comb", "comb", total + taken - 1, taken))
+    return tn.where(none, 1.0, special_function("comb", "comb", total + taken - 1, taken))
 
 
 def multigammaln(a: ArrayLike, d: int) -> AnyTensor:
@@ -273,7 +256,7 @@ def multigammaln(a: ArrayLike, d: int) -> AnyTensor:
     """
     d = read_integer("multigammaln", "d", d, ShapeError, 1)
     (value,) = real("multigammaln", a)
-    total = stack([lgamma(value - j / 2) for j in range(d)]).sum(0)
+    total = tn.stack([tn.lgamma(value - j / 2) for j in range(d)]).sum(0)
     return total + d * (d - 1) / 4 * math.log(math.pi)
 
 
@@ -405,7 +388,7 @@ def logit(x: ArrayLike) -> AnyTensor:
     Tensor([ 0., inf])
     """
     (value,) = real("logit", x)
-    return log(value) - log1p(-value)
+    return tn.log(value) - tn.log1p(-value)
 
 
 def entr(x: ArrayLike) -> AnyTensor:
@@ -416,7 +399,7 @@ def entr(x: ArrayLike) -> AnyTensor:
     """
     (value,) = real("entr", x)
     negative = value < 0
-    return where(negative, -math.inf, 0 - xlogy(value, where(negative, 1.0, value)))
+    return tn.where(negative, -math.inf, 0 - xlogy(value, tn.where(negative, 1.0, value)))
 
 
 def rel_entr(p: ArrayLike, q: ArrayLike) -> AnyTensor:
@@ -427,13 +410,13 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> AnyTensor:
     """
     x, y = real("rel_entr", p, q)
     inside = (x > 0) & (y > 0) & (x < math.inf)
-    u, v = where(inside, x, 1.0), where(inside, y, 1.0)
-    unknown = isnan(x) | isnan(y) | ((x == math.inf) & (y == math.inf))
-    edge = where((x == 0) & (y >= 0), 0.0, where(unknown, math.nan, math.inf))
-    near = abs(u - v) < 0.5 * v
-    ratio = log1p(where(near, u - v, 0.0) / v)
-    value = where(near, u * ratio, xlogy(u, u) - xlogy(u, v))
-    return where(inside, value, edge).astype(x.dtype)
+    u, v = tn.where(inside, x, 1.0), tn.where(inside, y, 1.0)
+    unknown = tn.isnan(x) | tn.isnan(y) | ((x == math.inf) & (y == math.inf))
+    edge = tn.where((x == 0) & (y >= 0), 0.0, tn.where(unknown, math.nan, math.inf))
+    near = tn.abs(u - v) < 0.5 * v
+    ratio = tn.log1p(tn.where(near, u - v, 0.0) / v)
+    value = tn.where(near, u * ratio, xlogy(u, u) - xlogy(u, v))
+    return tn.where(inside, value, edge).astype(x.dtype)
 
 
 def kl_div(p: ArrayLike, q: ArrayLike) -> AnyTensor:
@@ -444,15 +427,15 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> AnyTensor:
     """
     x, y = real("kl_div", p, q)
     inside = (x >= 0) & (y >= 0) & ((x == 0) | (y > 0))
-    near = (x > 0) & (y > 0) & (abs(y - x) < 0.3 * x)
-    u, v = where(near, x, 1.0), where(near, y, 1.0)
+    near = (x > 0) & (y > 0) & (tn.abs(y - x) < 0.3 * x)
+    u, v = tn.where(near, x, 1.0), tn.where(near, y, 1.0)
     step = v - u
     r = step / (u + v)  # x·log(x/y) by the series of the inverse hyperbolic tangent of r
     series = r * 0
     for k in range(25, 1, -2):
         series = series * r * r + 1 / k
     close = step * r - 2 * u * r * r * r * series
-    return where(near, close, rel_entr(x, y) + where(inside, y - x, 0.0)).astype(x.dtype)
+    return tn.where(near, close, rel_entr(x, y) + tn.where(inside, y - x, 0.0)).astype(x.dtype)
 
 
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> AnyTensor:
@@ -462,7 +445,7 @@ def boxcox(x: ArrayLike, lmbda: ArrayLike) -> AnyTensor:
     Tensor([1.5])
     """
     value, power = real("boxcox", x, lmbda)
-    return _power(log(value), power)
+    return _power(tn.log(value), power)
 
 
 def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> AnyTensor:
@@ -472,22 +455,22 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> AnyTensor:
     Tensor([1.5])
     """
     value, power = real("boxcox1p", x, lmbda)
-    return _power(log1p(value), power)
+    return _power(tn.log1p(value), power)
 
 
 def _power(log_x: AnyTensor, power: AnyTensor) -> AnyTensor:
     """(exp(power·log_x) - 1)/power, by its series where the exponent is small."""
     none = power == 0
-    exponent = where(none, 0.0, power * where(none, 0.0, log_x))
-    small = abs(exponent) < 0.25
-    near, far = where(small, exponent, 0.0), where(small, 1.0, power)
+    exponent = tn.where(none, 0.0, power * tn.where(none, 0.0, log_x))
+    small = tn.abs(exponent) < 0.25
+    near, far = tn.where(small, exponent, 0.0), tn.where(small, 1.0, power)
     series = near * 0
     for k in range(14, 0, -1):  # Horner's rule for 1 + near/2! + near²/3! + …
         series = series * near + 1 / math.factorial(k)
-    half = expm1(
-        where(small, 1.0, exponent) * 0.5
+    half = tn.expm1(
+        tn.where(small, 1.0, exponent) * 0.5
     )  # whose square may overflow, unlike the quotient
-    return where(small, log_x * series, half / far * (half + 2))
+    return tn.where(small, log_x * series, half / far * (half + 2))
 
 
 def softmax(x: ArrayLike, /, *, axis: Axis = None) -> AnyTensor:
@@ -496,7 +479,7 @@ def softmax(x: ArrayLike, /, *, axis: Axis = None) -> AnyTensor:
     >>> tn.scipy.special.softmax([[0.0, 0.0]])
     Tensor([[0.5, 0.5]])
     """
-    return activations.softmax(x, axis)
+    return tn.softmax(x, axis)
 
 
 def log_softmax(x: ArrayLike, /, *, axis: Axis = None) -> AnyTensor:
@@ -505,7 +488,7 @@ def log_softmax(x: ArrayLike, /, *, axis: Axis = None) -> AnyTensor:
     >>> tn.scipy.special.log_softmax([[0.0, 1000.0]])
     Tensor([[-1000.,     0.]])
     """
-    return activations.log_softmax(x, axis)
+    return tn.log_softmax(x, axis)
 
 
 # Special functions under the names of `jax.scipy.special`, of real numbers.

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.families.einsum import EinsumOp
 from tenferro.families.fft import Fft
 from tenferro.families.linalg import Cholesky, Eigh, LuSolve, Svd
+from tenferro.network.einsum_op import EinsumOp
 from tenferro.runtime import standard_packages
 from tests.families.cases import Array, Case
 from tests.families.cube import CUBE, Cube

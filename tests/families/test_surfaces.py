@@ -18,13 +18,10 @@ import tenferro_xla
 from tenferro.cli import main
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.extension import Extension
-from tenferro.families.einsum import (
-    ContractionOptimizerOptions,
-    EinsumOp,
-    NetworkDerivative,
-    SlicedNetwork,
-)
 from tenferro.families.fft import Fft
+from tenferro.network.einsum_op import EinsumOp, NetworkDerivative
+from tenferro.network.search import ContractionOptimizerOptions
+from tenferro.network.sliced_op import SlicedNetwork
 from tenferro.runtime import standard_packages
 from tenferro.transforms import CALLBACK
 from tests.families.cases import SIZES, Case, random_array

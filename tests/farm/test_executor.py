@@ -13,7 +13,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import ConfigError, ExtensionRegistryError, FarmError
-from tenferro.families.einsum import SlicedNetwork
+from tenferro.network.sliced_op import SlicedNetwork
 from tenferro.ops.extension import Extension, Package
 from tests.farm.engines import Faulty, closed, farm, operands, run, value
 

@@ -14,7 +14,7 @@ from jax import lax
 
 import tenferro as tn
 from tenferro.errors import AxisError, DTypeError, ExecutorError, GraphError, ShapeError
-from tenferro.lax.missing import MISSING
+from tenferro.lax import MISSING
 from tests.in_jax import in_jax
 
 with warnings.catch_warnings():

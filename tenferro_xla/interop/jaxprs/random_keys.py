@@ -27,7 +27,7 @@ from tenferro.ops import (
     full_like,
 )
 from tenferro.ops.functions import elementwise, emit_function
-from tenferro.random import threefry
+from tenferro.random.prng import drawn_bits, fold_words, seed_words, split_words
 from tenferro.transforms import TracedTensor
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, is_key, shape_of
 
@@ -78,7 +78,7 @@ def _itself(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 
 def _split(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     _require_layout(at, equation)
-    return emit_function(at, threefry.split, operands[0], shape=integers(equation.params["shape"]))
+    return emit_function(at, split_words, operands[0], shape=integers(equation.params["shape"]))
 
 
 def _fold_in(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -86,11 +86,11 @@ def _fold_in(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalV
     shape = shape_of(equation)
     if at.ctx.meta(words).rank == 1:  # one key, maybe for many numbers
         words = at.emit(BroadcastInDim((*shape, 2), (len(shape),)), words)
-    return emit_function(at, threefry.fold_in, words, at.spread(data, shape))
+    return emit_function(at, fold_words, words, at.spread(data, shape))
 
 
 def _seed(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return emit_function(at, threefry.seeded, *operands)
+    return emit_function(at, seed_words, *operands)
 
 
 def _bits(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -98,7 +98,7 @@ def _bits(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValK
     params = equation.params
     dtype = as_dtype(f"uint{int(params['bit_width'])}")
     options = {"shape": integers(params["shape"]), "dtype": dtype, "purpose": "random.bits"}
-    return emit_function(at, threefry.drawn_bits, operands[0], **options)
+    return emit_function(at, drawn_bits, operands[0], **options)
 
 
 def _require_layout(at: Reader, equation: Any) -> None:

@@ -12,8 +12,8 @@ import tenferro as tn
 from tenferro.compiler import ExpandFamilies, PlanFamilies, run_passes
 from tenferro.errors import InvalidConfigError, UnsupportedExtensionError
 from tenferro.extension import Extension, ExtensionOp, apply, family_id
-from tenferro.families.einsum import EinsumOp
 from tenferro.ir import ExecProgram, verify
+from tenferro.network.einsum_op import EinsumOp
 from tenferro.shape import SymDim
 from tests.families.cube import Cube, SameType
 

@@ -32,7 +32,7 @@ from tenferro.extension import (
     Package,
     apply,
 )
-from tenferro.families.einsum import EINSUM
+from tenferro.network.sliced_op import EINSUM
 from tenferro.ops.extension import lowering_of
 from tenferro.runtime import with_packages
 from tenferro.testing import check_extension

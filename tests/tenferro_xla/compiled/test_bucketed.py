@@ -22,7 +22,7 @@ from tenferro.errors import (
     UnsupportedExtensionError,
 )
 from tenferro.extension import apply
-from tenferro.families.einsum import SlicedNetwork
+from tenferro.network.sliced_op import SlicedNetwork
 from tenferro_xla import BucketedExecutable, XlaExecutor
 from tests.families.cube import Cube
 

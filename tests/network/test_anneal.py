@@ -3,11 +3,11 @@
 import numpy as np
 import opt_einsum
 
-from tenferro.families.einsum import ContractionTree, left_to_right, pairs_of_path
-from tenferro.families.einsum.reconfigure import annealed
 from tenferro.network import (
     Subscripts,
 )
+from tenferro.network.contraction_tree import ContractionTree, left_to_right, pairs_of_path
+from tenferro.network.reconfigure import annealed
 
 
 def test_annealing_finds_the_best_order_of_a_chain() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
 from tenferro.core import Emitter, V
-from tenferro.families.einsum.contraction_tree import Pairs, Step, entering_labels, steps_of
-from tenferro.families.einsum.subscripts import Label, Labels, Subscripts
-from tenferro.ir import Dim
+from tenferro.network.contraction_tree import Pairs, Step, entering_labels, steps_of
+from tenferro.network.subscripts import Label, Labels, Sizes, Subscripts
 from tenferro.ops import (
     MUL,
     BroadcastInDim,
@@ -21,10 +20,7 @@ from tenferro.ops import (
     Transpose,
 )
 
-__all__ = ["Labeled", "Sizes", "contract_step", "emit_network", "entered", "finished"]
-
-
-Sizes = Mapping[Label, Dim]
+__all__ = ["Labeled", "contract_step", "emit_network", "entered", "finished"]
 
 
 @dataclass(frozen=True, slots=True)

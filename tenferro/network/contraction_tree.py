@@ -10,7 +10,7 @@ from functools import cached_property
 
 from tenferro.compiler import DeviceCosts
 from tenferro.errors import PathError, ShapeError
-from tenferro.families.einsum.subscripts import Label, Labels, Subscripts, build_size_dict
+from tenferro.network.subscripts import Label, Labels, Subscripts, build_size_dict
 
 __all__ = [
     "ContractionTree",

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.families.einsum import ContractionOptimizerOptions, ContractionTree, find_tree
-from tenferro.families.einsum.contraction_tree import Merged
 from tenferro.network import Subscripts
+from tenferro.network.contraction_tree import ContractionTree, Merged
+from tenferro.network.search import ContractionOptimizerOptions, find_tree
 
 
 def test_a_network_of_different_operands_stays_as_it_is() -> None:

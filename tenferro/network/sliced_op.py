@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tenferro.core import Batched, BatchSite, Emitter, JvpSite, PrimitiveOp, Slots, TransposeSite, V
-from tenferro.families.einsum.contraction_tree import Pairs
-from tenferro.families.einsum.einsum_op import EinsumOp, NetworkDerivative
-from tenferro.families.einsum.subscripts import Labels, Subscripts, build_size_dict
 from tenferro.ir import INT64, Dim, DType, ExecProgram, NumpyArray, Rewriter, TensorMeta, make_meta
+from tenferro.network.contraction_tree import Pairs
+from tenferro.network.einsum_op import EinsumOp, NetworkDerivative
+from tenferro.network.subscripts import Labels, Subscripts, build_size_dict
 from tenferro.ops import (
     ADD,
     DIV,
@@ -35,12 +35,14 @@ from tenferro.ops.extension import (
     ExtensionBatchRule,
     ExtensionOp,
     OutputMeta,
+    Package,
     Transform,
     TransformRule,
     evaluate_standard,
     family_id,
     pushed,
 )
+from tenferro.runtime import StandardRuntime
 
 __all__ = ["SlicedNetwork"]
 
@@ -471,7 +473,7 @@ def labeled(op: Any, batched: frozenset[int]) -> Any:
 
     Labels are numbered by first occurrence.
 
-    >>> from tenferro.families.einsum import EinsumOp
+    >>> from tenferro.network import EinsumOp
     >>> chain = EinsumOp(((0, 1), (1, 2)), (0, 2), ("pairs", ((0, 1),)))
     >>> labeled(chain, frozenset({1, RESULT}))  # doctest: +NORMALIZE_WHITESPACE
     EinsumOp(inputs=((0, 1), (2, 1, 3)), output=(2, 0, 3), plan=('pairs', ((0, 1),)))
@@ -493,3 +495,14 @@ def labeled(op: Any, batched: frozenset[int]) -> Any:
     if isinstance(op, SlicedNetwork):
         changes["sliced"] = renumbered(op.sliced)
     return replace(op, **changes)
+
+
+_FAMILIES = (EinsumOp, NetworkDerivative, SlicedNetwork)
+
+EINSUM = Package(
+    name="tenferro-einsum",
+    ops=_FAMILIES,
+    rules=(EinsumRule(), TransformRule(NetworkDerivative), SlicedRule()),
+    runtimes=tuple(StandardRuntime(op.FAMILY_ID) for op in _FAMILIES),
+    batch_rules=tuple(NetworkBatchRule(op) for op in _FAMILIES),
+)

@@ -2,9 +2,8 @@
 
 import pytest
 
-from tenferro.families.einsum import search
-from tenferro.families.einsum.search import greedy_pairs
-from tenferro.network import Subscripts
+from tenferro.network import Subscripts, search
+from tenferro.network.search import greedy_pairs
 
 
 def test_disconnected_parts_and_scalars_are_multiplied_last() -> None:

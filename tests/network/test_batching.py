@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.families.einsum import EinsumOp, NetworkDerivative, SlicedNetwork
-from tenferro.families.einsum.sliced_op import RESULT, Owners, labeled, parted
 from tenferro.ir import NumpyArray as Array
+from tenferro.network.einsum_op import EinsumOp, NetworkDerivative
+from tenferro.network.sliced_op import RESULT, Owners, SlicedNetwork, labeled, parted
 from tenferro.ops.extension import Extension
 
 RNG = np.random.default_rng(0)

@@ -13,7 +13,8 @@ from tenferro.compiler import CPU, DeviceCosts
 from tenferro.config import config
 from tenferro.core import BoundedCache, CacheOwner, Capacity
 from tenferro.errors import MemoryLimitError, PathError
-from tenferro.families.einsum.contraction_tree import (
+from tenferro.ir import Dim
+from tenferro.network.contraction_tree import (
     ContractionTree,
     Pairs,
     concrete_sizes,
@@ -21,7 +22,7 @@ from tenferro.families.einsum.contraction_tree import (
     left_to_right,
     pairs_of_path,
 )
-from tenferro.families.einsum.search import (
+from tenferro.network.search import (
     NAMES,
     Auto,
     ContractionOptimizerOptions,
@@ -32,8 +33,7 @@ from tenferro.families.einsum.search import (
     Tree,
     find_tree,
 )
-from tenferro.families.einsum.subscripts import Label, Labels, Subscripts, build_size_dict
-from tenferro.ir import Dim
+from tenferro.network.subscripts import Label, Labels, Subscripts, build_size_dict
 
 __all__ = [
     "PLANNER",
@@ -107,12 +107,16 @@ class Planner(CacheOwner):
     """Makes trees from specifications, and caches what searches and other libraries find.
 
     All calls of `einsum` share the planner `network.PLANNER`.
+
+    Attributes:
+        plans: the cache of the plans that `einsum` makes of trees.
     """
 
     def __init__(self, capacity: Capacity | None = None) -> None:
         self._cache: BoundedCache[Any, Any] = BoundedCache(
             Capacity(config.cache_entries) if capacity is None else capacity
         )
+        self.plans: BoundedCache[Any, Any] = BoundedCache(Capacity(config.cache_entries))
 
     def tree(
         self,

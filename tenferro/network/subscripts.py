@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ __all__ = [
     "Label",
     "Labels",
     "NestedEinsum",
+    "Sizes",
     "Subscripts",
     "build_size_dict",
     "is_lettered",
@@ -225,10 +226,10 @@ def _expanded(term: list[Any], width: int) -> list[Label]:
 
 # Sizes of labels, from the shapes of the operands.
 
-Sizes = dict[Label, Dim]
+Sizes = Mapping[Label, Dim]
 
 
-def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> Sizes:
+def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> dict[Label, Dim]:
     """The size of each label. A size of 1 broadcasts to any other, as in NumPy.
 
     On the axes of one operand, which have one label for a diagonal, sizes must be equal.
@@ -248,7 +249,7 @@ def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> 
             f"einsum: {subscripts} names {len(subscripts.inputs)} operands, "
             f"but {len(shapes)} are given"
         )
-    sizes: Sizes = {}
+    sizes: dict[Label, Dim] = {}
     source: dict[Label, tuple[int, int]] = {}
     for position, (labels, shape) in enumerate(zip(subscripts.inputs, shapes, strict=True)):
         if len(labels) != len(shape):

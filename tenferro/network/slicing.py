@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tenferro.families.einsum.contraction_tree import ContractionTree, Step
-from tenferro.families.einsum.subscripts import Label, Labels, Subscripts
+from tenferro.network.contraction_tree import ContractionTree, Step
+from tenferro.network.subscripts import Label, Labels, Subscripts
 
 __all__ = ["SlicedTree", "cut_loop", "depends", "find_slices"]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tenferro.errors import PathError
-from tenferro.families.einsum import left_to_right, pairs_of_path, path_of_pairs
+from tenferro.network.contraction_tree import left_to_right, pairs_of_path, path_of_pairs
 
 
 def test_paths_and_pairs_are_two_ways_to_say_one_thing() -> None:

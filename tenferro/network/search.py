@@ -17,7 +17,7 @@ import opt_einsum
 
 from tenferro.compiler import CPU, DeviceCosts
 from tenferro.errors import PathError
-from tenferro.families.einsum.contraction_tree import (
+from tenferro.network.contraction_tree import (
     ContractionTree,
     Merged,
     Pairs,
@@ -25,7 +25,7 @@ from tenferro.families.einsum.contraction_tree import (
     pairs_of_path,
     tree_seconds,
 )
-from tenferro.families.einsum.reconfigure import (
+from tenferro.network.reconfigure import (
     CANDIDATES,
     GREEDY,
     MOVE,
@@ -36,7 +36,7 @@ from tenferro.families.einsum.reconfigure import (
     exact_pairs,
     refined,
 )
-from tenferro.families.einsum.subscripts import Label, NestedEinsum, Subscripts
+from tenferro.network.subscripts import Label, NestedEinsum, Subscripts
 
 __all__ = [
     "Auto",

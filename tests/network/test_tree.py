@@ -3,7 +3,8 @@
 import pytest
 
 from tenferro.errors import ShapeError
-from tenferro.families.einsum import ContractionTree, Subscripts, concrete_sizes
+from tenferro.network.contraction_tree import ContractionTree, concrete_sizes
+from tenferro.network.subscripts import Subscripts
 
 
 def test_a_tree_knows_its_costs() -> None:

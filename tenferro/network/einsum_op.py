@@ -14,10 +14,10 @@ from typing import ClassVar
 
 from tenferro.core import Emitter, V
 from tenferro.errors import DTypeError
-from tenferro.families.einsum.contraction import Sizes, emit_network
-from tenferro.families.einsum.planner import PLANNER, Specification, check_memory, options_of
-from tenferro.families.einsum.subscripts import Labels, Subscripts, build_size_dict
 from tenferro.ir import Dim, DType, NumpyArray, TensorMeta, make_meta, short_name
+from tenferro.network.contraction import emit_network
+from tenferro.network.planner import PLANNER, Specification, check_memory, options_of
+from tenferro.network.subscripts import Labels, Sizes, Subscripts, build_size_dict
 from tenferro.ops.extension import (
     ExtensionOp,
     FormulaOp,

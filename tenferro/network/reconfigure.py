@@ -15,8 +15,8 @@ import math
 import random
 from collections.abc import Callable, Mapping
 
-from tenferro.families.einsum.contraction_tree import ContractionTree, Pairs, entering_labels
-from tenferro.families.einsum.subscripts import Label, Subscripts
+from tenferro.network.contraction_tree import ContractionTree, Pairs, entering_labels
+from tenferro.network.subscripts import Label, Subscripts
 
 LEAVES = 8
 """Most leaves of a subtree that is planned again; the work grows as 3 to this power."""

@@ -8,17 +8,13 @@ import pytest
 
 from tenferro.compiler import CPU
 from tenferro.errors import PathError
-from tenferro.families.einsum import (
-    ContractionTree,
-    find_tree,
-    options_of,
-    pairs_of_path,
-    tree_seconds,
-)
 from tenferro.network import (
     ContractionOptimizerOptions,
     Subscripts,
 )
+from tenferro.network.contraction_tree import ContractionTree, pairs_of_path, tree_seconds
+from tenferro.network.planner import options_of
+from tenferro.network.search import find_tree
 from tests.networks import instances, ring
 
 

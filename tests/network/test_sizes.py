@@ -3,8 +3,8 @@
 import pytest
 
 from tenferro.errors import ShapeError, SubscriptError
-from tenferro.families.einsum import build_size_dict
 from tenferro.network import Subscripts
+from tenferro.network.subscripts import build_size_dict
 
 
 def test_unequal_sizes_name_label_operands_and_axes() -> None:
