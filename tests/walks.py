@@ -38,7 +38,7 @@ BUDGETS = {
     "sin_lower": Walk(68, 22, 39, 11),
     "sin_host": Walk(12, 6, 3, 5),
     "einsum_trace": Walk(258, 46, 182, 24),
-    "einsum_lower": Walk(118, 29, 98, 13),
+    "einsum_lower": Walk(117, 28, 98, 13),
     "scan_trace": Walk(274, 40, 212, 25),
     "scan_lower": Walk(91, 25, 67, 13),
     "vmap_sin": Walk(246, 51, 145, 19),
