@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 from typing import Any
 
 import jax
@@ -41,8 +42,6 @@ from tenferro_xla.lowering import linalg
 __all__ = ["ExtensionLowerings", "check_callbacks"]
 
 
-# The lowering of the family of callbacks.
-
 Shape = tuple[int, ...]
 _WORD = np.dtype(np.uint32)
 
@@ -67,7 +66,7 @@ def call(op: Callback, *operands: Array) -> tuple[Array, ...]:
         outputs = op.eager_execute(values)
         return [
             _viewed(array, dtype, shape)
-            for array, (shape, dtype) in zip(outputs, map(_passed_of, results), strict=True)
+            for array, (shape, dtype) in zip(outputs, starmap(_passed, results), strict=True)
         ]
 
     outputs = jax.pure_callback(on_host, passed, *map(_as_words, operands))
@@ -81,10 +80,6 @@ def _passed(dtype: DType, shape: Shape) -> tuple[Shape, DType]:
     if dtype.itemsize < 8 or dtype == np.complex64:
         return shape, dtype
     return (*shape, dtype.itemsize // 4), _WORD
-
-
-def _passed_of(result: tuple[DType, Shape]) -> tuple[Shape, DType]:
-    return _passed(*result)
 
 
 def _viewed(array: Any, dtype: DType, shape: Shape) -> Any:

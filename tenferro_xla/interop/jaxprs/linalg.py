@@ -30,10 +30,6 @@ def _hermitian(at: Reader, x: GlobalValKey, lower: bool) -> GlobalValKey:
     return key
 
 
-def _cholesky(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(Extension(Cholesky()), _hermitian(at, operands[0], lower=True))
-
-
 def _eigh(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     if equation.params.get("subset_by_index") is not None:
         raise at.refuse(equation, "of some of the eigenvalues has no counterpart")
@@ -58,10 +54,6 @@ def _qr(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     op = Qr("complete" if params["full_matrices"] else "reduced")
     triangle, columns = at.emit_all(Extension(op), operands[0])
     return [columns, triangle]
-
-
-def _lu(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
-    return at.emit_all(Extension(Lu()), operands[0])
 
 
 def _permutation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -94,10 +86,12 @@ def _fft(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKe
 
 
 TABLE: dict[str, Translation] = {
-    "cholesky": _cholesky,
+    "cholesky": lambda at, equation, operands: at.emit(
+        Extension(Cholesky()), _hermitian(at, operands[0], lower=True)
+    ),
     "eigh": _eigh,
     "fft": _fft,
-    "lu": _lu,
+    "lu": lambda at, equation, operands: at.emit_all(Extension(Lu()), operands[0]),
     "lu_pivots_to_permutation": _permutation,
     "qr": _qr,
     "svd": _svd,
