@@ -8,6 +8,7 @@ They handle None, the symbolic zero, so that rules do not have to.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import zip_longest
 from typing import Any, Generic, Protocol, TypeVar
 
 from tenferro.errors import GraphError
@@ -318,17 +319,18 @@ def chain(at: JvpSite[V], *partials: Callable[[V], V]) -> Slots[V]:
     return (total,)
 
 
-def each_active(at: TransposeSite[V], *pullbacks: Callable[[V], V | None]) -> Slots[V]:
+def each_active(at: TransposeSite[V], *pullbacks: Callable[[V], V | None] | None) -> Slots[V]:
     """Transposition of a single-output op.
 
-    `pullbacks[i]` takes the cotangent to that of operand i, if that is active.
+    `pullbacks[i]` takes the cotangent to that of operand i, if that is active. Operands whose
+    pullback is None, or which come after the last one, have no cotangent.
     """
     ct = at.ct[0]
     if ct is None:
         return (None,) * len(at.active)
     return tuple(
         [
-            pullback(ct) if active else None
-            for pullback, active in zip(pullbacks, at.active, strict=True)
+            pullback(ct) if active and pullback is not None else None
+            for pullback, active in zip_longest(pullbacks, at.active)
         ]
     )

@@ -42,6 +42,7 @@ __all__ = [
     "fields_of_bodies",
     "numbered",
     "payload",
+    "places_of",
 ]
 
 
@@ -340,21 +341,40 @@ not appear in the result."""
 class Layout(OpCore):
     """Where the axes of operands go, and the op on operands whose axes lie otherwise."""
 
-    def axis_map(self, ranks: Sequence[int]) -> AxisMap | None:
-        """Where the axes of operands of these ranks go; None if the op mixes them.
+    keeps_axes: bool = False
+    """Whether axis i of each operand becomes axis i of the result, as of any pointwise op."""
 
-        A pointwise op keeps every axis.
-        """
-        return tuple(tuple(range(rank)) for rank in ranks) if self.pointwise else None
+    def axis_map(self, ranks: Sequence[int]) -> AxisMap | None:
+        """Where the axes of operands of these ranks go; None if the op mixes them."""
+        if self.pointwise or self.keeps_axes:
+            return tuple(tuple(range(rank)) for rank in ranks)
+        return None
+
+    axis_fields: ClassVar[tuple[str, ...]] = ()
+    """Names of the fields that are axes."""
+
+    entry_fields: ClassVar[tuple[str, ...]] = ()
+    """Names of the fields that have an entry for each axis."""
 
     def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder] | None:
         """The op on operands whose axes lie in these orders, and the order of its result.
 
-        None if no op computes that. A pointwise op takes any order that its operands share.
+        None if no op computes that. A pointwise op takes any order that its operands share, and an
+        op that keeps axes has the same axes and entries in that order; scalars have no order.
         """
         if self.pointwise and len(set(orders)) == 1:
             return self, orders[0]  # type: ignore[return-value]  # every op is an ExecOp
-        return None
+        if not self.keeps_axes or len({order for order in orders if order}) > 1:
+            return None
+        order = orders[0]
+        fields: dict[str, Any] = {}
+        for name in self.entry_fields:
+            entries = getattr(self, name)
+            fields[name] = tuple([entries[axis] for axis in order])
+        for name in self.axis_fields:
+            axes = getattr(self, name)
+            fields[name] = order.index(axes) if isinstance(axes, int) else places_of(axes, order)
+        return replace(self, **fields), order  # type: ignore[type-var,return-value]  # as above
 
     def trailing(self, size: int) -> ExecOp | None:
         """The op that does the same for each entry of one more trailing axis of every operand.
@@ -375,6 +395,11 @@ class Layout(OpCore):
     def takes_whole(self) -> bool:
         """Whether each device has its operands and results whole, however they are divided."""
         return False
+
+
+def places_of(axes: Sequence[int], order: AxisOrder) -> tuple[int, ...]:
+    """The places of the axes in an order of axes, in ascending order."""
+    return tuple([place for place, axis in enumerate(order) if axis in axes])
 
 
 # Sizes that are not known until the program runs.

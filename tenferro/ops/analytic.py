@@ -267,7 +267,6 @@ class Pow(Elementwise, name="power", numpy=_power, lax="pow"):
     jvp = (_by_base, _by_exponent)
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
-        """The powers 0, 1 and 2."""
         x = operands[0]
         if is_value(values[1], 0) and at.ctx.meta(x).dims is not None:
             return full_like(at, 1, x)
@@ -287,7 +286,6 @@ class InversePower(Analytic, name="inverse_power"):
     exponent: int
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """1 over the product."""
         return np.divide(1, power_of(x, self.exponent, np.multiply)).astype(x.dtype)
 
     @property

@@ -24,8 +24,6 @@ from tenferro.errors import (
 )
 from tenferro.ir import (
     BOOL,
-    AxisMap,
-    AxisOrder,
     Conjugation,
     Dim,
     Exact,
@@ -68,15 +66,12 @@ class Argument(Unchanged, name="argument"):
         object.__setattr__(self, "is_open", is_open)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangent of the operand."""
         return at.tangent
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent of the result."""
         return at.ct
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
-        """The operand."""
         return ((at.inputs[0], True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V:
@@ -97,16 +92,16 @@ class ShardingConstraint(Unchanged, name="sharding_constraint"):
 
     spec: tuple[tuple[str, ...] | None, ...]
 
+    keeps_axes = True
+    entry_fields = ("spec",)
     moves = True
     view = True
 
     @property
     def divides(self) -> Sequence[Sequence[str]]:
-        """The names of the spec."""
         return [names or () for names in self.spec]
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
         if x.rank != len(self.spec):
             raise ShapeError(
                 f"{self.name}: {x} has {x.rank} axes, but the spec has {len(self.spec)}"
@@ -114,7 +109,6 @@ class ShardingConstraint(Unchanged, name="sharding_constraint"):
         return x
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear."""
         return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
@@ -129,17 +123,7 @@ class ShardingConstraint(Unchanged, name="sharding_constraint"):
         """The new axis, which parts of complex numbers have, is whole."""
         return ShardingConstraint((*self.spec, ()))
 
-    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Each axis stays."""
-        return (tuple(range(ranks[0])),)
-
-    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ShardingConstraint, AxisOrder]:
-        """The entries of the spec go with their axes."""
-        (order,) = orders
-        return ShardingConstraint(tuple([self.spec[axis] for axis in order])), order
-
     def masked(self, at: MaskSite) -> None:
-        """Padding stays padding."""
         at.keep(at.operand(0), zeros=at.has_zeros(0))
 
 
@@ -165,7 +149,6 @@ class AssumeSize(StdTensorOp, name="assume_size"):
     view = True
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type with that size."""
         check_axes(self.name, (self.axis,), x.rank, x)
         extent = x.extents[self.axis]
         if not isinstance(extent, Exact):
@@ -179,13 +162,11 @@ class AssumeSize(StdTensorOp, name="assume_size"):
         return TensorMeta(x.dtype, extents)
 
     def assumptions(self, metas: Sequence[TensorMeta], reason: str) -> Sequence[Guard]:
-        """The size of the axis."""
         extent = metas[0].extents[self.axis]
         assert isinstance(extent, Exact), "assume_size takes exact sizes only"
         return [Guard(extent.dim, self.size, reason)]
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """The operand."""
         if x.shape[self.axis] != self.size:
             raise GuardViolationError(
                 f"{self.name}: axis {self.axis} of {meta_of(x)} was assumed "
@@ -194,7 +175,6 @@ class AssumeSize(StdTensorOp, name="assume_size"):
         return x
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear."""
         return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
@@ -246,7 +226,6 @@ class CotangentWhere(StdTensorOp, name="cotangent_where"):
     conjugation = Conjugation.EXACT
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
-        """The type of the first operand."""
         value, flows = metas
         if flows.dtype != BOOL:
             raise DTypeError(f"cotangent_where: the second operand must be bool, got {flows}")
@@ -256,19 +235,13 @@ class CotangentWhere(StdTensorOp, name="cotangent_where"):
         return value
 
     def numpy(self, value: NumpyArray, flows: NumpyArray) -> NumpyArray:
-        """The value."""
         return value
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in the value."""
         tangent = at.tangent[0]
         return (None if tangent is None else at.emit(self, tangent, at.primal[1]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangent, and zero where it does not flow."""
         flows = at.inputs[1]
-        return each_active(
-            at,
-            lambda ct: at.emit(SELECT, flows, ct, zeros_like(at.emitter, ct)),
-            lambda ct: None,
-        )
+        return each_active(at, lambda ct: at.emit(SELECT, flows, ct, zeros_like(at.emitter, ct)))

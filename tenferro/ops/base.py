@@ -54,6 +54,7 @@ from tenferro.ir import (
     make_meta,
     numbered,
     payload,
+    places_of,
     runtime_dims,
     same_size,
     substitute,
@@ -95,9 +96,6 @@ class StdTensorOp(ExecOp):
     derivative_needs_sizes: ClassVar[bool] = False
     """Whether its transpose is written for exact sizes of the operands only."""
 
-    axis_fields: ClassVar[tuple[str, ...]] = ()
-    """Names of the fields that are axes; one more leading axis counts them one further."""
-
     assumes: ClassVar[bool] = False
     """Whether it may assume equalities of the sizes of its operands."""
 
@@ -106,15 +104,12 @@ class StdTensorOp(ExecOp):
         return ()
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Tangents of the outputs; see `PrimitiveOp`."""
         raise ADRuleError(f"{self.name}: has no linearize rule")
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Cotangents of the active operands; see `PrimitiveOp`."""
         raise ADRuleError(f"{self.name}: has no transpose rule")
 
     def linear(self, at: JvpSite[V]) -> bool:
-        """Whether it is its own derivative; see `PrimitiveOp`."""
         return own_derivative(self, at)
 
     def leading(self, size: Dim) -> StdTensorOp | None:
@@ -144,7 +139,6 @@ class StdTensorOp(ExecOp):
         return tuple([(output, True) for output in at.emitter.emit_all(op, *operands)])
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """A simpler value that is equal, or None; see `PrimitiveOp`."""
         return None
 
 
@@ -158,7 +152,6 @@ class Inactive(StdTensorOp):
     """An op through which no tangent flows: its result is piecewise constant or not inexact."""
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """A symbolic zero for every output."""
         return (None,) * self.n_outputs
 
 
@@ -166,7 +159,6 @@ class Linear(StdTensorOp):
     """An op that is linear in each operand alone."""
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The op itself, on the tangents."""
         return multilinear(at, self)
 
 
@@ -174,11 +166,9 @@ class Unchanged(StdTensorOp):
     """An op whose result is its operand, of which it says something."""
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
         return x
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """The operand."""
         return x
 
 
@@ -192,6 +182,8 @@ class Reduction(StdTensorOp):
     """The NumPy dtype kinds that it takes."""
     unit: ClassVar[Any] = None
     """The result of no elements, as a number."""
+    ufunc: ClassVar[np.ufunc]
+    """What combines two elements."""
     streams = True
     axis_fields = ("axes",)
 
@@ -204,29 +196,28 @@ class Reduction(StdTensorOp):
         return np.asarray(self.unit, dtype)
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type without `axes`."""
         check_kind(self.name, x, self.kinds)
         return reduced(self.name, x, self.axes)
 
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        return np.asarray(self.ufunc.reduce(x, axis=self.axes, dtype=x.dtype))
+
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """The axes that remain are numbered from 0 on."""
         (rank,) = ranks
         places = iter(range(rank))
         return (tuple(None if axis in self.axes else next(places) for axis in range(rank)),)
 
     def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder]:
-        """The reduction over the positions of `axes` in the order."""
         (order,) = orders
-        axes = tuple(place for place, axis in enumerate(order) if axis in self.axes)
         ((*into,),) = self.axis_map([len(order)])
-        return replace(self, axes=axes), tuple(
+        return replace(self, axes=places_of(self.axes, order)), tuple(
             axis for axis in (into[source] for source in order) if axis is not None
         )
 
     def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
         """Those with the same coordinates along the axes that remain."""
-        kept = [axis for axis in range(metas[0].rank) if axis not in self.axes]
-        return Reach(groups=numbered(shape_of(metas[0]), kept))
+        remaining = [axis for axis in range(metas[0].rank) if axis not in self.axes]
+        return Reach(groups=numbered(shape_of(metas[0]), remaining))
 
     def masked(self, at: MaskSite) -> None:
         """Padding is replaced by the neutral element."""

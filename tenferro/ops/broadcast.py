@@ -7,7 +7,7 @@ that have them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,6 @@ class Constant(Inactive, name="constant"):
 
     @property
     def label(self) -> str:
-        """The number itself, if it is one."""
         return str(self.value.item()) if self.shape == () else self.name
 
     def infer(self) -> TensorMeta:
@@ -117,7 +116,6 @@ class Constant(Inactive, name="constant"):
         return not self.value.any()
 
     def numpy(self) -> NumpyArray:
-        """The literal."""
         return self.value  # type: ignore[no-any-return]
 
 
@@ -173,15 +171,12 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
     repeats = True
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Axis i becomes axis `dims[i]`."""
         return (self.dims,)
 
     def leading(self, size: Dim) -> BroadcastInDim:
-        """The new axis becomes the first axis of the result."""
         return BroadcastInDim((size, *self.shape), (0, *(axis + 1 for axis in self.dims)))
 
     def trailing(self, size: int) -> BroadcastInDim:
-        """The new axis becomes the last axis of the result."""
         return BroadcastInDim((*self.shape, size), (*self.dims, len(self.shape)))
 
     def masked(self, at: MaskSite) -> None:
@@ -194,15 +189,7 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
 
     @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """`shape`, if the operand fits it."""
-        if len(self.dims) != x.rank:
-            raise AxisError(
-                f"{self.name}: dims {self.dims} must name one axis for each axis of {x}"
-            )
-        result = TensorMeta.of(x.dtype, self.shape)
-        check_axes(self.name, self.dims, len(self.shape), result)
-        if list(self.dims) != sorted(self.dims):
-            raise AxisError(f"{self.name}: dims {self.dims} must increase; transpose {x} first")
+        result = _check_dims(self, x, lambda: TensorMeta.of(x.dtype, self.shape))
         for axis, (size, target) in enumerate(
             zip(x.exact_shape(self.name, "operand"), self.dims, strict=True)
         ):
@@ -245,6 +232,19 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
         return at.emit(_broadcast(self.shape, tuple([self.dims[i] for i in inner.dims])), source)
 
 
+def _check_dims(
+    op: BroadcastInDim | DynamicBroadcastInDim, x: TensorMeta, result_of: Callable[[], TensorMeta]
+) -> TensorMeta:
+    """The result's type, once `dims` is known to name its axes in ascending order."""
+    if len(op.dims) != x.rank:
+        raise AxisError(f"{op.name}: dims {op.dims} must name one axis for each axis of {x}")
+    result = result_of()
+    check_axes(op.name, op.dims, result.rank, result)
+    if list(op.dims) != sorted(op.dims):
+        raise AxisError(f"{op.name}: dims {op.dims} must increase; transpose {x} first")
+    return result
+
+
 @functools.lru_cache(maxsize=4096)
 def _steps(
     sizes: tuple[int, ...], itemsize: int, dims: tuple[int, ...], rank: int
@@ -275,7 +275,6 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
     seen_through = True
 
     def reads_shape_only(self, operand: int) -> bool:
-        """True for all operands after the first."""
         return operand > 0
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
@@ -283,14 +282,8 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
         if not metas:
             raise GraphError(f"{self.name}: takes at least one operand")
         x = metas[0]
-        if len(self.dims) != x.rank:
-            raise AxisError(
-                f"{self.name}: dims {self.dims} must name one axis for each axis of {x}"
-            )
-        result = TensorMeta(x.dtype, [extent_of(self.name, size, metas) for size in self.shape])
-        check_axes(self.name, self.dims, result.rank, result)
-        if list(self.dims) != sorted(self.dims):
-            raise AxisError(f"{self.name}: dims {self.dims} must increase; transpose {x} first")
+        shape = (extent_of(self.name, size, metas) for size in self.shape)
+        result = _check_dims(self, x, lambda: TensorMeta(x.dtype, list(shape)))
         for axis, target in enumerate(self.dims):
             extent, result_extent = x.extents[axis], result.extents[target]
             if extent != Exact(1) and not same_size(extent, result_extent):
@@ -301,34 +294,26 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
         return result
 
     def numpy(self, x: NumpyArray, *sources: NumpyArray) -> NumpyArray:
-        """`BroadcastInDim` to the sizes of the operands."""
         return self._at([x.shape, *(source.shape for source in sources)]).numpy(x)
 
     def resolved(
         self, metas: Sequence[TensorMeta], scalars: Mapping[int, NumpyArray] | None = None
     ) -> Resolution:
-        """The broadcast of the first operand."""
         return Resolution(self._at([meta.exact_shape(self.name) for meta in metas]), (0,))
 
     def _at(self, shapes: Sequence[tuple[Dim, ...]]) -> BroadcastInDim:
         return BroadcastInDim(tuple(size_at(size, shapes) for size in self.shape), self.dims)
 
     def leading(self, size: Dim) -> DynamicBroadcastInDim:
-        """The new axis becomes the first axis of the result."""
         shape = (size, *(shifted(extent) for extent in self.shape))
         return DynamicBroadcastInDim(shape, (0, *(axis + 1 for axis in self.dims)))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in the first operand; the other operands have no tangents."""
         tangent, *_ = at.tangent
         return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The sum over repeated axes; these get the operand's size again."""
-        ct = at.ct[0]
-        if ct is None or not at.active[0]:
-            return (None,) * len(at.inputs)
-        return (sum_back(at, self.dims, ct), *(None,) * (len(at.inputs) - 1))
+        return each_active(at, lambda ct: sum_back(at, self.dims, ct))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """`BroadcastInDim` if all sizes are exact; the operand if it has the result's shape."""
@@ -346,21 +331,16 @@ class ReduceSum(Linear, Reduction, name="reduce_sum"):
     """Sum over `axes`; the result does not have these axes."""
 
     unit = 0
+    ufunc = np.add
     conjugation = Conjugation.ZERO_SIGNS
     componentwise = True
 
     def trailing(self, size: int) -> ReduceSum:
-        """The same axes."""
         return self
 
     infer = inferred_once(Reduction.infer)
 
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.sum`, in the operand's dtype."""
-        return np.asarray(np.add.reduce(x, axis=self.axes, dtype=x.dtype))
-
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Repeat along `axes`."""
         meta = at.ctx.meta(at.inputs[0])
         dims = tuple(axis for axis in range(meta.rank) if axis not in self.axes)
         return each_active(at, lambda ct: broadcast_like(at.emitter, ct, meta, dims, self.name))
@@ -497,7 +477,6 @@ class Iota(Inactive, name="iota"):
     n_inputs = 0
 
     def infer(self) -> TensorMeta:
-        """One axis of `size`."""
         if self.dtype.kind not in "iufc":
             raise DTypeError(f"iota: the dtype must be numeric, got {short_name(self.dtype)}")
         return TensorMeta.of(self.dtype, (self.size,))
@@ -507,7 +486,6 @@ class Iota(Inactive, name="iota"):
         at.keep()
 
     def numpy(self) -> NumpyArray:
-        """`numpy.arange`."""
         if self.dtype.kind in "iu" and self.dtype.itemsize >= 4:
             return np.arange(self.size, dtype=self.dtype)  # type: ignore[arg-type]  # sizes are bound
         return np.arange(self.size).astype(self.dtype)  # type: ignore[arg-type]  # sizes are bound

@@ -84,7 +84,6 @@ class DotGeneral(StdTensorOp, name="dot_general"):
 
     @inferred_once
     def infer(self, lhs: TensorMeta, rhs: TensorMeta) -> TensorMeta:
-        """Batch, free axes of lhs, free axes of rhs."""
         if lhs.dtype != rhs.dtype:
             raise DTypeError(
                 f"dot_general: operands have types {types([lhs, rhs])}; convert them to one dtype"
@@ -194,7 +193,6 @@ class DotGeneral(StdTensorOp, name="dot_general"):
         return None
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The product rule."""
         return multilinear(at, self)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:

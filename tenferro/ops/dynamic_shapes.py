@@ -52,7 +52,6 @@ class ShapeOf(Inactive, name="shape_of"):
     category = Category.HOST
 
     def reads_shape_only(self, operand: int) -> bool:
-        """True: only the shape of the operand is read."""
         return True
 
     def masked(self, at: MaskSite) -> None:
@@ -73,7 +72,6 @@ class ShapeOf(Inactive, name="shape_of"):
         return ((at.emit(ShapeOf(self.axis + 1), *at.inputs), False),)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """An entry of `numpy.shape`."""
         return np.asarray(x.shape[self.axis], np.int64)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
@@ -135,7 +133,6 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
         return ((at.emit(DynamicTruncate(self.axis + 1), *at.inputs), True),)
 
     def numpy(self, x: NumpyArray, size: NumpyArray) -> NumpyArray:
-        """Basic indexing."""
         count = min(size_of_scalar(size), x.shape[self.axis])
         return x[(slice(None),) * self.axis + (slice(count),)]
 
@@ -144,14 +141,12 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
         return at.tangent[1] is None
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangent, truncated to the size of the result."""
         tangent = at.tangent[0]
         if tangent is None:
             return (None,)
         return (at.emit(self, tangent, at.emit(ShapeOf(self.axis), at.out[0])),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent, padded to the size of the operand."""
 
         def pull(ct: V) -> V:
             like = _axis_like(at, at.inputs[0], self.axis, self.name)
@@ -183,13 +178,11 @@ class PadToMatch(StdTensorOp, name="pad_to_match"):
     follows_shapes = True
 
     def reads_shape_only(self, operand: int) -> bool:
-        """True for the second operand."""
         return operand == 1
 
     def resolved(
         self, metas: Sequence[TensorMeta], scalars: Mapping[int, NumpyArray] | None = None
     ) -> Resolution:
-        """The `Pad` of the first operand with zeros."""
         shape, target = (meta.exact_shape(self.name) for meta in metas)
         none = (0,) * len(shape)
         missing = maximum(target[self.axis] - shape[self.axis], 0)
@@ -209,18 +202,15 @@ class PadToMatch(StdTensorOp, name="pad_to_match"):
         return x.with_extents(extents)
 
     def numpy(self, x: NumpyArray, reference: NumpyArray) -> NumpyArray:
-        """`numpy.pad`, at the end of the axis."""
         missing = max(reference.shape[self.axis] - x.shape[self.axis], 0)
         widths = [(0, missing if axis == self.axis else 0) for axis in range(x.ndim)]
         return np.pad(x, widths)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangent, padded in the same way."""
         tangent = at.tangent[0]
         return (None if tangent is None else at.emit(self, tangent, at.primal[1]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent, truncated to the size of the operand."""
 
         def pull(ct: V) -> V:
             like = _axis_like(at, at.inputs[0], self.axis, self.name)

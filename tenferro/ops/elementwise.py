@@ -139,7 +139,6 @@ class Elementwise(StdTensorOp):
         return Term(like.at, like.at.emit(self, *values))
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
-        """The operands' common type, with the dtype of the result."""
         first = metas[0]
         alike = metas[-1] is first and len(metas) < 3  # equal types are nearly always one object
         if not (alike and first.as_size is None and first.dtype.kind in self.kinds):
@@ -148,7 +147,6 @@ class Elementwise(StdTensorOp):
         return first if dtype_of is None else first.with_dtype(dtype_of(first.dtype))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The sum of the terms of `jvp`."""
         if self.jvp is None:
             return super().linearize(at)
         values = [*map(Term, repeat(at), (*at.out, *at.primal))]
@@ -161,7 +159,6 @@ class Elementwise(StdTensorOp):
         return (total,)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangents that `vjp` says."""
         if self.vjp is None:
             return super().transpose_rule(at)
         if at.ct[0] is None:
@@ -365,7 +362,6 @@ class Sub(Elementwise, name="subtract", numpy=np.subtract, lax="sub"):
     vjp = (lambda ct, x, y: ct, lambda ct, x, y: -ct)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The difference of the tangents."""
         dx, dy = at.tangent
         if dx is None or dy is None:
             return super().linearize(at)
@@ -442,7 +438,6 @@ class Neg(Elementwise, name="negate", numpy=np.negative, lax="neg"):
     vjp = (lambda ct, x: -ct,)
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
-        """-(-x) is x."""
         return negand(at, operands[0])
 
 
@@ -503,12 +498,10 @@ class Conj(Elementwise, name="conj", numpy=np.conjugate, lax="conj"):
     vjp = (lambda ct, x: ct.conj,)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """conj(x) is x for real x."""
         (x,) = operands
         return super().fold(at, operands) if is_complex(at.ctx.meta(x).dtype) else x
 
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
-        """conj(conj(x)) is x."""
         producer = at.producer(operands[0])
         return producer[1][0] if producer is not None and type(producer[0]) is Conj else None
 
@@ -522,7 +515,6 @@ class Real(Elementwise, name="real", numpy=np.real, lax="real", dtype_of=real_dt
     vjp = (lambda ct, x: COMPLEX(ct, 0),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The real part of `complex(re, im)` is re."""
         part = _part(at, operands[0], 0)
         return super().fold(at, operands) if part is None else part
 
@@ -536,7 +528,6 @@ class Imag(Elementwise, name="imag", numpy=np.imag, lax="imag", dtype_of=real_dt
     vjp = (lambda ct, x: COMPLEX(0, ct),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The imaginary part of `complex(re, im)` is im."""
         part = _part(at, operands[0], 1)
         return super().fold(at, operands) if part is None else part
 
@@ -564,7 +555,6 @@ class Complex(
     vjp = (lambda ct, re, im: REAL(ct), lambda ct, re, im: IMAG(ct))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in both parts together."""
         return jointly_linear(at, self, lambda part: zeros_like(at.emitter, part))
 
 
@@ -579,7 +569,6 @@ class Convert(Elementwise, name="convert"):
     dtype: DType
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
-        """The operand's shape with `dtype`."""
         return metas[0].with_dtype(self.dtype)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
@@ -599,7 +588,6 @@ class Convert(Elementwise, name="convert"):
     vjp = (lambda ct, x: Convert(x.dtype)(ct),)  # a real operand gets the real part
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Drop a conversion to the same dtype."""
         (x,) = operands
         return x if at.ctx.meta(x).dtype == self.dtype else super().fold(at, operands)
 
@@ -642,7 +630,6 @@ class Compare(Elementwise, name="compare", dtype_of=lambda dtype: BOOL):
     jvp = (None, None)
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
-        """bool, in the operands' shape."""
         if self.direction not in _DIRECTIONS:
             raise DTypeError(
                 f"compare: direction {self.direction!r} is not one of {', '.join(_DIRECTIONS)}"
@@ -654,7 +641,6 @@ class Compare(Elementwise, name="compare", dtype_of=lambda dtype: BOOL):
         return super().infer(*metas)
 
     def numpy(self, x: NumpyArray, y: NumpyArray) -> NumpyArray:
-        """NumPy's comparison for the direction."""
         return np.asarray(_DIRECTIONS[self.direction](x, y))
 
 
@@ -674,7 +660,6 @@ class Select(Elementwise, name="select", numpy=np.where, lax="select"):
     )
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
-        """The type of the two choices."""
         pred, *choices = metas
         if pred.dtype != BOOL:
             raise DTypeError(f"select: the predicate must be bool, got {pred}")
@@ -685,7 +670,6 @@ class Select(Elementwise, name="select", numpy=np.where, lax="select"):
         return chosen
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangent of the selected operand."""
         _, *tangents = at.tangent
         if tangents == [None, None]:
             return (None,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -122,7 +122,6 @@ class Gathering(StdTensorOp):
         at.keep(*map(at.operand, range(len(at.operand_metas))))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in the operand: the same windows of its tangent."""
         tangent = at.tangent[0]
         return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
 
@@ -130,12 +129,8 @@ class Gathering(StdTensorOp):
         """Zeros with the windows of the cotangent added; None for indices and shape sources."""
         numbers = self.numbers
         scatter = Scatter(*numbers.axes, *numbers.batching, unique=self.unique, mode=self.mode)
-        rest: list[Callable[[V], V | None]] = [lambda ct: None] * (len(at.inputs) - 1)
-
-        def pull(ct: V) -> V:
-            return at.emit(scatter, zeros_like(at.emitter, at.inputs[0]), at.inputs[1], ct)
-
-        return each_active(at, pull, *rest)
+        x, indices, *_ = at.inputs
+        return each_active(at, lambda ct: at.emit(scatter, zeros_like(at.emitter, x), indices, ct))
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
         """A further batch axis; of the operand alone, a further axis of the windows."""
@@ -160,15 +155,12 @@ class Gather(Gathering, name="gather"):
     n_inputs = 2
 
     def window(self, metas: Sequence[TensorMeta]) -> list[ShapeExtent]:
-        """The slice sizes."""
         return exact_window(self.slice_sizes)
 
     def numpy(self, x: NumpyArray, indices: NumpyArray) -> NumpyArray:
-        """Advanced indexing."""
         return gathered(x, self.numbers, indices, self.slice_sizes, self.mode)  # type: ignore[arg-type]  # numbers
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The windows of a repeated scalar."""
         return _windows_of_repeated(self, at, operands)
 
 
@@ -185,11 +177,9 @@ class GatherDynamicSliceSizes(Gathering, name="gather_dynamic_slice_sizes"):
     follows_shapes = True
 
     def reads_shape_only(self, operand: int) -> bool:
-        """True for the operands after the indices."""
         return operand > 1
 
     def check_arity(self, count: int) -> None:
-        """At least an operand and indices; shape sources may follow."""
         if count < 2:
             raise GraphError(f"{self.name}: takes an operand, indices and shape sources")
 
@@ -210,7 +200,6 @@ class GatherDynamicSliceSizes(Gathering, name="gather_dynamic_slice_sizes"):
         return self.fixed([size_at(size, shapes) for size in self.slice_sizes])
 
     def numpy(self, x: NumpyArray, indices: NumpyArray, *sources: NumpyArray) -> NumpyArray:
-        """The result of the `Gather` for these shapes."""
         gather = self._at([array.shape for array in (x, indices, *sources)])
         gather.window(())
         return gather.numpy(x, indices)
@@ -260,11 +249,9 @@ class Scattering(StdTensorOp):
         return DimensionNumbers(*windows, to_operand, self.index_vector_dim, *batching)
 
     def reads_shape_only(self, operand: int) -> bool:
-        """True for the fourth operand."""
         return operand == 3
 
     def check_arity(self, count: int) -> None:
-        """Operand, indices and updates; a shape source may follow."""
         if count not in (3, 4):
             raise GraphError(f"{self.name}: takes operand, indices and updates, got {count}")
 
@@ -344,7 +331,6 @@ class Scatter(Scattering, name="scatter"):
     def numpy(
         self, x: NumpyArray, indices: NumpyArray, updates: NumpyArray, *source: NumpyArray
     ) -> NumpyArray:
-        """`numpy.add.at`, or assignment, on rows of the operand."""
         places, values = scattered(x.shape, self.numbers, indices, updates, self.mode)
         result = np.array(x, order="C")
         rows = rows_of(result, values)
@@ -361,7 +347,6 @@ class Scatter(Scattering, name="scatter"):
         return None not in at.tangent[:3:2]
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in operand and updates together."""
         x, _, updates, *_ = at.primal
         dx, _, du, *_ = at.tangent
         if du is None and self.combiner == "add":
@@ -386,8 +371,7 @@ class Scatter(Scattering, name="scatter"):
                 return windows
             return at.emit(SELECT, self._stayed(at), windows, zeros_like(at.emitter, windows))
 
-        rest: list[Callable[[V], V | None]] = [lambda ct: None] * len(source)
-        return each_active(at, to_operand, lambda ct: None, to_updates, *rest)
+        return each_active(at, to_operand, None, to_updates)
 
     def _stayed(self, at: TransposeSite[V]) -> V:
         """Whether each element of the updates stayed: whether its place holds its number."""
@@ -445,7 +429,6 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
     def numpy(
         self, x: NumpyArray, indices: NumpyArray, updates: NumpyArray, *source: NumpyArray
     ) -> NumpyArray:
-        """The ufunc's `at`, on rows of the operand."""
         places, values = scattered(x.shape, self.numbers, indices, updates, self.mode)
         result = np.array(x, order="C")
         _UFUNCS[self.combiner].at(rows_of(result, values), places, values)
@@ -460,9 +443,8 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
         _, indices, updates, *source = at.inputs
         assert self.combiner == "mul", "the tangent of an extremum is a sum"
         assert not at.active[2], "the tangent by a factor is a sum"
-        rest: list[Callable[[V], V | None]] = [lambda ct: None] * (2 + len(source))
         return each_active(
-            at, lambda ct: at.emit(self, ct, indices, at.emit(CONJ, updates), *source), *rest
+            at, lambda ct: at.emit(self, ct, indices, at.emit(CONJ, updates), *source)
         )
 
     def _of_extremum(self, at: JvpSite[V]) -> V | None:

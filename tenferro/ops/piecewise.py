@@ -96,7 +96,6 @@ class Rem(Elementwise, name="remainder", lax="rem"):
     jvp = (lambda t, z, x, y: t, lambda t, z, x, y: -((x - z) / y * t))
 
     def numpy(self, x: NumpyArray, y: NumpyArray) -> NumpyArray:
-        """`numpy.fmod`, or `numpy.remainder`."""
         rem = np.remainder if self.floor else np.fmod
         if is_integer(x.dtype):
             return np.where(y == 0, 0, rem(x, np.where(y == 0, 1, y))).astype(x.dtype)

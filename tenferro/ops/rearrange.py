@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,9 +11,7 @@ from tenferro.core import Emitter, Slots, TransposeSite, V, each_active
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ir import (
     AxisMap,
-    AxisOrder,
     Dim,
-    ExecOp,
     Known,
     MaskSite,
     NumpyArray,
@@ -21,12 +20,7 @@ from tenferro.ir import (
     payload,
     product,
 )
-from tenferro.ops.base import (
-    Linear,
-    check_axes,
-    inferred_once,
-    keep_axes,
-)
+from tenferro.ops.base import Linear, check_axes, inferred_once, keep_axes
 from tenferro.ops.broadcast import BroadcastInDim, full, scalar_source, uniform
 
 __all__ = ["EmbedDiag", "ExtractDiag", "Reshape", "Reverse", "Transpose", "Tril", "Triu", "inverse"]
@@ -45,7 +39,6 @@ class Diagonal(Linear):
         return self.placed(operand, metas, known)
 
     def masked(self, at: MaskSite) -> None:
-        """The op on the padded operand."""
         at.keep(at.operand(0), zeros=at.has_zeros(0))
 
 
@@ -60,7 +53,6 @@ class ExtractDiag(Diagonal, name="extract_diag"):
     derivative_needs_sizes = True
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type without `axis_b`."""
         check_axes(self.name, (self.axis_a, self.axis_b), x.rank, x)
         if self.axis_a > self.axis_b:
             raise AxisError(
@@ -75,11 +67,9 @@ class ExtractDiag(Diagonal, name="extract_diag"):
         return keep_axes(x, [axis for axis in range(x.rank) if axis != self.axis_b])
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.diagonal`, moved to `axis_a`."""
         return np.moveaxis(np.diagonal(x, axis1=self.axis_a, axis2=self.axis_b), -1, self.axis_a)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Zeros with the cotangent on the diagonal."""
         return each_active(at, lambda ct: at.emit(EmbedDiag(self.axis_a, self.axis_b), ct))
 
 
@@ -91,7 +81,6 @@ class EmbedDiag(Diagonal, name="embed_diag"):
     axis_b: int
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type with a new axis `axis_b` of the size of `axis_a`."""
         check_axes(self.name, (self.axis_a,), x.rank, x)
         if not self.axis_a < self.axis_b <= x.rank:
             raise AxisError(
@@ -107,7 +96,6 @@ class EmbedDiag(Diagonal, name="embed_diag"):
         return tuple(places.get(axis, axis) for axis in range(rank))
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """Zeros, with the operand written on the diagonal."""
         size = x.shape[self.axis_a]
         sizes = (*x.shape[: self.axis_b], size, *x.shape[self.axis_b :])
         result = np.zeros(sizes, x.dtype)
@@ -117,27 +105,31 @@ class EmbedDiag(Diagonal, name="embed_diag"):
         return result
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The diagonal of the cotangent."""
         return each_active(at, lambda ct: at.emit(ExtractDiag(self.axis_a, self.axis_b), ct))
 
 
+@payload
 class Triangle(Diagonal):
     """The elements on one side of diagonal `k` of the last two axes, zeros on the other side."""
 
-    k: int
+    k: int = 0
+
+    part: ClassVar[Callable[..., NumpyArray]]
+    """NumPy's function."""
 
     def leading(self, size: Dim) -> Triangle:
         """The op itself: it acts on the last two axes."""
         return self
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
         if x.rank < 2:
             raise ShapeError(f"{self.name}: needs at least two axes, got {x}")
         return x
 
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        return self.part(x, self.k)
+
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The same triangle of the cotangent."""
         return each_active(at, lambda ct: at.emit(self, ct))
 
 
@@ -145,22 +137,14 @@ class Triangle(Diagonal):
 class Tril(Triangle, name="tril"):
     """The elements on and below diagonal `k` of the last two axes."""
 
-    k: int = 0
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.tril`."""
-        return np.tril(x, self.k)
+    part = staticmethod(np.tril)
 
 
 @payload
 class Triu(Triangle, name="triu"):
     """The elements on and above diagonal `k` of the last two axes."""
 
-    k: int = 0
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.triu`."""
-        return np.triu(x, self.k)
+    part = staticmethod(np.triu)
 
 
 # Transpose, Reshape, Reverse: the same elements in another order or shape.
@@ -196,35 +180,28 @@ class Transpose(Rearrangement, name="transpose"):
     perm: tuple[int, ...]
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Axis `perm[i]` becomes axis i."""
         return (inverse(self.perm),)
 
     def leading(self, size: Dim) -> Transpose:
-        """The new axis stays first."""
         return Transpose((0, *(axis + 1 for axis in self.perm)))
 
     def trailing(self, size: int) -> Transpose:
-        """The new axis stays last."""
         return Transpose((*self.perm, len(self.perm)))
 
     def masked(self, at: MaskSite) -> None:
-        """Padding moves with its axis."""
         at.keep(at.operand(0), zeros=at.has_zeros(0))
 
     @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's extents in the new order, guarantees unchanged."""
         if len(self.perm) != x.rank:
             raise AxisError(f"transpose: perm {self.perm} must name each axis of {x} once")
         check_axes(self.name, self.perm, x.rank, x)
         return keep_axes(x, self.perm)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.transpose`."""
         return np.transpose(x, self.perm)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The inverse permutation."""
         return each_active(at, lambda ct: at.emit(Transpose(inverse(self.perm)), ct))
 
     def simplify(self, at: Emitter[V], x: V) -> V | None:
@@ -251,33 +228,28 @@ class Reshape(Rearrangement, name="reshape"):
     view = True
 
     def leading(self, size: Dim) -> Reshape:
-        """The new axis stays first."""
         return Reshape((size, *self.shape))
 
     def trailing(self, size: int) -> Reshape:
-        """The new axis stays last."""
         return Reshape((*self.shape, size))
 
     def masked(self, at: MaskSite) -> None:
         """Allowed if padded axes stay: the axes before and after have equal numbers of elements."""
         before, after = at.operand_metas[0], at.result_metas[0]
-        places = [
+        from_axes, to_axes = (
             [
                 (leaf, product(sizes[:axis]), product(sizes[axis + 1 :]))
-                for axis, leaf in axes.items()
+                for sizes in (meta.exact_shape(self.name),)
+                for axis, leaf in at.padded_axes(meta).items()
             ]
-            for sizes, axes in (
-                (before.exact_shape(self.name), at.padded(0)),
-                (after.exact_shape(self.name), at.padded_axes(after)),
-            )
-        ]
-        if places[0] != places[1]:
+            for meta in (before, after)
+        )
+        if from_axes != to_axes:
             raise at.refuse(f"it mixes axes of {before} and {after}")
         at.keep(at.operand(0), zeros=at.has_zeros(0))
 
     @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """`shape`, if it has as many elements as the operand."""
         result = TensorMeta.of(x.dtype, self.shape)
         count, result_count = product(x.exact_shape(self.name, "operand")), product(self.shape)
         if count != result_count:
@@ -285,11 +257,9 @@ class Reshape(Rearrangement, name="reshape"):
         return result
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.reshape`."""
         return np.reshape(x, self.shape)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangent in the operand's shape."""
         shape = at.ctx.meta(at.inputs[0]).exact_shape(self.name, "operand")
         return each_active(at, lambda ct: at.emit(Reshape(shape), ct))
 
@@ -310,45 +280,30 @@ class Reverse(Rearrangement, name="reverse"):
     axes: tuple[int, ...]
 
     axis_fields = ("axes",)
-
-    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Each axis stays."""
-        return (tuple(range(ranks[0])),)
-
-    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder]:
-        """The reversal of the positions of `axes`."""
-        (order,) = orders
-        return Reverse(tuple(p for p, axis in enumerate(order) if axis in self.axes)), order
+    keeps_axes = True
 
     def trailing(self, size: int) -> Reverse:
-        """The same axes."""
         return self
 
     def masked(self, at: MaskSite) -> None:
         """Refused along a padded axis: its padding would come first."""
         for axis in self.axes:
             if axis in at.padded(0):
-                reason = (
-                    f"it reverses axis {axis} of {at.operand_metas[0]}, and padding would come "
-                )
-                raise at.refuse(reason + "first", at.padded(0)[axis])
+                reason = f"it reverses axis {axis} of {at.operand_metas[0]}, and padding would come"
+                raise at.refuse(f"{reason} first", at.padded(0)[axis])
         at.keep(at.operand(0), zeros=at.has_zeros(0))
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
         check_axes(self.name, self.axes, x.rank, x)
         return x
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.flip`."""
         return np.flip(x, self.axes)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The reverse of the cotangent."""
         return each_active(at, lambda ct: at.emit(self, ct))
 
     def simplify(self, at: Emitter[V], x: V) -> V | None:
-        """Drop a reversal of no axes, and two equal consecutive reversals."""
         if not self.axes:
             return x
         producer = at.producer(x)

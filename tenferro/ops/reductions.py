@@ -6,7 +6,6 @@ A `reverse` scan runs from the end of the axis to its start.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import compress
 from typing import Any, ClassVar
 
@@ -26,12 +25,9 @@ from tenferro.errors import ShapeError
 from tenferro.ir import (
     BOOL,
     INT64,
-    AxisMap,
-    AxisOrder,
     Conjugation,
     DType,
     Exact,
-    ExecOp,
     Known,
     MaskSite,
     NumpyArray,
@@ -88,10 +84,7 @@ class ReduceProd(Reduction, name="reduce_prod"):
     """Product over `axes`; the result does not have these axes."""
 
     unit = 1
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.prod`, in the operand's dtype."""
-        return np.asarray(np.prod(x, axis=self.axes, dtype=x.dtype))
+    ufunc = np.multiply
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The product rule along a tree of halves; correct for factors of zero, to any order."""
@@ -147,32 +140,39 @@ def _window(at: JvpSite[V], value: V, axis: int, start: int, limit: int) -> V:
     return at.emit(Slice(starts, limits, (1,) * len(sizes)), value)
 
 
+@payload
 class ReduceExtremum(Reduction):
     """Largest or smallest element: NaN wins; the derivative is the average over ties.
 
     If `empty`, that of no elements is the neutral element; else there must be some.
     """
 
-    axes: tuple[int, ...]
     empty: bool = False
 
     kinds = "iuf"
     added_fields = ("empty",)
+    end: ClassVar[tuple[float, str]]
+    """The neutral element: of floating-point dtypes, and by its name in `numpy.iinfo`."""
+
+    def neutral(self, dtype: DType) -> NumpyArray:
+        infinity, name = self.end
+        if dtype.kind == "f":
+            return np.asarray(infinity, dtype)
+        if dtype.kind == "b":
+            return np.asarray(name == "max")
+        return np.asarray(getattr(np.iinfo(dtype), name), dtype)
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type without `axes`."""
         result = super().infer(x)
         for axis in self.axes:
             if x.extents[axis] == Exact(0) and not self.empty:
                 raise ShapeError(f"{self.name}: axis {axis} of {x} has no elements to choose from")
         return result
 
-    def extremum(self, of: Callable[..., Any], x: NumpyArray) -> NumpyArray:
-        """What `of` finds; raises ShapeError if a data-dependent size turned out to be 0."""
-        self.infer(meta_of(x))
-        if self.empty and x.size == 0:
-            return np.asarray(of(x, axis=self.axes, initial=self.neutral(x.dtype)[()]))
-        return np.asarray(of(x, axis=self.axes))
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        self.infer(meta_of(x))  # a data-dependent size may have turned out to be 0
+        initial = {} if x.size or not self.empty else {"initial": self.neutral(x.dtype)[()]}
+        return np.asarray(self.ufunc.reduce(x, axis=self.axes, **initial))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The mean of the tangents of the elements that equal the result."""
@@ -192,32 +192,16 @@ class ReduceExtremum(Reduction):
 class ReduceMax(ReduceExtremum, name="reduce_max"):
     """Largest element over `axes`; the result does not have these axes."""
 
-    axes: tuple[int, ...]
-    empty: bool = False
-
-    def neutral(self, dtype: DType) -> NumpyArray:
-        """The smallest value of the dtype."""
-        return _end(dtype, -np.inf, "min")
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.max`."""
-        return self.extremum(np.max, x)
+    ufunc = np.maximum
+    end = (-np.inf, "min")
 
 
 @payload
 class ReduceMin(ReduceExtremum, name="reduce_min"):
     """Smallest element over `axes`; the result does not have these axes."""
 
-    axes: tuple[int, ...]
-    empty: bool = False
-
-    def neutral(self, dtype: DType) -> NumpyArray:
-        """The largest value of the dtype."""
-        return _end(dtype, np.inf, "max")
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.min`."""
-        return self.extremum(np.min, x)
+    ufunc = np.minimum
+    end = (np.inf, "max")
 
 
 @payload
@@ -276,15 +260,6 @@ def _sum_of_squares(x: NumpyArray, axes: tuple[int, ...]) -> NumpyArray:
     return np.asarray(np.add.reduce(squares, axis=axes, dtype=squares.dtype))
 
 
-def _end(dtype: DType, infinity: float, name: str) -> NumpyArray:
-    """The smallest or largest value of a dtype."""
-    if dtype.kind == "f":
-        return np.asarray(infinity, dtype)
-    if dtype.kind == "b":
-        return np.asarray(name == "max")
-    return np.asarray(getattr(np.iinfo(dtype), name), dtype)
-
-
 class ReduceBools(Inactive, Reduction):
     """A reduction of bools."""
 
@@ -296,10 +271,7 @@ class ReduceAnd(ReduceBools, name="reduce_and"):
     """Whether all elements over `axes` are true; true if there are none."""
 
     unit = True
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.all`."""
-        return np.asarray(np.all(x, axis=self.axes))
+    ufunc = np.logical_and
 
 
 @payload
@@ -307,10 +279,7 @@ class ReduceOr(ReduceBools, name="reduce_or"):
     """Whether any element over `axes` is true; false if there are none."""
 
     unit = False
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.any`."""
-        return np.asarray(np.any(x, axis=self.axes))
+    ufunc = np.logical_or
 
 
 REDUCTIONS: dict[str, tuple[Callable[[tuple[int, ...]], StdTensorOp], StdTensorOp, Any]] = {
@@ -329,41 +298,49 @@ REDUCTIONS: dict[str, tuple[Callable[[tuple[int, ...]], StdTensorOp], StdTensorO
 NUMBERS = "iufc"
 
 
-def _all_along(meta: TensorMeta, axis: int) -> Reach:
-    """The elements with the same coordinates but for that along an axis."""
-    shape = shape_of(meta)
-    others = numbered(shape, [other for other in range(len(shape)) if other != axis])
-    return Reach(others, others)
-
-
-class Cumulative(StdTensorOp):
-    """An op that combines, at each position of `axis`, the elements up to and including it."""
+@payload
+class AlongAxis(StdTensorOp):
+    """An op that goes from position to position of `axis`, from the last one if `reverse`."""
 
     axis: int
-    reverse: bool
+    reverse: bool = False
 
     axis_fields = ("axis",)
-    unit: ClassVar[int]
-    """The neutral element."""
 
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The operand's type."""
-        check_kind(self.name, x, NUMBERS)
-        check_axes(self.name, (self.axis,), x.rank, x)
-        return x
-
-    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Each axis stays."""
-        return (tuple(range(ranks[0])),)
-
-    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder]:
-        """The scan along the position of `axis`."""
-        (order,) = orders
-        return replace(self, axis=order.index(self.axis)), order  # type: ignore[type-var]  # every op is a dataclass
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        result = same_type(self.name, metas, NUMBERS)
+        check_axes(self.name, (self.axis,), result.rank, result)
+        return result
 
     def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
         """All along the axis, also those that come later."""
-        return _all_along(metas[operand], self.axis)
+        shape = shape_of(metas[operand])
+        others = numbered(shape, [other for other in range(len(shape)) if other != self.axis])
+        return Reach(others, others)
+
+    def numpy(self, *operands: NumpyArray) -> NumpyArray:
+        if not self.reverse:
+            return self.forward(*operands)
+        return np.flip(self.forward(*[np.flip(x, self.axis) for x in operands]), self.axis)
+
+    def forward(self, *operands: NumpyArray) -> NumpyArray:
+        """The result on NumPy arrays, from the first position on."""
+        raise AssertionError(f"{self.name}: has no forward")
+
+
+@payload
+class Cumulative(AlongAxis):
+    """An op that combines, at each position of `axis`, the elements up to and including it."""
+
+    keeps_axes = True
+    unit: ClassVar[int]
+    """The neutral element."""
+    ufunc: ClassVar[np.ufunc]
+    """What combines two elements."""
+
+    def forward(self, *operands: NumpyArray) -> NumpyArray:
+        (x,) = operands
+        return self.ufunc.accumulate(x, axis=self.axis, dtype=x.dtype)
 
     def masked(self, at: MaskSite) -> None:
         """Forward, padding comes after the elements; backward, it becomes the neutral element."""
@@ -376,17 +353,10 @@ class Cumulative(StdTensorOp):
 class CumulativeSum(Linear, Cumulative, name="cumulative_sum"):
     """At each position of `axis`, the sum of the elements up to and including it."""
 
-    axis: int
-    reverse: bool = False
-
     unit = 0
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.cumsum`, in the operand's dtype."""
-        return _directed(self, lambda x: np.cumsum(x, axis=self.axis, dtype=x.dtype), x)
+    ufunc = np.add
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cumulative sum in the other direction."""
         return each_active(at, lambda ct: at.emit(CumulativeSum(self.axis, not self.reverse), ct))
 
 
@@ -394,14 +364,8 @@ class CumulativeSum(Linear, Cumulative, name="cumulative_sum"):
 class CumulativeProd(Cumulative, name="cumulative_prod"):
     """At each position of `axis`, the product of the elements up to and including it."""
 
-    axis: int
-    reverse: bool = False
-
     unit = 1
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.cumprod`, in the operand's dtype."""
-        return _directed(self, lambda x: np.cumprod(x, axis=self.axis, dtype=x.dtype), x)
+    ufunc = np.multiply
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The product rule y'ᵢ = xᵢ·y'ᵢ₋₁ + yᵢ₋₁·dxᵢ; correct for factors of zero."""
@@ -411,30 +375,13 @@ class CumulativeProd(Cumulative, name="cumulative_prod"):
 
 
 @payload
-class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
+class LinearRecurrence(AlongAxis, name="linear_recurrence"):
     """h with hᵢ = aᵢ·hᵢ₋₁ + bᵢ along `axis`, and h₀ = b₀."""
 
-    axis: int
-    reverse: bool = False
-
-    axis_fields = ("axis",)
     n_inputs = 2
 
-    def infer(self, *metas: TensorMeta) -> TensorMeta:
-        """The operands' common type."""
-        result = same_type(self.name, metas, NUMBERS)
-        check_axes(self.name, (self.axis,), result.rank, result)
-        return result
-
-    def reach(self, operand: int, metas: Sequence[TensorMeta], known: Known) -> Reach:
-        """All along the axis, also those that come later."""
-        return _all_along(metas[operand], self.axis)
-
-    def numpy(self, a: NumpyArray, b: NumpyArray) -> NumpyArray:
-        """One step for each position of the axis."""
-        return _directed(self, self._forward, a, b)
-
-    def _forward(self, a: NumpyArray, b: NumpyArray) -> NumpyArray:
+    def forward(self, *operands: NumpyArray) -> NumpyArray:
+        a, b = operands
         factors, result = np.moveaxis(a, self.axis, 0), np.moveaxis(b, self.axis, 0).copy()
         for i in range(1, len(result)):
             result[i] += factors[i] * result[i - 1]
@@ -456,18 +403,7 @@ class LinearRecurrence(StdTensorOp, name="linear_recurrence"):
             factors = _shifted(at, conj(at.emitter, a), self.axis, -1 if self.reverse else 1)
             return at.emit(LinearRecurrence(self.axis, not self.reverse), factors, ct)
 
-        return each_active(at, lambda ct: None, pull)
-
-
-def _directed(
-    op: CumulativeSum | CumulativeProd | LinearRecurrence,
-    forward: Callable[..., NumpyArray],
-    *operands: NumpyArray,
-) -> NumpyArray:
-    """A scan from the start; if reversed, of the flipped operands, and flipped back."""
-    if not op.reverse:
-        return forward(*operands)
-    return np.flip(forward(*(np.flip(x, op.axis) for x in operands)), op.axis)
+        return each_active(at, None, pull)
 
 
 def _shifted(at: JvpSite[V] | TransposeSite[V], value: V, axis: int, step: int, fill: int = 0) -> V:
@@ -499,7 +435,6 @@ class Sort(StdTensorOp, name="sort"):
         object.__setattr__(self, "n_outputs", sum(self.outputs))
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The operand's type, and int64 in its shape."""
         self.check_arity(len(metas))
         (x,) = metas
         check_kind(self.name, x, "biuf")
@@ -507,7 +442,6 @@ class Sort(StdTensorOp, name="sort"):
         return tuple(compress((x, x.with_dtype(INT64)), self.outputs))
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """`numpy.sort` and `numpy.argsort`, stable."""
         (x,) = inputs
         if self.outputs == (True, False):
             return (np.sort(x, axis=self.axis, kind="stable"),)
@@ -517,7 +451,6 @@ class Sort(StdTensorOp, name="sort"):
         return np.take_along_axis(x, places, self.axis), places
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
-        """The elements alone, or the places alone."""
         if self.outputs != (True, True):
             return None
         elements, places = live
@@ -534,42 +467,39 @@ class Sort(StdTensorOp, name="sort"):
         return gather_along(at.emitter, tangent, at.out[1], self.axis), None
 
 
+@payload
 class Extreme(Inactive):
     """Where along `axis`, which leaves the shape, an extremum is; the first of several."""
 
     axis: int
 
     axis_fields = ("axis",)
+    place: ClassVar[Callable[..., Any]]
+    """NumPy's function."""
 
     def infer(self, x: TensorMeta) -> TensorMeta:
-        """int64, in the operand's shape without `axis`."""
         check_kind(self.name, x, "biuf")
         result = reduced(self.name, x, (self.axis,)).with_dtype(INT64)
         if x.dims is not None and x.dims[self.axis] == 0:
             raise ShapeError(f"{self.name}: axis {self.axis} of {x} has no elements to choose from")
         return result
 
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        return np.asarray(self.place(x, axis=self.axis), np.int64)
+
 
 @payload
 class ArgMax(Extreme, name="argmax"):
     """The place of the largest element along `axis`: the first of several; NaN wins."""
 
-    axis: int
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.argmax`."""
-        return np.asarray(np.argmax(x, axis=self.axis), np.int64)
+    place = staticmethod(np.argmax)
 
 
 @payload
 class ArgMin(Extreme, name="argmin"):
     """The place of the smallest element along `axis`: the first of several; NaN wins."""
 
-    axis: int
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """`numpy.argmin`."""
-        return np.asarray(np.argmin(x, axis=self.axis), np.int64)
+    place = staticmethod(np.argmin)
 
 
 def gather_along(at: Emitter[V], x: V, places: V, axis: int, *, unique: bool = True) -> V:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,6 @@ from tenferro.errors import (
 from tenferro.ir import (
     BOOL,
     INT64,
-    AxisMap,
     AxisOrder,
     Dim,
     Exact,
@@ -103,37 +102,25 @@ class Slice(Linear, name="slice"):
     limits: tuple[Dim, ...]
     strides: tuple[int, ...]
 
+    keeps_axes = True
+    entry_fields = ("starts", "limits", "strides")
     moves = True
     derivative_needs_sizes = True
 
     @property
     def follows_shapes(self) -> bool:  # type: ignore[override]  # a fact of the payload here
-        """Whether a start or limit refers to a size of the operand."""
         sizes = (*self.starts, *self.limits)
         return any(isinstance(leaf, InputDim) for size in sizes for leaf in leaves(size))
 
-    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Each axis stays."""
-        return (tuple(range(ranks[0])),)
-
     def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder] | None:
-        """The slice with its axes in the order; None if starts or limits refer to axes."""
-        (order,) = orders
-        if self.follows_shapes:
-            return None
-        return Slice(
-            tuple([self.starts[axis] for axis in order]),
-            tuple([self.limits[axis] for axis in order]),
-            tuple([self.strides[axis] for axis in order]),
-        ), order
+        """None if starts or limits refer to axes."""
+        return None if self.follows_shapes else super().permuted(orders)
 
     def leading(self, size: Dim) -> Slice:
-        """The whole new axis."""
         starts, limits = (tuple(map(shifted, sizes)) for sizes in (self.starts, self.limits))
         return Slice((0, *starts), (size, *limits), (1, *self.strides))
 
     def trailing(self, size: int) -> Slice:
-        """The whole new axis."""
         return Slice((*self.starts, 0), (*self.limits, size), (*self.strides, 1))
 
     def masked(self, at: MaskSite) -> None:
@@ -175,19 +162,12 @@ class Slice(Linear, name="slice"):
         return exact_meta(x.dtype, extents)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        """Basic indexing."""
         here = self._at([x.shape])
-        return x[
-            tuple(
-                slice(*window)
-                for window in zip(here.starts, here.limits, here.strides, strict=True)
-            )
-        ]
+        return x[tuple(map(slice, here.starts, here.limits, here.strides))]
 
     def resolved(
         self, metas: Sequence[TensorMeta], scalars: Mapping[int, NumpyArray] | None = None
     ) -> Resolution:
-        """The slice of an operand of that shape."""
         return Resolution(self._at([metas[0].exact_shape(self.name)]), (0,))
 
     def _at(self, shapes: Sequence[tuple[Dim, ...]]) -> Slice:
@@ -241,21 +221,10 @@ class Pad(StdTensorOp, name="pad"):
     interior: tuple[int, ...]
 
     n_inputs = 2
+    keeps_axes = True
+    entry_fields = ("low", "high", "interior")
     moves = True
     derivative_needs_sizes = True
-
-    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Each axis stays."""
-        return tuple(range(ranks[0])), ()
-
-    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder]:
-        """The padding with its axes in the order."""
-        order = orders[0]
-        return Pad(
-            tuple([self.low[axis] for axis in order]),
-            tuple([self.high[axis] for axis in order]),
-            tuple([self.interior[axis] for axis in order]),
-        ), order
 
     def masked(self, at: MaskSite) -> None:
         """Allowed if no padded axis is padded and no `low` depends on a padded size."""
@@ -269,7 +238,6 @@ class Pad(StdTensorOp, name="pad"):
 
     @inferred_once
     def infer(self, x: TensorMeta, value: TensorMeta) -> TensorMeta:
-        """The padded extents."""
         if x.dtype != value.dtype:
             raise DTypeError(f"pad: operand and padding value have types {types([x, value])}")
         if value.rank != 0:
@@ -305,7 +273,6 @@ class Pad(StdTensorOp, name="pad"):
         return result
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in operand and padding value together."""
         return jointly_linear(at, self, lambda operand: zeros_like(at.emitter, operand))
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
@@ -357,7 +324,6 @@ class Pad(StdTensorOp, name="pad"):
         return ((at.emit(SELECT, inside, padded, filler), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """Drop a padding of 0 everywhere."""
         nothing = all(size == 0 for size in (*self.low, *self.high, *self.interior))
         return operands[0] if nothing else None
 
@@ -408,23 +374,12 @@ class Concatenate(StdTensorOp, name="concatenate"):
     axis: int
 
     axis_fields = ("axis",)
+    keeps_axes = True
     n_inputs = None
     moves = True
     derivative_needs_sizes = True
 
-    def axis_map(self, ranks: Sequence[int]) -> AxisMap:
-        """Each axis stays."""
-        return tuple(tuple(range(rank)) for rank in ranks)
-
-    def permuted(self, orders: Sequence[AxisOrder]) -> tuple[ExecOp, AxisOrder] | None:
-        """The concatenation along the position of `axis`, if all operands have one order."""
-        order = orders[0]
-        if any(next_order != order for next_order in orders):
-            return None
-        return Concatenate(order.index(self.axis)), order
-
     def trailing(self, size: int) -> Concatenate:
-        """The same axis."""
         return self
 
     def masked(self, at: MaskSite) -> None:
@@ -481,18 +436,19 @@ class Concatenate(StdTensorOp, name="concatenate"):
         return TensorMeta.of(first.dtype, (*shape[:axis], total, *shape[axis + 1 :]))
 
     def numpy(self, *arrays: NumpyArray) -> NumpyArray:
-        """`numpy.concatenate`."""
         return np.concatenate(arrays, axis=self.axis)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in all operands together."""
         return jointly_linear(at, self, lambda operand: zeros_like(at.emitter, operand))
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Each operand's piece of the cotangent."""
         ct = at.ct[0]
         assert ct is not None
-        rank = at.ctx.meta(ct).rank
+        meta = at.ctx.meta(ct)
+        size = size_in(meta)
+        whole = [substitute(symbol(InputDim(0, axis)), size) for axis in range(meta.rank)]
+        nothing: list[Dim] = [0] * meta.rank
         pieces: list[V | None] = []
         offset: Dim = 0
         for operand, active in zip(at.inputs, at.active, strict=True):
@@ -500,17 +456,16 @@ class Concatenate(StdTensorOp, name="concatenate"):
             if not isinstance(extent, Exact):
                 field = f"operand[{self.axis}]"
                 raise UnsupportedDynamicShapeError(self.name, field, describe(extent))
-            starts: list[Dim] = [0] * rank
-            limits: list[Dim] = [symbol(InputDim(0, axis)) for axis in range(rank)]
-            starts[self.axis], limits[self.axis] = offset, offset + extent.dim
-            offset = offset + extent.dim
-            sizes = [substitute(size, size_in(at.ctx.meta(ct))) for size in limits]
-            window = Slice(tuple(starts), tuple(sizes), (1,) * rank)
+            stop = offset + extent.dim
+            if active:
+                starts, limits = list(nothing), list(whole)
+                starts[self.axis], limits[self.axis] = offset, stop
+                window = Slice(tuple(starts), tuple(limits), (1,) * meta.rank)
             pieces.append(at.emit(window, ct) if active else None)
+            offset = stop
         return tuple(pieces)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The operand, if there is only one."""
         return operands[0] if len(operands) == 1 else None
 
 
@@ -530,7 +485,6 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
     moves = True
 
     def check_arity(self, count: int) -> None:
-        """One operand, and one start for each slice size."""
         if count != 1 + len(self.slice_sizes):
             raise GraphError(
                 f"dynamic_slice: takes an operand and {len(self.slice_sizes)} starts, one for each "
@@ -538,29 +492,23 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
             )
 
     def infer(self, x: TensorMeta, *starts: TensorMeta) -> TensorMeta:
-        """The slice sizes."""
         _check_starts(self.name, x, starts)
         window = TensorMeta.of(x.dtype, self.slice_sizes)
         _check_fits(self.name, x, window)
         return window
 
     def numpy(self, x: NumpyArray, *starts: NumpyArray) -> NumpyArray:
-        """Basic indexing."""
         return x[_window(x.shape, self.slice_sizes, starts)]  # type: ignore[arg-type]  # sizes are bound
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in the operand."""
         tangent = at.tangent[0]
         return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Zeros with the cotangent in the window."""
         x, *starts = at.inputs
-        rest: list[Callable[[V], V | None]] = [lambda ct: None] * len(starts)
         return each_active(
-            at,
-            lambda ct: at.emit(DynamicUpdateSlice(), zeros_like(at.emitter, x), ct, *starts),
-            *rest,
+            at, lambda ct: at.emit(DynamicUpdateSlice(), zeros_like(at.emitter, x), ct, *starts)
         )
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
@@ -578,7 +526,6 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
         return ((at.emit(gathering(numbers, sizes, unique=of_x), x, indices), True),)
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """The operand, if the window is the whole operand."""
         return operands[0] if at.ctx.meta(operands[0]).dims == self.slice_sizes else None
 
 
@@ -593,7 +540,6 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
     n_inputs = None
 
     def check_arity(self, count: int) -> None:
-        """At least an operand and a window."""
         if count < 2:
             raise GraphError("dynamic_update_slice: takes an operand, a window and its starts")
 
@@ -602,7 +548,6 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
         return self.placed(operand, metas, known)
 
     def infer(self, x: TensorMeta, window: TensorMeta, *starts: TensorMeta) -> TensorMeta:
-        """The operand's type."""
         if x.dtype != window.dtype:
             raise DTypeError(
                 f"dynamic_update_slice: operand and window have types {types([x, window])}; "
@@ -613,13 +558,11 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
         return x
 
     def numpy(self, x: NumpyArray, window: NumpyArray, *starts: NumpyArray) -> NumpyArray:
-        """Assignment to a slice."""
         result = np.array(x, order="C")
         result[_window(x.shape, window.shape, starts)] = window
         return result
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Linear in operand and window together."""
         dx, dw = (
             zeros_like(at.emitter, primal) if tangent is None else tangent
             for primal, tangent in zip(at.primal[:2], at.tangent[:2], strict=True)
@@ -634,12 +577,8 @@ class DynamicUpdateSlice(StdTensorOp, name="dynamic_update_slice"):
             sizes = at.ctx.meta(window).exact_shape(self.name, "window")
             return at.emit(DynamicSlice(sizes), ct, *starts)
 
-        rest: list[Callable[[V], V | None]] = [lambda ct: None] * len(starts)
         return each_active(
-            at,
-            lambda ct: at.emit(self, ct, zeros_like(at.emitter, window), *starts),
-            inside,
-            *rest,
+            at, lambda ct: at.emit(self, ct, zeros_like(at.emitter, window), *starts), inside
         )
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
@@ -717,10 +656,8 @@ def _check_fits(name: str, x: TensorMeta, window: TensorMeta) -> None:
 def _window(
     shape: Sequence[int], sizes: Sequence[int], starts: Sequence[NumpyArray]
 ) -> tuple[Any, ...]:
-    starts_inside = [
+    clipped = (
         min(max(int(start), 0), limit - size)
         for start, size, limit in zip(starts, sizes, shape, strict=True)
-    ]
-    return tuple(
-        slice(start, start + size) for start, size in zip(starts_inside, sizes, strict=True)
     )
+    return tuple(slice(start, start + size) for start, size in zip(clipped, sizes, strict=True))

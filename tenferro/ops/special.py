@@ -137,7 +137,6 @@ class Special(Elementwise, name="special"):
     kinds = "f"
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
-        """The operands' common type."""
         row = SPECIAL_FUNCTIONS.get(self.function)
         if row is None:
             known = ", ".join(SPECIAL_FUNCTIONS)
@@ -149,11 +148,9 @@ class Special(Elementwise, name="special"):
         return super().infer(*metas)
 
     def infer_all(self, metas: Any) -> tuple[TensorMeta, ...]:
-        """The operands' common type."""
         return (self.infer(*metas),)
 
     def numpy(self, *operands: NumpyArray) -> NumpyArray:
-        """SciPy's function, in double precision."""
         row, dtype = SPECIAL_FUNCTIONS[self.function], operands[0].dtype
         if self.function != "nextafter":  # whose steps are those of the dtype
             operands = tuple(x.astype(np.float64) for x in operands)

@@ -7,6 +7,8 @@ from functools import cached_property
 from itertools import compress
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
+import numpy as np
+
 from tenferro.core import JvpSite, V
 from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
 from tenferro.ir import (
@@ -106,6 +108,17 @@ class ControlOp(StdTensorOp):
         """Assumed here, and checked when it is transposed: of each op of the programs."""
         return True
 
+    def check_arity(self, count: int) -> None:
+        if count != self.n_inputs:
+            kinds = self._kinds_of_operands()
+            raise ControlFlowError(
+                f"{self.name}: takes {self.n_inputs} operands{kinds}, got {count}"
+            )
+
+    def _kinds_of_operands(self) -> str:
+        """What the operands are, for errors."""
+        return ""
+
     def surely_runs(self, label: str) -> bool:
         """Whether a program certainly runs, whatever the operands are."""
         return False
@@ -140,41 +153,45 @@ class ControlOp(StdTensorOp):
             raise ControlFlowError(f"{self.name}: {field} returns a slot that it does not write")
         return with_last_use(value)
 
-    def _as_integer(self, field: str, expected: str = "an integer") -> int:
-        """The value of a field as an `int`."""
-        value = getattr(self, field)
-        number = integer_of(value)
-        if number is None:
-            raise self._mistyped(field, expected)
-        return number
+    def _set(self, **values: object) -> None:
+        """Set fields, and what follows from them."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
-    def _mistyped(self, field: str, expected: str) -> ControlFlowError:
-        """The error for a field of another type."""
-        value = getattr(self, field)
-        return ControlFlowError(
-            f"{self.name}: {field} must be {expected}, got {value!r} of type {type(value).__name__}"
-        )
+    def _read_field(self, field: str, expected: str = "an integer") -> None:
+        """Make the value of a field an `int`, or a `bool` if `expected` is `True or False`."""
+        value: object = getattr(self, field)
+        if expected != "True or False":
+            plain: object = integer_of(value)
+        else:
+            plain = bool(value) if isinstance(value, bool | np.bool_) else None
+        if plain is None:
+            kind = type(value).__name__
+            raise ControlFlowError(
+                f"{self.name}: {field} must be {expected}, got {value!r} of type {kind}"
+            )
+        object.__setattr__(self, field, plain)
 
     def _check_sizes(self, field: str, body: ExecProgram, roles: Sequence[str] = ()) -> None:
         """Raise UnsupportedDynamicShapeError if data decide a size in a body.
 
         `roles` are the names of the inputs, those of the operands by default.
         """
+        places: list[tuple[str, TensorMeta]] = []
         for place, meta in enumerate(body.input_metas):
-            self._require_exact(meta, roles[place] if roles else self._role(place))
+            places.append((roles[place] if roles else self._role(place), meta))
         for step, meta in body.results():
-            where = "" if step.site is None else f" at {step.site}"
-            self._require_exact(meta, f"in {field}, {step.op.name}{where}")
-
-    def _require_exact(self, meta: TensorMeta, place: str) -> None:
-        """Raise UnsupportedDynamicShapeError unless all extents are exact."""
-        for axis, extent in enumerate(meta.extents):
-            if not isinstance(extent, Exact):
-                error = UnsupportedDynamicShapeError(
-                    self.name, f"{place}: shape[{axis}]", describe(extent)
-                )
-                error.add_note("keep the size and mask, or take the loop out of the program")
-                raise error
+            if meta.dims is None:
+                where = "" if step.site is None else f" at {step.site}"
+                places.append((f"in {field}, {step.op.name}{where}", meta))
+        for name, meta in places:
+            for axis, extent in enumerate(meta.extents):
+                if not isinstance(extent, Exact):
+                    error = UnsupportedDynamicShapeError(
+                        self.name, f"{name}: shape[{axis}]", describe(extent)
+                    )
+                    error.add_note("keep the size and mask, or take the loop out of the program")
+                    raise error
 
     def _check_carry(self, goes_in: Sequence[TensorMeta], comes_out: Sequence[TensorMeta]) -> None:
         """Raise ControlFlowError unless each leaf of the carry keeps its type."""
@@ -302,24 +319,11 @@ class Called(ControlOp):
     body_fields = ("body",)
     is_loop = False
 
-    def check_arity(self, count: int) -> None:
-        """Raise ControlFlowError unless there is an operand for each input of the body."""
-        if count != self.n_inputs:
-            raise ControlFlowError(f"{self.name}: takes {self.n_inputs} operands, got {count}")
-
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The types that the body returns.
-
-        Raises:
-            ControlFlowError: the number of operands is wrong, or the type of one is not that of the
-                body's input.
-            VerifyError: the body is malformed.
-        """
         self._check_operands(metas, self.body.input_metas)
         return plain(self.body.output_metas)
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """What the body returns."""
         self._check_arrays(inputs)
         values = self._steps.values(inputs)
         self._steps.run(values)

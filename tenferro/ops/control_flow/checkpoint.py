@@ -8,8 +8,6 @@ from dataclasses import replace
 from itertools import compress
 from typing import Self, cast
 
-import numpy as np
-
 from tenferro.core import (
     Batched,
     BatchSite,
@@ -163,17 +161,13 @@ class Checkpointed(Recomputed, name="checkpointed"):
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
-        object.__setattr__(self, "body", body)
-        object.__setattr__(self, "saved", self._as_integer("saved"))
-        for name in ("prevent_cse", "late"):
-            flag: object = getattr(self, name)
-            if not isinstance(flag, bool | np.bool_):
-                raise self._mistyped(name, "True or False")
-            object.__setattr__(self, name, bool(flag))
+        self._read_field("saved")
+        self._read_field("prevent_cse", "True or False")
+        self._read_field("late", "True or False")
+        self._set(body=body)
         super().__post_init__()
         n_inputs, n_outputs = len(body.input_slots), len(body.output_slots)
-        object.__setattr__(self, "n_inputs", n_inputs)
-        object.__setattr__(self, "n_outputs", n_outputs)
+        self._set(n_inputs=n_inputs, n_outputs=n_outputs)
         if not 0 <= self.saved <= n_outputs:
             raise ControlFlowError(
                 f"checkpointed: {self.saved} saved values do not fit a body of {n_outputs} outputs"
@@ -204,7 +198,6 @@ class Checkpointed(Recomputed, name="checkpointed"):
         return Pruned(op, tuple(operands), tuple(outputs))
 
     def batch_rule(self, at: BatchSite[V], taken: V | None = None) -> Batched[V]:
-        """The body for all entries."""
         mask = None if taken is None else CotangentMask.of_size(at.size)
         whole = batched_body(self.body, at.batched, at.size, inner_emitter(at.emitter), mask)
         operands = at.inputs if taken is None else (taken, *at.inputs)

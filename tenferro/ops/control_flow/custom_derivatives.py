@@ -60,7 +60,6 @@ class Rule(Handle):
     """The derivative rules of a `Custom` op. They are asked for when a derivative is taken."""
 
     def linearize(self, op: Custom, at: JvpSite[V]) -> Slots[V]:
-        """Tangents of the outputs; see `PrimitiveOp`."""
         raise AssertionError(f"{self}: has no linearize rule")
 
     def transpose_rule(self, op: Custom, at: TransposeSite[V]) -> Slots[V]:
@@ -152,7 +151,6 @@ class BatchedRule(Rule):
         )
 
     def check_computed(self) -> None:
-        """As the op for one entry."""
         self.entry.check_computed()
 
     def _for_all(
@@ -217,7 +215,6 @@ class GuardedRule(Rule):
         return spread(inlined(at.emitter, program, given), [key is not None for key in results])
 
     def check_computed(self) -> None:
-        """As the op without a guard."""
         self.entry.check_computed()
 
 
@@ -254,10 +251,9 @@ class Custom(Called, name="custom"):
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
-        object.__setattr__(self, "body", body)
+        self._set(body=body)
         super().__post_init__()
-        object.__setattr__(self, "n_inputs", len(body.input_slots))
-        object.__setattr__(self, "n_outputs", len(body.output_slots))
+        self._set(n_inputs=len(body.input_slots), n_outputs=len(body.output_slots))
 
     @property
     def const_places(self) -> dict[str, range]:
@@ -279,11 +275,9 @@ class Custom(Called, name="custom"):
         self.rule.check_computed()
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangents that the rule gives."""
         return self.rule.linearize(self, at)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangents that the rule gives."""
         return self.rule.transpose_rule(self, at)
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:

@@ -171,12 +171,11 @@ class LaneSum(ControlOp, name="lane_sum"):
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
-        object.__setattr__(self, "body", body)
         for name in ("consts", "total", "lanes", "workers"):
-            object.__setattr__(self, name, self._as_integer(name))
+            self._read_field(name)
+        self._set(body=body)
         super().__post_init__()
-        object.__setattr__(self, "n_inputs", self.consts)
-        object.__setattr__(self, "n_outputs", len(body.output_slots))
+        self._set(n_inputs=self.consts, n_outputs=len(body.output_slots))
         self._check_counts()
         roles = [f"input {position}" for position in range(len(body.input_slots))]
         self._check_sizes("the body", body, roles)
@@ -224,24 +223,11 @@ class LaneSum(ControlOp, name="lane_sum"):
     def surely_runs(self, label: str) -> bool:
         return True
 
-    def check_arity(self, count: int) -> None:
-        """Raise ControlFlowError unless there is an operand for each const."""
-        if count != self.consts:
-            raise ControlFlowError(f"lane_sum: takes {self.consts} operands, got {count}")
-
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The types of the sums.
-
-        Raises:
-            ControlFlowError: the number of operands is wrong, or the type of one is not that of the
-                body's input.
-            VerifyError: the body is malformed.
-        """
         self._check_operands(metas, self.body.input_metas[: self.consts])
         return self.sum_metas
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """The rounds one after another, and the lanes in their tree."""
         self._check_arrays(inputs)
         steps, number = self._steps, self.body.input_slots[-1]
         tree = TreeSum[list[NumpyArray]](_added)
@@ -272,7 +258,6 @@ class LaneSum(ControlOp, name="lane_sum"):
         return PreparedBody(self.body, self.consts, self.n_outputs)
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
-        """The op without dead sums, and without operands that the body then does not read."""
         sums = positions(live)
         consts = positions(inputs_read(self.body, live)[: self.consts])
         if all(live) and len(consts) == self.consts:
@@ -287,7 +272,6 @@ class LaneSum(ControlOp, name="lane_sum"):
         return Pruned(op, tuple(consts), tuple(sums))
 
     def reached(self, active: Sequence[bool]) -> list[bool]:
-        """Which sums depend on the active operands."""
         return self.body.reached([*active, *[False] * (self.n_outputs + 1)])
 
     def scan(self) -> Scan:
@@ -300,20 +284,17 @@ class LaneSum(ControlOp, name="lane_sum"):
         return (*(full(at, 0, meta) for meta in self.sum_metas), numbers)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """The tangents, as those of the scan."""
         more = self.further_operands(at.emitter)
         primal, tangent = (*at.primal, *more), (*at.tangent, *[None] * len(more))
         return self.scan().linearize(JvpSite(at.emitter, primal, at.out, tangent))
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """The cotangents, as those of the scan."""
         more = self.further_operands(at.emitter)
         active = (*at.active, *[False] * len(more))
         site = TransposeSite(at.emitter, at.ct, (*at.inputs, *more), active)
         return self.scan().transpose_rule(site)[: self.consts]
 
     def batch_rule(self, at: BatchSite[V], taken: V | None = None) -> Batched[V]:
-        """The scan of the whole batch."""
         more = self.further_operands(at.emitter)
         batched = (*at.batched, *[False] * len(more))
         site = BatchSite(at.emitter, (*at.inputs, *more), batched, at.size)

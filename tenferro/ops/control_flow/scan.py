@@ -120,20 +120,15 @@ class Scan(ControlOp, name="scan"):
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
-        object.__setattr__(self, "body", body)
+        self._set(body=body)
+        self._read_field("reverse", "True or False")
         for name in ("consts", "carry", "unroll"):
-            object.__setattr__(self, name, self._as_integer(name))
+            self._read_field(name)
         if not isinstance(self.length, DimExpr):
-            length = self._as_integer("length", "an integer or a size of the program")
-            object.__setattr__(self, "length", length)
-        reverse: object = self.reverse
-        if not isinstance(reverse, bool | np.bool_):
-            raise self._mistyped("reverse", "True or False")
-        object.__setattr__(self, "reverse", bool(reverse))
+            self._read_field("length", "an integer or a size of the program")
         super().__post_init__()
         n_inputs, n_outputs = len(body.input_slots), len(body.output_slots)
-        object.__setattr__(self, "n_inputs", n_inputs)
-        object.__setattr__(self, "n_outputs", n_outputs)
+        self._set(n_inputs=n_inputs, n_outputs=n_outputs)
         start = self.consts + self.carry
         if self.consts < 0 or self.carry < 0 or start > n_inputs:
             raise ControlFlowError(
@@ -186,30 +181,18 @@ class Scan(ControlOp, name="scan"):
         """Whether there is certainly a round."""
         return isinstance(self.length, int) and self.length > 0
 
-    def check_arity(self, count: int) -> None:
-        """Raise ControlFlowError unless there is an operand for each input of the body."""
+    def _kinds_of_operands(self) -> str:
         xs = len(self.body.input_slots) - self.consts - self.carry
-        if count != self.n_inputs:
-            raise ControlFlowError(
-                f"scan: takes {self.n_inputs} operands ({self.consts} consts, {self.carry} carried "
-                f"values and {xs} xs), got {count}"
-            )
+        return f" ({self.consts} consts, {self.carry} carried values and {xs} xs)"
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The carry's types, and those of the ys with a first axis of `length`.
-
-        Raises:
-            ControlFlowError: the number of operands is wrong, or the type of one is not that of the
-                body's input.
-            VerifyError: the body is malformed.
-        """
+        """The carry's types, and those of the ys with a first axis of `length`."""
         self._check_operands(metas, self.operand_metas)
         outputs = plain(self.body.output_metas)
         stacks = [self._stacked(meta) for meta in outputs[self.carry :]]
         return (*outputs[: self.carry], *stacks)
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """The rounds one after another."""
         self._check_arrays(inputs)
         steps, start = self._steps, self.consts + self.carry
         values, entries = steps.values(inputs[:start]), inputs[start:]
@@ -259,7 +242,6 @@ class Scan(ControlOp, name="scan"):
         return Pruned(op, tuple(operands), tuple(outputs))
 
     def reached(self, active: Sequence[bool]) -> list[bool]:
-        """Which results depend on the active operands, in any round."""
         return reached_in_rounds(self.body, active, self.consts, self.carry)
 
     @property
@@ -416,7 +398,6 @@ class Scan(ControlOp, name="scan"):
 
     @property
     def overwrites(self) -> Mapping[int, int]:
-        """Each result of the carry may use the buffer of its operand."""
         return {leaf: self.consts + leaf for leaf in range(self.carry)}
 
     @property
@@ -469,7 +450,7 @@ class CheckpointedScan(Scan, name="checkpointed_scan"):
     levels: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "levels", self._as_integer("levels"))
+        self._read_field("levels")
         super().__post_init__()
         if self.levels < 1:
             raise ControlFlowError(f"scan: levels must be at least 1, got {self.levels}")

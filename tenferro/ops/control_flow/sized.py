@@ -65,11 +65,10 @@ class Sized(Recomputed, name="sized"):
 
     def __post_init__(self) -> None:
         body = self._as_body("the body", self.body)
-        object.__setattr__(self, "body", body)
+        self._set(body=body)
         super().__post_init__()
         n_inputs = len(body.input_slots)
-        object.__setattr__(self, "n_inputs", n_inputs)
-        object.__setattr__(self, "n_outputs", len(body.output_slots))
+        self._set(n_inputs=n_inputs, n_outputs=len(body.output_slots))
         self._check_sizes("the body", body, [self._role(place) for place in range(n_inputs)])
         missing = [name for name in self.names if _place_of(name, body.input_metas) is None]
         if missing:
@@ -84,13 +83,7 @@ class Sized(Recomputed, name="sized"):
         return super()._mentioned() - {leaf for name in self.names for leaf in leaves(name)}
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The types that the body returns, their sizes expressed by those of the operands.
-
-        Raises:
-            ControlFlowError: the number of operands is wrong, or the type of one does not fit the
-                body's input.
-            VerifyError: the body is malformed.
-        """
+        """The types that the body returns, their sizes expressed by those of the operands."""
         if not self.names:
             return super().infer_all(metas)
         self._check_operands(self.body.input_metas, self.body.input_metas)
@@ -160,7 +153,6 @@ class Sized(Recomputed, name="sized"):
         return read
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
-        """The body for all entries. All results are batched."""
         body = for_all_entries(self.body, at.batched, at.size, inner_emitter(at.emitter))
         op = replace(self, body=body)
         return tuple([(value, True) for value in at.emitter.emit_all(op, *at.inputs)])

@@ -101,11 +101,10 @@ class Switch(ControlOp, name="switch"):
         if not branches:
             raise ControlFlowError("switch: branches is empty; there must be one at least")
         checked = [self._as_body(f"branch {i}", branch) for i, branch in enumerate(branches)]
-        object.__setattr__(self, "branches", tuple(checked))
+        self._set(branches=tuple(checked))
         super().__post_init__()
         first = checked[0]
-        object.__setattr__(self, "n_inputs", 1 + len(first.input_slots))
-        object.__setattr__(self, "n_outputs", len(first.output_slots))
+        self._set(n_inputs=1 + len(first.input_slots), n_outputs=len(first.output_slots))
         roles = [self._role(1 + position) for position in range(len(first.input_slots))]
         for number, branch in enumerate(checked):
             self._check_alike(number, "takes", first.input_metas, branch.input_metas)
@@ -130,22 +129,10 @@ class Switch(ControlOp, name="switch"):
     def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
         return self.with_bodies(bodies)
 
-    def check_arity(self, count: int) -> None:
-        """Raise ControlFlowError unless there is an index, and an operand for each input."""
-        if count != self.n_inputs:
-            raise ControlFlowError(
-                f"switch: takes {self.n_inputs} operands (the index and those of the branches), "
-                f"got {count}"
-            )
+    def _kinds_of_operands(self) -> str:
+        return " (the index and those of the branches)"
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The types that each branch returns.
-
-        Raises:
-            ControlFlowError: the number of operands is wrong, the index is no rank-0 integer, or
-                an operand has another type than the branches take.
-            VerifyError: a branch is malformed.
-        """
         first = self.branches[0]
         self._check_operands(metas, (*metas[:1], *first.input_metas))
         index = metas[0]
@@ -154,7 +141,6 @@ class Switch(ControlOp, name="switch"):
         return plain(first.output_metas)
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """What the chosen branch returns."""
         self._check_arrays(inputs)
         index, *operands = inputs
         number = min(max(int(index), 0), len(self.branches) - 1)
@@ -169,7 +155,6 @@ class Switch(ControlOp, name="switch"):
         return tuple(map(Steps, self.branches))
 
     def pruned(self, live: Sequence[bool]) -> Pruned | None:
-        """The switch without dead outputs, and without operands that no branch then reads."""
         in_branches = [inputs_read(branch, live) for branch in self.branches]
         read = [any(flags) for flags in zip(*in_branches, strict=True)]
         if all(live) and all(read):

@@ -116,19 +116,17 @@ class While(ControlOp, name="while"):
         return self.max_steps is None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cond", self._as_body("cond", self.cond))
-        object.__setattr__(self, "body", self._as_body("the body", self.body))
+        self._set(cond=self._as_body("cond", self.cond))
+        self._set(body=self._as_body("the body", self.body))
         for name in ("cond_consts", "body_consts"):
-            object.__setattr__(self, name, self._as_integer(name))
+            self._read_field(name)
         if self.max_steps is not None:
-            steps = self._as_integer("max_steps", "an integer or None")
-            object.__setattr__(self, "max_steps", steps)
-        object.__setattr__(self, "checkpoints", self._as_integer("checkpoints"))
+            self._read_field("max_steps", "an integer or None")
+        self._read_field("checkpoints")
         super().__post_init__()
         self._check_counts()
         carry = len(self.body.output_slots)
-        object.__setattr__(self, "n_inputs", self.cond_consts + self.body_consts + carry)
-        object.__setattr__(self, "n_outputs", carry)
+        self._set(n_inputs=self.cond_consts + self.body_consts + carry, n_outputs=carry)
         for name, consts in (("cond", self.cond_consts), ("body", self.body_consts)):
             roles = [f"{name} const {position}" for position in range(consts)]
             roles += [f"carry leaf [{leaf}]" for leaf in range(carry)]
@@ -204,29 +202,16 @@ class While(ControlOp, name="while"):
         """Whether it is `cond`, which is asked before the first round."""
         return label == "cond" and self.max_steps != 0
 
-    def check_arity(self, count: int) -> None:
-        """Raise ControlFlowError unless there is an operand for each input of the programs."""
-        if count != self.n_inputs:
-            raise ControlFlowError(
-                f"while: takes {self.n_inputs} operands ({self.cond_consts} cond consts, "
-                f"{self.body_consts} body consts and {self.n_outputs} carried values), got {count}"
-            )
+    def _kinds_of_operands(self) -> str:
+        consts = f"{self.cond_consts} cond consts, {self.body_consts} body consts"
+        return f" ({consts} and {self.n_outputs} carried values)"
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """The carry's types.
-
-        Raises:
-            ControlFlowError: the number of operands is wrong, or the type of one is not that of the
-                program's input.
-            VerifyError: one of the programs is malformed.
-        """
-        self._check_operands(
-            metas, self.cond.input_metas[: self.cond_consts] + self.body.input_metas
-        )
+        consts = self.cond.input_metas[: self.cond_consts]
+        self._check_operands(metas, consts + self.body.input_metas)
         return plain(self.body.output_metas)
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """The rounds one after another."""
         self._check_arrays(inputs)
         cond, body = self._steps
         asked = cond.values(inputs[: self.cond_consts])
@@ -388,7 +373,6 @@ class While(ControlOp, name="while"):
 
     @property
     def overwrites(self) -> Mapping[int, int]:
-        """Each result may use the buffer of its operand."""
         start = self.cond_consts + self.body_consts
         return {leaf: start + leaf for leaf in range(self.n_outputs)}
 
@@ -409,29 +393,24 @@ class While(ControlOp, name="while"):
 
 def _unbounded(op: While, at: TransposeSite[V]) -> ADRuleError:
     """The refusal of a loop without a bound, which names what a counter goes up to."""
-    found = ""
+    what = ""
     if op.cond.ops() == [Compare("LT")]:
         counter, limit = op.cond.instructions[0].input_slots
         inputs = op.cond.input_slots
         if counter in inputs[op.cond_consts :] and limit in inputs[: op.cond_consts]:
-            found = _traced_bound(at.inputs[inputs.index(limit)])
+            bound = at.inputs[inputs.index(limit)]
+            if isinstance(bound, GlobalValKey):  # a value of a graph
+                site = bound.op.site if isinstance(bound, Derived) else None
+                place = "" if site is None else f", at {site},"
+                what = f", but {name_of(bound)}: {type_of(bound)}{place} is traced"
     error = ADRuleError(
-        f"while_loop: reverse mode needs a bound on the rounds{found}; pass max_steps=, or use "
+        f"while_loop: reverse mode needs a bound on the rounds{what}; pass max_steps=, or use "
         "scan or fori_loop with constant bounds"
     )
     site = inner_emitter(at.emitter).site
     if site is not None:
         error.add_note(f"the loop is at {site}")
     return error
-
-
-def _traced_bound(bound: object) -> str:
-    """What an error says of a bound that is a value of a graph."""
-    if not isinstance(bound, GlobalValKey):
-        return ""
-    site = bound.op.site if isinstance(bound, Derived) else None
-    place = "" if site is None else f", at {site},"
-    return f", but {name_of(bound)}: {type_of(bound)}{place} is traced"
 
 
 def _bounded(op: While, steps: int, at: KeyEmitter, operands: Keys) -> Sequence[GlobalValKey]:

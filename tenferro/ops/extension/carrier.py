@@ -400,7 +400,6 @@ class Extension(StdTensorOp, name="extension"):
 
     @property
     def label(self) -> str:
-        """The op's name within its namespace."""
         return parse_family_id(self.family_id).name
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
@@ -563,7 +562,6 @@ class Extension(StdTensorOp, name="extension"):
         at.keep(*[at.operand(i) for i in range(len(at.operand_metas))])
 
     def expanded(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
-        """The values by which the op is replaced; see `emit_expansion`."""
         if isinstance(self.op, ReverseOnlyOp):
             self.op.refuse()
         expected = self.infer_all([at.ctx.meta(value) for value in operands])

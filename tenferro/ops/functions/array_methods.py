@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 
@@ -59,8 +59,6 @@ __all__ = [
 ]
 
 
-# What the array API standard and Python ask of arrays, beside operators and methods.
-
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """The versions of the array API standard whose names `tenferro` has; the last one is followed."""
 
@@ -73,80 +71,25 @@ _products: Any = products
 _reductions: Any = reductions
 
 
-class ArrayProtocols:
-    """Attributes and functions of Python for every kind of tensor, from its operators."""
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def meta(self) -> TensorMeta:
-        """Dtype and extents."""
-
-    @abstractmethod
-    def round(self, decimals: int = 0, out: None = None) -> Self:
-        """The elements rounded to `decimals` decimals."""
-
-    @abstractmethod
-    def __floordiv__(self, other: ArrayLike) -> Self: ...
-
-    @abstractmethod
-    def __rfloordiv__(self, other: ArrayLike) -> Self: ...
-
-    @abstractmethod
-    def __mod__(self, other: ArrayLike) -> Self: ...
-
-    @abstractmethod
-    def __rmod__(self, other: ArrayLike) -> Self: ...
-
-    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
-        """The module `tenferro`, for libraries that compute with arrays of any library.
-
-        Raises:
-            ConfigError: there is no such version of the standard here.
-        """
-        if api_version is not None and api_version not in VERSIONS:
-            raise ConfigError(
-                f"__array_namespace__: version {api_version!r} of the array API is not here; use "
-                f"one of {', '.join(VERSIONS)}"
-            )
-        return sys.modules["tenferro"]
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of an element."""
-        return self.meta.dtype.itemsize
-
-    @property
-    def nbytes(self) -> Dim:
-        """Bytes of all elements."""
-        total: Dim = self.itemsize
-        for extent in self.meta.exact_shape("nbytes", "shape"):
-            total = total * extent
-        return total
-
-    def copy(self) -> Self:
-        """The array itself: it cannot be changed."""
-        return self
-
-    def block_until_ready(self) -> Self:
-        """The array, once it is computed."""
-        return self
-
-    def __round__(self, ndigits: int | None = None) -> Self:
-        return self.round(0 if ndigits is None else ndigits)
-
-    def __divmod__(self, other: ArrayLike) -> tuple[Self, Self]:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: ArrayLike) -> tuple[Self, Self]:
-        return self.__rfloordiv__(other), self.__rmod__(other)
+S = TypeVar("S", bound="ArrayOperators")
 
 
-# Python's operators and the methods of arrays, for every kind of tensor.
+def _operators(
+    function: Any,
+) -> tuple[Callable[[S, ArrayLike], S], Callable[[S, ArrayLike], S]]:
+    """An operator of two operands, and the one for a right operand."""
+    body = function.body
+
+    def operator(self: S, other: ArrayLike) -> S:
+        return self._apply(body, (self, other), {}, True)
+
+    def reflected(self: S, other: ArrayLike) -> S:
+        return self._apply(body, (other, self), {}, True)
+
+    return operator, reflected
 
 
-class ArrayOperators(ArrayProtocols):
+class ArrayOperators:
     """Operators and methods of arrays, each an array function."""
 
     __slots__ = ()
@@ -488,54 +431,31 @@ class ArrayOperators(ArrayProtocols):
             "x = x.at[...].set(values)"
         )
 
-    def __add__(self, other: ArrayLike) -> Self:
-        return self._apply(_elementwise.add.body, (self, other), {}, True)
+    __add__, __radd__ = _operators(elementwise.add)
+    __sub__, __rsub__ = _operators(elementwise.subtract)
+    __mul__, __rmul__ = _operators(elementwise.multiply)
+    __truediv__, __rtruediv__ = _operators(elementwise.divide)
+    __floordiv__, __rfloordiv__ = _operators(elementwise.floor_divide)
+    __mod__, __rmod__ = _operators(elementwise.remainder)
+    __rpow__ = _operators(elementwise.pow)[1]
+    __matmul__, __rmatmul__ = _operators(products.matmul)
+    __and__, __rand__ = _operators(logical.bitwise_and)
+    __or__, __ror__ = _operators(logical.bitwise_or)
+    __xor__, __rxor__ = _operators(logical.bitwise_xor)
+    __lshift__, __rlshift__ = _operators(logical.bitwise_left_shift)
+    __rshift__, __rrshift__ = _operators(logical.bitwise_right_shift)
+    __lt__, __gt__ = _operators(logical.less)[0], _operators(logical.greater)[0]
+    __le__, __ge__ = _operators(logical.less_equal)[0], _operators(logical.greater_equal)[0]
 
-    def __radd__(self, other: ArrayLike) -> Self:
-        return self._apply(_elementwise.add.body, (other, self), {}, True)
+    def __eq__(self, other: object) -> Self:  # type: ignore[override]  # arrays compare elementwise
+        return self._apply(_logical.equal.body, (self, other), {}, True)
 
-    def __sub__(self, other: ArrayLike) -> Self:
-        return self._apply(_elementwise.subtract.body, (self, other), {}, True)
-
-    def __rsub__(self, other: ArrayLike) -> Self:
-        return self._apply(_elementwise.subtract.body, (other, self), {}, True)
-
-    def __mul__(self, other: ArrayLike) -> Self:
-        return self._apply(_elementwise.multiply.body, (self, other), {}, True)
-
-    def __rmul__(self, other: ArrayLike) -> Self:
-        return self._apply(_elementwise.multiply.body, (other, self), {}, True)
-
-    def __truediv__(self, other: ArrayLike) -> Self:
-        return self._apply(_elementwise.divide.body, (self, other), {}, True)
-
-    def __rtruediv__(self, other: ArrayLike) -> Self:
-        return self._apply(_elementwise.divide.body, (other, self), {}, True)
-
-    def __floordiv__(self, other: ArrayLike) -> Self:
-        return self._apply(_elementwise.floor_divide.body, (self, other), {}, True)
-
-    def __rfloordiv__(self, other: ArrayLike) -> Self:
-        return self._apply(_elementwise.floor_divide.body, (other, self), {}, True)
-
-    def __mod__(self, other: ArrayLike) -> Self:
-        return self._apply(_elementwise.remainder.body, (self, other), {}, True)
-
-    def __rmod__(self, other: ArrayLike) -> Self:
-        return self._apply(_elementwise.remainder.body, (other, self), {}, True)
+    def __ne__(self, other: object) -> Self:  # type: ignore[override]
+        return self._apply(_logical.not_equal.body, (self, other), {}, True)
 
     def __pow__(self, other: ArrayLike) -> Self:
         other = int(other) if isinstance(other, np.integer) else other
         return self._apply(_elementwise.pow.body, (self, other), {}, True)
-
-    def __rpow__(self, other: ArrayLike) -> Self:
-        return self._apply(_elementwise.pow.body, (other, self), {}, True)
-
-    def __matmul__(self, other: ArrayLike) -> Self:
-        return self._apply(_products.matmul.body, (self, other), {}, True)
-
-    def __rmatmul__(self, other: ArrayLike) -> Self:
-        return self._apply(_products.matmul.body, (other, self), {}, True)
 
     def __neg__(self) -> Self:
         return self._apply(_elementwise.negative.body, (self,), {}, True)
@@ -549,53 +469,48 @@ class ArrayOperators(ArrayProtocols):
     def __invert__(self) -> Self:
         return self._apply(_logical.bitwise_invert.body, (self,), {}, True)
 
-    def __and__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.bitwise_and.body, (self, other), {}, True)
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        """The module `tenferro`, for libraries that compute with arrays of any library.
 
-    def __rand__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.bitwise_and.body, (other, self), {}, True)
+        Raises:
+            ConfigError: there is no such version of the standard here.
+        """
+        if api_version is not None and api_version not in VERSIONS:
+            raise ConfigError(
+                f"__array_namespace__: version {api_version!r} of the array API is not here; use "
+                f"one of {', '.join(VERSIONS)}"
+            )
+        return sys.modules["tenferro"]
 
-    def __or__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.bitwise_or.body, (self, other), {}, True)
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.meta.dtype.itemsize
 
-    def __ror__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.bitwise_or.body, (other, self), {}, True)
+    @property
+    def nbytes(self) -> Dim:
+        """Bytes of all elements."""
+        total: Dim = self.itemsize
+        for extent in self.meta.exact_shape("nbytes", "shape"):
+            total = total * extent
+        return total
 
-    def __xor__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.bitwise_xor.body, (self, other), {}, True)
+    def copy(self) -> Self:
+        """The array itself: it cannot be changed."""
+        return self
 
-    def __rxor__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.bitwise_xor.body, (other, self), {}, True)
+    def block_until_ready(self) -> Self:
+        """The array, once it is computed."""
+        return self
 
-    def __lshift__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.bitwise_left_shift.body, (self, other), {}, True)
+    def __round__(self, ndigits: int | None = None) -> Self:
+        return self.round(0 if ndigits is None else ndigits)
 
-    def __rlshift__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.bitwise_left_shift.body, (other, self), {}, True)
+    def __divmod__(self, other: ArrayLike) -> tuple[Self, Self]:
+        return self // other, self % other
 
-    def __rshift__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.bitwise_right_shift.body, (self, other), {}, True)
-
-    def __rrshift__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.bitwise_right_shift.body, (other, self), {}, True)
-
-    def __eq__(self, other: object) -> Self:  # type: ignore[override]  # arrays compare elementwise
-        return self._apply(_logical.equal.body, (self, other), {}, True)
-
-    def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return self._apply(_logical.not_equal.body, (self, other), {}, True)
-
-    def __lt__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.less.body, (self, other), {}, True)
-
-    def __le__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.less_equal.body, (self, other), {}, True)
-
-    def __gt__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.greater.body, (self, other), {}, True)
-
-    def __ge__(self, other: ArrayLike) -> Self:
-        return self._apply(_logical.greater_equal.body, (self, other), {}, True)
+    def __rdivmod__(self, other: ArrayLike) -> tuple[Self, Self]:
+        return self.__rfloordiv__(other), self.__rmod__(other)
 
     __hash__ = None  # type: ignore[assignment]  # `==` is elementwise
 
@@ -711,7 +626,7 @@ def emit_function(
         for operand in operands
     ]
     result = run_body(Expression(at, None), function, expressions, options)
-    if type(result) is tuple:
+    if isinstance(result, tuple):
         return tuple([each.value for each in result])  # type: ignore[return-value]
     return result.value  # type: ignore[no-any-return]
 
@@ -764,6 +679,6 @@ def expressions(at: Emitter[Any], values: Sequence[Any]) -> list[Any]:
     return [None if value is None else Expression(at, value) for value in values]
 
 
-def values_of(results: Sequence[Expression | None]) -> tuple[Any, ...]:
+def values_of(results: Sequence[Any]) -> tuple[Any, ...]:
     """The values of expressions; None stays None."""
     return tuple(None if result is None else result.value for result in results)

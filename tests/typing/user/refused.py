@@ -26,7 +26,7 @@ def operands_that_are_not_arrays() -> None:
     tn.matmul(X, None)  # E: has incompatible type "None"
     tn.concat(1.0)  # E: has incompatible type "float"
     tn.exp(X) + tn.exp  # E: Unsupported operand types for +
-    X + "1"  # E: Unsupported operand types for +
+    X + "1"  # E: has incompatible type "str"
     X.at[0].set("a")  # E: has incompatible type "str"
 
 
