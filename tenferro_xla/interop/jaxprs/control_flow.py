@@ -231,10 +231,9 @@ class _Equation:
         self.variables = list(
             dict.fromkeys(atom for atom in equation.invars if not hasattr(atom, "val"))
         )
-        jaxpr = equation.params["call_jaxpr"]
-        debug_info = getattr(jaxpr, "jaxpr", jaxpr).debug_info
+        self._called = equation.params["call_jaxpr"]
+        debug_info = getattr(self._called, "jaxpr", self._called).debug_info
         jaxpr = core.Jaxpr((), self.variables, equation.outvars, [equation], debug_info=debug_info)
-        self._jaxpr = jaxpr
         self.in_jax: Callable[..., Any] = core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, ()))
 
     def given(self, operands: Keys) -> list[TracedTensor]:
@@ -253,7 +252,7 @@ class _Equation:
             else known[atom].key
             for atom in self._equation.invars
         ]
-        return self._traced(reader, self._jaxpr, operands)
+        return self._traced(reader, self._called, operands)
 
     def read(self, function: Callable[..., Any], *given: Any) -> Traced:
         """A function of JAX on traced values."""
