@@ -141,8 +141,8 @@ def run_unsegmented(
 
     For parity checks.
     """
-    segments = [Segment(step.op.category, (step,)) for step in program.instructions]
-    return run_segmented(program, segments, backend, inputs, boundary, max_bytes)
+    alone = [Segment(step.op.category, (step,)) for step in program.instructions]
+    return run_segmented(program, alone, backend, inputs, boundary, max_bytes)
 
 
 def _executed(
