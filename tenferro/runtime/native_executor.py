@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, Self, assert_never
 
 import numpy as np
@@ -79,18 +80,11 @@ class Segment:
 def segment_exec_program(program: ExecProgram) -> tuple[Segment, ...]:
     """Maximal runs of session instructions, and single host and boundary ones, in order."""
     segments: list[Segment] = []
-    run: list[ExecInstruction] = []
-    for step in program.instructions:
-        category = step.op.category
+    for category, steps in groupby(program.instructions, lambda step: step.op.category):
         if category is Category.SESSION:
-            run.append(step)
-            continue
-        if run:
-            segments.append(Segment(Category.SESSION, tuple(run)))
-            run = []
-        segments.append(Segment(category, (step,)))
-    if run:
-        segments.append(Segment(Category.SESSION, tuple(run)))
+            segments.append(Segment(category, tuple(steps)))
+        else:
+            segments += [Segment(category, (step,)) for step in steps]
     return tuple(segments)
 
 
@@ -144,16 +138,8 @@ def run_unsegmented(
 
     For parity checks.
     """
-    boundary = boundary or backend.execute_boundary
-    slots = _filled(program, inputs)
-    for step in program.instructions:
-        if step.op.category is Category.SESSION:
-            with backend.with_backend_session() as session:
-                _store(step, _executed(step, session, slots, max_bytes), slots)
-                _release(step, slots, session.reclaim_buffer)
-        else:
-            _run_alone(step, backend, boundary, slots, max_bytes)
-    return [slots[slot] for slot in program.output_slots]
+    alone = [Segment(step.op.category, (step,)) for step in program.instructions]
+    return run_segmented(program, alone, backend, inputs, boundary, max_bytes)
 
 
 def _executed(
