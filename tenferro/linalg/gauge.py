@@ -23,12 +23,7 @@ from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import BOOL, INT64, AnyTensor, ArrayLike, Dim, DType, is_complex, maximum
 from tenferro.linalg.arguments import matrix, number
 from tenferro.linalg.matrix_op import H, columns, joined, padded, places, rows
-from tenferro.ops.functions import (
-    analytic,
-    array_function,
-    elementwise,
-    reductions,
-)
+from tenferro.ops.functions import analytic, array_function, elementwise, reductions
 from tenferro.ops.functions.elementwise import where
 from tenferro.transforms import EagerRuntime
 

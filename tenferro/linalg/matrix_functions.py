@@ -65,12 +65,7 @@ from tenferro.ops.extension import (
     Terms,
     Transform,
 )
-from tenferro.ops.functions import (
-    array_function,
-    elementwise,
-    emit,
-    emit_all,
-)
+from tenferro.ops.functions import array_function, elementwise, emit, emit_all
 from tenferro.ops.functions.elementwise import where
 
 __all__ = [
