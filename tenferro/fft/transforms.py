@@ -143,17 +143,17 @@ def place(axis: int, meta: TensorMeta) -> str:
 
 
 def axes_of(name: str, axes: Any, rank: int) -> tuple[int, ...]:
-    """Axes counted from the front, in the given order.
+    """Axes counted from the front, in their order.
 
     Raises:
         AxisError: an axis is out of range, or named twice.
     """
     if not isinstance(axes, Iterable):
         raise AxisError(f"{name}: axes must be several integers, got {axes!r}; write ({axes!r},)")
-    given = tuple(axes)
-    normal = tuple(normal_axis(name, axis, rank) for axis in given)
+    axes = tuple(axes)
+    normal = tuple(normal_axis(name, axis, rank) for axis in axes)
     if len(set(normal)) != len(normal):
-        raise AxisError(f"{name}: axes {given} repeat")
+        raise AxisError(f"{name}: axes {axes} repeat")
     return normal
 
 
@@ -196,21 +196,21 @@ def _need_axis(name: str, axes: Sequence[int]) -> None:
 def _fitted(x: AnyTensor, axes: Sequence[int], sizes: Sizes) -> AnyTensor:
     """x cut at the end, or padded with zeros, to these sizes along the axes; None keeps one."""
     meta: TensorMeta = x.meta
-    given = [(a, size) for a, size in zip(axes, sizes, strict=True) if size is not None]
-    if all(meta.extents[axis] == Exact(size) for axis, size in given):
+    known = [(a, size) for a, size in zip(axes, sizes, strict=True) if size is not None]
+    if all(meta.extents[axis] == Exact(size) for axis, size in known):
         return x
     shape = [
         extent.dim if isinstance(extent, Exact) else symbol(InputDim(0, axis))
         for axis, extent in enumerate(meta.extents)
     ]
-    kept, wanted = list(shape), list(shape)
-    for axis, size in given:
-        kept[axis], wanted[axis] = minimum(exact_size("fft", meta, axis), size), size
-    if kept != shape:
-        x = emit(Slice((0,) * meta.rank, tuple(kept), (1,) * meta.rank), x)
-    if kept == wanted:
+    inside, wanted = list(shape), list(shape)
+    for axis, size in known:
+        inside[axis], wanted[axis] = minimum(exact_size("fft", meta, axis), size), size
+    if inside != shape:
+        x = emit(Slice((0,) * meta.rank, tuple(inside), (1,) * meta.rank), x)
+    if inside == wanted:
         return x
-    high = tuple([after - before for before, after in zip(kept, wanted, strict=True)])
+    high = tuple([after - before for before, after in zip(inside, wanted, strict=True)])
     zero = emit(scalar(0, meta.dtype))
     return emit(Pad((0,) * meta.rank, high, (0,) * meta.rank), x, zero)
 
@@ -585,7 +585,7 @@ def irfft2(
 def _along_axes(
     s: SizesOfAxes, axes: Axes, name: str, meta: TensorMeta, of_result: bool
 ) -> tuple[tuple[int, ...], list[Dim | None]]:
-    """The axes, and the sizes along them; of the last one only if it is given, if `of_result`."""
+    """The axes, and the sizes along them; of the last one only if `s` has it, if `of_result`."""
     if isinstance(s, str) or not (s is None or isinstance(s, Iterable)):
         raise ShapeError(f"{name}: s must be several sizes, got {s!r}; write ({s!r},)")
     sizes: list[Size | None] = [] if s is None else list(s)
@@ -599,16 +599,16 @@ def _along_axes(
             f"{name}: s has {len(sizes)} sizes and axes has {len(along)} axes; pass one size for "
             "each axis"
         )
-    found: list[Dim | None] = []
+    points: list[Dim | None] = []
     for i, (size, axis) in enumerate(zip(sizes, along, strict=True)):
         if type(size) is not int or size != -1:
-            found.append(size_of(name, f"s[{i}]", size, place(axis, meta)))
+            points.append(size_of(name, f"s[{i}]", size, place(axis, meta)))
         elif not of_result or i < len(along) - 1:
-            found.append(size_of(name, "n", exact_size(name, meta, axis), place(axis, meta)))
+            points.append(size_of(name, "n", exact_size(name, meta, axis), place(axis, meta)))
         else:
             check_frequencies(name, axis, meta)
-            found.append(None)
-    return along, found
+            points.append(None)
+    return along, points
 
 
 # Frequencies, and arrays with frequency 0 in the middle.
