@@ -100,10 +100,7 @@ class ResolvedView(Generic[Op]):
         return definition
 
     def topo_order(
-        self,
-        outputs: Sequence[GlobalValKey],
-        leaves: Iterable[GlobalValKey] = (),
-        since: int = 0,
+        self, outputs: Sequence[GlobalValKey], leaves: Iterable[GlobalValKey] = (), since: int = 0
     ) -> tuple[list[GlobalOpKey], list[Input]]:
         """The ops that `outputs` need, each after its inputs, and the graph inputs as they are met.
 

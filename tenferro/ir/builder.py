@@ -273,9 +273,7 @@ class Rewriter(ExecBuilder):
     def inline(self, program: ExecProgram, operands: Sequence[int]) -> list[int]:
         """The outputs of another program on these operands; its ops are not simplified."""
         return run(
-            program,
-            operands,
-            lambda step, values: self.emit_all(step.op, *values, site=step.site),
+            program, operands, lambda step, values: self.emit_all(step.op, *values, site=step.site)
         )
 
     def emit_all(

@@ -705,7 +705,4 @@ _SIGNS: dict[type[ast.operator], Callable[[Dim, Dim], Dim]] = {
     ast.Mult: operator.mul,
     ast.FloorDiv: floordiv,
 }
-_CALLS: dict[str, Callable[[Dim, Dim], Dim]] = {
-    "min": minimum,
-    "max": maximum,
-}
+_CALLS: dict[str, Callable[[Dim, Dim], Dim]] = {"min": minimum, "max": maximum}

@@ -18,14 +18,7 @@ from tenferro.ir.op import ExecOp
 from tenferro.ir.payloads import NumpyArray
 from tenferro.ir.program import ExecInstruction, ExecProgram
 
-__all__ = [
-    "RuntimeOf",
-    "Steps",
-    "evaluate",
-    "quiet",
-    "run",
-    "running_families",
-]
+__all__ = ["RuntimeOf", "Steps", "evaluate", "quiet", "run", "running_families"]
 
 
 # Running a program: one walk over its instructions, whatever the values are.
@@ -150,10 +143,7 @@ class Steps:
 
 
 def _prepared(
-    step: ExecInstruction,
-    dropped: Sequence[int],
-    none: int,
-    runtime: RuntimeOf | None,
+    step: ExecInstruction, dropped: Sequence[int], none: int, runtime: RuntimeOf | None
 ) -> tuple[int, Callable[..., Any], Any, Any, Any, Any, Any]:
     """How `Steps` runs an instruction.
 

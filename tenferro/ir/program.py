@@ -291,9 +291,7 @@ class ExecProgram(Body):
         return cast("tuple[ExecProgram, ...]", self._bodies)
 
     def map_bodies(
-        self,
-        rewrite: Callable[[ExecProgram], ExecProgram],
-        wanted: tuple[type[ExecOp], ...] = (),
+        self, rewrite: Callable[[ExecProgram], ExecProgram], wanted: tuple[type[ExecOp], ...] = ()
     ) -> ExecProgram:
         """The program with each program inside its ops rewritten, innermost first.
 

@@ -12,14 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tenferro.core import (
-    Emitter,
-    JvpSite,
-    Slots,
-    TransposeSite,
-    V,
-    jointly_linear,
-)
+from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V, jointly_linear
 from tenferro.errors import DTypeError
 from tenferro.ir import (
     BOOL,

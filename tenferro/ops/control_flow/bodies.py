@@ -129,10 +129,7 @@ def program_of(inputs: Keys, outputs: Keys) -> ExecProgram:
 
 
 def program_of_ops(
-    ops: Iterable[GlobalOpKey],
-    inputs: Keys,
-    outputs: Keys,
-    families: Container[str] | None = None,
+    ops: Iterable[GlobalOpKey], inputs: Keys, outputs: Keys, families: Container[str] | None = None
 ) -> ExecProgram:
     """The program of ops of a graph, each after those that it reads.
 
@@ -420,9 +417,7 @@ def _at_site(at: Any, site: str | None) -> Iterator[None]:
 
 
 def transposed_through(
-    at: TransposeSite[V],
-    metas: Sequence[TensorMeta],
-    build: Callable[[KeyEmitter, Keys], Keys],
+    at: TransposeSite[V], metas: Sequence[TensorMeta], build: Callable[[KeyEmitter, Keys], Keys]
 ) -> Slots[V]:
     """The cotangents of the active operands of an op, through an equal graph.
 
@@ -648,12 +643,7 @@ def batched_body(
 
 
 def batched_iteration(
-    body: ExecProgram,
-    flags: list[bool],
-    start: int,
-    count: int,
-    at: BatchSite[V],
-    taken: V | None,
+    body: ExecProgram, flags: list[bool], start: int, count: int, at: BatchSite[V], taken: V | None
 ) -> tuple[list[bool], BatchedBody]:
     """Which inputs of a body are batched in some iteration, and its graph for all entries.
 

@@ -6,12 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tenferro.core import (
-    Batched,
-    BatchSite,
-    GlobalValKey,
-    V,
-)
+from tenferro.core import Batched, BatchSite, GlobalValKey, V
 from tenferro.errors import ControlFlowError
 from tenferro.ir import (
     Dim,

@@ -779,7 +779,5 @@ def _require(name: str, rule: object, kind: type[_OfFamily]) -> None:
         shown = f"the class {rule.__name__}" if isinstance(rule, type) else repr(rule)
         family = str(getattr(rule, "family_id", "rules"))
         raise ExtensionRegistryError(
-            family,
-            f"takes an {kind.__name__} with family or family_id, got {shown}",
-            name,
+            family, f"takes an {kind.__name__} with family or family_id, got {shown}", name
         )

@@ -615,12 +615,7 @@ def moved(
 
 
 def selected(
-    x: AnyTensor,
-    *operands: Any,
-    items: Items,
-    counted: tuple[bool, ...],
-    mode: str,
-    filled: bool,
+    x: AnyTensor, *operands: Any, items: Items, counted: tuple[bool, ...], mode: str, filled: bool
 ) -> AnyTensor:
     """The elements of x that items and arrays select; those out of bounds by the mode.
 

@@ -53,13 +53,7 @@ from tenferro.ops.functions.indexing import (
     window_dims,
     window_of,
 )
-from tenferro.ops.functions.promotion import (
-    KINDS,
-    as_value,
-    broadcast_to,
-    fitting,
-    is_number,
-)
+from tenferro.ops.functions.promotion import KINDS, as_value, broadcast_to, fitting, is_number
 
 _ELEMENTWISE: dict[str, StdTensorOp] = {"add": ADD, "mul": MUL, "min": MINIMUM, "max": MAXIMUM}
 
