@@ -168,11 +168,11 @@ def transpose_op(
         if node.site is not None and not getattr(error, "__notes__", None):
             error.add_note(f"recorded at {node.site}")
         raise
-    for term, active in zip(terms, mask, strict=True):
+    for place, (term, active) in enumerate(zip(terms, mask, strict=True)):
         if term is not None and not active:
             raise ADRuleError(
-                f"{node.primitive}: its transpose rule returns a cotangent for operand "
-                f"{_first_fixed(terms, mask)}, which is fixed; return None there"
+                f"{node.primitive}: its transpose rule returns a cotangent for operand {place}, "
+                "which is fixed; return None there"
             )
     return terms
 
@@ -188,11 +188,6 @@ def require_zero(op: Any, rule: str, value: GlobalValKey, emitter: KeyEmitter) -
             f"{op}: its {rule} rule returns a value that does not depend on those it is given; "
             "it must be linear in them: return None for a zero"
         )
-
-
-def _first_fixed(terms: Slots[GlobalValKey], mask: tuple[bool, ...]) -> int:
-    """The first operand that is fixed but has a cotangent."""
-    return next(i for i, term in enumerate(terms) if term is not None and not mask[i])
 
 
 def _checked(op: Any, rule: str, result: Any, count: int, place: str) -> Slots[GlobalValKey]:

@@ -34,6 +34,7 @@ from tenferro.ir import (
 from tenferro.ops.base import (
     Inactive,
     Linear,
+    LinearInFirst,
     Reduction,
     StdTensorOp,
     Unchanged,
@@ -258,7 +259,7 @@ def _steps(
 
 
 @payload
-class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
+class DynamicBroadcastInDim(LinearInFirst, name="dynamic_broadcast_in_dim"):
     """`BroadcastInDim` of the first operand to a shape that may refer to sizes of all operands.
 
     `dim(1, 0)` in `shape` is the size of axis 0 of operand 1. Only the shapes of the operands after
@@ -307,10 +308,6 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
     def leading(self, size: Dim) -> DynamicBroadcastInDim:
         shape = (size, *(shifted(extent) for extent in self.shape))
         return DynamicBroadcastInDim(shape, (0, *(axis + 1 for axis in self.dims)))
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        tangent, *_ = at.tangent
-        return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         return each_active(at, lambda ct: sum_back(at, self.dims, ct))
