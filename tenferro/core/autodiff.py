@@ -398,15 +398,15 @@ def residuals(outputs: Sequence[GlobalValKey], seeds: Iterable[GlobalValKey]) ->
     ops, inputs = view.topo_order(outputs)
     active: set[GlobalValKey] = set(seeds)
     variable: set[GlobalValKey] = set(inputs)
-    found: dict[GlobalValKey, None] = {}
+    read: dict[GlobalValKey, None] = {}
     for op in ops:
         if any(key in active for key in op.inputs):
             active.update(op.outputs)
-            found.update((key, None) for key in op.inputs if key not in active and key in variable)
+            read.update((key, None) for key in op.inputs if key not in active and key in variable)
         elif any(key in variable for key in op.inputs):
             variable.update(op.outputs)
-    found.update((key, None) for key in outputs if key not in active and key in variable)
-    return list(found)
+    read.update((key, None) for key in outputs if key not in active and key in variable)
+    return list(read)
 
 
 # A check that the ops an op set's rules emit have rules themselves.

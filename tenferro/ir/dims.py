@@ -620,8 +620,8 @@ class SymDim:
     name: str
 
     def __post_init__(self) -> None:
-        taken = self.name in _RESERVED or dtype_of_short_name(self.name) is not None
-        if taken or not self.name.isidentifier():
+        reserved = self.name in _RESERVED or dtype_of_short_name(self.name) is not None
+        if reserved or not self.name.isidentifier():
             raise ShapeError(
                 f"dim: {self.name!r} cannot be the name of a size; choose another name"
             )

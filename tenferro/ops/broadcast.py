@@ -77,7 +77,7 @@ class Constant(Inactive, name="constant"):
 
     category = Category.HOST
     n_inputs = 0
-    seen_through = True
+    transparent = True
 
     def __post_init__(self) -> None:
         array = np.array(
@@ -186,7 +186,7 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
         own = at.padded_axes(at.result_metas[0]).keys() <= carried
         at.keep(at.operand(0), zeros=own and at.has_zeros(0))
 
-    seen_through = True
+    transparent = True
 
     @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
@@ -273,7 +273,7 @@ class DynamicBroadcastInDim(LinearInFirst, name="dynamic_broadcast_in_dim"):
     moves = True
     repeats = True
     follows_shapes = True
-    seen_through = True
+    transparent = True
 
     def reads_shape_only(self, operand: int) -> bool:
         return operand > 0

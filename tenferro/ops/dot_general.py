@@ -124,13 +124,13 @@ class DotGeneral(StdTensorOp, name="dot_general"):
 
     def lhs_free(self, rank: int) -> tuple[int, ...]:
         """The axes of an lhs of that rank that are neither batch nor contracted."""
-        taken = (*self.lhs_contract, *self.lhs_batch)
-        return tuple([axis for axis in range(rank) if axis not in taken])
+        matched = (*self.lhs_contract, *self.lhs_batch)
+        return tuple([axis for axis in range(rank) if axis not in matched])
 
     def rhs_free(self, rank: int) -> tuple[int, ...]:
         """The axes of an rhs of that rank that are neither batch nor contracted."""
-        taken = (*self.rhs_contract, *self.rhs_batch)
-        return tuple([axis for axis in range(rank) if axis not in taken])
+        matched = (*self.rhs_contract, *self.rhs_batch)
+        return tuple([axis for axis in range(rank) if axis not in matched])
 
     def numpy(self, lhs: NumpyArray, rhs: NumpyArray) -> NumpyArray:
         """Transpose and reshape to one batched matrix product."""

@@ -167,14 +167,14 @@ class Elementwise(StdTensorOp):
         """Fold constants and repeated scalars, order commutative operands, then `simplify`."""
         for operand in operands:
             producer = at.producer(operand)
-            if producer is not None and producer[0].seen_through:
+            if producer is not None and producer[0].transparent:
                 return self._fold_through(at, operands)
         if self.commutative and at.order(operands[0]) > at.order(operands[1]):
             return at.emit(self, operands[1], operands[0])
         return None
 
     def _fold_through(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """`fold` for operands with a producer that is `seen_through`."""
+        """`fold` for operands with a producer that is `transparent`."""
         values: Constants = [None] * len(operands)
         if any(may_repeat(at, operand) for operand in operands):
             values = [uniform(at, operand) for operand in operands]
@@ -197,7 +197,7 @@ class Elementwise(StdTensorOp):
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
         """A simpler value, or None. `values[i]` is the constant that fills operand i, or None.
 
-        Called only if the producer of an operand is `seen_through`.
+        Called only if the producer of an operand is `transparent`.
         """
         return None
 
@@ -330,7 +330,7 @@ class Neg(Elementwise, name="negate", numpy=np.negative, lax="neg"):
 
     conjugation = Conjugation.EXACT
     componentwise = True
-    seen_through = True
+    transparent = True
     jvp = (lambda t, y, x: -t,)
     vjp = (lambda ct, x: -ct,)
 
@@ -390,7 +390,7 @@ DIV = Div()
 class Conj(Elementwise, name="conj", numpy=np.conjugate, lax="conj"):
     """Complex conjugate; the operand itself if its dtype is real."""
 
-    seen_through = True
+    transparent = True
     jvp = (lambda t, y, x: t.conj,)
     vjp = (lambda ct, x: ct.conj,)
 

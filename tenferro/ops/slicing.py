@@ -613,9 +613,9 @@ def _starts(at: BatchSite[V], first: int, axes: Sequence[int]) -> list[V]:
 
     Those that do not matter are zero.
     """
-    given = at.inputs[first:]
-    zero = at.emit(scalar(0, at.ctx.meta(given[0]).dtype if given else INT64))
-    return [zero, *(start if axis in axes else zero for axis, start in enumerate(given))]
+    operands = at.inputs[first:]
+    zero = at.emit(scalar(0, at.ctx.meta(operands[0]).dtype if operands else INT64))
+    return [zero, *(start if axis in axes else zero for axis, start in enumerate(operands))]
 
 
 def _one_window(rank: int, axes: Sequence[int]) -> DimensionNumbers:

@@ -634,12 +634,12 @@ def take_along_axis(
     if mode == "wrap":
         places = remainder(indices, size_value(x, along))
     whole, wide = broadcast_to(x, shapes[0]), broadcast_to(places, shapes[1])
-    taken = gather_along(whole, wide, along, unique=False)
+    picked = gather_along(whole, wide, along, unique=False)
     if mode != "fill":
-        return taken
+        return picked
     inside = within(wide, size_value(x, along))
     value = fill_of(meta.dtype) if fill_value is None else fill_value
-    return where(inside, taken, value)
+    return where(inside, picked, value)
 
 
 # Reductions with a mask, an initial value, or both: `x.sum(where=mask, initial=1)`.
