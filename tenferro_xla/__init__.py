@@ -13,7 +13,6 @@ from tenferro.compiler.device import SegmentPlan as SegmentPlan
 from tenferro.compiler.device import XlaSegment as XlaSegment
 from tenferro.missing_names import public as _public
 from tenferro_xla import sharding as sharding
-from tenferro_xla.blocks import *
 from tenferro_xla.compiled import BucketedExecutable as BucketedExecutable
 from tenferro_xla.compiled import Change as Change
 from tenferro_xla.compiled import Compiled as Compiled
@@ -41,7 +40,6 @@ from tenferro_xla.lowering import jax_function as jax_function
 from tenferro_xla.lowering import lower as lower
 from tenferro_xla.placement import *
 from tenferro_xla.platforms import keep_host_memory as keep_host_memory
-from tenferro_xla.settings import *
 from tenferro_xla.target import *
 
 Costs = DeviceCosts

@@ -1,16 +1,28 @@
-"""The devices that XLA can run on here, and choosing one of them."""
+"""The devices that XLA can run on here, and the settings of JAX under which programs run there."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import jax
 from jax.sharding import SingleDeviceSharding
 
-from tenferro.errors import DeviceError
+from tenferro.errors import DeviceError, NotFiniteError
 from tenferro_xla.in_flight import is_forked, note_start
 
-__all__ = ["device_name", "devices", "find_device", "import_dlpack", "named_device", "platforms"]
+__all__ = [
+    "device_name",
+    "devices",
+    "find_device",
+    "import_dlpack",
+    "is_stopped",
+    "named_device",
+    "own_settings",
+    "platforms",
+    "refuse_not_finite",
+]
 
 
 def devices() -> list[jax.Device]:
@@ -113,3 +125,43 @@ def import_dlpack(value: Any) -> jax.Array | None:
     except (RuntimeError, TypeError, ValueError, BufferError):
         return None
     return array
+
+
+@contextlib.contextmanager
+def own_settings(precision: str | None = None) -> Iterator[None]:
+    """JAX as tenferro uses it, whatever the user has set, in this thread and while this lasts.
+
+    `precision` is that of the products in what is lowered, also those in functions of JAX.
+    """
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(jax.enable_x64(True))
+        stack.enter_context(jax.disable_jit(False))
+        stack.enter_context(jax.debug_nans(False))
+        stack.enter_context(jax.debug_infs(False))
+        stack.enter_context(jax.transfer_guard("allow"))
+        stack.enter_context(jax.numpy_dtype_promotion("standard"))
+        stack.enter_context(jax.numpy_rank_promotion("allow"))
+        if precision is not None:
+            stack.enter_context(jax.default_matmul_precision(precision))
+        yield
+
+
+def is_stopped(error: Exception) -> bool:
+    """Whether a setting of the user has stopped a call or a transfer that is all right."""
+    text = str(error)
+    return "Disable jit is not supported" in text or (
+        text.startswith("INVALID_ARGUMENT: Disallowed ") and " transfer" in text
+    )
+
+
+def refuse_not_finite(error: Exception) -> None:
+    """Raise NotFiniteError if JAX has found a NaN or an infinity, which the user has asked for."""
+    if isinstance(error, FloatingPointError) or type(error).__name__ == _FOUND:
+        raise NotFiniteError(
+            "run: a result has NaN or infinite elements, and jax_debug_nans or jax_debug_infs is "
+            "on; look at values in tn.disable_jit(), or turn the setting of JAX off"
+        ) from error
+
+
+_FOUND = "InternalFloatingPointError"
+"""What JAX raises in calls of compiled functions; the class is private."""

@@ -49,7 +49,7 @@ from tenferro_xla.compiled import (
     prepare,
     upload,
 )
-from tenferro_xla.devices import device_name, devices, find_device
+from tenferro_xla.devices import device_name, devices, find_device, own_settings
 from tenferro_xla.in_flight import await_parts, refuse_lost, refuse_unreadable
 from tenferro_xla.lowering import ExtensionLowerings, Precision, SharedSlices
 from tenferro_xla.placement import (
@@ -62,7 +62,6 @@ from tenferro_xla.placement import (
     read,
     where,
 )
-from tenferro_xla.settings import own_settings
 from tenferro_xla.target import OfDevice, platform_of, target_for
 
 __all__ = ["XlaExecutor", "default_executor", "executor_on"]

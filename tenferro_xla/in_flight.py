@@ -29,8 +29,6 @@ __all__ = [
 ]
 
 
-# Calls of programs that span devices: how many may be outstanding, and for how long.
-
 Call = Callable[..., Sequence[jax.Array]]
 STUCK = 75
 """The exit status of a process that the watchdog ends: try again later."""

@@ -14,14 +14,12 @@ from tenferro.ir import ArrayLike, NumpyArray, PyTree, make_meta
 from tenferro.ops import ShardingConstraint
 from tenferro.runtime import Tensor
 from tenferro.transforms import flatten, unflatten
-from tenferro_xla.blocks import from_block
 from tenferro_xla.compiled import private, upload
-from tenferro_xla.devices import find_device, named_device
+from tenferro_xla.devices import find_device, named_device, own_settings
 from tenferro_xla.distributed import initialize, shutdown
 from tenferro_xla.executor import XlaExecutor
 from tenferro_xla.in_flight import refuse_forked
-from tenferro_xla.placement import automatic, check_divides, entry_names, read
-from tenferro_xla.settings import own_settings
+from tenferro_xla.placement import automatic, check_divides, entry_names, from_block, read
 from tenferro_xla.target import platform_of
 
 __all__ = [

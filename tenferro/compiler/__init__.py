@@ -1,8 +1,8 @@
 """From a compiled program to what executors run: lowering, and the passes that optimize it.
 
 Read in this order: `lower`, `passes`, the files of `canonical` in the order of `CANONICAL`,
-`reroll`, `device` and `layout` (for a target), `pipeline`; `report` tells of memory, loops and
-branches, and `text` reads programs back.
+`reroll`, `device` and `layout` (for a target), `memory` (needs, limits, reports), `pipeline`, and
+`report` (loops, branches, random keys).
 """
 
 from tenferro.compiler.background import *
@@ -18,7 +18,6 @@ from tenferro.compiler.pipeline import *
 from tenferro.compiler.report import *
 from tenferro.compiler.reroll.reroll import *
 from tenferro.compiler.schedule import *
-from tenferro.compiler.text import *
 
 LayoutCosts = DeviceCosts
 """The former name of `DeviceCosts`."""

@@ -16,8 +16,6 @@ from tenferro.ops.control_flow import ControlOp
 __all__ = ["CPU", "NEUTRAL", "DeviceCosts", "kernels", "numpy_seconds"]
 
 
-# The cost model: seconds for products, moves and kernels on one kind of device.
-
 SHORT = 64
 """Rows of a left side below which a product takes `short_left` longer."""
 

@@ -1,11 +1,12 @@
-"""Lowering: from ops on slots to ops on typed slots."""
+"""From graphs and from texts to programs: ops on typed slots."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from typing import Any
 
 from tenferro.core import CompiledProgram
-from tenferro.errors import BindingError, ProgramError, TenferroError
+from tenferro.errors import BindingError, ParseError, ProgramError, TenferroError
 from tenferro.ir import (
     ExecBuilder,
     ExecInstruction,
@@ -14,14 +15,14 @@ from tenferro.ir import (
     Rewriter,
     TensorMeta,
     leaves,
+    parse_exec,
+    verify,
 )
 from tenferro.ops import Argument, AssumeSize, StdTensorOp
 from tenferro.ops.control_flow import Custom, require_family
+from tenferro.ops.extension import Decode, Extension, ExtensionOp, Package, distinct, vocabulary_of
 
-__all__ = ["all_guards", "compile_std_to_exec", "guards_of", "without_rules"]
-
-
-# Lowering: from ops on slots to ops on typed slots.
+__all__ = ["all_guards", "compile_std_to_exec", "guards_of", "parse", "without_rules"]
 
 
 def compile_std_to_exec(
@@ -130,7 +131,7 @@ def guards_of(program: ExecProgram) -> tuple[Guard, ...]:
 
     The reason names the op that needs the sizes to be equal, its operands and where it was written.
 
-    >>> from tenferro.compiler.text import parse
+    >>> from tenferro.compiler.lower import parse
     >>> text = '''exec_program(%0: f64[n], %1: f64[m]) {
     ...   %2: f64[m] = assume_size[axis=0, size=m] %0
     ...   %3: f64[m] = add %2, %1  # user.py:12
@@ -201,3 +202,58 @@ def _meta(metas: list[TensorMeta | None], slot: int) -> TensorMeta:
     meta = metas[slot]
     assert meta is not None, f"%{slot} is not written"
     return meta
+
+
+def parse(
+    text: str, families: Iterable[type[ExtensionOp]] = (), packages: Sequence[Package] = ()
+) -> ExecProgram:
+    """The program that `str(program)` printed.
+
+    Args:
+        text: the program.
+        families: classes of extension ops that it may hold, dataclasses all.
+        packages: further extension ops, and ops outside tenferro's vocabulary.
+
+    Raises:
+        ExtensionRegistryError: a package is given twice, or is not one.
+        ParseError: the text is not an execution program.
+        VerifyError: it is one, but malformed: an op does not take its operands.
+
+    >>> print(parse("exec_program(%0: f64[n]) { \\n %1: f64[n] = sine %0! \\n return %1 \\n }"))
+    exec_program(%0: f64[n]) {
+      %1: f64[n] = sine %0!
+      return %1
+    }
+    """
+    checked = distinct(packages)
+    classes = [*families, *(op for package in checked for op in package.ops)]
+    decoders = {op: decode for package in checked for op, decode in package.codecs.items()}
+    read_extension = _reader({op.FAMILY_ID: op for op in classes}, decoders)
+    program = parse_exec(text, {**vocabulary_of(checked), "extension": read_extension})
+    try:
+        verify(program)
+    except TenferroError:
+        raise
+    except Exception as error:  # a payload of a wrong type, which the op does not expect
+        raise ParseError(f"parse: an op does not take its payload: {error}") from error
+    return program
+
+
+def _reader(
+    classes: Mapping[str, type[ExtensionOp]], decoders: Mapping[type[ExtensionOp], Decode]
+) -> Callable[..., Extension]:
+    def read(family_id: str, **payload: Any) -> Extension:
+        cls = classes.get(family_id)
+        if cls is None:
+            raise ParseError(
+                f"parse: no class is given for the extension family {family_id!r}; give its "
+                "package, packages=(...)"
+            )
+        try:
+            if cls in decoders and payload.keys() == {"payload"}:
+                return Extension(decoders[cls](payload["payload"]))
+            return Extension(cls(**payload))
+        except Exception as error:
+            raise ParseError(f"parse: {family_id} cannot be read: {error}") from error
+
+    return read

@@ -264,12 +264,6 @@ def peak_in_words(schedule: Schedule, runs: Runs) -> str:
     return text
 
 
-def inside_in_words(schedule: Schedule, runs: Runs) -> str | None:
-    """What `peak_in_words` says of programs inside; None if none runs at the peak."""
-    _, _, inside = peak_in_words(schedule, runs).partition("; ")
-    return inside or None
-
-
 def _place(schedule: Schedule) -> str:
     """The user's line at the peak, and the largest of the values that are alive there."""
     if not schedule.profile:
@@ -449,7 +443,7 @@ def memory_report(
         schedule.argument_bytes,
         schedule.output_bytes,
         site,
-        inside_in_words(schedule, runs),
+        peak_in_words(schedule, runs).partition("; ")[2] or None,
         tuple(
             AliveValue(
                 makers[slot].op.name,

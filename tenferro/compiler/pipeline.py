@@ -85,7 +85,7 @@ CANONICAL: tuple[Pass, ...] = (
     *SIMPLIFICATION,  # before a pass that looks for instructions that are repeated
     Reroll(),
     ScanPushoutDot(),
-    LoopInvariantCodeMotion(),  # sums without products are the same in all rounds
+    LoopInvariantCodeMotion(),  # sums without products are the same in all iterations
     *SIMPLIFICATION,
 )
 """Passes that need neither sizes nor a device. Files hold their result."""

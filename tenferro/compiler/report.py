@@ -180,7 +180,7 @@ class _Walk:
             self._add([pair], draw)
 
     def _loop(self, step: ExecInstruction, op: ControlOp, operands: list[_Words]) -> None:
-        """A body may not draw from a key that is the same in each round."""
+        """A body may not draw from a key that is the same in each iteration."""
         for label, consts in op.const_places.items():
             body = _body(op, label)
             fixed = [operands[place] for place in consts]
@@ -205,7 +205,7 @@ def _body(op: ControlOp, label: str) -> ExecProgram:
 
 
 def _kept(own: Sequence[_Words], outputs: Sequence[_Words]) -> set[int]:
-    """The numbers of carried words that a round returns as they are."""
+    """The numbers of carried words that an iteration returns as they are."""
     kept: set[int] = set()
     for before, after in zip(own, outputs, strict=False):
         if before is not None and after is not None and before.shape == after.shape:
@@ -221,8 +221,8 @@ def _of_origins(pair: _Pair, own: Sequence[_Words], origins: Sequence[_Words]) -
         places = [np.flatnonzero(words.reshape(-1) == number) for number in pair]
         if any(place.size == 0 for place in places):
             return [pair]
-        rounds = origin.reshape(-1, words.size)
-        first, second = (rounds[:, place[0]] for place in places)
+        entries = origin.reshape(-1, words.size)
+        first, second = (entries[:, place[0]] for place in places)
         return [(int(one), int(two)) for one, two in zip(first, second, strict=True)]
     return [pair]
 

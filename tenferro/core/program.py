@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, dataclass_transform, overload
 
-from tenferro.core.cache import BoundedCache
 from tenferro.core.fragment import block, line, value_list
 from tenferro.core.graph import MaterializedGraph
 from tenferro.core.keys import GlobalValKey, SingleOutputNode
@@ -17,7 +16,6 @@ __all__ = [
     "CompiledProgram",
     "Instruction",
     "Instructions",
-    "ProgramCache",
     "compile_graph",
     "evaluate",
     "statically_frozen",
@@ -130,17 +128,8 @@ class CompiledProgram(Generic[Op]):
         return block(f"program({value_list(self.input_slots)})", lines, self.output_slots)
 
 
-ProgramCache = BoundedCache[
-    tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]], CompiledProgram[Op]
-]
-
-
-def compile_graph(
-    graph: MaterializedGraph, cache: ProgramCache[Op] | None = None
-) -> CompiledProgram[Op]:
-    """Assign slots. With a `cache`, a graph of the same structure is compiled once.
-
-    The inputs and outputs are structural keys, which determine the graph; they are the cache's key.
+def compile_graph(graph: MaterializedGraph) -> CompiledProgram[Op]:
+    """Assign slots.
 
     Raises:
         GraphError: it is not a materialized graph.
@@ -151,12 +140,6 @@ def compile_graph(
             f"compile_graph: takes a materialized graph, got a {type(value).__name__}; write "
             "compile_graph(materialize_merge(resolve([fragment]), outputs))"
         )
-    if cache is None:
-        return _assign_slots(graph)
-    return cache.get_or_make((graph.inputs, graph.outputs), lambda: _assign_slots(graph))
-
-
-def _assign_slots(graph: MaterializedGraph) -> CompiledProgram[Op]:
     slot: dict[GlobalValKey, int] = {key: number for number, key in enumerate(graph.inputs)}
     slot_of = slot.__getitem__
     inputs: list[tuple[int, ...]] = []

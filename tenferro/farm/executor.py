@@ -31,7 +31,7 @@ from tenferro.errors import ConfigError, ExtensionRegistryError
 from tenferro.farm.coordinator import Rules, complete
 from tenferro.farm.job import Job
 from tenferro.farm.report import FarmReport, JobReport, Report
-from tenferro.farm.worker import PARENT, Engine, Engines
+from tenferro.farm.worker import WORKER, Engine, Engines
 from tenferro.ir import (
     INT64,
     Dim,
@@ -261,7 +261,7 @@ class FarmExecutor(GraphExecutor):
         >>> from concurrent.futures import ProcessPoolExecutor
         >>> engine = lambda: ProcessPoolExecutor(2, initializer=FarmExecutor.watch_parent)
         """
-        PARENT.watch()
+        WORKER.parent.watch()
 
     def _optimized(
         self,
@@ -306,7 +306,7 @@ class FarmRuntime:
     ) -> Sequence[NumpyArray]:
         """The sums of a loop."""
         assert isinstance(op, FarmLoop)
-        PARENT.is_not_needed()
+        WORKER.parent.is_not_needed()
         job = Job.of(op.part, inputs, self._parts, self.worker)
         report = JobReport(job.digest, job.parts)
         self.reports.append(report)

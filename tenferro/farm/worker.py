@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.config import config
-from tenferro.core import BoundedCache, Capacity
+from tenferro.core import BoundedCache, CacheOwner, Capacity
 from tenferro.errors import ConfigError, FarmError
 from tenferro.farm.job import Job, maker_of, own_version
 from tenferro.farm.store import JobFolder, Sums
@@ -107,27 +107,7 @@ def _coordinator_lives() -> bool:
         return os.getppid() == parent.pid
 
 
-PARENT = Parent()
-
-
 # What a worker does: it reads a job from the store, computes a part and writes it.
-
-
-def work(folder: str, job: str, part: int, first: int, stop: int) -> int:
-    """Compute the rounds from `first` to `stop` of a job and write them as a part; its number.
-
-    Nothing is computed if the part is there, or the job has its result.
-
-    Raises:
-        FarmError: the folder does not hold the job, or the job is of another version.
-    """
-    with PARENT.needed():
-        files = JobFolder(folder, job)
-        name = part_name(part)
-        if files.has(name) or files.has("result"):
-            return part
-        files.write(name, part_header(job, part, first, stop), _prepared(files).run(first, stop))
-        return part
 
 
 def part_name(part: int) -> str:
@@ -185,26 +165,50 @@ def size_of(operands: Sequence[NumpyArray], program: ExecProgram) -> int:
     return made + sum(array.nbytes for array in operands)
 
 
-def measured(prepared: Prepared) -> int:
-    """The bytes of a job; one that is too large for the cache fills it, and is kept alone."""
-    most = PREPARED.capacity.size
-    return prepared.size if most is None else min(prepared.size, most)
+class Worker(CacheOwner):
+    """This process as a worker: its parent, and its last jobs by folder and name, ready to compute.
+
+    Attributes:
+        parent: what this process works for.
+    """
+
+    def __init__(self, capacity: Capacity) -> None:
+        self.parent = Parent()
+        self._cache: BoundedCache[tuple[str, str], Prepared] = BoundedCache(capacity, self._size)
+        self._preparing = threading.Lock()
+
+    def _size(self, prepared: Prepared) -> int:
+        """The bytes of a job; one that is too large for the cache fills it, and is there alone."""
+        most = self.capacity.size
+        return prepared.size if most is None else min(prepared.size, most)
+
+    def prepared(self, files: JobFolder) -> Prepared:
+        """The job of a folder; read and compiled once, also if several threads work on it."""
+        with self._preparing:
+            return self._cache.get_or_make(
+                (files.store, files.digest), lambda: Prepared.of(files.read_job(own_version()))
+            )
 
 
-PREPARED: BoundedCache[tuple[str, str], Prepared] = BoundedCache(
-    Capacity(4, config.cache_bytes), measured
-)
-"""The last jobs of this process, by folder and name."""
-
-_preparing = threading.Lock()
+WORKER = Worker(Capacity(4, config.cache_bytes))
 
 
-def _prepared(files: JobFolder) -> Prepared:
-    """The job of a folder; read and compiled once, also if several threads work on it."""
-    with _preparing:
-        return PREPARED.get_or_make(
-            (files.store, files.digest), lambda: Prepared.of(files.read_job(own_version()))
-        )
+def work(folder: str, job: str, part: int, first: int, stop: int) -> int:
+    """Compute the rounds from `first` to `stop` of a job and write them as a part; its number.
+
+    Nothing is computed if the part is there, or the job has its result.
+
+    Raises:
+        FarmError: the folder does not hold the job, or the job is of another version.
+    """
+    with WORKER.parent.needed():
+        files = JobFolder(folder, job)
+        name = part_name(part)
+        if files.has(name) or files.has("result"):
+            return part
+        sums = WORKER.prepared(files).run(first, stop)
+        files.write(name, part_header(job, part, first, stop), sums)
+        return part
 
 
 # The engine of a farm: an executor of the standard library's kind, made again when it breaks.

@@ -11,7 +11,7 @@ Tensor([1., 2., 4.])
 
 import typing as _typing
 
-from tenferro.families.fft import FFT as _FFT
+from tenferro.fft.op import FFT as _FFT
 from tenferro.fft.transforms import *
 from tenferro.missing_names import public as _public
 from tenferro.missing_names import refusal as _refusal

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tenferro.errors import AxisError, ConfigError, DTypeError, ShapeError
-from tenferro.families import fft as family
+from tenferro.fft.op import Fft, exact_size, spectrum_length
 from tenferro.ir import (
     BOOL,
     FLOAT16,
@@ -182,10 +182,7 @@ def to_real(name: str, x: AnyTensor, along: Along, scale: str) -> AnyTensor:
     axes, sizes = along(name, meta, True)
     _need_axis(name, axes)
     length = sizes[-1]
-    if length is None:
-        count = family.exact_size(name, meta, axes[-1])
-    else:
-        count = family.spectrum_length(length)
+    count = exact_size(name, meta, axes[-1]) if length is None else spectrum_length(length)
     value = _fitted(value, axes, [*sizes[:-1], count])
     return inverse_real_transform(value, axes, length, scale)
 
@@ -207,7 +204,7 @@ def _fitted(x: AnyTensor, axes: Sequence[int], sizes: Sizes) -> AnyTensor:
     ]
     kept, wanted = list(shape), list(shape)
     for axis, size in given:
-        kept[axis], wanted[axis] = minimum(family.exact_size("fft", meta, axis), size), size
+        kept[axis], wanted[axis] = minimum(exact_size("fft", meta, axis), size), size
     if kept != shape:
         x = emit(Slice((0,) * meta.rank, tuple(kept), (1,) * meta.rank), x)
     if kept == wanted:
@@ -222,14 +219,14 @@ def complex_transform(kind: str, x: AnyTensor, axes: Sequence[int], scale: str) 
     rest = sorted(axes)
     while rest:
         group, rest = rest[-_MOST_AXES:], rest[:-_MOST_AXES]
-        x = _transformed(family.Fft(kind, len(group), scale), x, group)
+        x = _transformed(Fft(kind, len(group), scale), x, group)
     return x
 
 
 def real_transform(x: AnyTensor, axes: Sequence[int], scale: str) -> AnyTensor:
     """The transform of real values: one half of the last of the axes, then the other axes."""
     rest, group = _with_last(axes)
-    x = _transformed(family.Fft("r2c", len(group), scale), x, group)
+    x = _transformed(Fft("r2c", len(group), scale), x, group)
     return complex_transform("c2c", x, rest, scale)
 
 
@@ -242,17 +239,17 @@ def inverse_real_transform(
     """
     rest, group = _with_last(axes)
     if length is None:
-        length = 2 * (family.exact_size("fft", x.meta, axes[-1]) - 1)
+        length = 2 * (exact_size("fft", x.meta, axes[-1]) - 1)
     x = complex_transform("c2c inverse", x, rest, scale)
     points = broadcast_like(
         emit(scalar(False, BOOL)), TensorMeta(BOOL, (Exact(length),)), (), "fft"
     )
-    return _transformed(family.Fft("c2r", len(group), scale), x, group, points)
+    return _transformed(Fft("c2r", len(group), scale), x, group, points)
 
 
 def check_frequencies(name: str, axis: int, meta: TensorMeta) -> None:
     """Raise ShapeError if an axis has too few frequencies for the default number of points."""
-    size = family.exact_size(name, meta, axis)
+    size = exact_size(name, meta, axis)
     if isinstance(size, int) and size < 2:
         raise ShapeError(f"{name}: n must be at least 1, got {2 * (size - 1)}{place(axis, meta)}")
 
@@ -265,9 +262,7 @@ def _with_last(axes: Sequence[int]) -> tuple[list[int], list[int]]:
     return ordered[:-count], [*ordered[-count:], last]
 
 
-def _transformed(
-    op: family.Fft, x: AnyTensor, axes: Sequence[int], *source: AnyTensor
-) -> AnyTensor:
+def _transformed(op: Fft, x: AnyTensor, axes: Sequence[int], *source: AnyTensor) -> AnyTensor:
     """The op along the axes, which are moved to the end and back."""
     rank = x.meta.rank
     order = (*[axis for axis in range(rank) if axis not in axes], *axes)
@@ -639,7 +634,7 @@ def _along_axes(
         if type(size) is not int or size != -1:
             found.append(size_of(name, f"s[{i}]", size, place(axis, meta)))
         elif not of_result or i < len(along) - 1:
-            found.append(size_of(name, "n", family.exact_size(name, meta, axis), place(axis, meta)))
+            found.append(size_of(name, "n", exact_size(name, meta, axis), place(axis, meta)))
         else:
             check_frequencies(name, axis, meta)
             found.append(None)
@@ -757,7 +752,7 @@ def rfftfreq(
     Tensor([0., 1., 2.])
     """
     size, element = _checked("rfftfreq", n, dtype)
-    shape = (family.spectrum_length(size),)
+    shape = (spectrum_length(size),)
     array = create(not_negative, d, shape=shape, n=size, dtype=element)
     return array if device is None else array.to_device(device)
 

@@ -1,19 +1,109 @@
-"""pinv, lstsq, matrix_rank."""
+"""Pseudoinverses."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.families.linalg import REAL_OF, Pinv, Svd, check_matrix, rows, sym
-from tenferro.ir import AnyTensor, ArrayLike, DType, TensorMeta, canonical, is_complex
-from tenferro.linalg.arguments import floating, matrix, number, same_batch, square
-from tenferro.ops.extension import Extension
-from tenferro.ops.functions import apply, common_batch, convert, emit_all, manipulation, named
+from tenferro.ir import AnyTensor, ArrayLike, DType, NumpyArray, TensorMeta, canonical, is_complex
+from tenferro.linalg.arguments import (
+    REAL_OF,
+    check_dtype,
+    check_matrix,
+    check_sizes,
+    floating,
+    matrix,
+    number,
+    same_batch,
+    square,
+)
+from tenferro.linalg.matrix_op import H, adjoint, family, rows, stacked, sym
+from tenferro.linalg.svd import Svd
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+)
+from tenferro.ops.functions import (
+    apply,
+    array_function,
+    common_batch,
+    convert,
+    emit,
+    emit_all,
+    manipulation,
+    named,
+)
 
 __all__ = ["LstsqResult", "lstsq", "matrix_rank", "pinv"]
+
+
+@family(name="pinv")
+@dataclass(frozen=True)
+class Pinv(FamilyOp):
+    """The pseudoinverse A⁺ of A.
+
+    Attributes:
+        rtol: singular values up to this, relative to the largest, count as zero; None is the
+            rounding error of the dtype times the larger size.
+        given: whether a second input, real and with one number for each matrix, is read as `rtol`.
+    """
+
+    rtol: float | None = None
+    given: bool = False
+
+    output_count = 1
+
+    @property
+    def input_count(self) -> int:
+        """A, and its tolerance."""
+        return 1 + self.given
+
+    def cutoff(self, m: int, n: int, dtype: DType) -> float:
+        """The largest value, relative to the largest, that counts as zero."""
+        return max(m, n) * float(np.finfo(dtype).eps) if self.rtol is None else self.rtol
+
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
+        dtype = check_dtype("pinv", input_dtypes[0])
+        batch, m, n = check_matrix("pinv", dtype, input_shapes[0])
+        if self.given:
+            check_dtype("pinv", REAL_OF[dtype], input_dtypes[1])
+            check_sizes("pinv", "the batch sizes of A and rtol", batch, input_shapes[1])
+        return [(dtype, (*batch, n, m))]
+
+    def kernel(self, a: NumpyArray, *rtol: NumpyArray) -> list[NumpyArray]:
+        """By singular values."""
+        result = np.empty((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+        if 0 in a.shape:
+            return [result]
+
+        def kernel(x: NumpyArray, *rtol: NumpyArray) -> tuple[NumpyArray]:
+            u, s, vh = np.linalg.svd(x, full_matrices=False)
+            cutoff = rtol[0][..., 0] if rtol else self.cutoff(x.shape[-2], x.shape[-1], s.dtype)
+            nonzero = s > cutoff * s[..., :1]
+            inverse = np.where(nonzero, 1 / np.where(nonzero, s, 1), 0)
+            return ((adjoint(vh) * inverse[..., None, :]) @ adjoint(u),)
+
+        return stacked(kernel, [a, *[each[..., None, None] for each in rtol]], [result])
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """dA⁺ = −A⁺dA A⁺ + A⁺A⁺ᴴdAᴴ(1 − A A⁺) + (1 − A⁺A)dAᴴA⁺ᴴA⁺, along matrices of equal rank.
+
+        No difference of singular values occurs (Golub and Pereyra 1973).
+        """
+        a, (p,), da = at.operands[0], at.results, at.tangents[0]
+        if da is None:
+            return [None]
+        left = p @ (H(p) @ H(da))
+        right = (H(da) @ H(p)) @ p
+        return [left - (left @ a) @ p + right - p @ (a @ right) - p @ da @ p]
 
 
 def pinv(x: ArrayLike, /, *, rtol: ArrayLike | None = None, hermitian: bool = False) -> AnyTensor:
@@ -43,7 +133,7 @@ def pinv(x: ArrayLike, /, *, rtol: ArrayLike | None = None, hermitian: bool = Fa
 
 
 @named("pinv")
-def _pinv(x: Any, *, rtol: float | None = None, hermitian: bool = False) -> Any:
+def _pinv(x: AnyTensor, *, rtol: float | None = None, hermitian: bool = False) -> AnyTensor:
     """The pseudoinverse; see `pinv`."""
     a = _read("pinv", x, hermitian)
     op = Pinv(None if rtol is None else number("pinv", "rtol", rtol))
@@ -51,7 +141,7 @@ def _pinv(x: Any, *, rtol: float | None = None, hermitian: bool = False) -> Any:
 
 
 @named("pinv")
-def _pinv_up_to(x: Any, rtol: Any, *, hermitian: bool) -> Any:
+def _pinv_up_to(x: AnyTensor, rtol: Any, *, hermitian: bool) -> AnyTensor:
     """The pseudoinverse with a tolerance for each matrix; see `pinv`."""
     a = _read("pinv", x, hermitian)
     limit = _threshold("pinv", "rtol", rtol, a.dtype)
@@ -69,6 +159,7 @@ class LstsqResult(NamedTuple):
     singular_values: AnyTensor
 
 
+@array_function(operands=2, module="tenferro.linalg", results=LstsqResult)
 def lstsq(a: ArrayLike, b: ArrayLike, /, rcond: float | None = None) -> LstsqResult:
     """The x of least |a x − b|, and of least |x| among these, for matrices of any rank.
 
@@ -91,12 +182,6 @@ def lstsq(a: ArrayLike, b: ArrayLike, /, rcond: float | None = None) -> LstsqRes
     >>> tn.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0]).x
     Tensor([1., 2.])
     """
-    return LstsqResult(*apply(_lstsq, a, b, rcond=rcond))
-
-
-@named("lstsq")
-def _lstsq(a: Any, b: Any, /, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
-    """The solution, its residuals, the rank and the singular values; see `lstsq`."""
     rcond = None if rcond is None else number("lstsq", "rcond", rcond)
     lhs, rhs = floating("lstsq", a, b)
     left: TensorMeta = lhs.meta
@@ -110,21 +195,14 @@ def _lstsq(a: Any, b: Any, /, *, rcond: float | None = None) -> tuple[Any, Any, 
         raise ShapeError(
             f"lstsq: lhs {left} and rhs {right} differ in rows (axis {axis}: {m} and {size})"
         )
-    x0 = lhs
-    (s,) = emit_all(Extension(Svd(vectors=False)), x0)
-    rank = _rank(x0, s, rcond)
-    y = rhs
+    s = emit(Extension(Svd(vectors=False)), lhs)
+    rank = _rank(lhs, s, rcond)
     vector = right.rank == 1
-    wide = rows(y) if vector else y
-    lhs, rhs = same_batch("lstsq", lhs, wide)
-    matrices, sides = lhs, rhs
-    (inverse,) = emit_all(Extension(Pinv(rcond)), matrices)
-    x = inverse @ sides
+    matrices, sides = same_batch("lstsq", lhs, rows(rhs) if vector else rhs)
+    x = emit(Extension(Pinv(rcond)), matrices) @ sides
     rest = sides - matrices @ x
     residuals = (rest.conj() * rest).real.sum(axis=-2)
-    if vector:
-        x = manipulation.squeeze(x, axis=-1)
-    return x, residuals, rank, s
+    return LstsqResult(manipulation.squeeze(x, axis=-1) if vector else x, residuals, rank, s)
 
 
 def matrix_rank(
@@ -162,19 +240,21 @@ def matrix_rank(
 
 
 @named("matrix_rank")
-def _matrix_rank(x: Any, *, hermitian: bool = False) -> Any:
+def _matrix_rank(x: AnyTensor, *, hermitian: bool = False) -> AnyTensor:
     """The rank by the rounding error of the dtype; see `matrix_rank`."""
     a = _read("matrix_rank", x, hermitian)
-    (s,) = emit_all(Extension(Svd(vectors=False)), a)
+    s = emit(Extension(Svd(vectors=False)), a)
     return _rank(a, s, None)
 
 
 @named("matrix_rank")
-def _matrix_rank_above(x: Any, limit: Any, *, relative: bool, hermitian: bool) -> Any:
+def _matrix_rank_above(
+    x: AnyTensor, limit: AnyTensor, *, relative: bool, hermitian: bool
+) -> AnyTensor:
     """The rank by a threshold for each matrix; see `matrix_rank`."""
     name = "matrix_rank"
     a = _read(name, x, hermitian)
-    (s,) = emit_all(Extension(Svd(vectors=False)), a)
+    s = emit(Extension(Svd(vectors=False)), a)
     what = "rtol" if relative else "tol"
     limits = _threshold(name, what, limit, a.dtype)
     common_batch(name, [a.meta, rows(rows(limits)).meta], (a.meta, limits.meta))
@@ -184,7 +264,7 @@ def _matrix_rank_above(x: Any, limit: Any, *, relative: bool, hermitian: bool) -
     return (s > limits).astype("int64").sum(axis=-1)
 
 
-def _rank(a: Any, s: Any, rtol: float | None) -> Any:
+def _rank(a: AnyTensor, s: AnyTensor, rtol: float | None) -> AnyTensor:
     """How many singular values of a are above the threshold."""
     if s.shape[-1] == 0:
         return s.astype("int64").sum(axis=-1)
@@ -197,14 +277,14 @@ def _rank(a: Any, s: Any, rtol: float | None) -> Any:
     return above.astype("int64").sum(axis=-1)
 
 
-def _read(name: str, x: Any, hermitian: bool) -> Any:
+def _read(name: str, x: ArrayLike, hermitian: bool) -> AnyTensor:
     """The matrices, or their Hermitian parts."""
     if hermitian:
         return sym(square(name, x))
     return matrix(name, x)
 
 
-def _threshold(name: str, what: str, value: Any, dtype: DType) -> Any:
+def _threshold(name: str, what: str, value: Any, dtype: DType) -> AnyTensor:
     """A tolerance as a value of the real dtype that belongs to a dtype.
 
     Raises:

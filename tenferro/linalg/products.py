@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.families.linalg import columns, rows
 from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DTypeLike, TensorMeta, canonical
 from tenferro.linalg.arguments import integer, same_batch
+from tenferro.linalg.matrix_op import columns, rows
 from tenferro.network.einsum_op import EinsumOp
 from tenferro.network.search import ContractionOptimizerOptions
 from tenferro.network.subscripts import Subscripts
@@ -31,7 +31,6 @@ from tenferro.ops.functions import (
 )
 
 __all__ = ["block_diag", "diagonal", "multi_dot", "outer", "toeplitz", "trace"]
-
 
 # Products of linear algebra that differ from those of `tn`; and `multi_dot`.
 
@@ -62,7 +61,7 @@ def _ndim(arrays: object) -> int:
 
 
 @named("multi_dot")
-def _chain(*arrays: Any) -> Any:
+def _chain(*arrays: Any) -> AnyTensor:
     """The product of matrices, as one network that is planned when sizes are known."""
     if len(arrays) < 2:
         raise ShapeError(f"multi_dot: takes two or more arrays, got {len(arrays)}")
@@ -164,7 +163,7 @@ def _offset(name: str, offset: object) -> int:
     return place
 
 
-def _matrices(name: str, x: Any) -> Any:
+def _matrices(name: str, x: AnyTensor) -> AnyTensor:
     """x, which has two axes or more."""
     meta = x.meta
     if meta.rank < 2:
@@ -193,7 +192,7 @@ def block_diag(*arrays: ArrayLike) -> AnyTensor:
 
 
 @named("block_diag")
-def _block_diag(*arrays: Any) -> Any:
+def _block_diag(*arrays: Any) -> AnyTensor:
     """The matrices with the blocks on their diagonals; see `block_diag`."""
     name = "block_diag"
     if not arrays:
@@ -238,7 +237,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> AnyTensor:
 
 
 @named("toeplitz")
-def _toeplitz(c: Any, r: Any) -> Any:
+def _toeplitz(c: AnyTensor, r: AnyTensor) -> AnyTensor:
     """The matrices with constant diagonals; see `toeplitz`."""
     name = "toeplitz"
     column, row = promote((c, r))
@@ -257,15 +256,14 @@ def _toeplitz(c: Any, r: Any) -> Any:
     down: Any
     right: Any
     down, right = (emit(Iota(INT64, size)) for size in (n, m))
-    last: Any = manipulation.flip(down)
+    last = manipulation.flip(down)
     places: Any = rows(last) + columns(right)
     axis = along.ndim - 1
     at_places = indexing.Places((axis,), axis)
-    result: Any = indexing.gather(along, at_places, [places], [True])
-    return result
+    return indexing.gather(along, at_places, [places], [True])
 
 
 @named("toeplitz")
-def _hermitian_toeplitz(c: Any) -> Any:
+def _hermitian_toeplitz(c: AnyTensor) -> AnyTensor:
     """The Hermitian matrices with first columns c."""
     return _toeplitz(c, elementwise.conj(c))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import math
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -384,31 +383,9 @@ def array_str(
     return np.array_str(np.asarray(x), max_line_width, precision, suppress_small)
 
 
-def set_printoptions(**options: Any) -> None:
-    """Set NumPy's options for printing, which hold for tensors too.
-
-    >>> tn.set_printoptions(precision=8)
-    """
-    np.set_printoptions(**options)
-
-
-def get_printoptions() -> dict[str, Any]:
-    """NumPy's options for printing.
-
-    >>> tn.get_printoptions()["precision"]
-    8
-    """
-    return dict(np.get_printoptions())
-
-
-def printoptions(**options: Any) -> AbstractContextManager[Any]:
-    """NumPy's options for printing within a `with` block.
-
-    >>> with tn.printoptions(precision=2):
-    ...     print(tn.array([1 / 3]))
-    Tensor([0.33])
-    """
-    return np.printoptions(**options)
+set_printoptions = np.set_printoptions  # they hold for tensors too
+get_printoptions = np.get_printoptions
+printoptions = np.printoptions
 
 
 def _kind(x: Any) -> str:

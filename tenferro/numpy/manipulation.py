@@ -610,10 +610,10 @@ def insert(x: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -
     targets = np.empty(count, np.int64)
     targets[order] = flat[order] + np.arange(count)
     shape = [count if i == place else part for i, part in enumerate(a.shape)]
-    kept = np.setdiff1d(np.arange(size + count), targets)
+    remaining = np.setdiff1d(np.arange(size + count), targets)
     joined = concat([a, broadcast_to(new, shape)], axis=place)
     source = np.empty(size + count, np.int64)
-    source[kept], source[targets] = np.arange(size), size + np.arange(count)
+    source[remaining], source[targets] = np.arange(size), size + np.arange(count)
     return joined[(slice(None),) * place + (source,)]
 
 
@@ -633,8 +633,8 @@ def delete(
     """
     a, place = along("delete", array("delete", x), axis)
     size = constant_size("delete", a, place)
-    kept = np.delete(np.arange(size), _positions("delete", obj, size, size).ravel())
-    return a[(slice(None),) * place + (kept,)]  # type: ignore[no-any-return]
+    remaining = np.delete(np.arange(size), _positions("delete", obj, size, size).ravel())
+    return a[(slice(None),) * place + (remaining,)]  # type: ignore[no-any-return]
 
 
 def resize(x: ArrayLike, new_shape: Shape) -> AnyTensor:
@@ -657,12 +657,12 @@ def _positions(name: str, obj: Any, size: int, stop: int) -> np.ndarray[Any, Any
     """The indices that a slice or an array stands for, counted from the front."""
     if isinstance(obj, slice):
         return np.arange(size)[obj]
-    found = numbers(name, obj, "pass indices that are known")
-    if found.dtype.kind == "b":
-        found = np.flatnonzero(found)
-    if found.size and found.dtype.kind not in "iu":
-        raise DTypeError(f"{name}: indices must be integers, got {found.dtype}")
-    found = found.astype(np.int64)
-    if ((found < -size) | (found >= stop)).any():
+    places = numbers(name, obj, "pass indices that are known")
+    if places.dtype.kind == "b":
+        places = np.flatnonzero(places)
+    if places.size and places.dtype.kind not in "iu":
+        raise DTypeError(f"{name}: indices must be integers, got {places.dtype}")
+    places = places.astype(np.int64)
+    if ((places < -size) | (places >= stop)).any():
         raise ShapeError(f"{name}: an index is out of range for size {size}")
-    return np.where(found < 0, found + size, found)
+    return np.where(places < 0, places + size, places)

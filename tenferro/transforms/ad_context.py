@@ -271,6 +271,8 @@ def check_active(meta: TensorMeta, what: str) -> None:
 # AdContext: derivatives of traced tensors.
 
 Linear = LinearFragment[StdTensorOp]
+Values = Sequence[TracedTensor]
+Seeds = Sequence[TracedTensor | None]
 _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
 
 
@@ -366,33 +368,18 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
             value.in_use(name)
         return [value.meta for value in values]
 
-    def _pulled(
-        self,
-        name: str,
-        ys: Sequence[TracedTensor],
-        wrt: Sequence[TracedTensor],
-        cts: Sequence[TracedTensor | None],
-    ) -> list[TracedTensor | None]:
+    def _pulled(self, name: str, ys: Values, wrt: Values, cts: Seeds) -> list[TracedTensor | None]:
         linear = self.linearize([y.key for y in ys], self._sources(name, wrt))
         return _traced(self.pull_back(linear, _keys(cts)))
 
     def _pushed(
-        self,
-        name: str,
-        ys: Sequence[TracedTensor],
-        wrt: Sequence[TracedTensor],
-        tangents: Sequence[TracedTensor | None],
+        self, name: str, ys: Values, wrt: Values, tangents: Seeds
     ) -> list[TracedTensor | None]:
         sources = self._sources(name, wrt)
         return _traced(self.push_forward([y.key for y in ys], sources, _keys(tangents)))
 
     def _pushed_many(
-        self,
-        name: str,
-        ys: Sequence[TracedTensor],
-        wrt: Sequence[TracedTensor],
-        tangents: Sequence[TracedTensor | None],
-        size: int,
+        self, name: str, ys: Values, wrt: Values, tangents: Seeds, size: int
     ) -> list[TracedTensor | None]:
         sources = self._sources(name, wrt)
         moving = {
@@ -496,17 +483,17 @@ def context_of(ad_context: AdContext | None) -> AdContext:
     Raises:
         ADError: it is not a context.
     """
-    given: object = ad_context
-    if given is None:
+    context: object = ad_context
+    if context is None:
         return _around.get()
-    if not isinstance(given, AdContext):
-        kind = type(given).__name__
+    if not isinstance(context, AdContext):
+        kind = type(context).__name__
         made = ".builder().with_extension_rules(rules).build()"
         raise ADError(
             f"ad_context: takes an AdContext, got a {kind}; write ad_context=AdContext"
-            f"{made if isinstance(given, ExtensionRuleSet) else '(packages=(...))'}"
+            f"{made if isinstance(context, ExtensionRuleSet) else '(packages=(...))'}"
         )
-    return given
+    return context
 
 
 @contextmanager

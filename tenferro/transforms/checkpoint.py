@@ -15,7 +15,7 @@ from tenferro.transforms.checkpoint_policies import Policy, policy_of, saved_slo
 from tenferro.transforms.higher_order import Bodies, Call, leaves_of, operands_of, run
 from tenferro.transforms.program import wraps
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import unflatten
+from tenferro.transforms.trees import merged, unflatten
 
 __all__ = ["checkpoint", "checkpoint_name", "remat"]
 
@@ -103,8 +103,7 @@ class _Call:
 
         def arguments(values: list[TracedTensor]) -> Call:
             others, named = unflatten(passed.tree, values)
-            rest = iter(others)
-            return [fixed[i] if i in fixed else next(rest) for i in range(len(args))], named
+            return merged(fixed, others), named
 
         bodies = Bodies("checkpoint")
         body = bodies.trace("f", self.function, passed.metas, passed.weak, arguments, passed.values)

@@ -47,8 +47,21 @@ from tenferro.transforms.higher_order import (
 )
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import leaf_meta, trace, values_of
-from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter, TrackedTensor, as_key
-from tenferro.transforms.trees import TreeDef, flatten, leaf_names, registering, shown, unflatten
+from tenferro.transforms.traced_tensor import (
+    TracedTensor,
+    TraceEmitter,
+    TrackedTensor,
+    as_key,
+)
+from tenferro.transforms.trees import (
+    TreeDef,
+    flatten,
+    leaf_names,
+    merged,
+    registering,
+    shown,
+    unflatten,
+)
 
 __all__ = ["CustomJvp", "custom_jvp", "is_differentiable", "stop_gradient"]
 
@@ -73,9 +86,7 @@ class Arguments:
 
     def joined(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """All arguments in order, with other arrays."""
-        rest = iter(arrays)
-        count = len(self.static) + len(self.arrays)
-        return tuple([self.static[i] if i in self.static else next(rest) for i in range(count)])
+        return merged(self.static, arrays)
 
     @property
     def first(self) -> tuple[Any, ...]:
@@ -83,7 +94,7 @@ class Arguments:
         return tuple(self.static.values())
 
 
-class Parameters:
+class NondiffParameters:
     """The parameters of a function, and which of them are not differentiated.
 
     Args:
@@ -434,12 +445,14 @@ class CustomFunction(ABC, Generic[P, R]):
         nondiff_argnums: int | Iterable[int] = (),
         nondiff_argnames: str | Iterable[str] = (),
     ) -> None:
-        given: object = function
-        if not callable(given):
-            raise ADError(f"{self.caller}: takes a function, got a {type(given).__name__}")
+        callee: object = function
+        if not callable(callee):
+            raise ADError(f"{self.caller}: takes a function, got a {type(callee).__name__}")
         self._function = function
         self._name = f"{self.caller} {getattr(function, '__name__', type(function).__name__)}"
-        self._parameters = Parameters(self._name, function, nondiff_argnums, nondiff_argnames)
+        self._parameters = NondiffParameters(
+            self._name, function, nondiff_argnums, nondiff_argnames
+        )
         self._rules: WeakValueDictionary[Hashable, CallRule] = WeakValueDictionary()
         wraps(function, cast(Callable[..., Any], self))
 
@@ -576,14 +589,14 @@ class _TangentRule(CallRule):
             fresh_input(meta, f"tangent{place}") if on else None
             for place, (meta, on) in enumerate(zip(metas, active, strict=True))
         ]
-        found = self._tangents(op, primals, tangents)
+        pushed = self._tangents(op, primals, tangents)
         known = dict(zip([*form.closed, *primals], at.primal, strict=True))
         known.update(
-            (key, given)
-            for key, given in zip(tangents, at.tangent[count:], strict=True)
-            if key is not None and given is not None
+            (key, value)
+            for key, value in zip(tangents, at.tangent[count:], strict=True)
+            if key is not None and value is not None
         )
-        return emitted(at.emitter, found, known, primals[0].serial, f"rule of {self}")
+        return emitted(at.emitter, pushed, known, primals[0].serial, f"rule of {self}")
 
     def _tangents(self, op: Custom, primals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
         """The tangents of the results, as graph values."""

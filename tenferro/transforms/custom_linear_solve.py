@@ -99,14 +99,14 @@ class GraphFunction:
         if treedef != self._like.tree:
             raise ADError(f"{self.name}: takes {self._like}, got another structure: {treedef}")
         pairs = zip(leaves, self._like.metas, strict=True)
-        given = [self._as_key(leaf, meta) for leaf, meta in pairs]
+        operands = [self._as_key(leaf, meta) for leaf, meta in pairs]
         at = TraceEmitter(user_site(2))
-        known = self._known | dict(zip(self.inputs, given, strict=True))
-        found = emitted(at, self.outputs, known, self._since)
+        known = self._known | dict(zip(self.inputs, operands, strict=True))
+        outputs = emitted(at, self.outputs, known, self._since)
         scope = innermost(open_traces())
         results = [
             TracedTensor(full(at, 0, meta) if key is None else key, None, scope)
-            for key, meta in zip(found, self._like.metas, strict=True)
+            for key, meta in zip(outputs, self._like.metas, strict=True)
         ]
         return unflatten(treedef, results)
 
@@ -283,11 +283,11 @@ class SolveRule(Rule):
             full(at.emitter, 0, at.ctx.meta(like)) if ct is None else ct
             for ct, like in zip(at.ct[: self.size], at.inputs[op.consts :], strict=True)
         ]
-        found = at.emitter.emit_all(other.op, *consts, *cts)
+        solution = at.emitter.emit_all(other.op, *consts, *cts)
         wanted = at.active[op.consts :]
         return (
             *[None] * op.consts,
-            *(ct if on else None for ct, on in zip(found, wanted, strict=True)),
+            *(ct if on else None for ct, on in zip(solution, wanted, strict=True)),
         )
 
 
@@ -358,14 +358,14 @@ def pushed(program: ExecProgram, at: JvpSite[V], consts: int, point: Sequence[V]
         for key, tangent in zip(inputs, moving, strict=False)
     ]
     ctx = inner_emitter(at.emitter).ctx
-    found = push_forward(resolve_keys(), outputs, inputs[:consts], seeds, ctx=ctx)
+    pushed_keys = push_forward(resolve_keys(), outputs, inputs[:consts], seeds, ctx=ctx)
     known = dict(zip(inputs, [*at.primal[:consts], *point], strict=True))
     known.update(
         (seed, tangent)
         for seed, tangent in zip(seeds, moving, strict=True)
         if seed is not None and tangent is not None
     )
-    return emitted(at.emitter, found, known, since=0)
+    return emitted(at.emitter, pushed_keys, known, since=0)
 
 
 def solved(
@@ -439,8 +439,8 @@ class RootRule(Rule):
         if all(tangent is None for tangent in moved):
             return none
         system = self.tangent.op
-        found = solved(system, at, [*at.primal[: op.consts], *root], moved, root)
-        return (*[at.emit(NEG, tangent) for tangent in found], *none[size:])
+        solution = solved(system, at, [*at.primal[: op.consts], *root], moved, root)
+        return (*[at.emit(NEG, tangent) for tangent in solution], *none[size:])
 
 
 def custom_root(
@@ -496,10 +496,10 @@ def custom_root(
     if not ignores:
         systems += traced_like(bodies, "tangent_solve", tangent_solve, like, False, backward)[:1]
     closed = [key for key in bodies.closed_over(residual, root, *systems) if key not in point]
-    given = [[*closed, *body.inputs] for body in (residual, root)]
+    inputs_of = [[*closed, *body.inputs] for body in (residual, root)]
     programs = [
         program_of(inputs, body.outputs)
-        for inputs, body in zip(given, (residual, root), strict=True)
+        for inputs, body in zip(inputs_of, (residual, root), strict=True)
     ]
     parts = [program_of([*closed, *point, *body.inputs], body.outputs) for body in systems]
     backwards = None if ignores else parts[2]

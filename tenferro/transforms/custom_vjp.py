@@ -22,9 +22,9 @@ from tenferro.ops.control_flow import Custom, Rule, emitted, inner_emitter, prog
 from tenferro.runtime import TraceContext, is_array
 from tenferro.transforms.custom_jvp import CallRule, CustomFunction, RuledCall, described, filled
 from tenferro.transforms.higher_order import weak_leaf
-from tenferro.transforms.trace import values_of
-from tenferro.transforms.traced_tensor import as_key
-from tenferro.transforms.trees import TreeDef, flatten, unflatten
+from tenferro.transforms.trace import Aux, values_of
+from tenferro.transforms.traced_tensor import TracedTensor, as_key
+from tenferro.transforms.trees import flatten, unflatten
 
 __all__ = ["CustomVjp", "custom_vjp"]
 
@@ -113,7 +113,7 @@ class _CotangentRule(CallRule):
 
     def _residuals(
         self, op: Custom, primals: Sequence[GlobalValKey], active: Sequence[bool]
-    ) -> _Residuals:
+    ) -> Aux:
         """What `fwd` returns for `bwd`."""
         form = self.form
 
@@ -123,7 +123,7 @@ class _CotangentRule(CallRule):
                 values = list(map(Perturbed, values, active))
             return form.arguments.joined(unflatten(form.in_tree, values))
 
-        def read(result: Any) -> _Residuals:
+        def read(result: Any) -> Aux:
             if not isinstance(result, tuple | list) or len(result) != 2:
                 raise ADRuleError(
                     f"{form.name}: fwd must return a pair (value, residuals), got "
@@ -132,33 +132,13 @@ class _CotangentRule(CallRule):
             value, residuals = result
             form.check_value("the value that fwd returns", value, op.body.output_metas)
             leaves, tree = flatten(residuals)
-            keys = [as_key(leaf) if is_array(leaf) else None for leaf in leaves]
-            return _Residuals(keys, leaves, tree)
+            traced = [
+                TracedTensor(as_key(leaf), weak_leaf(leaf)) if is_array(leaf) else leaf
+                for leaf in leaves
+            ]
+            return Aux.of(unflatten(tree, traced))
 
         return form.trace("fwd", self._fwd, arguments, read)
-
-
-class _Residuals:
-    """What `bwd` gets of `fwd`: a tree of graph values and of other Python values."""
-
-    def __init__(
-        self, keys: Sequence[GlobalValKey | None], leaves: Sequence[Any], tree: TreeDef
-    ) -> None:
-        self._is_value = [key is not None for key in keys]
-        self._weak = [weak_leaf(leaf) for leaf in compress(leaves, self._is_value)]
-        self._rest = [leaf if key is None else None for key, leaf in zip(keys, leaves, strict=True)]
-        self._tree = tree
-        self.keys = [key for key in keys if key is not None]
-        self.metas = [type_of(key) for key in self.keys]
-
-    def rebuilt(self, keys: Sequence[GlobalValKey], scope: TraceContext) -> Any:
-        """The tree with other graph values."""
-        following = iter(values_of(keys, scope, self._weak))
-        leaves = [
-            next(following) if is_value else leaf
-            for is_value, leaf in zip(self._is_value, self._rest, strict=True)
-        ]
-        return unflatten(self._tree, leaves)
 
 
 class _Pullback(Rule):
@@ -171,7 +151,7 @@ class _Pullback(Rule):
         self,
         form: RuledCall,
         bwd: Backward,
-        residuals: _Residuals,
+        residuals: Aux,
         active: Sequence[bool],
         body: ExecProgram,
         symbolic_zeros: bool,
@@ -214,7 +194,7 @@ class _Pullback(Rule):
         types = self._body.output_metas
         arriving = iter(at.ct)
         cts = [next(arriving) if is_inexact(meta.dtype) else None for meta in types]
-        saved = [fresh_input(meta, "residual") for meta in self._residuals.metas]
+        saved = [fresh_input(type_of(key), "residual") for key in self._residuals.keys]
         seeds = [
             None if ct is None else fresh_input(meta, "ct")
             for ct, meta in zip(cts, types, strict=True)
@@ -241,7 +221,7 @@ class _Pullback(Rule):
         cts = seeds if self._symbolic_zeros else filled(seeds, self._body.output_metas)
 
         def arguments(scope: TraceContext) -> Sequence[Any]:
-            residuals = self._residuals.rebuilt(saved, scope)
+            residuals = self._residuals.rebuild(values_of(saved, scope, self._residuals.weak))
             ct = unflatten(form.out_tree, values_of(cts, scope))
             return (*form.arguments.first, residuals, ct)
 
@@ -262,11 +242,11 @@ class _Pullback(Rule):
             types = metas[places]
             what = f"the cotangent of argument {number} that bwd returns"
             nothing: list[GlobalValKey | None] = [None] * len(types)
-            found = nothing if ct is None else form.matched(what, ct, tree, types, True)
-            for key, meta in zip(found, types, strict=True):
+            matched = nothing if ct is None else form.matched(what, ct, tree, types, True)
+            for key, meta in zip(matched, types, strict=True):
                 if key is not None and not is_inexact(meta.dtype):
                     raise ADRuleError(f"{form.name}: {what} belongs to {meta}; return None")
-            keys += found
+            keys += matched
         return keys
 
 

@@ -183,15 +183,15 @@ def for_named_sizes(
     call: Callable[[], Any],
     split: Callable[[Any], tuple[list[Any], Callable[[list[Any]], Any]]],
     site: str | None,
-    given: object = (),
+    arguments: object = (),
 ) -> Any:
     """What a call computes, in which names stand for sizes that data decide, as one op.
 
     Values get their stand-ins where array functions use them. `split` takes the result apart into
     graph values and sizes, which are replaced, and a function that puts others in their place.
-    `given` are the arguments.
+    `arguments` are the arguments.
     """
-    held = list(_sources(given))  # whose sizes may be all that is left of them
+    alive = list(_sources(arguments))  # whose sizes may be all that is left of them
     naming = Naming(_current.get())
     with _within(naming), collecting_guards() as assumed:
         parts, whole = split(call())
@@ -210,7 +210,7 @@ def for_named_sizes(
         op = Sized(program_of([*around, *inputs], keys), own, tuple(guards))
         operands = (*around, *naming.stand_ins)
         results = iter(annotate(op_key(op, operands, PRIMAL, site)))
-    del held
+    del alive
     return whole(
         [
             next(results) if isinstance(part, GlobalValKey) else naming.restored(part)
@@ -252,20 +252,20 @@ def closed_over(
     traced `in_trace`, neither is what depends on constants alone, also if an older trace has
     written it too: equal values are one.
     """
-    seen = set(inputs)
+    visited = set(inputs)
     stack = [*reversed(list(outputs))]
-    found: list[GlobalValKey] = []
+    read: list[GlobalValKey] = []
     while stack:
         key = stack.pop()
-        if key in seen:
+        if key in visited:
             continue
-        seen.add(key)
+        visited.add(key)
         is_older = key.serial < start and not _is_constant(key)
         if isinstance(key, Input) or (is_older and (in_trace or _reads_an_input(key))):
-            found.append(key)
+            read.append(key)
         else:
             stack += reversed(cast(Derived, key).op.inputs)
-    return found
+    return read
 
 
 def _is_constant(key: GlobalValKey) -> bool:
@@ -283,12 +283,12 @@ def _is_constant(key: GlobalValKey) -> bool:
 
 def _reads_an_input(key: GlobalValKey) -> bool:
     """Whether a value depends on more than constants."""
-    stack, seen = [key], {key}
+    stack, visited = [key], {key}
     while stack:
         current = stack.pop()
         if isinstance(current, Input):
             return True
-        fresh = set(cast(Derived, current).op.inputs) - seen
+        fresh = set(cast(Derived, current).op.inputs) - visited
         stack += fresh
-        seen |= fresh
+        visited |= fresh
     return False

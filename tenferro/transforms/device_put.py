@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro.config import config
-from tenferro.errors import DeviceError, PytreeError
+from tenferro.errors import DeviceError
 from tenferro.ir import PyTree
-from tenferro.runtime import Executor, ShownType, Tensor, device_names, executor_module, is_array
+from tenferro.runtime import Executor, Tensor, device_names, executor_module, is_array
 from tenferro.transforms.creation import constrained
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import flatten, spread, unflatten
@@ -65,10 +65,7 @@ def put_divided(x: PyTree, shardings: Any) -> PyTree:
 def _each(name: str, x: PyTree, shardings: Any, function: Any) -> Any:
     """The tree with `function` applied to each leaf and its sharding; None leaves it as it is."""
     leaves, treedef = flatten(x)
-    try:
-        entries = spread(shardings, x, ShownType)
-    except ValueError as error:
-        raise PytreeError(f"{name}: the shardings do not fit the tree: {error}") from None
+    entries = spread(shardings, x, f"{name}: the shardings do not fit the tree")
     return unflatten(
         treedef,
         [

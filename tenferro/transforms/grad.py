@@ -154,8 +154,8 @@ def grad(
         holomorphic: the function is a holomorphic one of complex arguments; return its complex
             derivative, as `jacrev` and `derivative` do, without a conjugate.
         ad_context: has the derivative rules of extension ops that the function uses.
-        memory_limit: the most bytes that the program may need beside its arguments; see `jit`. In a
-            function that is compiled it is a limit of the whole program.
+        memory_limit: the most bytes that the program may need besides its arguments; see `jit`. In
+            a function that is compiled it is a limit of the whole program.
 
     Raises:
         NonScalarGradError: the result is not a scalar of the required dtype.
@@ -285,7 +285,7 @@ class Gradients:
         name: what users called.
         limit: the memory limit of the program.
         fill: whether there are zeros in place of None.
-        told: is called with the trace of the function.
+        on_trace: is called with the trace of the function.
     """
 
     name: str
@@ -296,7 +296,7 @@ class Gradients:
     ad_context: AdContext | None = None
     limit: MemoryLimit | None = None
     fill: bool = True
-    told: Callable[[Trace], None] | None = None
+    on_trace: Callable[[Trace], None] | None = None
 
     def as_function(self) -> Callable[..., Any]:
         """The function of the gradients, or of the pair of them and the auxiliary result."""
@@ -313,8 +313,8 @@ class Gradients:
         active = [position for positions, _ in groups for position in positions]
         ad = context_of(self.ad_context)
         trace, leaves = traced_with(ad, self.function, args, kwargs, self.has_aux, active)
-        if self.told is not None:
-            self.told(trace)
+        if self.on_trace is not None:
+            self.on_trace(trace)
         wrt = [trace.input_at[position] for position in active]
         require_active(wrt, self.holomorphic)
         keys = self._keys(trace, wrt, ad)
@@ -476,8 +476,8 @@ def linear_transpose(
         bound = [
             (seed, leaf) for seed, leaf in zip(part.seeds, cts, strict=True) if seed is not None
         ]
-        given = results.extended([seed for seed, _ in bound], [leaf for _, leaf in bound])
-        cotangents: tuple[PyTree, ...] = unflatten(in_tree, given.of(images))
+        applied = results.extended([seed for seed, _ in bound], [leaf for _, leaf in bound])
+        cotangents: tuple[PyTree, ...] = unflatten(in_tree, applied.of(images))
         return cotangents
 
     return transposed

@@ -143,7 +143,7 @@ def _converted(value: Any, meta: TensorMeta) -> Any:
 
 
 def _meta(value: Any, where: str, path: str) -> TensorMeta:
-    """The type of a leaf, without what is known of its numbers: other rounds have others."""
+    """The type of a leaf, without what is known of its numbers: other iterations have others."""
     caller, _, root = where.partition(": ")
     if isinstance(value, TracedTensor):
         value.in_use(f"{where}{path}")
@@ -208,8 +208,8 @@ class Bodies:
     ) -> Trace:
         """Trace a function, which errors call `name`, on `arguments` with leaves of given types.
 
-        `passed` are the values from which those of the first round are made, for errors. `of` is
-        the function of the user that `function` calls, if it is another one.
+        `passed` are the values from which those of the first iteration are made, for errors. `of`
+        is the function of the user that `function` calls, if it is another one.
         """
         inputs: list[GlobalValKey] = [
             fresh_input(meta, f"{name}{place}") for place, meta in enumerate(metas)

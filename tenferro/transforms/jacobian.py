@@ -211,7 +211,7 @@ class JacobianCall:
             self.argnums,
             self.has_aux,
             ad_context=self.ad_context,
-            told=traced.append,
+            on_trace=traced.append,
         )
         return replace(self, function=gradient.as_function(), traced=traced)
 
@@ -243,20 +243,20 @@ class JacobianCall:
 
         If none fits, by those that need least.
         """
-        found = self._blocks(trace, ad)
+        blocks = self._blocks(trace, ad)
         if limit is None or self.chunk_size is not None:
-            return found
+            return blocks
         chunk = max(
             sum(AD.shapes.meta(key).known_size for key in keys)
             for keys in (trace.inputs, trace.outputs)
         )
-        least = _peak(found, trace)
+        least = _peak(blocks, trace)
         while chunk > 1 and least > limit.bytes:
             chunk = (chunk + 1) // 2
             other = replace(self, chunk_size=chunk)._blocks(trace, ad)
             peak = _peak(other, trace)
-            found, least = (other, peak) if peak < least else (found, least)
-        return found
+            blocks, least = (other, peak) if peak < least else (blocks, least)
+        return blocks
 
     def _blocks(self, trace: Trace, ad: AdContext) -> Blocks:
         """For each result an array for each argument, and if it is sparse, its places."""
@@ -365,9 +365,9 @@ class JacobianCall:
         )
 
 
-def _peak(found: Blocks, trace: Trace) -> int:
+def _peak(blocks: Blocks, trace: Trace) -> int:
     """The bytes that are predicted for blocks."""
-    outputs = [*itertools.chain(*found[0])]
+    outputs = [*itertools.chain(*blocks[0])]
     inputs = [*trace.inputs, *foreign(outputs, trace.inputs)]
     return memory_report(optimize(without_rules(program_of(inputs, outputs)))).peak
 
@@ -474,7 +474,7 @@ def jacobian(
             an op that does not say what it reads, such as `while_loop`, each element depends on
             all, so that a result may be dense.
         ad_context: has the derivative rules of extension ops that the function uses.
-        memory_limit: the most bytes that the program may need beside its arguments; see `jit`.
+        memory_limit: the most bytes that the program may need besides its arguments; see `jit`.
             Unless `chunk_size` is given, the batches are as small as that needs.
 
     Raises:
@@ -529,7 +529,7 @@ def jacfwd(
         chunk_size: the largest number of elements in one batch, to save memory; a loop runs over
             the batches. None is one batch of all.
         ad_context: has the derivative rules of extension ops that the function uses.
-        memory_limit: the most bytes that the program may need beside its arguments; see `jit`.
+        memory_limit: the most bytes that the program may need besides its arguments; see `jit`.
             Unless `chunk_size` is given, the batches are as small as that needs.
 
     Raises:
@@ -614,7 +614,7 @@ def hessian(
             both of two equal entries, unless rules by hand, which need not be symmetric, are in
             the function.
         ad_context: has the derivative rules of extension ops that the function uses.
-        memory_limit: the most bytes that the program may need beside its arguments; see `jit`.
+        memory_limit: the most bytes that the program may need besides its arguments; see `jit`.
             Unless `chunk_size` is given, the batches are as small as that needs.
 
     Raises:

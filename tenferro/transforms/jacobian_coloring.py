@@ -50,10 +50,10 @@ def coloured(pattern: Pattern) -> Colouring:
     used = [0] * pattern.rows
     colours = np.full(pattern.columns, -1)
     for column, rows in _members(pattern.transposed):
-        taken = 0
+        colours_used = 0
         for row in rows:
-            taken |= used[row]
-        colour = _first_free(taken)
+            colours_used |= used[row]
+        colour = _first_free(colours_used)
         colours[column] = colour
         for row in rows:
             used[row] |= 1 << colour
@@ -106,13 +106,13 @@ class _Star:
     def colour(self, column: int) -> None:
         """Give a column the first colour that is allowed."""
         neighbours, counts = self._neighbours[column], self._counts[column]
-        taken = self._around[column]
+        used = self._around[column]
         for other in neighbours:
             if self.colours[other] >= 0:
-                taken |= self._ends[other]  # column - other - x - y, y coloured as other
+                used |= self._ends[other]  # column - other - x - y, y coloured as other
                 if counts[self.colours[other]] > 1:
-                    taken |= self._around[other]  # x - column - other - y, x coloured as other
-        colour = self.colours[column] = _first_free(taken)
+                    used |= self._around[other]  # x - column - other - y, x coloured as other
+        colour = self.colours[column] = _first_free(used)
         for other in neighbours:
             self._met(other, column, colour)
         for shared in [each for each, count in counts.items() if count > 1]:
@@ -141,9 +141,9 @@ def _members(pattern: Pattern) -> Iterator[tuple[int, list[int]]]:
             yield row, columns[starts[row] : starts[row + 1]]
 
 
-def _first_free(taken: int) -> int:
+def _first_free(used: int) -> int:
     """The smallest number that is not in a set."""
-    return (~taken & (taken + 1)).bit_length() - 1
+    return (~used & (used + 1)).bit_length() - 1
 
 
 # Sparse Jacobians: the pattern of a linear part, and one unit vector for each colour of it.

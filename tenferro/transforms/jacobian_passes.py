@@ -67,12 +67,12 @@ def narrow_cut(linear: Linear, size: Size, inside: bool = False) -> list[Key] | 
     """
     parts = branches(linear)
     cuts = [_narrowest(part, size, inside) for part in parts]
-    found = [key for cut in cuts if cut is not None for key in cut]
+    values = [key for cut in cuts if cut is not None for key in cut]
     ends = [
         {key for part in parts for key in part.inputs},
         {key for part in parts for key in part.outputs},
     ]
-    return None if None in cuts or set(found) in ends else found
+    return None if None in cuts or set(values) in ends else values
 
 
 def branches(linear: Linear) -> list[Branch]:
@@ -92,15 +92,15 @@ def branches(linear: Linear) -> list[Branch]:
         for key in joined:
             leader[leader_of(key)] = leader_of(joined[0])
     live = {*outputs, *(key for node in nodes for key in active_operands(node))}
-    found: dict[Key, Branch] = {}
+    parts: dict[Key, Branch] = {}
     for node in nodes:
-        found.setdefault(leader_of(node.outputs[0]), Branch()).nodes.append(node)
+        parts.setdefault(leader_of(node.outputs[0]), Branch()).nodes.append(node)
     for key in linear.input_keys:
         if key in live:
-            found.setdefault(leader_of(key), Branch()).inputs.append(key)
+            parts.setdefault(leader_of(key), Branch()).inputs.append(key)
     for key in outputs:
-        found.setdefault(leader_of(key), Branch()).outputs.append(key)
-    return list(found.values())
+        parts.setdefault(leader_of(key), Branch()).outputs.append(key)
+    return list(parts.values())
 
 
 def _narrowest(part: Branch, size: Size, inside: bool) -> list[Key] | None:
@@ -108,15 +108,15 @@ def _narrowest(part: Branch, size: Size, inside: bool) -> list[Key] | None:
 
     None if there is no cut.
     """
-    found: dict[bool, tuple[int, list[Key]]] = {}
+    best: dict[bool, tuple[int, list[Key]]] = {}
     for order in (part.nodes, _as_early_as_possible(part)):
         for place, (values, width) in enumerate(_frontiers(part, order, size)):
             is_inner = 0 < place < len(order)
-            if width is not None and (is_inner not in found or width < found[is_inner][0]):
-                found[is_inner] = width, list(values)
-    if inside and True in found:
-        return found[True][1]
-    return min(found.values(), key=lambda each: each[0])[1] if found else None
+            if width is not None and (is_inner not in best or width < best[is_inner][0]):
+                best[is_inner] = width, list(values)
+    if inside and True in best:
+        return best[True][1]
+    return min(best.values(), key=lambda each: each[0])[1] if best else None
 
 
 def _as_early_as_possible(part: Branch) -> list[GlobalOpKey]:
@@ -371,7 +371,7 @@ class Matrices:
         _, images = self._images(self._linear, plan.forward, domain, plan.colouring)
         count, size = plan.colouring.count, sum(meta.known_size for meta in image)
         with noted(self._at, plan.in_words()):
-            whole = self._beside(images, image, count)
+            whole = self._concatenated(images, image, count)
             flat = self._at.emit(Reshape((count * size,)), whole)
         places = plan.colouring.columns * size + plan.colouring.rows
         return [
@@ -453,8 +453,8 @@ class Matrices:
         left, right = (self.converted(key, meta.dtype) for key in (column, row))
         return self._at.emit(DotGeneral((0,), (0,)), left, right)
 
-    def _beside(self, images: Images, image: Metas, count: int) -> Key:
-        """Images as rows of one matrix, those of all leaves beside one another."""
+    def _concatenated(self, images: Images, image: Metas, count: int) -> Key:
+        """Images as rows of one matrix, those of all leaves side by side."""
         dtype = np.result_type(*(meta.dtype for meta in image))
         parts: list[Key] = []
         for key, meta in zip(images, image, strict=True):

@@ -74,8 +74,8 @@ class Pattern:
         first, *others = patterns or [cls(np.zeros(0, np.int64), rows, columns)]
         if all(other is first for other in others):
             return first  # as of pointwise ops one after another
-        found = np.unique(np.concatenate([pattern.entries for pattern in patterns]))
-        return cls(found, rows, columns, first.most)
+        entries = np.unique(np.concatenate([pattern.entries for pattern in patterns]))
+        return cls(entries, rows, columns, first.most)
 
     @classmethod
     def stacked(cls, patterns: Sequence[Pattern], columns: int) -> Pattern:
@@ -85,8 +85,8 @@ class Pattern:
             pattern.entries + start * columns
             for pattern, start in zip(patterns, starts[:-1], strict=True)
         ]
-        found = np.concatenate(entries) if entries else np.zeros(0, np.int64)
-        return cls(found, int(starts[-1]), columns)
+        joined = np.concatenate(entries) if entries else np.zeros(0, np.int64)
+        return cls(joined, int(starts[-1]), columns)
 
     @property
     def is_identity(self) -> bool:
@@ -118,17 +118,17 @@ class Pattern:
         The first are positions among the places of the whole pattern.
         """
         rows, columns = self.row_numbers, self.column_numbers
-        below = np.cumsum([0, *(meta.known_size for meta in outputs)])
-        beside = np.cumsum([0, *(meta.known_size for meta in inputs)])
-        found: Blocks = []
-        for top, bottom in itertools.pairwise(below.tolist()):
-            found.append([])
-            for left, right in itertools.pairwise(beside.tolist()):
+        row_ends = np.cumsum([0, *(meta.known_size for meta in outputs)])
+        column_ends = np.cumsum([0, *(meta.known_size for meta in inputs)])
+        blocks: Blocks = []
+        for top, bottom in itertools.pairwise(row_ends.tolist()):
+            blocks.append([])
+            for left, right in itertools.pairwise(column_ends.tolist()):
                 inside = (top <= rows) & (rows < bottom) & (left <= columns) & (columns < right)
                 chosen = np.flatnonzero(inside)
                 entries = (rows[chosen] - top) * (right - left) + columns[chosen] - left
-                found[-1].append((chosen, Pattern(entries, bottom - top, right - left)))
-        return found
+                blocks[-1].append((chosen, Pattern(entries, bottom - top, right - left)))
+        return blocks
 
     def starts(self) -> NumpyArray:
         """For each row the position of its first place, and at the end the number of places."""
@@ -142,7 +142,7 @@ class Pattern:
         if reach.groups is not None:
             count = rows if reach.read is None else int(reach.groups.max(initial=-1)) + 1
             grouped = self._grouped(reach.groups, count)
-        return grouped if reach.read is None else grouped._taken(reach.read)
+        return grouped if reach.read is None else grouped._rows(reach.read)
 
     def _everywhere(self, rows: int) -> Pattern:
         columns = np.unique(self.column_numbers)
@@ -154,11 +154,11 @@ class Pattern:
     def _grouped(self, groups: NumpyArray, count: int) -> Pattern:
         """For each of `count` groups the places of its rows."""
         target = groups[self.row_numbers]
-        kept = target >= 0
-        entries = np.unique(target[kept] * self.columns + self.column_numbers[kept])
+        grouped = target >= 0
+        entries = np.unique(target[grouped] * self.columns + self.column_numbers[grouped])
         return Pattern(entries, count, self.columns, self.most)
 
-    def _taken(self, read: NumpyArray) -> Pattern:
+    def _rows(self, read: NumpyArray) -> Pattern:
         """For each number in `read` that row; an empty one for -1 and numbers of no row."""
         starts = self.starts()
         inside = (read >= 0) & (read < self.rows)
@@ -180,11 +180,11 @@ Blocks = list[list[tuple[NumpyArray, Pattern]]]
 # The pattern of a linear part, from what each of its ops reads.
 
 MOST_STEPS = 10_000
-"""The largest number of instructions that the rounds of a loop run which is followed; of another
-loop, each element is taken to depend on all."""
+"""The largest number of instructions that the iterations of a loop run which is followed; each
+element of another loop depends on all."""
 
 MOST_PROGRAMS = 16
-"""The largest number of programs inside an op that is followed round by round."""
+"""The largest number of programs inside an op that is followed iteration by iteration."""
 
 Key = GlobalValKey
 Metas = Sequence[TensorMeta]
@@ -203,7 +203,7 @@ def pattern_of(
     An op that does not say what it reads makes each element depend on all, and so does an index
     that is not known while tracing.
 
-    A loop of a known number of rounds is followed round by round, up to so many `steps`.
+    A loop of a known number of iterations is followed one by one, up to so many `steps`.
     """
     return _Propagation(linear, inputs, outputs, ctx, most, steps).run()
 
@@ -222,7 +222,7 @@ class Depending:
     value: NumpyArray | None = None
 
 
-class PatternRounds:
+class PatternInterpreter:
     """Runs programs on patterns, for ops that hold programs."""
 
     def __init__(self, columns: int, steps: int) -> None:
@@ -237,9 +237,9 @@ class PatternRounds:
         if all(operand.pattern is None for operand in operands):
             return [Depending(meta, None) for meta in metas]
         if isinstance(op, ControlOp) and _steps(op) <= self._most_steps:
-            found = op.interpreted(operands, self)
-            if found is not None:
-                return found
+            results = op.interpreted(operands, self)
+            if results is not None:
+                return results
         types = [operand.meta for operand in operands]
         return [
             Depending(meta, self._union(operands, meta, op, types, known, len(metas)))
@@ -253,8 +253,8 @@ class PatternRounds:
             known = [operand.value for operand in operands if operand.value is not None]
             is_index = all(meta.dtype.kind in "iub" for meta in step.output_metas)
             if is_index and len(known) == len(operands):
-                found = zip(step.output_metas, step.op.evaluate(known), strict=True)
-                return [Depending(meta, None, value) for meta, value in found]
+                results = zip(step.output_metas, step.op.evaluate(known), strict=True)
+                return [Depending(meta, None, value) for meta, value in results]
             return self.results(
                 step.op, operands, step.output_metas, lambda place: operands[place].value
             )
@@ -323,7 +323,7 @@ class _Propagation:
         self._known: dict[Key, NumpyArray | None] = {}
         sizes = [meta.known_size for meta in inputs]
         self._columns = sum(sizes)
-        self._rounds = PatternRounds(self._columns, steps)
+        self._interpreter = PatternInterpreter(self._columns, steps)
         starts = np.cumsum([0, *sizes]).tolist()
         self._patterns: dict[Key, Pattern | None] = {
             key: Pattern.units(size, start, self._columns, most)
@@ -350,7 +350,9 @@ class _Propagation:
             for key in node.inputs
         ]
         metas = [self._ctx.meta(key) for key in node.outputs]
-        results = self._rounds.results(op, operands, metas, lambda i: self._value(node.inputs[i]))
+        results = self._interpreter.results(
+            op, operands, metas, lambda i: self._value(node.inputs[i])
+        )
         for key, result in zip(node.outputs, results, strict=True):
             self._patterns[key] = result.pattern
 
@@ -366,13 +368,13 @@ class _Propagation:
                 operands = [self._known[operand] for operand in op.inputs]
                 known = [operand for operand in operands if operand is not None]
                 whole = len(known) == len(operands)
-                found = op.primitive.evaluate(known) if whole else [None] * len(op.outputs)
-                self._known.update(zip(op.outputs, found, strict=True))
+                results = op.primitive.evaluate(known) if whole else [None] * len(op.outputs)
+                self._known.update(zip(op.outputs, results, strict=True))
         return self._known[key]
 
 
 def _steps(op: ControlOp) -> int:
-    """How many instructions its rounds run, those of loops inside included.
+    """How many instructions its iterations run, those of loops inside included.
 
     Programs that are deep inside of others are not followed.
     """

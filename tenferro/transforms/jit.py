@@ -54,7 +54,7 @@ from tenferro.transforms.jit_arguments import (
 )
 from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
 from tenferro.transforms.program import checked_options, compile_keys, wraps
-from tenferro.transforms.shardings import JitShardings, given_by
+from tenferro.transforms.shardings import JitShardings, program_shardings
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
 from tenferro.transforms.trace import trace_function
 from tenferro.transforms.traced_tensor import TracedTensor
@@ -68,10 +68,10 @@ __all__ = ["Jitted", "disable_jit", "jit"]
 
 def is_named(function: Any) -> bool:
     """Whether a module has this very object under the name that the object says."""
-    found: Any = sys.modules.get(getattr(function, "__module__", None) or "")
+    value: Any = sys.modules.get(getattr(function, "__module__", None) or "")
     for part in getattr(function, "__qualname__", "<nameless>").split("."):
-        found = getattr(found, part, None)
-    return found is function
+        value = getattr(value, part, None)
+    return value is function
 
 
 def pickled(
@@ -334,7 +334,7 @@ class Jitted(Generic[P, R_co]):
                 f"{self!r}: the function reads values of an enclosing trace; pass them as arguments"
             )
         inputs = [*leaves, *traced.captured]
-        return traced, inputs, given_by(self._shardings, call, traced.out_tree, inputs)
+        return traced, inputs, program_shardings(self._shardings, call, traced.out_tree, inputs)
 
     def _concrete(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
@@ -583,8 +583,8 @@ def jit(
         memory_limit: the most bytes that results and intermediate values may take at once, as
             predicted: a number, a text such as `"1.5 GB"`, or `"device"` for what the device has
             free when the program is compiled. Where a program needs more, values are computed again
-            in place of being kept; see `memory`. In another trace the smallest limit holds for the
-            whole program.
+            in place of being stored; see `memory`. In another trace the smallest limit holds for
+            the whole program.
         mesh: the devices to run on, a `tn.sharding.Mesh`, among which XLA divides the work.
         in_shardings: how the positional arguments are divided: a `tn.sharding.NamedSharding` or a
             `PartitionSpec` for all of their arrays, or a tree of these that is a prefix of theirs.

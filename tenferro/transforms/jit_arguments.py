@@ -29,8 +29,8 @@ from tenferro.runtime import (
 from tenferro.transforms.jit_cache import NUMBERS
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import leaf_meta
-from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, in_order, unflatten
+from tenferro.transforms.traced_tensor import TracedTensor, positional_names
+from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, in_order, merged, unflatten
 
 # The arguments of a call of a compiled function, split into static arguments and arrays.
 
@@ -167,18 +167,14 @@ class Parameters:
         positions = [i for i in range(count) if i not in static]
         others = tuple([args[i] for i in positions])
         options = {name: arg for name, arg in kwargs.items() if name not in named}
-        bind = functools.partial(self._bound, static, named, count)
+        bind = functools.partial(self._bound, static, named)
         return CallArguments(key, others, options, positions, self._function, bind)
 
-    def _bound(
-        self, static: dict[int, Any], named: dict[str, Any], count: int
-    ) -> Callable[..., Any]:
-        """The function of the other arguments of a call with `count` positional ones."""
+    def _bound(self, static: dict[int, Any], named: dict[str, Any]) -> Callable[..., Any]:
+        """The function of the arguments that are not static."""
 
         def of_others(*others: Any, **options: Any) -> Any:
-            rest = iter(others)
-            merged = [static[i] if i in static else next(rest) for i in range(count)]
-            return self._function(*merged, **options, **named)
+            return self._function(*merged(static, others), **options, **named)
 
         wraps(self._function, of_others)
         if self._signature is not None:
@@ -218,8 +214,8 @@ def _several(option: str, value: object, kind: str) -> tuple[Any, ...]:
 
 def _unhashable(names: Sequence[str], static: dict[int, Any], named: dict[str, Any]) -> str:
     """The first argument that is not hashable, and what to do."""
-    given = (*((names[i], arg) for i, arg in static.items()), *named.items())
-    name, arg = next(pair for pair in given if not _is_hashable(pair[1]))
+    passed = (*((names[i], arg) for i, arg in static.items()), *named.items())
+    name, arg = next(pair for pair in passed if not _is_hashable(pair[1]))
     shown = repr(arg)
     text = f" {shown}" if len(shown) < 60 else ""
     instead = "a tuple" if isinstance(arg, list) else "a hashable value, such as a tuple"
@@ -422,11 +418,7 @@ def _is_size(value: Any) -> bool:
 
 def named_arguments(call: CallArguments) -> Iterator[tuple[str | None, Any]]:
     """The arguments with the names of their parameters, in the order of their leaves."""
-    names = [
-        p.name
-        for p in inspect.signature(call.function).parameters.values()
-        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
+    names = positional_names(call.function)
     for position, arg in enumerate(call.args):
         yield (names[position] if position < len(names) else None), arg
     for name in sorted(call.kwargs):

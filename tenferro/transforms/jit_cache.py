@@ -234,11 +234,11 @@ def _nodes(treedef: TreeDef, path: tuple[Any, ...]) -> list[Node] | None:
     if treedef.type in (OrderedDict, defaultdict, deque):
         return None
     is_argument = len(path) == 2
-    found = [(path, treedef.type)] if treedef.type is dict or is_argument else []
+    nodes = [(path, treedef.type)] if treedef.type is dict or is_argument else []
     reached = treedef.type in (dict, tuple, list)
     for entry, child in zip(treedef.entries(), treedef.children(), strict=True):
         below = _nodes(child, (*path, entry))
         if below is None or (below and not reached):
             return None
-        found += below
-    return found if path else [(place, kind) for place, kind in found if place != (1,)]
+        nodes += below
+    return nodes if path else [(place, kind) for place, kind in nodes if place != (1,)]

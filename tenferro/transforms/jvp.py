@@ -73,7 +73,7 @@ def jvp(
         tangents: tuple of the same structure and types.
         has_aux: the function returns a pair (value, aux); return (value, tangent, aux).
         ad_context: has the derivative rules of extension ops that the function uses.
-        memory_limit: the most bytes that the program may need beside its arguments; see `grad`.
+        memory_limit: the most bytes that the program may need besides its arguments; see `grad`.
 
     Raises:
         PytreeError, ShapeError: one of them is not a tuple, or `tangents` does not match `primals`.
@@ -155,7 +155,7 @@ def hvp(
         primals: tuple of arguments, or a single argument.
         tangents: direction, of the same structure.
         ad_context: has the derivative rules of extension ops that the function uses.
-        memory_limit: the most bytes that the program may need beside its arguments; see `grad`.
+        memory_limit: the most bytes that the program may need besides its arguments; see `grad`.
 
     >>> import tenferro as tn
     >>> hvp(lambda x: tn.sum(x * x * x), (tn.Tensor([1.0, 2.0]),), (tn.Tensor([1.0, 0.0]),))
@@ -261,14 +261,14 @@ def jet(
     trace, leaves = traced_with(ad, function, tuple(primals), {})
     require_active(trace.inputs)
     _, in_tree = flatten(tuple(primals))
-    given: list[Any] = []
+    coefficients: list[Any] = []
     for number in range(order):
         term = tuple([of_argument[number] for of_argument in terms])
-        given += matching_leaves("jet", f"term {number + 1}", term, in_tree, trace.inputs)
+        coefficients += matching_leaves("jet", f"term {number + 1}", term, in_tree, trace.inputs)
     # Terms may be equal, and derivatives are by each of them: they are inputs of their own.
-    keys = [fresh_input(leaf_meta(leaf, "term"), f"term{i}") for i, leaf in enumerate(given)]
+    keys = [fresh_input(leaf_meta(leaf, "term"), f"term{i}") for i, leaf in enumerate(coefficients)]
     results = results_of(trace, leaves, function, ad)
-    results = results.extended([*trace.inputs, *keys], [*leaves, *given])
+    results = results.extended([*trace.inputs, *keys], [*leaves, *coefficients])
     at = KeyEmitter(ad.shapes)
     factors = [1 if factorial_scaled else math.factorial(number + 1) for number in range(order)]
     count = len(trace.inputs)

@@ -256,27 +256,27 @@ class LinearPart:
             if identity is not None:
                 at = DiagonalEmitter(at.ctx, identity)
             return self.batched(rows, basis.size, at)
-        rounds, rest = divmod(basis.size, chunk)
-        images = self._in_rounds(basis, chunk, rounds, at)
+        iterations, rest = divmod(basis.size, chunk)
+        images = self._in_iterations(basis, chunk, iterations, at)
         if not rest:
             return images
-        rows = basis.rows(at, rounds * chunk, rest)
+        rows = basis.rows(at, iterations * chunk, rest)
         last = self.batched(rows, rest, at)
         return [
             None if a is None or b is None else at.emit(Concatenate(0), a, b)
             for a, b in zip(images, last, strict=True)
         ]
 
-    def _in_rounds(self, basis: Basis, chunk: int, rounds: int, at: KeyEmitter) -> Images:
-        """The images of the first unit vectors, `chunk` of them in each round of a loop."""
+    def _in_iterations(self, basis: Basis, chunk: int, iterations: int, at: KeyEmitter) -> Images:
+        """The images of the first unit vectors, `chunk` of them in each iteration of a loop."""
         first = fresh_input(TensorMeta.of(INT64, ()), "first")
         rows = basis.rows(at, first, chunk)
         images = self.batched(rows, chunk, at)
         outputs = [key for key in images if key is not None]
         read = residuals(outputs, [first])
         body = program_of([*read, first], outputs)
-        loop = Scan(body, consts=len(read), carry=0, length=rounds)
-        number = at.emit(Iota(INT64, rounds))
+        loop = Scan(body, consts=len(read), carry=0, length=iterations)
+        number = at.emit(Iota(INT64, iterations))
         starts = at.emit(MUL, number, full_like(at, chunk, number))
         stacks = iter(at.emit_all(loop, *read, starts))
         return [None if key is None else _joined(at, next(stacks)) for key in images]
@@ -288,5 +288,5 @@ def _whole(at: KeyEmitter, image: tuple[Key, bool], size: int) -> Key:
 
 
 def _joined(at: KeyEmitter, stack: Key) -> Key:
-    rounds, chunk, *shape = cast("tuple[int, ...]", type_of(stack).static_shape)
-    return at.emit(Reshape((rounds * chunk, *shape)), stack)
+    iterations, chunk, *shape = cast("tuple[int, ...]", type_of(stack).static_shape)
+    return at.emit(Reshape((iterations * chunk, *shape)), stack)

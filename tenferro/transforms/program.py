@@ -158,9 +158,11 @@ def checked_options(options: OptimizerOptions | None) -> OptimizerOptions:
     Raises:
         TracingError: they are not options.
     """
-    given: object = options
-    if not isinstance(given, OptimizerOptions | None):
-        raise TracingError(f"compile: options must be OptimizerOptions, got {type(given).__name__}")
+    checked: object = options
+    if not isinstance(checked, OptimizerOptions | None):
+        raise TracingError(
+            f"compile: options must be OptimizerOptions, got {type(checked).__name__}"
+        )
     return DEFAULT_OPTIONS if options is None else options
 
 

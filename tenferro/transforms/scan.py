@@ -27,7 +27,7 @@ from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 from tenferro.transforms.vmap import vmap
-from tenferro.transforms.while_loop import as_count, as_flag, as_levels, as_unroll, settled
+from tenferro.transforms.while_loop import as_count, as_flag, as_levels, as_unroll, stable_body
 
 __all__ = ["associative_scan", "map", "scan"]
 
@@ -54,14 +54,14 @@ def scan(
     Args:
         f: takes the carry and an entry of each leaf of `xs`; returns the next carry, of the same
             structure and types, and y. It is traced: Python's control flow is executed once.
-        init: the carry of the first round. A Python number takes the dtype that `f` gives it.
+        init: the carry of the first iteration. A Python number takes the dtype that `f` gives it.
         xs: arrays with a common size along axis 0. None: `f` gets None for x.
-        length: the number of rounds; needed if `xs` is None. It may be a size of the program.
+        length: the number of iterations; needed if `xs` is None. It may be a size of the program.
         reverse: whether to go from the last entry to the first. The ys are not reversed.
-        unroll: number of rounds that an executor may compile as one; True for all.
-        checkpoints: what derivatives in reverse mode store. None: all that they read of each round.
-            k: about the k-th root of the number of rounds of carries, on each of k levels; the
-            other values are computed again, up to k times.
+        unroll: number of iterations that an executor may compile as one; True for all.
+        checkpoints: what derivatives in reverse mode store. None: all that they read of each
+            iteration. k: about the k-th root of the number of iterations of carries, on each of k
+            levels; the other values are computed again, up to k times.
 
     Raises:
         ControlFlowError: the carry changes its structure or types, the lengths of `xs` differ, or
@@ -101,9 +101,9 @@ def run_scan(
     `function` is the user's function, if `f` only calls it.
     """
     entries = leaves_of(xs, f"{caller}: xs")
-    rounds = rounds_of(caller, entries, length)
-    backwards, at_once = as_flag(caller, "reverse", reverse), as_unroll(caller, unroll, rounds)
-    levels = as_levels(caller, checkpoints, rounds)
+    iterations = length_of(caller, entries, length)
+    backwards, at_once = as_flag(caller, "reverse", reverse), as_unroll(caller, unroll, iterations)
+    levels = as_levels(caller, checkpoints, iterations)
     rows = [TensorMeta(meta.dtype, meta.extents[1:]) for meta in entries.metas]
     count = len(init.values)
     bodies = Bodies(caller)
@@ -129,17 +129,17 @@ def run_scan(
         body = bodies.trace("f", paired, [*init.metas, *rows], weak, arguments, passed, of)
         return body, body.tree.child(0), 0
 
-    body = settled(caller, init, trace)
+    body = stable_body(caller, init, trace)
     consts = bodies.closed_over(body)
     program = bodies.program("f", consts, body)
-    fields = program, len(consts), count, rounds, backwards, at_once
+    fields = program, len(consts), count, iterations, backwards, at_once
     op = CheckpointedScan(*fields, levels) if levels else Scan(*fields)
     results = run(op, [*operands_of(consts), *init.typed(), *entries.values], bodies)
     return unflatten(init.tree, results[:count]), unflatten(body.tree.child(1), results[count:])
 
 
-def rounds_of(caller: str, entries: Leaves, length: Any) -> Dim:
-    """The number of rounds."""
+def length_of(caller: str, entries: Leaves, length: Any) -> Dim:
+    """The number of iterations."""
     for path, meta in zip(entries.paths, entries.metas, strict=True):
         if not meta.rank:
             raise ControlFlowError(
@@ -157,12 +157,13 @@ def rounds_of(caller: str, entries: Leaves, length: Any) -> Dim:
         raise ControlFlowError(f"{caller}: without xs, length= must say how many rounds to run")
     if length is None:
         return sizes[0]
-    rounds = as_count(caller, "length", length)
-    if sizes and rounds != sizes[0]:
+    iterations = as_count(caller, "length", length)
+    if sizes and iterations != sizes[0]:
         raise ControlFlowError(
-            f"{caller}: length is {rounds}, but the xs leaves have length {sizes[0]} along axis 0"
+            f"{caller}: length is {iterations}, but the xs leaves have length {sizes[0]} along "
+            "axis 0"
         )
-    return rounds
+    return iterations
 
 
 # map: a function of one entry, applied to all entries of arrays.
@@ -195,18 +196,18 @@ def map(f: Callable[[Any], PyTree], xs: PyTree, *, batch_size: int | None = None
     entries = leaves_of(xs, "map: xs")
     if not entries.values:
         raise ControlFlowError("map: xs has no arrays, so there are no entries to map over")
-    rounds = rounds_of("map", entries, None)
+    iterations = length_of("map", entries, None)
     if batch_size is None:
         return _one_by_one(f, xs, f)
     size = integer_of(batch_size)
     if size is None or size < 1:
         raise ControlFlowError(f"map: batch_size must be a positive integer, got {batch_size!r}")
-    if not isinstance(rounds, int):
+    if not isinstance(iterations, int):
         raise ControlFlowError(
-            f"map: batch_size needs a known number of entries, but xs has {rounds}; leave it out, "
-            "or use vmap"
+            f"map: batch_size needs a known number of entries, but xs has {iterations}; leave it "
+            "out, or use vmap"
         )
-    return _in_batches(f, entries, rounds, size)
+    return _in_batches(f, entries, iterations, size)
 
 
 def _one_by_one(f: Callable[[Any], Any], xs: Any, function: Callable[..., Any]) -> Any:
@@ -216,10 +217,10 @@ def _one_by_one(f: Callable[[Any], Any], xs: Any, function: Callable[..., Any]) 
     return ys
 
 
-def _in_batches(f: Callable[[Any], Any], entries: Leaves, rounds: int, size: int) -> Any:
+def _in_batches(f: Callable[[Any], Any], entries: Leaves, iterations: int, size: int) -> Any:
     """The stacked results of a loop over batches, and of a smaller batch for the rest."""
     values = [as_array(value) for value in entries.values]
-    whole = rounds - rounds % size
+    whole = iterations - iterations % size
     rest = unflatten(entries.tree, [value[whole:] for value in values])
     if not whole:
         return _at_once(f, rest)
@@ -228,7 +229,7 @@ def _in_batches(f: Callable[[Any], Any], entries: Leaves, rounds: int, size: int
     )
     stacked, of_result = flatten(_one_by_one(vmap(f), chunks, f))
     results = [_with_shape(y, (whole, *y.shape[2:])) for y in stacked]
-    if whole < rounds:
+    if whole < iterations:
         last, _ = flatten(_at_once(f, rest))
         results = [
             apply(manipulation.concat, y, z, axis=0) for y, z in zip(results, last, strict=True)
@@ -237,7 +238,7 @@ def _in_batches(f: Callable[[Any], Any], entries: Leaves, rounds: int, size: int
 
 
 def _at_once(f: Callable[[Any], Any], xs: Any) -> Any:
-    """The results for all entries at once; outside of traces by a loop of one round."""
+    """The results for all entries at once; outside of traces by a loop of one iteration."""
     leaves, tree = flatten(xs)
     if is_recorded(leaves):
         return vmap(f)(xs)
@@ -359,19 +360,19 @@ class _Scan:
         """fn of two lists of leaves."""
         tree = self._leaves.tree
         result = self._fn(unflatten(tree, first), unflatten(tree, second))
-        found = leaves_of(result, "associative_scan: the result of fn")
-        taken = leaves_of(unflatten(tree, first), "associative_scan: elems")
-        if found.tree == tree:
-            pairs = zip(found.metas, found.weak, taken.metas, strict=True)
-            found.metas = [
+        result_leaves = leaves_of(result, "associative_scan: the result of fn")
+        goal = leaves_of(unflatten(tree, first), "associative_scan: elems")
+        if result_leaves.tree == tree:
+            pairs = zip(result_leaves.metas, result_leaves.weak, goal.metas, strict=True)
+            result_leaves.metas = [
                 goal if promoted(meta, weak, goal) else meta for meta, weak, goal in pairs
             ]
-        if found.tree != tree or found.metas != taken.metas:
+        if result_leaves.tree != tree or result_leaves.metas != goal.metas:
             raise ControlFlowError(
-                f"associative_scan: fn takes {taken} and returns {found}; it must return what it "
-                "takes"
+                f"associative_scan: fn takes {goal} and returns {result_leaves}; it must return "
+                "what it takes"
             )
-        return [as_array(value) for value in found.typed()]
+        return [as_array(value) for value in result_leaves.typed()]
 
 
 def _interleaved(even: Leaf, odd: Leaf, axis: int) -> Leaf:

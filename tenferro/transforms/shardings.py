@@ -10,7 +10,7 @@ import optree
 
 from tenferro.errors import PytreeError, ShardingError
 from tenferro.ir import PyTree
-from tenferro.runtime import INFERRED, Executor, RunsOnMesh, Shardings, ShownType, on_mesh
+from tenferro.runtime import INFERRED, Executor, RunsOnMesh, Shardings, on_mesh
 from tenferro.transforms.creation import constrained
 from tenferro.transforms.jit_arguments import CallArguments
 from tenferro.transforms.traced_tensor import TracedTensor
@@ -40,10 +40,7 @@ class ShardingTree:
                 f"{self._caller} has {count} {'entry' if count == 1 else 'entries'}, but there are "
                 f"{len(tree)} {what}; write one for each, or one for all"
             )
-        try:
-            return spread(self._tree, tree, ShownType)
-        except ValueError as error:
-            raise PytreeError(f"{self._caller} does not fit the {what}: {error}") from None
+        return spread(self._tree, tree, f"{self._caller} does not fit the {what}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +65,11 @@ class JitShardings:
         slices: object = None,
     ) -> JitShardings | None:
         """The shardings that a user passes to `jit`; None if there are none."""
-        given = (executor, inputs, outputs)
+        settings = (executor, inputs, outputs)
         known = getattr(getattr(executor, "placement", None), "mesh", None)
         if all(each is None for each in (mesh, inputs, outputs, known, slices)):
             return None
-        mesh = next((found for found in (mesh, known, _mesh_in(given)) if found is not None), None)
+        mesh = next((each for each in (mesh, known, _mesh_in(settings)) if each is not None), None)
         if mesh is None and slices is not None:
             raise ShardingError("jit: slices= needs a mesh; pass mesh=")
         if mesh is None:
@@ -101,7 +98,7 @@ class JitShardings:
         return _constrained(result, self.outputs.of(result, "results"))
 
 
-def given_by(
+def program_shardings(
     shardings: JitShardings | None, call: CallArguments, out_tree: TreeDef, inputs: Sequence[Any]
 ) -> Shardings:
     """How a program is divided: as `jit` is told, or else as its inputs are."""

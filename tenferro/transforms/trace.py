@@ -55,6 +55,7 @@ from tenferro.transforms.traced_tensor import (
     argument_names,
     capture,
     record,
+    split_result,
 )
 from tenferro.transforms.trees import TreeDef, flatten, registering, shown, unflatten
 
@@ -208,24 +209,25 @@ def trace(
 
 @dataclass(frozen=True, slots=True)
 class Aux:
-    """The auxiliary result of a function.
-
-    Traced leaves are replaced by their values, others are returned unchanged.
+    """A tree of graph values and of other Python values, such as an auxiliary result.
 
     Attributes:
         keys: the graph values among the leaves.
+        weak: for each whose dtype yields to that of arrays a number of its kind, else None.
     """
 
     leaves: list[Any]
     tree: TreeDef
 
     keys: list[GlobalValKey]
+    weak: list[Number | None]
 
     @classmethod
     def of(cls, result: PyTree) -> Aux:
         """What a function returned."""
         leaves, tree = flatten(result)
-        return cls(leaves, tree, [leaf.key for leaf in leaves if isinstance(leaf, TracedTensor)])
+        traced = [leaf for leaf in leaves if isinstance(leaf, TracedTensor)]
+        return cls(leaves, tree, [each.key for each in traced], [each.weak for each in traced])
 
     def rebuild(self, values: Sequence[Any]) -> Any:
         """The tree with `values` in place of the traced leaves."""
@@ -314,8 +316,8 @@ def trace_function(
             key = input_at[position] = fresh_input(meta, name) if key is None else key
             values[position] = TracedTensor(key, weak_number(leaf), context)
     sources = leaves if passed is None else passed
-    context.arguments = [(key, sources[position]) for position, key in input_at.items()]
     inputs = list(input_at.values())
+    context.arguments = list(zip(inputs, map(sources.__getitem__, input_at), strict=True))
 
     def read(result: Any) -> Trace:
         aux = _NO_AUX
@@ -332,7 +334,8 @@ def trace_function(
         return Trace(context, inputs, joined(outputs, ops), tree, (), input_at, aux, outer)
 
     args, kwargs = unflatten(treedef, values)
-    return trace(context, function, args, kwargs, read), [leaves[i] for i in input_at]
+    traced_leaves = list(map(leaves.__getitem__, input_at))
+    return trace(context, function, args, kwargs, read), traced_leaves
 
 
 def leaf_meta(leaf: Any, name: str) -> TensorMeta:
@@ -416,33 +419,16 @@ def also_for_data_sizes(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         except UnsupportedDynamicShapeError as error:
             try:
-                return _called(function, args, kwargs)
+                return cast(
+                    R,
+                    for_named_sizes(
+                        lambda: function(*named(args), **named(kwargs)),
+                        split_result,
+                        user_site(),
+                        (args, kwargs),
+                    ),
+                )
             except UnsupportedDynamicShapeError:
                 raise error from None
 
     return called
-
-
-def _called(function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
-    def call() -> R:
-        return function(*named(args), **named(kwargs))
-
-    def split(result: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
-        leaves, tree = flatten(result)
-        parts = [leaf.key if isinstance(leaf, TracedTensor) else leaf for leaf in leaves]
-        places = [
-            place for place, part in enumerate(parts) if isinstance(part, GlobalValKey | DimExpr)
-        ]
-
-        def whole(found: list[Any]) -> Any:
-            values = list(leaves)
-            for place, part in zip(places, found, strict=True):
-                leaf = leaves[place]
-                if isinstance(leaf, TracedTensor):
-                    part = TracedTensor(part, leaf.weak, leaf.scope)
-                values[place] = part
-            return unflatten(tree, values)
-
-        return [parts[place] for place in places], whole
-
-    return cast(R, for_named_sizes(call, split, user_site(), (args, kwargs)))

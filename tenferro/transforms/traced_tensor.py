@@ -65,7 +65,7 @@ from tenferro.transforms.data_sizes import (
     sizes_of,
     stand_in,
 )
-from tenferro.transforms.trees import flatten, leaf_names
+from tenferro.transforms.trees import flatten, leaf_names, unflatten
 
 __all__ = [
     "CapturedArray",
@@ -77,6 +77,7 @@ __all__ = [
     "capture",
     "check_named",
     "record",
+    "split_result",
 ]
 
 
@@ -189,19 +190,22 @@ def argument_names(
     if type(function) is FunctionType and not function.__dict__:  # what `inspect` finds out slowly
         positional = list(function.__code__.co_varnames[: function.__code__.co_argcount])
     else:
-        try:
-            parameters = list(inspect.signature(function).parameters.values())
-        except (TypeError, ValueError):
-            parameters = []
-        positional = [
-            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        ]
+        positional = positional_names(function)
     names: list[str] = []
     for place, arg in enumerate(args):
         names += leaf_names(arg, positional[place] if place < len(positional) else f"arg{place}")
     for root in sorted(kwargs):
         names += leaf_names(kwargs[root], root)
     return names
+
+
+def positional_names(function: Callable[..., Any]) -> list[str]:
+    """The parameters that can be passed by position; none for builtins without a signature."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def dependence(value: GlobalValKey) -> str:
@@ -500,8 +504,11 @@ class TraceEmitter(KeyEmitter):
         """What needs sizes to be equal, its operands and where it was written."""
         name, values = "call", operands
         if self.call is not None:
-            function, given = self.call
-            name, values = function.__name__, [v for v in given if isinstance(v, GlobalValKey)]
+            function, operands_of_call = self.call
+            name, values = (
+                function.__name__,
+                [v for v in operands_of_call if isinstance(v, GlobalValKey)],
+            )
         types = " and ".join(str(type_of(value)) for value in values)
         site = "" if self.site is None else f" ({self.site})"
         return f"{name}: operands have types {types}{site}"
@@ -558,7 +565,7 @@ def record(  # noqa: C901  # the usual case is written out, since every array fu
     origin = first if type(first) is Expression else Expression(at, None)
     try:
         result = run_body(origin, function, expressions, options)
-        if type(result) is tuple:
+        if isinstance(result, tuple):
             return tuple([TracedTensor(each.value, None, scope) for each in result])
         key, number = result.value, None
         if weak_result and "dtype" not in options:
@@ -596,25 +603,30 @@ def _record_for_names(
     weak_result: bool,
 ) -> Any:
     """Like `record`, with names for sizes that data decide; see `for_named_sizes`."""
+    return for_named_sizes(
+        lambda: record(function, named(operands), named(options), weak_result),
+        split_result,
+        user_site(3),
+        (operands, options),
+    )
 
-    def call() -> Any:
-        return record(function, named(operands), named(options), weak_result)
 
-    def split(result: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
-        if result is NotImplemented:
-            return [], lambda parts: NotImplemented
-        several = result if isinstance(result, tuple) else (result,)
+def split_result(result: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+    """The graph values and sizes in a tree, and a function that puts others in their places."""
+    leaves, tree = flatten(result)
+    parts = [leaf.key if isinstance(leaf, TracedTensor) else leaf for leaf in leaves]
+    places = [place for place, part in enumerate(parts) if isinstance(part, GlobalValKey | DimExpr)]
 
-        def whole(parts: list[Any]) -> Any:
-            made = [
-                TracedTensor(key, each.weak, each.scope)
-                for key, each in zip(parts, several, strict=True)
-            ]
-            return tuple(made) if isinstance(result, tuple) else made[0]
+    def whole(replaced: list[Any]) -> Any:
+        values = list(leaves)
+        for place, part in zip(places, replaced, strict=True):
+            leaf = leaves[place]
+            if isinstance(leaf, TracedTensor):
+                part = TracedTensor(part, leaf.weak, leaf.scope)
+            values[place] = part
+        return unflatten(tree, values)
 
-        return [each.key for each in several], whole
-
-    return for_named_sizes(call, split, user_site(3), (operands, options))
+    return [parts[place] for place in places], whole
 
 
 def as_key(value: object) -> GlobalValKey:

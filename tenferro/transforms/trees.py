@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from operator import methodcaller
-from typing import Any
+from typing import Any, TypeVar
 
 import optree
 
 from tenferro.errors import PytreeError
 from tenferro.ir import PyTree
+from tenferro.runtime import ShownType
 
 __all__ = [
     "NAMESPACE",
@@ -24,6 +25,7 @@ __all__ = [
     "flatten",
     "in_order",
     "leaf_names",
+    "merged",
     "registering",
     "require_hashable",
     "shown",
@@ -32,6 +34,7 @@ __all__ = [
 ]
 
 NAMESPACE = "tenferro"
+T = TypeVar("T")
 TreeDef = optree.PyTreeSpec
 _LEAF = optree.treespec_leaf(namespace=NAMESPACE)
 
@@ -88,23 +91,25 @@ def unflatten(treedef: TreeDef, leaves: Iterable[PyTree]) -> PyTree:
     return optree.tree_unflatten(treedef, leaves)
 
 
-def spread(
-    prefix: PyTree, tree: PyTree, shown: Callable[[Any], object] = lambda leaf: "leaf"
-) -> list[PyTree]:
+def spread(prefix: PyTree, tree: PyTree, mismatch: str) -> list[Any]:
     """For each leaf of a tree, the leaf of `prefix` above it. None is a leaf of `prefix`.
 
     Raises:
-        ValueError: `prefix` is not one of the tree; the text has what `shown` makes of leaves.
+        PytreeError: `prefix` is not one of the tree; the text begins with `mismatch`.
 
-    >>> spread({"a": 1, "b": None}, {"a": [3.0, 4.0], "b": 5.0})
+    >>> spread({"a": 1, "b": None}, {"a": [3.0, 4.0], "b": 5.0}, "the options do not fit")
     [1, 1, None]
     """
     leaves, treedef = flatten(tree)
     if optree.tree_is_leaf(prefix, none_is_leaf=True, namespace=NAMESPACE):
         return [prefix] * len(leaves)
     boxed = optree.tree_map(_Box, prefix, none_is_leaf=True, namespace=NAMESPACE)
-    places = unflatten(treedef, [shown(leaf) for leaf in leaves])
-    return [box.leaf for box in optree.broadcast_prefix(boxed, places, namespace=NAMESPACE)]
+    places = unflatten(treedef, map(ShownType, leaves))
+    try:
+        boxes = optree.broadcast_prefix(boxed, places, namespace=NAMESPACE)
+    except ValueError as error:
+        raise PytreeError(f"{mismatch}: {error}") from None
+    return [box.leaf for box in boxes]
 
 
 def shown(treedef: TreeDef, leaves: Iterable[object]) -> str:
@@ -126,6 +131,17 @@ class _Box:
         self.leaf = leaf
 
 
+def merged(fixed: Mapping[int, T], others: Sequence[T]) -> tuple[T, ...]:
+    """All arguments in order: those that are `fixed`, by position, and the others between them.
+
+    >>> merged({1: "b"}, ["a", "c"])
+    ('a', 'b', 'c')
+    """
+    rest = iter(others)
+    count = len(fixed) + len(others)
+    return tuple([fixed[i] if i in fixed else next(rest) for i in range(count)])
+
+
 def leaf_names(tree: PyTree, root: str) -> list[str]:
     """A name for each leaf, as a Python expression: `params['w']`."""
     accessors = optree.tree_accessors(tree, namespace=NAMESPACE)
@@ -141,7 +157,7 @@ def registering(leaf: Any) -> str:
 
 
 class Rest:
-    """What an instance of a registered class consists of beside its children.
+    """What an instance of a registered class consists of in addition to its children.
 
     Raises:
         PytreeError: it cannot be compared, or is not hashable.
@@ -178,10 +194,10 @@ class Rest:
 
 
 def require_hashable(treedef: TreeDef) -> None:
-    """Check what a structure consists of beside children, before it becomes the key of a cache.
+    """Check what a structure has in addition to children, before it becomes the key of a cache.
 
     Raises:
-        PytreeError: some of it is not hashable: it could be changed where it is kept.
+        PytreeError: some of it is not hashable: it could be changed in the cache.
     """
     parts: list[Any] = [treedef.__getstate__()]
     while parts:

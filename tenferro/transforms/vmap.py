@@ -26,7 +26,6 @@ from tenferro.ir import (
 from tenferro.ops import StdTensorOp, Transpose, repeated, shape_context
 from tenferro.ops.extension import Package, rules_of, runtime_name
 from tenferro.runtime import (
-    ShownType,
     further,
     holder_of,
     over_standard,
@@ -53,10 +52,7 @@ class AxesTree:
 
     def of(self, tree: Any, what: str) -> list[int | None]:
         """The axis of each leaf of `tree`; `what` names the tree in errors."""
-        try:
-            return spread(self._axes, tree, ShownType)
-        except ValueError as error:
-            raise PytreeError(f"vmap: {self._name} does not fit the {what}: {error}") from None
+        return spread(self._axes, tree, f"vmap: {self._name} does not fit the {what}")
 
     def of_arguments(self, args: tuple[Any, ...]) -> list[int | None]:
         """The axis of each leaf of the positional arguments."""
@@ -156,11 +152,11 @@ def placed(axis: int, rank: int) -> int | None:
 
 def common_size(mapped: Sequence[MappedArgument], axis_size: object) -> Dim:
     """The size of all mapped axes."""
-    given = None if axis_size is None else _declared(axis_size)
+    declared = None if axis_size is None else _declared(axis_size)
     if not mapped:
-        if given is None:
+        if declared is None:
             raise BatchingError("vmap: no argument is mapped; pass axis_size=")
-        return given
+        return declared
     first = mapped[0]
     for other in mapped[1:]:
         if not same_size(Exact(other.size), Exact(first.size)):
@@ -168,9 +164,10 @@ def common_size(mapped: Sequence[MappedArgument], axis_size: object) -> Dim:
                 f"vmap: {_described(first)}, but {_described(other)}; "
                 "mapped axes must have one size"
             )
-    if given is not None and not same_size(Exact(given), Exact(first.size)):
+    if declared is not None and not same_size(Exact(declared), Exact(first.size)):
         raise BatchingError(
-            f"vmap: {_described(first)}, but axis_size is {given}; mapped axes must have one size"
+            f"vmap: {_described(first)}, but axis_size is {declared}; mapped axes must have one "
+            "size"
         )
     return first.size
 

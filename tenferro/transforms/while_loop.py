@@ -44,10 +44,12 @@ from tenferro.transforms.trees import TreeDef, shown, unflatten
 __all__ = ["fori_loop", "while_loop"]
 
 
-# The carry of a loop: what goes from round to round, and keeps its structure and types.
+# The carry of a loop: what goes from iteration to iteration, and keeps its structure and types.
 
 
-def settled(caller: str, carry: Leaves, trace: Callable[[], tuple[Trace, TreeDef, int]]) -> Trace:
+def stable_body(
+    caller: str, carry: Leaves, trace: Callable[[], tuple[Trace, TreeDef, int]]
+) -> Trace:
     """The body, traced at types of the carry that do not change; adapts those of `carry`.
 
     A Python number takes the dtype that the body gives it. Other dtypes must not change.
@@ -113,11 +115,11 @@ def _result(a: DType, b: DType) -> object:
         return None
 
 
-# Numbers of rounds and flags, as users write them.
+# Numbers of iterations and flags, as users write them.
 
 
 def as_count(caller: str, name: str, value: Any) -> Dim:
-    """A number of rounds, which must be known when the loop is traced."""
+    """A number of iterations, which must be known when the loop is traced."""
     if isinstance(value, TracedTensor):
         advice = "" if caller == "while_loop" else ", or use fori_loop or while_loop"
         raise ControlFlowError(
@@ -135,23 +137,23 @@ def as_count(caller: str, name: str, value: Any) -> Dim:
 
 
 def within_int64(caller: str, name: str, integer: int) -> int:
-    """An integer that counts rounds."""
+    """An integer that counts iterations."""
     if not -(2**63) <= integer < 2**63:
         raise ControlFlowError(f"{caller}: {name} must fit int64, got {integer}")
     return integer
 
 
-def as_unroll(caller: str, unroll: Any, rounds: Dim) -> int:
-    """The number of rounds that are compiled as one. True means all, if their number is known."""
+def as_unroll(caller: str, unroll: Any, iterations: Dim) -> int:
+    """The number of iterations that are compiled as one; all for True, if their number is known."""
     if isinstance(unroll, bool):
-        return max(1, rounds) if unroll and isinstance(rounds, int) else 1
+        return max(1, iterations) if unroll and isinstance(iterations, int) else 1
     count = integer_of(unroll)
     if count is None or count < 1:
         raise ControlFlowError(f"{caller}: unroll must be a positive integer, got {unroll!r}")
     return count
 
 
-def as_levels(caller: str, checkpoints: Any, rounds: Dim, none: bool = True) -> int:
+def as_levels(caller: str, checkpoints: Any, iterations: Dim, none: bool = True) -> int:
     """The number of levels of checkpoints; 0 for None, which only some loops take."""
     if checkpoints is None and none:
         return 0
@@ -161,9 +163,9 @@ def as_levels(caller: str, checkpoints: Any, rounds: Dim, none: bool = True) -> 
             f"{caller}: checkpoints must be a positive integer{' or None' if none else ''}, "
             f"got {checkpoints!r}"
         )
-    if isinstance(rounds, DimExpr):
+    if isinstance(iterations, DimExpr):
         raise ControlFlowError(
-            f"{caller}: checkpoints= needs a known number of rounds, but the loop has {rounds}"
+            f"{caller}: checkpoints= needs a known number of rounds, but the loop has {iterations}"
         )
     return levels
 
@@ -175,7 +177,7 @@ def as_flag(caller: str, name: str, value: object) -> bool:
     return bool(value)
 
 
-# while_loop and fori_loop: rounds as long as a condition holds, or over a range.
+# while_loop and fori_loop: iterations as long as a condition holds, or over a range.
 
 _FLAG = TensorMeta(BOOL, ())
 
@@ -197,8 +199,8 @@ def while_loop(
         cond_fun: takes the value and returns a scalar bool.
         body_fun: takes the value and returns one of the same structure and types.
         init_val: a tree of arrays. A Python number takes the dtype that `body_fun` gives it.
-        max_steps: the largest number of rounds, after which the loop ends whatever `cond_fun` says.
-            Reverse-mode derivatives need it.
+        max_steps: the largest number of iterations, after which the loop ends whatever `cond_fun`
+            says. Reverse-mode derivatives need it.
         checkpoints: on how many levels reverse mode stores carries, at least 1; see `scan`.
 
     Raises:
@@ -231,7 +233,7 @@ def while_loop(
         body = of_carry("body_fun", body_fun)
         return body, body.tree, 0
 
-    body = settled("while_loop", carry, trace)
+    body = stable_body("while_loop", carry, trace)
     cond = of_carry("cond_fun", cond_fun)
     if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
         rank = cond.tree.is_leaf() and cond.metas[0].rank
@@ -257,10 +259,10 @@ def fori_loop(
 
     Args:
         lower: the first integer; may be a size of the program or a traced scalar.
-        upper: the integer after the last; the same. There is no round if it is not above `lower`.
+        upper: the integer after the last; the same. If it is not above `lower`, none is run.
         body_fun: takes the integer and the value and returns one of the same structure and types.
         init_val: a tree of arrays. A Python number takes the dtype that `body_fun` gives it.
-        unroll: number of rounds that an executor may compile as one; only for known bounds.
+        unroll: number of iterations that an executor may compile as one; only for known bounds.
 
     Raises:
         ControlFlowError: the value changes its structure or types, or a bound is not an integer.
@@ -294,14 +296,14 @@ def _fori_scan(
     unroll: int | bool | None,
 ) -> list[Any]:
     """The results of a loop with known bounds, which carries the counter."""
-    rounds = upper - lower
-    rounds = rounds if at_most(0, rounds) else maximum(0, rounds)
-    at_once = as_unroll("fori_loop", 1 if unroll is None else unroll, rounds)
+    iterations = upper - lower
+    iterations = iterations if at_most(0, iterations) else maximum(0, iterations)
+    at_once = as_unroll("fori_loop", 1 if unroll is None else unroll, iterations)
     bodies = Bodies("fori_loop")
     body = _counting(bodies, body_fun, carry, TensorMeta(INT64, ()))
     consts = bodies.closed_over(body)
     program = bodies.program("body_fun", consts, body)
-    op = Scan(program, len(consts), len(body.outputs), rounds, False, at_once)
+    op = Scan(program, len(consts), len(body.outputs), iterations, False, at_once)
     return run(op, [*operands_of(consts), _value(lower), *carry.typed()], bodies)[1:]
 
 
@@ -340,7 +342,7 @@ def _counting(
         body = bodies.trace("body_fun", counting, metas, weak, arguments, passed, body_fun)
         return body, body.tree.child(1), 1
 
-    return settled(bodies.caller, carry, trace)
+    return stable_body(bodies.caller, carry, trace)
 
 
 def _run_while(

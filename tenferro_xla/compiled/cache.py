@@ -37,13 +37,18 @@ from tenferro.ir import (
 )
 from tenferro.ops.extension import Extension
 from tenferro.runtime import INFERRED, Shardings, planning_for
-from tenferro_xla.compiled.bucketing import BucketedExecutable, SizeSharing, sizes_key
 from tenferro_xla.compiled.buffer_pool import BufferPool, pooled
 from tenferro_xla.compiled.compile_log import CompileLog, CompileReport, Part, announced, subject_of
+from tenferro_xla.compiled.derived_executables import (
+    BucketedExecutable,
+    MeshExecutable,
+    Ready,
+    SegmentedExecutable,
+    SizeSharing,
+    sizes_key,
+)
 from tenferro_xla.compiled.disk_cache import executable_kept
 from tenferro_xla.compiled.executable import MEMORY_MAPS, Buffers, LoadedExecutable, runner, upload
-from tenferro_xla.compiled.partitioned import MeshExecutable
-from tenferro_xla.compiled.segmented import Ready, SegmentedExecutable
 from tenferro_xla.compiled.stablehlo import (
     Module,
     compile_stablehlo,

@@ -19,8 +19,6 @@ from tenferro.ir import ExecProgram
 __all__ = ["Change", "CompileEvent", "CompileReport", "Subject"]
 
 
-# Reports of what an executor has compiled, and why.
-
 Cause = Literal["first", "sizes", "types", "donation", "places", "dropped"]
 Part = Literal["program", "bucket", "segment", "op"]
 

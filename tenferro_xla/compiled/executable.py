@@ -17,19 +17,17 @@ import jax
 import numpy as np
 
 from tenferro.errors import BindingError, DeviceError
-from tenferro.ir import ExecProgram, NumpyArray, TensorMeta
+from tenferro.ir import Exact, ExecProgram, NumpyArray, ShapeExtent, TensorMeta, UpperBound
 from tenferro_xla.compiled.buffer_pool import Keep
+from tenferro_xla.devices import is_stopped, own_settings, refuse_not_finite
 from tenferro_xla.in_flight import FLIGHT, at_fork, refuse_forked, refuse_lost
 from tenferro_xla.lowering import check_callbacks
 from tenferro_xla.placement import OneDevice, Placement, Sharding, put, where
 from tenferro_xla.platforms import Platform
-from tenferro_xla.settings import is_stopped, own_settings, refuse_not_finite
 from tenferro_xla.target import XlaTarget
 
 __all__ = ["LoadedExecutable", "check_placed", "private", "upload"]
 
-
-# A compiled program of fixed types on one device.
 
 Buffers = tuple[jax.Array, ...]
 Upload = Callable[[NumpyArray], jax.Array]
@@ -177,19 +175,14 @@ class LoadedExecutable:
         refuse_not_finite(error)
         if self._target.placement.spans_devices:
             refuse_lost(error)
-        if len(buffers) != len(self._metas):
-            raise BindingError(
-                f"run: the program takes {len(self._metas)} inputs, got {len(buffers)}"
-            )
+        check_count(self._metas, buffers)
         refuse_deleted(buffers)
         for position, (meta, buffer) in enumerate(zip(self._metas, buffers, strict=True)):
             if not isinstance(buffer, jax.Array | np.ndarray):
                 raise BindingError(
                     f"run: input {position} is {meta}, but is given a {type(buffer).__name__}"
                 )
-            if buffer.shape != meta.static_shape or buffer.dtype != meta.dtype:
-                actual = TensorMeta.of(buffer.dtype, buffer.shape)
-                raise BindingError(f"run: input {position} is {meta}, but is given {actual}")
+            check_input(position, meta, buffer)
             if isinstance(buffer, jax.Array):
                 check_placed(buffer, self._target.placement)
             elif not host:
@@ -253,6 +246,37 @@ def has_collective(compiled: jax.stages.Compiled) -> bool:
 
 
 _COLLECTIVES = ("all-reduce", "all-gather", "all-to-all", "reduce-scatter", "collective-")
+
+
+def check_count(metas: Sequence[TensorMeta], values: Sequence[object]) -> None:
+    """Raise BindingError unless there is a value for each input."""
+    if len(metas) != len(values):
+        raise BindingError(f"run: the program takes {len(metas)} inputs, got {len(values)}")
+
+
+def check_inputs(metas: Sequence[TensorMeta], arrays: Sequence[jax.Array | NumpyArray]) -> None:
+    """Raise BindingError unless the arrays have the types of the inputs; see `check_input`."""
+    check_count(metas, arrays)
+    for position, (meta, array) in enumerate(zip(metas, arrays, strict=True)):
+        check_input(position, meta, array)
+
+
+def check_input(position: int, meta: TensorMeta, array: jax.Array | NumpyArray) -> None:
+    """Raise BindingError unless an array has the type of an input, as far as that is known."""
+    fits = array.dtype == meta.dtype and len(array.shape) == meta.rank
+    if not fits or not all(map(_holds, meta.extents, array.shape)):
+        actual = TensorMeta.of(array.dtype, array.shape)
+        raise BindingError(f"run: input {position} is {meta}, but is given {actual}")
+
+
+def _holds(extent: ShapeExtent, size: int) -> bool:
+    match extent:
+        case Exact(dim):
+            return bool(dim == size)
+        case UpperBound(int(bound)):
+            return size <= bound
+        case _:
+            return True
 
 
 def refuse_deleted(buffers: Sequence[object]) -> None:

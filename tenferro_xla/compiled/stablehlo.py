@@ -27,9 +27,9 @@ from tenferro.ops import Transpose
 from tenferro.runtime import INFERRED, Shardings
 from tenferro.serialization import disk_cache
 from tenferro_xla.compiled.disk_cache import passes_kept
+from tenferro_xla.devices import own_settings
 from tenferro_xla.lowering import JaxFunction, jax_function
 from tenferro_xla.placement import OneDevice, OnMesh, Placement, entry_names
-from tenferro_xla.settings import own_settings
 from tenferro_xla.target import XlaTarget
 
 __all__ = ["Cost", "Memory", "pinned_by", "prepare", "require_static"]

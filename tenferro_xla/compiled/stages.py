@@ -10,8 +10,8 @@ from tenferro.compiler.device import refuse_dynamic
 from tenferro.errors import BindingError, ExecutorError, UnsupportedDynamicShapeError
 from tenferro.ir import ExecProgram, Leaf
 from tenferro.runtime import INFERRED, Bound, GraphProgram, Shardings, Tensor, bind_inputs
-from tenferro_xla.compiled.bucketing import sizes_key, sizes_text
 from tenferro_xla.compiled.cache import Executables
+from tenferro_xla.compiled.derived_executables import sizes_key, sizes_text
 from tenferro_xla.compiled.executable import LoadedExecutable
 from tenferro_xla.compiled.stablehlo import (
     Cost,

@@ -1,9 +1,8 @@
 """To and from JAX: programs as JAX functions, JAX functions as programs, and artifacts of both.
 
-Read in this order: `jaxprs` (JAX's primitives, and the ops that they are), `from_jax`, `to_jax`,
+Read in this order: `jaxprs` (JAX's primitives, and the ops that they are), `jax_functions`,
 `export`.
 """
 
 from tenferro_xla.interop.export import *
-from tenferro_xla.interop.from_jax import *
-from tenferro_xla.interop.to_jax import *
+from tenferro_xla.interop.jax_functions import *

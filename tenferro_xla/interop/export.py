@@ -39,10 +39,9 @@ from tenferro.ops.extension import Extension, Package
 from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_inputs, check_program, further
 from tenferro.transforms import Callback
 from tenferro_xla.compiled import private
-from tenferro_xla.devices import find_device
+from tenferro_xla.devices import find_device, own_settings
 from tenferro_xla.in_flight import refuse_forked
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
-from tenferro_xla.settings import own_settings
 
 __all__ = ["Exported", "export", "load_exported"]
 
@@ -107,7 +106,7 @@ def export(
     target = Target("export", contraction_passes(None), lowerings, advice=_ADVICE)
     body = optimize_for(_planned(program.exec_program), target, None, program.options)
     verify(body)
-    _refuse_named_rounds(body)
+    _refuse_named_lengths(body)
     _refuse_callbacks(body)
     check_budget(body, config.max_bytes)
     try:
@@ -285,8 +284,8 @@ def _refuse_callbacks(program: ExecProgram) -> None:
                 )
 
 
-def _refuse_named_rounds(program: ExecProgram) -> None:
-    """Raise ExecutorError if a loop has a named number of rounds; JAX needs a constant."""
+def _refuse_named_lengths(program: ExecProgram) -> None:
+    """Raise ExecutorError if a loop has a named number of iterations; JAX needs a constant."""
     for part in program.walk():
         for step in part.steps_of(Scan):
             length = cast(Scan, step.op).length

@@ -236,7 +236,7 @@ class _Lanes:
     def _tree(self, first: Any, lanes: int, apart: Values) -> tuple[Values, Values]:
         """The sums that are apart after `lanes` lanes from lane `first` on; the others, packed.
 
-        On each level there is a loop of two rounds, whose rounds are the loops of the level below.
+        On each level there is a loop of two iterations, which are the loops of the level below.
         """
         if lanes == 1:
             return self._lane(first, apart)
@@ -258,7 +258,7 @@ class _Lanes:
         return self._packed(self._rounds(first, stop, self._starting(apart)))
 
     def _bounds(self, part: Any, parts: int) -> tuple[Any, Any]:
-        """The first round of one of several parts, and the one after its last."""
+        """The first iteration of one of several parts, and the one after its last."""
         total = self._op.total
         first, stop = [lax.min((part + end) * total // parts, np.int64(total)) for end in (0, 1)]
         return first, stop

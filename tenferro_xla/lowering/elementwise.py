@@ -10,51 +10,22 @@ import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
 
+from tenferro import ops
 from tenferro.ir import DType, is_complex, is_floating, is_integer
-from tenferro.ops import (
-    Abs,
-    Acos,
-    Acosh,
-    Asin,
-    Asinh,
-    Atan,
-    Atanh,
-    Compare,
-    Conj,
-    Convert,
-    Cos,
-    Cosh,
-    Div,
-    Exp,
-    Expm1,
-    InversePower,
-    LogAddExp,
-    Pow,
-    Rem,
-    RoundNearestEven,
-    SechSquared,
-    ShiftRight,
-    Sign,
-    SignBit,
-    Sin,
-    Sinh,
-    Sqrt,
-    power_of,
-)
 from tenferro_xla.lowering.registry import lower
 
 # Conjugates and quotients.
 
 
 @lower.register
-def _(op: Conj, x: Array) -> Array:
+def _(op: ops.Conj, x: Array) -> Array:
     if not is_complex(x.dtype):
         return x
     return lax.complex(lax.real(x), lax.neg(lax.imag(x)))  # `lax.conj` is traced at each use
 
 
 @lower.register
-def _(op: Div, x: Array, y: Array) -> Array:
+def _(op: ops.Div, x: Array, y: Array) -> Array:
     quotient = lax.div(x, y)
     return zero_where_zero(y, quotient) if is_integer(x.dtype) else quotient
 
@@ -104,7 +75,7 @@ def _real_of_real(x: Array, result: Array) -> Array:
 
 
 @lower.register
-def _(op: SechSquared, x: Array) -> Array:
+def _(op: ops.SechSquared, x: Array) -> Array:
     if not is_complex(x.dtype):
         power = lax.exp(-2 * lax.abs(x))
         return 4 * power / lax.square(1 + power)
@@ -115,7 +86,7 @@ def _(op: SechSquared, x: Array) -> Array:
 
 
 @lower.register
-def _(op: Pow, x: Array, y: Array) -> Array:
+def _(op: ops.Pow, x: Array, y: Array) -> Array:
     if is_integer(x.dtype):
         return _integer_power(x, y)
     power = lax.pow(x, y)
@@ -151,7 +122,7 @@ def _integer_power(x: Array, y: Array) -> Array:
 
 
 @lower.register
-def _(op: Sin, x: Array) -> Array:
+def _(op: ops.Sin, x: Array) -> Array:
     if not is_complex(x.dtype):
         return lax.sin(x)
     turned = _sinh(lax.complex(lax.imag(x), lax.real(x)))
@@ -159,7 +130,7 @@ def _(op: Sin, x: Array) -> Array:
 
 
 @lower.register
-def _(op: Cos, x: Array) -> Array:
+def _(op: ops.Cos, x: Array) -> Array:
     if not is_complex(x.dtype):
         return lax.cos(x)
     return _cosh(lax.complex(-lax.imag(x), lax.real(x)))
@@ -206,13 +177,13 @@ def _grown(x: Array, factor: Array, odd: bool) -> Array:
 
 
 @lower.register
-def _(op: ShiftRight, x: Array, y: Array) -> Array:
+def _(op: ops.ShiftRight, x: Array, y: Array) -> Array:
     signed = x.dtype.kind == "i"
     return lax.shift_right_arithmetic(x, y) if signed else lax.shift_right_logical(x, y)
 
 
 @lower.register
-def _(op: Sign, x: Array) -> Array:
+def _(op: ops.Sign, x: Array) -> Array:
     if not is_complex(x.dtype):
         return lax.sign(x)
     re, im = lax.real(x), lax.imag(x)
@@ -221,7 +192,7 @@ def _(op: Sign, x: Array) -> Array:
 
 
 @lower.register
-def _(op: Abs, x: Array) -> Array:
+def _(op: ops.Abs, x: Array) -> Array:
     if not is_complex(x.dtype):
         return x if x.dtype.kind == "u" else lax.abs(x)
     infinite = jnp.isinf(lax.real(x)) | jnp.isinf(lax.imag(x))  # whatever the other part is
@@ -241,7 +212,7 @@ def _with_sign_of(y: Array, remainder: Array) -> Array:
 
 
 @lower.register
-def _(op: Rem, x: Array, y: Array) -> Array:
+def _(op: ops.Rem, x: Array, y: Array) -> Array:
     remainder = lax.rem(x, y)
     if op.floor:
         remainder = _with_sign_of(y, remainder)
@@ -252,7 +223,7 @@ def _(op: Rem, x: Array, y: Array) -> Array:
 
 
 @lower.register
-def _(op: Convert, x: Array) -> Array:
+def _(op: ops.Convert, x: Array) -> Array:
     if op.dtype == x.dtype:
         return x
     if op.dtype.kind == "b":
@@ -285,21 +256,23 @@ def _saturate(x: Array, dtype: DType) -> Array:
 
 lower.register_all(
     {
-        RoundNearestEven: lambda op, x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
-        SignBit: lambda op, x: sign_bit(x),
-        Exp: lambda op, x: _real_of_real(x, lax.exp(x)),
-        Expm1: lambda op, x: _real_of_real(x, lax.expm1(x)),
-        Sqrt: lambda op, x: with_signs(lax.sqrt(x), None, x),
-        InversePower: lambda op, x: lax.div(lax.full_like(x, 1), power_of(x, op.exponent, lax.mul)),
-        Sinh: lambda op, x: _sinh(x) if is_complex(x.dtype) else lax.sinh(x),
-        Cosh: lambda op, x: _cosh(x) if is_complex(x.dtype) else lax.cosh(x),
-        Asin: lambda op, x: with_signs(lax.asin(x), x, x),
-        Acos: lambda op, x: with_signs(lax.acos(x), None, lax.neg(x)),
-        Atan: lambda op, x: with_signs(lax.atan(x), x, x),
-        Asinh: lambda op, x: with_signs(lax.asinh(x), x, x),
-        Acosh: lambda op, x: with_signs(lax.acosh(x), None, x),
-        Atanh: lambda op, x: with_signs(lax.atanh(x), x, x),
-        Compare: lambda op, x, y: getattr(lax, op.direction.lower())(x, y),
-        LogAddExp: lambda op, x, y: jnp.logaddexp(x, y),
+        ops.RoundNearestEven: lambda op, x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
+        ops.SignBit: lambda op, x: sign_bit(x),
+        ops.Exp: lambda op, x: _real_of_real(x, lax.exp(x)),
+        ops.Expm1: lambda op, x: _real_of_real(x, lax.expm1(x)),
+        ops.Sqrt: lambda op, x: with_signs(lax.sqrt(x), None, x),
+        ops.InversePower: lambda op, x: lax.div(
+            lax.full_like(x, 1), ops.power_of(x, op.exponent, lax.mul)
+        ),
+        ops.Sinh: lambda op, x: _sinh(x) if is_complex(x.dtype) else lax.sinh(x),
+        ops.Cosh: lambda op, x: _cosh(x) if is_complex(x.dtype) else lax.cosh(x),
+        ops.Asin: lambda op, x: with_signs(lax.asin(x), x, x),
+        ops.Acos: lambda op, x: with_signs(lax.acos(x), None, lax.neg(x)),
+        ops.Atan: lambda op, x: with_signs(lax.atan(x), x, x),
+        ops.Asinh: lambda op, x: with_signs(lax.asinh(x), x, x),
+        ops.Acosh: lambda op, x: with_signs(lax.acosh(x), None, x),
+        ops.Atanh: lambda op, x: with_signs(lax.atanh(x), x, x),
+        ops.Compare: lambda op, x, y: getattr(lax, op.direction.lower())(x, y),
+        ops.LogAddExp: lambda op, x, y: jnp.logaddexp(x, y),
     }
 )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 from typing import Any
 
 import jax
@@ -24,7 +25,7 @@ from tenferro.errors import (
     ExtensionRegistryError,
     UnsupportedExtensionError,
 )
-from tenferro.families import fft as family
+from tenferro.fft.op import Fft, spectrum_length
 from tenferro.ir import DType, TensorMeta, dim, make_meta
 from tenferro.ops.extension import (
     Extension,
@@ -40,8 +41,6 @@ from tenferro_xla.lowering import linalg
 
 __all__ = ["ExtensionLowerings", "check_callbacks"]
 
-
-# The lowering of the family of callbacks.
 
 Shape = tuple[int, ...]
 _WORD = np.dtype(np.uint32)
@@ -67,7 +66,7 @@ def call(op: Callback, *operands: Array) -> tuple[Array, ...]:
         outputs = op.eager_execute(values)
         return [
             _viewed(array, dtype, shape)
-            for array, (shape, dtype) in zip(outputs, map(_passed_of, results), strict=True)
+            for array, (shape, dtype) in zip(outputs, starmap(_passed, results), strict=True)
         ]
 
     outputs = jax.pure_callback(on_host, passed, *map(_as_words, operands))
@@ -81,10 +80,6 @@ def _passed(dtype: DType, shape: Shape) -> tuple[Shape, DType]:
     if dtype.itemsize < 8 or dtype == np.complex64:
         return shape, dtype
     return (*shape, dtype.itemsize // 4), _WORD
-
-
-def _passed_of(result: tuple[DType, Shape]) -> tuple[Shape, DType]:
-    return _passed(*result)
 
 
 def _viewed(array: Any, dtype: DType, shape: Shape) -> Any:
@@ -130,7 +125,7 @@ _TYPES = {
 }
 
 
-def transform(op: family.Fft, x: Array, *source: Array) -> Array:
+def transform(op: Fft, x: Array, *source: Array) -> Array:
     last = source[0].shape[-1] if source else x.shape[-1]
     sizes = (*x.shape[x.ndim - op.axes : -1], last)
     if not all(isinstance(size, int) for size in sizes):
@@ -149,17 +144,17 @@ def transform(op: family.Fft, x: Array, *source: Array) -> Array:
     return result if before or factor == 1 else result * factor
 
 
-def _factor(op: family.Fft, total: int) -> float:
+def _factor(op: Fft, total: int) -> float:
     """What is to multiply the transform of XLA, which divides inverse ones by `total`."""
     divisor = {"none": 1.0, "inverse": float(total), "root": math.sqrt(total)}[op.scale]
     return (total if op.is_inverse else 1) / divisor
 
 
-def _empty(op: family.Fft, x: Array, last: int) -> Array:
+def _empty(op: Fft, x: Array, last: int) -> Array:
     """The result for an operand without elements."""
     if op.kind == "r2c":
         dtype = jnp.result_type(x.dtype, jnp.complex64)
-        return jnp.zeros((*x.shape[:-1], family.spectrum_length(last)), dtype)
+        return jnp.zeros((*x.shape[:-1], spectrum_length(last)), dtype)
     return jnp.zeros((*x.shape[:-1], last), x.real.dtype) if op.kind == "c2r" else x
 
 
@@ -167,7 +162,7 @@ def _empty(op: family.Fft, x: Array, last: int) -> Array:
 
 _STANDARD: Mapping[type[ExtensionOp], Lowering] = {
     **linalg.LOWERINGS,
-    family.Fft: transform,
+    Fft: transform,
     Callback: call,
 }
 

@@ -13,8 +13,6 @@ from tenferro.ops import Gather, GatherDynamicSliceSizes, Scatter, Scattering, S
 from tenferro_xla.lowering.extents import known, of_operands
 from tenferro_xla.lowering.registry import LoweringOptions, lower
 
-# Gather and Scatter.
-
 
 @lower.register
 def _(op: Gather, x: Array, indices: Array, *, options: LoweringOptions) -> Array:

@@ -17,26 +17,9 @@ import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
 
+from tenferro import ops
 from tenferro.errors import ExecutorError
 from tenferro.ir import is_complex, is_floating
-from tenferro.ops import (
-    PARITY,
-    ROTATIONS,
-    ArgMax,
-    ArgMin,
-    CumulativeProd,
-    CumulativeSum,
-    DotGeneral,
-    LinearRecurrence,
-    ReduceAnd,
-    ReduceMax,
-    ReduceMin,
-    ReduceNorm,
-    ReduceOr,
-    ReduceProd,
-    Sort,
-    Threefry2x32,
-)
 from tenferro_xla.lowering.extents import known
 from tenferro_xla.lowering.registry import LoweringOptions, lower
 
@@ -47,17 +30,17 @@ MANY = 1024
 
 
 @lower.register
-def _(op: ReduceMax, x: Array, *, options: LoweringOptions) -> Array:
+def _(op: ops.ReduceMax, x: Array, *, options: LoweringOptions) -> Array:
     return _with_nan(lax.reduce_max(x, op.axes), x, op.axes, options)
 
 
 @lower.register
-def _(op: ReduceMin, x: Array, *, options: LoweringOptions) -> Array:
+def _(op: ops.ReduceMin, x: Array, *, options: LoweringOptions) -> Array:
     return _with_nan(lax.reduce_min(x, op.axes), x, op.axes, options)
 
 
 @lower.register
-def _(op: ReduceNorm, x: Array, *, options: LoweringOptions) -> Array:
+def _(op: ops.ReduceNorm, x: Array, *, options: LoweringOptions) -> Array:
     total = _sum_of_squares(x, op.axes)
     info = np.finfo(total.dtype)
     least, most = float(info.tiny / info.eps**2), float(info.max)
@@ -107,7 +90,7 @@ def _with_nan(found: Array, x: Array, axes: tuple[int, ...], options: LoweringOp
 
 
 @lower.register
-def _(op: LinearRecurrence, a: Array, b: Array) -> Array:
+def _(op: ops.LinearRecurrence, a: Array, b: Array) -> Array:
     if not known([a.shape[op.axis]]):
         raise ExecutorError(
             f"export: {op.name} along an axis of named size {a.shape[op.axis]}: the number of its "
@@ -127,7 +110,7 @@ def _then(first: tuple[Array, Array], second: tuple[Array, Array]) -> tuple[Arra
 
 
 @lower.register
-def _(op: Sort, x: Array) -> tuple[Array, ...]:
+def _(op: ops.Sort, x: Array) -> tuple[Array, ...]:
     if op.outputs == (True, False):
         return (lax.sort(x, dimension=op.axis, is_stable=True),)
     places = lax.broadcasted_iota(np.dtype(np.int64), x.shape, op.axis)
@@ -147,7 +130,7 @@ MANY_ROWS = 5
 
 
 @lower.register
-def _(op: DotGeneral, lhs: Array, rhs: Array, *, options: LoweringOptions) -> Array:
+def _(op: ops.DotGeneral, lhs: Array, rhs: Array, *, options: LoweringOptions) -> Array:
     axes = ((op.lhs_contract, op.rhs_contract), (op.lhs_batch, op.rhs_batch))
     if len(op.lhs_batch) <= MANY_ROWS:
         return lax.dot_general(lhs, rhs, axes, precision=options.precision)
@@ -173,13 +156,13 @@ def _merged(
 # The block cipher of random numbers, in plain operations on words.
 
 _FEW = 1 << 12
-"""The largest number of elements for which the rounds are a loop."""
+"""The largest number of elements for which the iterations are a loop."""
 
 _Words = tuple[Array, Array]
 
 
 @lower.register
-def _(op: Threefry2x32, key0: Array, key1: Array, left: Array, right: Array) -> _Words:
+def _(op: ops.Threefry2x32, key0: Array, key1: Array, left: Array, right: Array) -> _Words:
     words = (key0, key1, left, right)
     if not known(left.shape) or left.size > _FEW:
         return _written_out(*words)
@@ -191,7 +174,7 @@ def _written_out(key0: Array, key1: Array, left: Array, right: Array) -> _Words:
     schedule = _schedule(key0, key1)
     left, right = lax.add(left, key0), lax.add(right, key1)
     for group in range(5):
-        for distance in ROTATIONS[group % 2]:
+        for distance in ops.ROTATIONS[group % 2]:
             left, right = _mixed(left, right, np.uint32(distance))
         left = lax.add(left, schedule[(group + 1) % 3])
         right = lax.add(right, schedule[(group + 2) % 3])
@@ -201,7 +184,7 @@ def _written_out(key0: Array, key1: Array, left: Array, right: Array) -> _Words:
 
 def _looped(key0: Array, key1: Array, left: Array, right: Array) -> _Words:
     schedule = jnp.stack(_schedule(key0, key1))
-    rotations = jnp.asarray(np.array(ROTATIONS, np.uint32))
+    rotations = jnp.asarray(np.array(ops.ROTATIONS, np.uint32))
 
     def group(number: Array, words: _Words) -> _Words:
         left, right = words
@@ -218,12 +201,12 @@ def _looped(key0: Array, key1: Array, left: Array, right: Array) -> _Words:
 
 
 def _schedule(key0: Array, key1: Array) -> list[Array]:
-    parity = lax.full_like(key0, PARITY)
+    parity = lax.full_like(key0, ops.PARITY)
     return [key0, key1, lax.bitwise_xor(lax.bitwise_xor(key0, key1), parity)]
 
 
 def _mixed(left: Array, right: Array, distance: Array | np.uint32) -> _Words:
-    """One round: the right word turned by a distance towards its higher bits, and both mixed."""
+    """The right word turned by a distance towards its higher bits, and both words mixed."""
     left = lax.add(left, right)
     by = lax.broadcast(distance, right.shape)
     back = lax.broadcast(np.uint32(32) - distance, right.shape)
@@ -235,12 +218,12 @@ def _mixed(left: Array, right: Array, distance: Array | np.uint32) -> _Words:
 
 lower.register_all(
     {
-        ReduceProd: lambda op, x: lax.reduce_prod(x, op.axes),
-        ReduceAnd: lambda op, x: lax.reduce_and(x, op.axes),
-        ReduceOr: lambda op, x: lax.reduce_or(x, op.axes),
-        CumulativeSum: lambda op, x: lax.cumsum(x, axis=op.axis, reverse=op.reverse),
-        CumulativeProd: lambda op, x: lax.cumprod(x, axis=op.axis, reverse=op.reverse),
-        ArgMax: lambda op, x: lax.argmax(_ordered(x), op.axis, np.dtype(np.int64)),
-        ArgMin: lambda op, x: lax.argmin(_ordered(x), op.axis, np.dtype(np.int64)),
+        ops.ReduceProd: lambda op, x: lax.reduce_prod(x, op.axes),
+        ops.ReduceAnd: lambda op, x: lax.reduce_and(x, op.axes),
+        ops.ReduceOr: lambda op, x: lax.reduce_or(x, op.axes),
+        ops.CumulativeSum: lambda op, x: lax.cumsum(x, axis=op.axis, reverse=op.reverse),
+        ops.CumulativeProd: lambda op, x: lax.cumprod(x, axis=op.axis, reverse=op.reverse),
+        ops.ArgMax: lambda op, x: lax.argmax(_ordered(x), op.axis, np.dtype(np.int64)),
+        ops.ArgMin: lambda op, x: lax.argmin(_ordered(x), op.axis, np.dtype(np.int64)),
     }
 )

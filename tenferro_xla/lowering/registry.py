@@ -29,8 +29,6 @@ __all__ = [
 ]
 
 
-# Which lowering belongs to which op.
-
 Precision = Literal["default", "high", "highest"]
 Rule = Callable[..., Any]
 R = TypeVar("R", bound=Rule)

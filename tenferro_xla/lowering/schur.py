@@ -57,10 +57,6 @@ def logm(a: Array) -> Array:
     return _in_dtype(_by_schur(_log_of_triangular, clean), allowed, a)
 
 
-def _logm_forward(a: Array) -> tuple[Array, Array]:
-    return logm(a), a
-
-
 def _logm_backward(a: Array, ct: Array) -> tuple[Array]:
     """The derivative at the transpose: the upper right block of log([[Aᵀ, ct], [0, Aᵀ]])."""
     at, n = a.mT, a.shape[-1]
@@ -69,7 +65,7 @@ def _logm_backward(a: Array, ct: Array) -> tuple[Array]:
     return (logm(jnp.concatenate([above, below], axis=-2))[..., :n, n:],)
 
 
-logm.defvjp(_logm_forward, _logm_backward)
+logm.defvjp(lambda a: (logm(a), a), _logm_backward)
 
 
 def _by_schur(of_triangular: Callable[[Array], Array], a: Array) -> Array:

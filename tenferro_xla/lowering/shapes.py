@@ -12,32 +12,8 @@ from jax import numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import NamedSharding, PartitionSpec
 
+from tenferro import ops
 from tenferro.ir import make_meta
-from tenferro.ops import (
-    AssumeSize,
-    BroadcastInDim,
-    CheckpointName,
-    Concatenate,
-    Constant,
-    CotangentWhere,
-    DynamicSlice,
-    DynamicUpdateSlice,
-    EmbedDiag,
-    ExtractDiag,
-    Iota,
-    Pad,
-    ReduceSum,
-    Reshape,
-    Reverse,
-    ShapeOf,
-    ShardingConstraint,
-    Slice,
-    StopGradient,
-    Transpose,
-    Tril,
-    Triu,
-    inverse,
-)
 from tenferro_xla.lowering.extents import known, number
 from tenferro_xla.lowering.registry import LoweringOptions, lower
 from tenferro_xla.placement import OnMesh, check_divides, spec_of
@@ -47,29 +23,29 @@ from tenferro_xla.placement import OnMesh, check_divides, spec_of
 
 lower.register_all(
     {
-        Constant: lambda op: np.asarray(op.value),  # JAX makes it a literal of StableHLO
-        Iota: lambda op: lax.broadcasted_iota(op.dtype, (op.size,), 0),
-        StopGradient: lambda op, x: lax.stop_gradient(x),
-        CotangentWhere: lambda op, x, taken: x,
-        CheckpointName: lambda op, x: checkpoint_name(x, op.tag),  # type: ignore[no-untyped-call]
-        AssumeSize: lambda op, x: x,
-        ShapeOf: lambda op, x: number(x.shape[op.axis]),
-        BroadcastInDim: lambda op, x: lax.broadcast_in_dim(x, op.shape, op.dims),
-        ReduceSum: lambda op, x: lax.reduce_sum(x, op.axes),
-        Transpose: lambda op, x: lax.transpose(x, op.perm),
-        Reshape: lambda op, x: lax.reshape(x, op.shape),
-        Reverse: lambda op, x: lax.rev(x, op.axes),
-        Slice: lambda op, x: lax.slice(x, list(op.starts), list(op.limits), op.strides),
-        Pad: lambda op, x, value: lax.pad(
+        ops.Constant: lambda op: np.asarray(op.value),  # JAX makes it a literal of StableHLO
+        ops.Iota: lambda op: lax.broadcasted_iota(op.dtype, (op.size,), 0),
+        ops.StopGradient: lambda op, x: lax.stop_gradient(x),
+        ops.CotangentWhere: lambda op, x, taken: x,
+        ops.CheckpointName: lambda op, x: checkpoint_name(x, op.tag),  # type: ignore[no-untyped-call]
+        ops.AssumeSize: lambda op, x: x,
+        ops.ShapeOf: lambda op, x: number(x.shape[op.axis]),
+        ops.BroadcastInDim: lambda op, x: lax.broadcast_in_dim(x, op.shape, op.dims),
+        ops.ReduceSum: lambda op, x: lax.reduce_sum(x, op.axes),
+        ops.Transpose: lambda op, x: lax.transpose(x, op.perm),
+        ops.Reshape: lambda op, x: lax.reshape(x, op.shape),
+        ops.Reverse: lambda op, x: lax.rev(x, op.axes),
+        ops.Slice: lambda op, x: lax.slice(x, list(op.starts), list(op.limits), op.strides),
+        ops.Pad: lambda op, x, value: lax.pad(
             x, value, list(zip(op.low, op.high, op.interior, strict=True))
         ),
-        Concatenate: lambda op, *operands: lax.concatenate(operands, op.axis),
-        Tril: lambda op, x: lax.select(_on_or_below(x, op.k), x, lax.full_like(x, 0)),
-        Triu: lambda op, x: lax.select(_on_or_below(x, op.k - 1), lax.full_like(x, 0), x),
-        DynamicSlice: lambda op, x, *starts: lax.dynamic_slice(
+        ops.Concatenate: lambda op, *operands: lax.concatenate(operands, op.axis),
+        ops.Tril: lambda op, x: lax.select(_on_or_below(x, op.k), x, lax.full_like(x, 0)),
+        ops.Triu: lambda op, x: lax.select(_on_or_below(x, op.k - 1), lax.full_like(x, 0), x),
+        ops.DynamicSlice: lambda op, x, *starts: lax.dynamic_slice(
             x, _clamped(x, op.slice_sizes, starts), op.slice_sizes
         ),
-        DynamicUpdateSlice: lambda op, x, window, *starts: lax.dynamic_update_slice(
+        ops.DynamicUpdateSlice: lambda op, x, window, *starts: lax.dynamic_update_slice(
             x, window, _clamped(x, window.shape, starts)
         ),
     }
@@ -83,7 +59,7 @@ WRITTEN = 1 << 14
 
 
 @lower.register
-def _(op: ExtractDiag, x: Array) -> Array:
+def _(op: ops.ExtractDiag, x: Array) -> Array:
     """Every (n+1)-th of the n·n elements of the two axes, laid out side by side."""
     n = x.shape[op.axis_a]
     others = [axis for axis in range(x.ndim) if axis not in (op.axis_a, op.axis_b)]
@@ -94,14 +70,14 @@ def _(op: ExtractDiag, x: Array) -> Array:
 
 
 @lower.register
-def _(op: EmbedDiag, x: Array) -> Array:
+def _(op: ops.EmbedDiag, x: Array) -> Array:
     """Zeros into which the diagonal is written; small ones in a form that is compiled faster."""
     n = x.shape[op.axis_a]
     last = lax.transpose(x, _moved(x.ndim, op.axis_a, x.ndim - 1))
     is_large = known(x.shape) and x.size * n >= WRITTEN
     square = _written(last) if is_large else _spread(last)
     others = [axis for axis in range(x.ndim + 1) if axis not in (op.axis_a, op.axis_b)]
-    return lax.transpose(square, inverse([*others, op.axis_a, op.axis_b]))
+    return lax.transpose(square, ops.inverse([*others, op.axis_a, op.axis_b]))
 
 
 def _written(x: Array) -> Array:
@@ -157,7 +133,7 @@ def _clamped(x: Array, sizes: Sequence[int], starts: Sequence[Array]) -> list[Ar
 
 
 @lower.register
-def _(op: ShardingConstraint, x: Array, *, options: LoweringOptions) -> Array:
+def _(op: ops.ShardingConstraint, x: Array, *, options: LoweringOptions) -> Array:
     mesh = options.mesh
     if mesh is None:
         return x

@@ -37,8 +37,6 @@ from tenferro.ops import gamma_density as density_of_gamma
 from tenferro.ops import polygamma_step as step_of_polygamma
 from tenferro_xla.lowering.registry import lower
 
-# Exponential integrals in loops of a fixed length, which end whatever the operands are.
-
 _EULER = 0.57721566490153286061
 _FRACTION = 120
 _SERIES = 24

@@ -187,7 +187,8 @@ class TransposeBarriers(Pass):
     where the product with its sides exchanged would be such a slow one.
 
     In the body of a loop the transpose of an input of the body is left to XLA: it moves that of a
-    value that no round changes in front of the loop, where it would hold the barrier's copy too.
+    value that no iteration changes in front of the loop, where it would hold the barrier's copy
+    too.
     """
 
     looks_for = (Transpose,)

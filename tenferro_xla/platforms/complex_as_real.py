@@ -6,21 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tenferro import ops
 from tenferro.compiler import CPU, DeviceCosts, Needs, Pass
 from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, Rewriter, TensorMeta
-from tenferro.ops import (
-    Add,
-    BroadcastInDim,
-    Complex,
-    DotGeneral,
-    Imag,
-    Mul,
-    Real,
-    ReduceSum,
-    Reshape,
-    Sub,
-    Transpose,
-)
 from tenferro_xla.platforms.barriers import Factor, Join, Split, known_shape
 
 __all__ = ["RealContractions"]
@@ -82,7 +70,7 @@ class MatrixAxes:
         return known_shape(self.meta)[self.free] if self.free >= 0 else 1
 
 
-Writer = Callable[[ExecInstruction, DotGeneral, MatrixAxes, MatrixAxes], tuple[int, ...]]
+Writer = Callable[[ExecInstruction, ops.DotGeneral, MatrixAxes, MatrixAxes], tuple[int, ...]]
 """Writes a contraction in one of the real forms; returns the slots of the result."""
 
 
@@ -104,12 +92,12 @@ class RealContractions(Pass):
 
     costs: DeviceCosts = CPU
 
-    looks_for = (DotGeneral,)
+    looks_for = (ops.DotGeneral,)
     needs = Needs.CONSTANT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with real contractions; its inputs and outputs do not change."""
-        if not any(step.dtype.kind == "c" for step in program.steps_of(DotGeneral)):
+        if not any(step.dtype.kind == "c" for step in program.steps_of(ops.DotGeneral)):
             return program
         kernel = self.costs.kernel
         fastest = _RealForms(program, self.costs, kernel)
@@ -156,7 +144,7 @@ class _RealForms:
     def rule(self, step: ExecInstruction, now: tuple[int, ...]) -> tuple[int, ...] | None:
         """The instruction, on complex values or on their parts."""
         op = step.op
-        if isinstance(op, DotGeneral):
+        if isinstance(op, ops.DotGeneral):
             written = self._contracted(step, op)
             if written is not None:
                 return written
@@ -177,7 +165,7 @@ class _RealForms:
         self.apart.add(slot)
         return ()
 
-    def _contracted(self, step: ExecInstruction, dot: DotGeneral) -> tuple[int, ...] | None:
+    def _contracted(self, step: ExecInstruction, dot: ops.DotGeneral) -> tuple[int, ...] | None:
         """The result as a real contraction; None if the complex one is faster."""
         sides = _sides(step, self.types)
         if sides is None:
@@ -257,45 +245,47 @@ class _RealForms:
         return self.costs.write if numbers < SCATTERED else self.costs.load
 
     def _straight(
-        self, step: ExecInstruction, dot: DotGeneral, left: MatrixAxes, right: MatrixAxes
+        self, step: ExecInstruction, dot: ops.DotGeneral, left: MatrixAxes, right: MatrixAxes
     ) -> tuple[int, ...]:
         shape = known_shape(step.output_metas[0])
         return self._held_as_parts(step, self._product(left, right, len(dot.lhs_batch), shape))
 
     def _exchanged(
-        self, step: ExecInstruction, dot: DotGeneral, left: MatrixAxes, right: MatrixAxes
+        self, step: ExecInstruction, dot: ops.DotGeneral, left: MatrixAxes, right: MatrixAxes
     ) -> tuple[int, ...]:
         shape, batch = known_shape(step.output_metas[0]), len(dot.lhs_batch)
         product = self._product(right, left, batch, (*shape[:batch], *shape[batch:][::-1]))
         if len(shape) == batch + 2:
-            product = self._add(Transpose((*range(batch), batch + 1, batch, batch + 2)), product)
+            product = self._add(
+                ops.Transpose((*range(batch), batch + 1, batch, batch + 2)), product
+            )
         return self._held_as_parts(step, product)
 
     def _in_three(
-        self, step: ExecInstruction, dot: DotGeneral, left: MatrixAxes, right: MatrixAxes
+        self, step: ExecInstruction, dot: ops.DotGeneral, left: MatrixAxes, right: MatrixAxes
     ) -> tuple[int, ...]:
         """(a + bi)(c + di) from ac, bd and (a + b)(c + d)."""
         a, b = self._pair(left.slot)
         c, d = self._pair(right.slot)
         ac, bd = self._add(dot, a, c), self._add(dot, b, d)
-        all_four = self._add(dot, self._add(Add(), a, b), self._add(Add(), c, d))
-        im = self._add(Sub(), self._add(Sub(), all_four, ac), bd)
-        return (self._add(Complex(), self._add(Sub(), ac, bd), im),)
+        all_four = self._add(dot, self._add(ops.Add(), a, b), self._add(ops.Add(), c, d))
+        im = self._add(ops.Sub(), self._add(ops.Sub(), all_four, ac), bd)
+        return (self._add(ops.Complex(), self._add(ops.Sub(), ac, bd), im),)
 
     def _reduced(
-        self, step: ExecInstruction, dot: DotGeneral, left: MatrixAxes, right: MatrixAxes
+        self, step: ExecInstruction, dot: ops.DotGeneral, left: MatrixAxes, right: MatrixAxes
     ) -> tuple[int, ...]:
         """The sum over products of elements; one of the sides has no free axis."""
         matrix, vector = (right, left) if left.free < 0 else (left, right)
         batch = tuple(range(len(dot.lhs_batch)))
-        along = BroadcastInDim(known_shape(matrix.meta), (*batch, matrix.contract))
+        along = ops.BroadcastInDim(known_shape(matrix.meta), (*batch, matrix.contract))
         spread = self._add(along, self._whole(vector.slot))
-        products = self._add(Mul(), self._whole(matrix.slot), spread)
-        return (self._add(ReduceSum((matrix.contract,)), products),)
+        products = self._add(ops.Mul(), self._whole(matrix.slot), spread)
+        return (self._add(ops.ReduceSum((matrix.contract,)), products),)
 
     def _pair(self, slot: int) -> tuple[int, int]:
         whole = self._whole(slot)
-        return self._add(Real(), whole), self._add(Imag(), whole)
+        return self._add(ops.Real(), whole), self._add(ops.Imag(), whole)
 
     def _product(
         self, lead: MatrixAxes, trail: MatrixAxes, batch: int, shape: Sequence[int]
@@ -303,15 +293,15 @@ class _RealForms:
         """The result, held as parts, of shape `[*shape, 2]`, the free axis of `lead` first."""
         rows = self._parts(lead.slot)
         if lead.contracted_first:
-            rows = self._add(Transpose((*range(batch), batch + 1, batch, batch + 2)), rows)
+            rows = self._add(ops.Transpose((*range(batch), batch + 1, batch, batch + 2)), rows)
         sizes = known_shape(self.rewriter.ctx.meta(rows))
-        rows = self._add(Reshape((*sizes[:-2], 2 * sizes[-2])), rows)
+        rows = self._add(ops.Reshape((*sizes[:-2], 2 * sizes[-2])), rows)
         factor = Factor(trail.contract, trail.free)
         parts = self.parts.get(trail.slot)
         block = self._add(factor, self._whole(trail.slot) if parts is None else parts)
         along = tuple(range(batch))
-        dot = DotGeneral((len(sizes) - 2,), (trail.contract,), along, along)
-        return self._add(Reshape((*shape, 2)), self._add(dot, rows, block))
+        dot = ops.DotGeneral((len(sizes) - 2,), (trail.contract,), along, along)
+        return self._add(ops.Reshape((*shape, 2)), self._add(dot, rows, block))
 
     def _parts(self, slot: int) -> int:
         if slot not in self.parts:
@@ -337,7 +327,7 @@ def _sides(
 ) -> tuple[MatrixAxes, MatrixAxes] | None:
     """The operands of a complex product of matrices with elements; None for other contractions."""
     dot = step.op
-    assert isinstance(dot, DotGeneral)
+    assert isinstance(dot, ops.DotGeneral)
     lhs, rhs = step.input_slots
     left = _side(lhs, types[lhs], dot.lhs_batch, dot.lhs_contract)
     right = _side(rhs, types[rhs], dot.rhs_batch, dot.rhs_contract)

@@ -50,8 +50,6 @@ from tenferro_xla.platforms.platform import Option, Platform
 __all__ = ["CPU_PLATFORM", "keep_host_memory"]
 
 
-# XLA on the CPU.
-
 NO_FUSION_EMITTERS = Option(
     "xla_cpu_use_fusion_emitters",
     False,

@@ -25,9 +25,6 @@ from tenferro_xla.devices import device_name
 __all__ = ["CUDA_PLATFORM", "Option", "Platform"]
 
 
-# What may be known of a platform, and the neutral platform, of which nothing is.
-
-
 @dataclass(frozen=True, slots=True)
 class Option:
     """An option of XLA's compiler that programs are better off with.

@@ -101,7 +101,7 @@ def test_a_dump_says_that_a_pass_did_nothing(
 ) -> None:
     monkeypatch.setattr(passing, "config", Config(dump=("passes",)))
     optimize(read(SINE), passes=[DeadCode()])
-    assert " ms, 1 instructions, unchanged\n# pass numbering:" in capsys.readouterr().err
+    assert " ms, 1 instructions, unchanged\n# pass renumber_slots:" in capsys.readouterr().err
 
 
 def test_a_pass_that_comes_again_is_skipped_until_something_changes() -> None:

@@ -1,13 +1,10 @@
-"""Compiled programs: slots written once, and one compilation for each structure."""
+"""Compiled programs: slots written once, and one program for each structure."""
 
 from tenferro.core import (
-    BoundedCache,
-    Capacity,
     CompiledProgram,
     GlobalValKey,
     Instruction,
     MaterializedGraph,
-    ProgramCache,
     compile_graph,
     input_key,
     materialize_merge,
@@ -21,10 +18,6 @@ from tests.work import tracked_objects
 
 def graph_of(*outputs: GlobalValKey) -> MaterializedGraph:
     return materialize_merge(resolve_keys(), outputs)
-
-
-def cache_of(entries: int) -> ProgramCache[Toy]:
-    return BoundedCache(Capacity(entries))
 
 
 def test_slots_are_inputs_first_and_then_results_in_order() -> None:
@@ -66,34 +59,22 @@ def test_a_program_of_no_outputs_is_empty() -> None:
     assert program == CompiledProgram((), (), (), 0)
 
 
-def test_a_graph_of_the_same_structure_is_compiled_once() -> None:
-    cache = cache_of(8)
-    programs = [
-        compile_graph(graph_of(op_key(EXP, (input_key("x"),)).output(0)), cache) for _ in range(2)
-    ]
-    assert programs[0] is programs[1]
-    assert (cache.stats().hits, cache.stats().misses) == (1, 1)
+def test_graphs_of_the_same_structure_are_one_program() -> None:
+    first, second = (
+        compile_graph(graph_of(op_key(EXP, (input_key("x"),)).output(0))) for _ in range(2)
+    )
+    assert first == second
 
 
 def test_the_order_of_inputs_and_outputs_is_structure() -> None:
     x, y = input_key("x"), input_key("y")
     total = op_key(ADD, (x, y)).output(0)
-    cache = cache_of(8)
-    graphs = [
-        materialize_merge(resolve_keys(), outputs, inputs)
+    texts = {
+        str(compile_graph(materialize_merge(resolve_keys(), outputs, inputs)))
         for outputs in ([total, x], [x, total])
         for inputs in ([x, y], [y, x])
-    ]
-    assert len({id(compile_graph(graph, cache)) for graph in graphs}) == 4
-
-
-def test_a_bounded_cache_of_programs_forgets() -> None:
-    cache = cache_of(1)
-    graphs = [graph_of(op_key(EXP, (input_key(name),)).output(0)) for name in ("x", "y")]
-    first = compile_graph(graphs[0], cache)
-    compile_graph(graphs[1], cache)
-    assert compile_graph(graphs[0], cache) == first
-    assert (cache.stats().entries, cache.stats().evictions) == (1, 2)
+    }
+    assert len(texts) == 4
 
 
 def test_a_compiled_program_tracks_no_object_for_each_instruction() -> None:

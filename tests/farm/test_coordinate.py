@@ -202,7 +202,7 @@ def test_makers_are_named_and_may_have_to_be_alike(
         (job_folder(store) / name).unlink()
     with monkeypatch.context() as patch:
         patch.setattr(worker, "maker_of", lambda executor: "abacus 1.0")
-        worker.PREPARED.clear()
+        worker.WORKER.clear()
         mixed = farm(Faulty(), store, parts=PARTS)
         assert value(mixed) == bits
     assert "\n  6 parts by numpy" in str(mixed.report())
@@ -210,7 +210,7 @@ def test_makers_are_named_and_may_have_to_be_alike(
     again = farm(Faulty(), store, parts=PARTS)
     value(again)
     assert "  some parts by abacus 1.0" in str(again.report())
-    worker.PREPARED.clear()
+    worker.WORKER.clear()
     alike = farm(Faulty(), store, parts=PARTS, same_maker=True)
     assert value(alike) == bits
     (report,) = alike.report().jobs

@@ -1,4 +1,4 @@
-"""What a worker keeps of the jobs that it has worked for."""
+"""The cache of the jobs that a worker has worked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.core import BoundedCache, Capacity
+from tenferro.core import Capacity
 from tenferro.farm import worker
 from tests.farm.engines import farm, operands, value
 
@@ -18,11 +18,11 @@ SIZE = sum(array.nbytes for array in operands())
 
 
 @pytest.fixture
-def prepared(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """An empty cache of prepared jobs, with room for one and a half."""
-    cache: Any = BoundedCache(Capacity(4, 3 * SIZE // 2), worker.measured)
-    monkeypatch.setattr(worker, "PREPARED", cache)
-    return cache
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A worker without jobs, with room for one and a half."""
+    fresh = worker.Worker(Capacity(4, 3 * SIZE // 2))
+    monkeypatch.setattr(worker, "WORKER", fresh)
+    return fresh
 
 
 def jobs(store: Path, *parts: int) -> None:
@@ -31,19 +31,19 @@ def jobs(store: Path, *parts: int) -> None:
             value(farm(pool, store, parts=number))
 
 
-def test_prepared_jobs_are_bounded_by_bytes(prepared: Any, tmp_path: Path) -> None:
+def test_prepared_jobs_are_bounded_by_bytes(fresh: Any, tmp_path: Path) -> None:
     jobs(tmp_path, 3, 4, 5)
-    stats = prepared.stats()
+    stats = fresh.stats()
     assert (stats.entries, stats.misses, stats.evictions) == (1, 3, 2)
     assert SIZE <= stats.size <= 3 * SIZE // 2
 
 
-def test_a_job_larger_than_the_bound_is_kept_until_the_next(prepared: Any, tmp_path: Path) -> None:
-    prepared.capacity = Capacity(4, 10)
+def test_a_job_larger_than_the_bound_is_kept_until_the_next(fresh: Any, tmp_path: Path) -> None:
+    fresh.capacity = Capacity(4, 10)
     jobs(tmp_path, 3)
-    assert (prepared.stats().entries, prepared.stats().misses) == (1, 1)
+    assert (fresh.stats().entries, fresh.stats().misses) == (1, 1)
     jobs(tmp_path, 4)
-    assert (prepared.stats().entries, prepared.stats().misses) == (1, 2)
+    assert (fresh.stats().entries, fresh.stats().misses) == (1, 2)
 
 
 def test_constants_of_the_program_count() -> None:

@@ -105,8 +105,8 @@ class _Sinking:
 
     def _pays(self, step: ExecInstruction, operands: tuple[int, ...]) -> bool:
         """Whether to conjugate the operands that are not conjugates, and not those that are."""
-        rounds = step.op.conjugation is Conjugation.ZERO_SIGNS
-        if rounds and step.output_slots[0] in self.sensitive:
+        may_change = step.op.conjugation is Conjugation.ZERO_SIGNS
+        if may_change and step.output_slots[0] in self.sensitive:
             return False
         conjugates = others = 0
         for slot, operand in zip(step.input_slots, operands, strict=True):

@@ -49,7 +49,8 @@ class TransposeFolding(Pass):
         """The program with fewer transposes; those that became useless are left to `DeadCode`."""
         rewriter = Rewriter(program)
         reads = program.read_counts()
-        transposed = _read_by_transposes_alone(program, reads)
+        by_transposes = Counter(step.input_slots[0] for step in program.steps_of(Transpose))
+        transposed = {slot for slot, count in by_transposes.items() if count == reads[slot]}
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
             value = None
@@ -64,12 +65,6 @@ class TransposeFolding(Pass):
             return value
 
         return rewriter.run(rule)
-
-
-def _read_by_transposes_alone(program: ExecProgram, reads: Mapping[int, int]) -> set[int]:
-    """The slots that only transposes read; `reads` says how often each slot is read."""
-    by_transposes = Counter(step.input_slots[0] for step in program.steps_of(Transpose))
-    return {slot for slot, count in by_transposes.items() if count == reads[slot]}
 
 
 def _fold_operands(

@@ -25,15 +25,15 @@ __all__ = ["LoopFusion"]
 
 @dataclass(frozen=True)
 class LoopFusion(Pass):
-    """Makes one op of two that hold programs and run in the same rounds.
+    """Makes one op of two that hold programs and run in the same iterations.
 
     * Two `Scan`s of equal length and direction, if the second reads of the first only what it
-      stacks, entry by entry: then a round reads it from the round of the other, and nothing is
+      stacks, entry by entry: then an iteration reads it from that of the other, and nothing is
       stacked for it. The tangents of a loop so go along with its values. Scans over the same xs of
       which neither needs the other are fused if both bodies compute the same value from arrays. So
       value and gradient of a sliced network contract the network once for each slice. A carry that
-      has the same value in both, such as the number of the round, is carried once.
-    * Two `LaneSum`s of as many rounds and lanes, on the same condition.
+      has the same value in both, such as the number of the iteration, is carried once.
+    * Two `LaneSum`s of as many iterations and lanes, on the same condition.
     * Two `Switch`es on one index, if the second reads results of the first only directly: these are
       passed on inside the branch. So the branch that is taken computes the value, its derivative
       and what the two share in one go.

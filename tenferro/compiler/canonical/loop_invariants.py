@@ -16,7 +16,7 @@ from tenferro.ops.control_flow import ControlOp, Scan
 __all__ = ["LoopInvariantCodeMotion", "ScanPushoutDot"]
 
 
-# Loop invariants: what is the same in all rounds is computed once; constants stand inside.
+# Loop invariants: what is the same in all iterations is computed once; constants stand inside.
 
 LARGE = 1024
 """The least number of elements for which an op without operands is moved out of a loop."""
@@ -26,12 +26,12 @@ LARGE = 1024
 class LoopInvariantCodeMotion(Pass):
     """Moves what reads consts alone out of loops, and scalar constants into programs inside ops.
 
-    In a body, a constant can be folded. A carried value that no round changes becomes a const. An
-    instruction is moved out if it computes something. What only moves or repeats elements is done
-    where it is read, and so is what an op without operands makes, unless it is large. A loop may
-    have no round, in which an op that may fail, or take long, would not have run: ops of extension
-    families and ops that hold programs are moved out only if it certainly has one. Works for any
-    extents.
+    In a body, a constant can be folded. A carried value that no iteration changes becomes a const.
+    An instruction is moved out if it computes something. What only moves or repeats elements is
+    done where it is read, and so is what an op without operands makes, unless it is large. A loop
+    may have no iteration, in which an op that may fail, or take long, would not have run: ops of
+    extension families and ops that hold programs are moved out only if it certainly has one. Works
+    for any extents.
     """
 
     looks_for = (ControlOp,)
@@ -142,7 +142,7 @@ def _filled(body: ExecProgram, inner: Mapping[int, tuple[ExecInstruction, ...]])
 
 
 def _without_invariants(program: ExecProgram) -> ExecProgram:
-    """The program whose loops carry only what rounds change, and compute nothing else in them."""
+    """The program whose loops carry and compute only what iterations change."""
     if not program.has_op(ControlOp):
         return program
     at = Rewriter(program)
@@ -193,7 +193,8 @@ def _split(body: ExecProgram, consts: int, surely_runs: bool) -> tuple[ExecProgr
     work: list[ExecInstruction] = []
     rest: list[ExecInstruction] = []
     for step in body.instructions:
-        is_invariant = known.issuperset(step.input_slots) and (surely_runs or _is_harmless(step))
+        is_harmless = not (step.op.family or step.op.body_fields)
+        is_invariant = known.issuperset(step.input_slots) and (surely_runs or is_harmless)
         if is_invariant:
             known.update(step.output_slots)
             invariant.append(step)
@@ -219,10 +220,6 @@ def _split(body: ExecProgram, consts: int, surely_runs: bool) -> tuple[ExecProgr
     return before, smaller
 
 
-def _is_harmless(step: ExecInstruction) -> bool:
-    return not (step.op.family or step.op.body_fields)
-
-
 def _is_worth_it(step: ExecInstruction) -> bool:
     """Whether an instruction computes something, or makes something large of nothing."""
     if step.op.source:
@@ -239,12 +236,12 @@ Slots = tuple[int, ...]
 class ScanPushoutDot(Pass):
     """Moves products out of sums that a `Scan` carries.
 
-    A leaf of the carry to which each round adds `dot_general(u, v)`, and which nothing else reads,
-    is the product of the stacks of u and v, contracted over the rounds too. So the cotangent of a
-    weight is one matrix product, and not one product with a column and one addition to a matrix in
-    each round. This is done where u and v together are not larger than the product, so that the
-    stacks take no more memory traffic than the additions; and not in a loop with checkpoints, which
-    is there to store less.
+    A leaf of the carry to which each iteration adds `dot_general(u, v)`, and which nothing else
+    reads, is the product of the stacks of u and v, contracted over the iterations too. So the
+    cotangent of a weight is one matrix product, and not one product with a column and one addition
+    to a matrix in each iteration. This is done where u and v together are not larger than the
+    product, so that the stacks take no more memory traffic than the additions; and not in a loop
+    with checkpoints, which is there to store less.
 
     Source: the rewrite "scan pushout dot" of Theano and PyTensor.
     """
@@ -272,7 +269,7 @@ class _Sum:
     Attributes:
         leaf: its number.
         products: the instructions of the body that compute the products.
-        rest: the slots of the other values that a round adds.
+        rest: the slots of the other values that an iteration adds.
     """
 
     leaf: int
@@ -322,7 +319,7 @@ def _addends(end: int, makers: dict[int, ExecInstruction], reads: dict[int, int]
 def _pays(
     op: Scan, step: ExecInstruction, metas: Sequence[TensorMeta | None], fixed: set[int]
 ) -> bool:
-    """Whether an instruction is a product of values of a round that are not larger than it."""
+    """Whether an instruction is a product of values of an iteration that are not larger than it."""
     if not isinstance(step.op, DotGeneral) or step.op.lhs_batch:
         return False
     if not fixed.isdisjoint(step.input_slots):

@@ -213,12 +213,12 @@ def _pruned(step: ExecInstruction, alive: set[int], program: ExecProgram) -> Exe
     return pruned
 
 
-# Loop inlining: loops of one round, and choices that are known, become what they run.
+# Loop inlining: loops of one iteration, and choices that are known, become what they run.
 
 
 @dataclass(frozen=True)
 class LoopInlining(Pass):
-    """Writes the body in place of a `Scan` of one round, and a branch in place of a `Switch`.
+    """Writes the body in place of a `Scan` of one iteration, and a branch in place of a `Switch`.
 
     That is done if the index of the `Switch` is a constant, or if it has one branch only.
     """
@@ -235,7 +235,7 @@ class LoopInlining(Pass):
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
             if isinstance(step.op, Scan) and step.op.length == 1:
-                return _only_round(rewriter, step.op, operands)
+                return _only_iteration(rewriter, step.op, operands)
             if isinstance(step.op, Switch):
                 number = _known_branch(rewriter, step.op, operands[0])
                 if number is not None:
@@ -245,8 +245,8 @@ class LoopInlining(Pass):
         return rewriter.run(rule)
 
 
-def _only_round(at: Rewriter, op: Scan, operands: Sequence[int]) -> list[int]:
-    """The results of the one round of a scan."""
+def _only_iteration(at: Rewriter, op: Scan, operands: Sequence[int]) -> list[int]:
+    """The results of the one iteration of a scan."""
     start = op.consts + op.carry
     metas = op.body.input_metas[start:]
     xs = [

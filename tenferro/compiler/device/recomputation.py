@@ -24,8 +24,6 @@ from tenferro.compiler.schedule import Schedule
 from tenferro.ir import ExecInstruction, ExecProgram, TensorMeta, renumber
 from tenferro.ops.control_flow import Checkpointed
 
-# Which values are dropped at a moment when too many bytes are alive.
-
 _MOST_AGAIN = 4096
 """The most instructions that are run again for one value."""
 
@@ -200,7 +198,8 @@ class _Writer:
         for number in range(moment + 1, len(program.instructions)):
             step = program.instructions[number]
             for slot in step.input_slots:
-                if slot not in self._now and self._is_gone(slot, moment):
+                made = self._cones.maker.get(slot, len(flags))
+                if slot not in self._now and made <= moment and slot in self._cones.gone:
                     self._compute(slot, number)
             self._add(step, step.output_slots, flags[number])
         outputs = tuple([self._now.get(slot, slot) for slot in program.output_slots])
@@ -211,13 +210,6 @@ class _Writer:
             n_slots=self._count,
         )
         return Marked(changed, self._again).without_dead()
-
-    def _is_gone(self, slot: int, moment: int) -> bool:
-        """Whether a value was made before the moment, and is in a buffer that is dropped."""
-        made = self._cones.maker.get(slot)
-        if made is None or made > moment:
-            return False
-        return slot in self._cones.gone
 
     def _compute(self, slot: int, number: int) -> None:
         """Compute a value again, before an instruction."""

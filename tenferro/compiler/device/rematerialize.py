@@ -28,17 +28,11 @@ __all__ = ["LoopUnrolling", "Rematerialize"]
 # An order of instructions in which few bytes are alive, for executors that run them as written.
 
 
-def economical(program: ExecProgram, schedule: Schedule) -> ExecProgram:
-    """The program in another order: what frees as much as it takes runs at once.
-
-    Of other instructions the one runs first that is furthest from the end. So a value is computed
-    shortly before it is read.
-    """
-    return _Ready(program, schedule).ordered()
-
-
 class _Ready:
-    """The instructions whose operands are computed.
+    """The instructions whose operands are computed, to be run in another order.
+
+    What frees as much as it takes runs at once. Of other instructions the one runs first that is
+    furthest from the end. So a value is computed shortly before it is read.
 
     Attributes:
         missing: for each instruction how many operands are not computed yet.
@@ -130,7 +124,7 @@ class _Ready:
 
 # The search for a program that needs fewer bytes.
 
-_ROUNDS = 64
+_MOST_PEAKS = 64
 """The most peaks that are lowered one after another."""
 _PATIENCE = 8
 """How many peaks are lowered in vain."""
@@ -198,7 +192,7 @@ class Search:
         if not self.runs.as_written:
             kept = stored(_in_order(program, schedule), schedule)
             return _in_order(kept, self._schedule(kept))
-        other = economical(program, schedule)
+        other = _Ready(program, schedule).ordered()
         return min(program, other, key=lambda each: self._schedule(each).need)
 
     def _lowered(self, program: ExecProgram, goal: int) -> tuple[Marked, Container[int]]:
@@ -210,7 +204,7 @@ class Search:
         runs, since = replace(self.runs, as_written=True), 0
         best = marked, schedule_of(program, runs, self.as_written)
         most = _MOST_WORK * (program.work() + 1)
-        for _ in range(_ROUNDS):
+        for _ in range(_MOST_PEAKS):
             schedule = schedule_of(marked.program, runs, self.as_written)
             since += 1
             if schedule.highest < best[1].highest:
@@ -336,15 +330,15 @@ class Rematerialize(Pass):
         )
 
 
-# Loops written out, so that the values of single rounds can be computed again.
+# Loops written out, so that the values of single iterations can be computed again.
 
 
 @dataclass(frozen=True)
 class LoopUnrolling(Pass):
-    """Writes out the rounds of every `Scan`, innermost first, if they are not too many.
+    """Writes out the iterations of every `Scan`, innermost first, if they are not too many.
 
     Attributes:
-        most: the largest number of instructions that all rounds of a loop may have.
+        most: the largest number of instructions that all iterations of a loop may have.
     """
 
     most: int = 4096
@@ -355,12 +349,12 @@ class LoopUnrolling(Pass):
         """The program without these loops."""
         if not program.has_op(Scan):
             return program
-        rounds = _Rounds(Rewriter(program), self.most)
-        return rounds.at.run(rounds.written)
+        unroller = _Unroller(Rewriter(program), self.most)
+        return unroller.at.run(unroller.written)
 
 
 @dataclass(slots=True)
-class _Rounds:
+class _Unroller:
     """Writes loops out.
 
     Attributes:
@@ -374,7 +368,7 @@ class _Rounds:
     entries: dict[int, Sequence[int]] = field(default_factory=dict)
 
     def written(self, step: ExecInstruction, operands: Sequence[int]) -> Sequence[int] | None:
-        """The results of all rounds of a loop; None for other instructions."""
+        """The results of all iterations of a loop; None for other instructions."""
         op = step.op
         if not isinstance(op, Scan) or not isinstance(op.length, int) or not op.length:
             return None

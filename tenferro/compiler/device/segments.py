@@ -157,10 +157,11 @@ def _hosted(program: ExecProgram) -> frozenset[int]:
             pending.append(size)
         if len(step.output_metas) != 1 or step.output_metas[0].rank:
             continue
+        runs_on_host = step.op.category is not Category.BOUNDARY and step.op.size_operand is None
         if _reads_shapes(step):
             from_shapes.update(step.output_slots)
             known.update(step.output_slots)
-        elif _runs_on_host(step) and known.issuperset(step.input_slots):
+        elif runs_on_host and known.issuperset(step.input_slots):
             known.update(step.output_slots)
     hosted = set(from_shapes)
     while pending:
@@ -174,11 +175,6 @@ def _hosted(program: ExecProgram) -> frozenset[int]:
 def _reads_shapes(step: ExecInstruction) -> bool:
     count = len(step.input_slots)
     return bool(count) and all(step.op.reads_shape_only(i) for i in range(count))
-
-
-def _runs_on_host(step: ExecInstruction) -> bool:
-    """Whether the host may compute a scalar by the op's NumPy meaning once it has the operands."""
-    return step.op.category is not Category.BOUNDARY and step.op.size_operand is None
 
 
 def _size_slot(step: ExecInstruction) -> int | None:

@@ -251,7 +251,7 @@ class StopGradientRemoval(Pass):
         return Rewriter(program).run(rule)
 
 
-# Shared lanes: sums over rounds that several devices compute together.
+# Shared lanes: sums over iterations that several devices compute together.
 
 
 @dataclass(frozen=True)

@@ -5,5 +5,4 @@ time: decision 010.
 """
 
 from tenferro.compiler.layout.assignment import *
-from tenferro.compiler.layout.axis_orders import *
-from tenferro.compiler.layout.rewrite import *
+from tenferro.compiler.layout.contractions import *

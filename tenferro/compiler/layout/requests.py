@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tenferro.compiler.cost_model import DeviceCosts
-from tenferro.compiler.layout.axis_orders import (
+from tenferro.compiler.layout.contractions import (
     AxisGroups,
     Contraction,
+    Forms,
     OperandAxes,
     Order,
     Problem,
@@ -21,7 +22,6 @@ from tenferro.compiler.layout.axis_orders import (
     satisfies,
     sorted_into,
 )
-from tenferro.compiler.layout.forms import Forms
 from tenferro.ir import ExecInstruction
 from tenferro.ops import DotGeneral
 
@@ -109,7 +109,7 @@ class Rules:
     def _through(self, step: ExecInstruction, groups: AxisGroups) -> tuple[AxisGroups, ...]:
         axis_map = self.problem.axis_map(step)
         assert axis_map is not None, f"{step.op.name} mixes its axes"
-        written = [slot for slot in step.input_slots if not self.problem.is_unwritten(slot)]
+        written = [slot for slot in step.input_slots if slot not in self.problem.unwritten]
         if len(written) > 1:
             rank = self.problem.rank(step.output_slots[0])
             groups = exactly(sorted_into(groups, natural(rank)))
@@ -315,7 +315,7 @@ class Requests:
         if self.problem.axis_map(step) is None:
             for slot in step.input_slots:
                 order = exactly(natural(self.problem.rank(slot)))
-                self._request(slot, order, self.problem.size(slot))
+                self._request(slot, order, self.problem.sizes[slot])
             return
         request = self.requested.get(out)
         if request is None or not request.weight:

@@ -9,41 +9,41 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tenferro.compiler.reroll.iterations import (
+    OUTSIDE,
     Carried,
     Entries,
     Entry,
     IrregularError,
+    Iterations,
     Literals,
     Made,
     Operand,
     Results,
     Rolled,
-    Rounds,
     Same,
+    Sequence,
     Stack,
     Step,
     Windows,
     Wire,
 )
-from tenferro.compiler.reroll.sequence import OUTSIDE, Ints, Sequence
 from tenferro.ir import Dim, ExecBuilder, ExecInstruction, ExecOp, ExecProgram, TensorMeta
 from tenferro.ops import Concatenate, Constant, Reshape, Reverse, Slice, Transpose
 from tenferro.ops.control_flow import Scan
 
-# A loop that replaces rounds: what it carries, its body, and its `Scan`.
+# A loop that replaces iterations: what it carries, its body, and its `Scan`.
 
 Result = tuple[int, int]
-"""An output of an instruction of the round: the instruction and which of its outputs."""
+"""An output of an instruction of the iteration: the instruction and which of its outputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Carry:
-    """A value of `len(starts)` rounds ago, carried from round to round.
+    """A value of `len(starts)` iterations ago, carried from iteration to iteration.
 
     Attributes:
-        result: what is carried.
-        starts: for each distance from 1 the slot that the first round takes; None where no round
-            reads what it starts from.
+        result: what is carried. starts: for each distance from 1 the slot that the first iteration
+            takes; None where no iteration reads what it starts from.
     """
 
     result: Result
@@ -62,37 +62,33 @@ class Loop:
     """One loop, and what is asked of it.
 
     Attributes:
-        rounds: what it computes.
+        iterations: what it computes.
         before: the loops of the program that come before it.
-        carries: the values that go from round to round.
-        stacked: the results that are kept of all rounds.
+        carries: the values that go from iteration to iteration.
+        stacked: the results that are kept of all iterations.
         singles: the slots that are read one by one after the loop.
         votes: whether readers of the results go through them forwards (+) or backwards (-).
     """
 
-    def __init__(self, sequence: Sequence, rounds: Rounds, before: list[Loop]) -> None:
-        self.sequence, self.rounds, self.before = sequence, rounds, before
+    def __init__(self, sequence: Sequence, iterations: Iterations, before: list[Loop]) -> None:
+        self.sequence, self.iterations, self.before = sequence, iterations, before
         self.carries: list[Carry] = []
         self._leaves: dict[Carry, int] = {}
         self.stacked: list[Result] = []
         self.singles: list[int] = []
         self.votes = 0
-        self.positions = rounds.rolled_positions()
-        self.site = next(self._sites(), None)
-        for step in (*rounds.steps, *rounds.made):
+        self.positions = iterations.positions[iterations.low : iterations.high]
+        middle = self.positions[len(self.positions) // 2]
+        sites = (sequence.steps[position].site for position in middle)
+        self.site = next((site for site in sites if site is not None), None)
+        for step in (*iterations.steps, *iterations.made):
             if not isinstance(step.operands, Entry):
                 for operand in step.operands:
                     if isinstance(operand, Carried):
                         self._add(self.carry_of(operand))
-        for entries in rounds.entries:
+        for entries in iterations.entries:
             if isinstance(entries, Windows):
                 self.votes += 1 if entries.step > 0 else -1
-
-    def _sites(self) -> Iterator[str]:
-        for position in self.positions[len(self.positions) // 2]:
-            site = self.sequence.steps[position].site
-            if site is not None:
-                yield site
 
     @property
     def reverse(self) -> bool:
@@ -100,13 +96,13 @@ class Loop:
 
     @property
     def size(self) -> int:
-        """The number of instructions of a round in the program."""
-        made = [step for step in self.rounds.made if not self._is_constant(step)]
-        free = [entry for entry in self.rounds.entries if self._is_free(entry)]
-        return len(self.rounds.steps) + len(made) + len(free)
+        """The number of instructions of an iteration in the program."""
+        made = [step for step in self.iterations.made if not self._is_constant(step)]
+        free = [entry for entry in self.iterations.entries if self._is_free(entry)]
+        return len(self.iterations.steps) + len(made) + len(free)
 
     def _is_free(self, entries: object) -> bool:
-        """Whether the xs replace an instruction of the round that is not among its steps."""
+        """Whether the xs replace an instruction of the iteration that is not among its steps."""
         if not isinstance(entries, Windows):
             return False
         return bool(self.sequence.places[entries.positions[0]] == OUTSIDE)
@@ -118,26 +114,26 @@ class Loop:
     def saved(self) -> int:
         """The number of instructions that need not be compiled."""
         kinds = self.sequence.kinds
-        steps = (*self.rounds.steps, *self.rounds.made)
+        steps = (*self.iterations.steps, *self.iterations.made)
         counted = len([step for step in steps if kinds[step.position].counts])
-        stacks = len([entry for entry in self.rounds.entries if isinstance(entry, Stack)])
-        count = self.rounds.count
+        stacks = len([entry for entry in self.iterations.entries if isinstance(entry, Stack)])
+        count = self.iterations.count
         return (count - 1) * counted - count * stacks - 2 * len(self.singles)
 
     def start_slots(self) -> list[int]:
         """The slots that are read one by one before the loop starts."""
         slots = [carry.start for carry in self.carries if carry.start is not None]
         slots += [operand.slot for operand in self._constants()]
-        for entries in self.rounds.entries:
+        for entries in self.iterations.entries:
             if isinstance(entries, Windows):
                 slots.append(entries.base)
             elif isinstance(entries, Stack):
-                slots += entries.slots[self.rounds.low : self.rounds.high].tolist()
+                slots += entries.slots[self.iterations.low : self.iterations.high].tolist()
         return slots
 
     def _constants(self) -> list[Same]:
         found: dict[int, Same] = {}
-        for step in (*self.rounds.steps, *self.rounds.made):
+        for step in (*self.iterations.steps, *self.iterations.made):
             if not isinstance(step.operands, Entry):
                 for operand in step.operands:
                     if isinstance(operand, Same):
@@ -145,7 +141,7 @@ class Loop:
         return list(found.values())
 
     def carry_of(self, operand: Carried) -> Carry:
-        low, distance = self.rounds.low, operand.distance
+        low, distance = self.iterations.low, operand.distance
         first = operand.slots[low : low + distance][::-1]
         return Carry((operand.step, operand.output), tuple(first.tolist()))
 
@@ -158,9 +154,9 @@ class Loop:
                 self.carries.append(shorter)
 
     def ask_single(self, slot: int, result: Result, number: int) -> None:
-        """Ask for the value of one round; `number` counts the rounds of the loop."""
+        """Ask for the value of one iteration; `number` counts the iterations of the loop."""
         self.singles.append(slot)
-        ago = self.rounds.count - number
+        ago = self.iterations.count - number
         if result in self.stacked or self.carry_ago(result, ago) is not None:
             return
         if ago == 1:
@@ -169,23 +165,23 @@ class Loop:
             self.ask_all(result)
 
     def carry_ago(self, result: Result, ago: int) -> int | None:
-        """The carry that ends with the value of so many rounds ago, counted from the end at 1."""
+        """The carry that ends with the value of so many iterations ago; the last one is 1."""
         for leaf, carry in enumerate(self.carries):
             if carry.result == result and carry.distance == ago:
                 return leaf
         return None
 
     def ask_all(self, result: Result) -> int:
-        """Ask for the values of all rounds; returns the number of the stack."""
+        """Ask for the values of all iterations; returns the number of the stack."""
         if result not in self.stacked:
             self.stacked.append(result)
         return self.stacked.index(result)
 
     def entry_of(self, number: int) -> int:
-        return self.rounds.count - 1 - number if self.reverse else number
+        return self.iterations.count - 1 - number if self.reverse else number
 
     def scan(self, body: ExecProgram, consts: int) -> Scan:
-        return Scan(body, consts, len(self.carries), self.rounds.count, reverse=self.reverse)
+        return Scan(body, consts, len(self.carries), self.iterations.count, reverse=self.reverse)
 
     def leaf(self, operand: Carried) -> int:
         return self._leaves[self.carry_of(operand)]
@@ -195,7 +191,7 @@ class Loop:
 
 
 class Body:
-    """The body of a loop, built from its middle round.
+    """The body of a loop, built from its middle iteration.
 
     Attributes:
         program: the body.
@@ -205,7 +201,7 @@ class Body:
     def __init__(self, loop: Loop) -> None:
         """Raises IrregularError if an op infers other types in the body."""
         self._loop, self._builder = loop, ExecBuilder()
-        sequence, rounds = loop.sequence, loop.rounds
+        sequence, iterations = loop.sequence, loop.iterations
         metas = sequence.metas
         every = [operand.slot for operand in loop._constants()]
         self.consts = [slot for slot in every if not sequence.is_constant(slot)]
@@ -213,17 +209,17 @@ class Body:
         for slot in self.consts:
             self._now[slot] = self._input(metas[slot])
         self._carries = [self._input(self._meta(carry.result)) for carry in loop.carries]
-        middle = (rounds.low + rounds.high) // 2
+        middle = (iterations.low + iterations.high) // 2
         self._entries = [
-            self._input(metas[int(entries.slots[middle])]) for entries in rounds.entries
+            self._input(metas[int(entries.slots[middle])]) for entries in iterations.entries
         ]
         self._made: list[int] = []
         self._results: list[tuple[int, ...]] = []
         for slot in every:
             self._sink(slot)
-        for step in rounds.made:
+        for step in iterations.made:
             self._made.append(self._emit(step)[0])
-        for step in rounds.steps:
+        for step in iterations.steps:
             self._results.append(self._emit(step))
         self.program = self._builder.build([*map(self._next, loop.carries), *self._stacked()])
 
@@ -232,11 +228,11 @@ class Body:
 
     def _meta(self, result: Result) -> object:
         step, output = result
-        position = self._loop.rounds.steps[step].position
+        position = self._loop.iterations.steps[step].position
         return self._loop.sequence.steps[position].output_metas[output]
 
     def _next(self, carry: Carry) -> int:
-        """The value of a carry for the next round."""
+        """The value of a carry for the next iteration."""
         if carry.distance > 1:
             previous = self._loop.previous(carry)
             assert previous is not None
@@ -286,12 +282,12 @@ class Body:
                 return self._entries[number]
 
 
-# What is asked of the loops: results of one round, or of all rounds.
+# What is asked of the loops: results of one iteration, or of all iterations.
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Operands `start : stop` of a concatenation: results of rounds at constant distances."""
+    """Operands `start : stop` of a concatenation: results of iterations at constant distances."""
 
     start: int
     stop: int
@@ -313,7 +309,7 @@ class Demands:
 
 
 def ask(sequence: Sequence, loops: Items[Loop], rolled: Rolled) -> Demands:
-    """Tell each loop what is read of it outside of its rounds."""
+    """Tell each loop what is read of it outside of its iterations."""
     demands = Demands()
     singles = _read_outside(sequence, rolled, demands)
     for pieces in demands.pieces.values():
@@ -322,7 +318,7 @@ def ask(sequence: Sequence, loops: Items[Loop], rolled: Rolled) -> Demands:
             loop.ask_all(piece.result)
             loop.votes += 1 if piece.stride > 0 else -1
     for loop in loops:
-        for entries in loop.rounds.entries:
+        for entries in loop.iterations.entries:
             if isinstance(entries, Results):
                 earlier = loops[entries.loop]
                 earlier.ask_all((entries.step, entries.output))
@@ -330,9 +326,9 @@ def ask(sequence: Sequence, loops: Items[Loop], rolled: Rolled) -> Demands:
         for slot in loop.start_slots():
             if rolled.loops[slot] != OUTSIDE:
                 singles[slot] = None
-    for slot in reversed(singles):  # the last rounds first, which need no stack
+    for slot in reversed(singles):  # the last iterations first, which need no stack
         result = int(rolled.places[slot]), int(rolled.outputs[slot])
-        loops[rolled.loops[slot]].ask_single(slot, result, int(rolled.rounds[slot]))
+        loops[rolled.loops[slot]].ask_single(slot, result, int(rolled.iterations[slot]))
     return demands
 
 
@@ -360,12 +356,12 @@ def _read_outside(sequence: Sequence, rolled: Rolled, demands: Demands) -> dict[
 
 
 def _pieces(slots: tuple[int, ...], rolled: Rolled) -> Iterator[Piece]:
-    """The longest stretches of results of rounds at constant distances, in either direction."""
+    """The longest stretches of results of iterations at constant distances, in either direction."""
     array = np.array(slots, np.int64)
-    loops, rounds = rolled.loops[array], rolled.rounds[array]
+    loops, iterations = rolled.loops[array], rolled.iterations[array]
     places, outputs = rolled.places[array], rolled.outputs[array]
     alike = (np.diff(loops) == 0) & (np.diff(places) == 0) & (np.diff(outputs) == 0)
-    steps = np.where(alike & (loops[1:] != OUTSIDE), np.diff(rounds), 0)
+    steps = np.where(alike & (loops[1:] != OUTSIDE), np.diff(iterations), 0)
     start = 0
     while start < len(steps):
         stride = int(steps[start])
@@ -374,7 +370,7 @@ def _pieces(slots: tuple[int, ...], rolled: Rolled) -> Iterator[Piece]:
             stop += 1
         if stride and (abs(stride) == 1 or stop - start > 1):
             result = int(places[start]), int(outputs[start])
-            yield Piece(start, stop + 1, int(loops[start]), result, int(rounds[start]), stride)
+            yield Piece(start, stop + 1, int(loops[start]), result, int(iterations[start]), stride)
             stop += 1  # its last operand belongs to it
         start = stop
 
@@ -443,7 +439,7 @@ class Emitter:
 
 def stack(at: Emitter, loop: Loop, entries: Entries, stacks: Items[Items[int]]) -> int:
     """The xs of a loop; `stacks` are the ys of all loops."""
-    low, count = loop.rounds.low, loop.rounds.count
+    low, count = loop.iterations.low, loop.iterations.count
     numbers = [loop.entry_of(number) for number in range(count)]  # its own inverse
     slots = entries.slots[low : low + count][numbers].tolist()
     match entries:
@@ -465,22 +461,23 @@ def _results(
 ) -> int:
     """Ys of an earlier loop, in the order in which this loop reads them."""
     earlier = loop.before[entries.loop]
-    rounds = entries.rounds[loop.rounds.low : loop.rounds.high][numbers]
-    first, second = (earlier.entry_of(int(number)) for number in rounds[:2])
+    iterations = entries.iterations[loop.iterations.low : loop.iterations.high][numbers]
+    first, second = (earlier.entry_of(int(number)) for number in iterations[:2])
     ys = stacks[entries.loop][earlier.ask_all((entries.step, entries.output))]
-    return at.cut(ys, 0, first, len(rounds), second - first)
+    return at.cut(ys, 0, first, len(iterations), second - first)
 
 
 def _windows(at: Emitter, loop: Loop, entries: Windows, numbers: Items[int]) -> int:
     """Windows of one value, one after the other along a new first axis."""
     axis, count = entries.axis, len(numbers)
-    positions = entries.positions[loop.rounds.low : loop.rounds.high][numbers]
+    positions = entries.positions[loop.iterations.low : loop.iterations.high][numbers]
     op = loop.sequence.steps[positions[0]].op
     assert isinstance(op, Slice)
     entry = loop.sequence.steps[positions[0]].output_metas[0].exact_shape()
     size, stride = entry[axis], op.strides[axis]
     assert isinstance(size, int)
-    begin, step = _progression(loop.sequence.starts(positions)[:, axis])
+    begin, following = loop.sequence.starts(positions)[:2, axis].tolist()
+    step = following - begin
     low = min(begin, begin + (count - 1) * step)
     length = (count - 1) * abs(step) + (size - 1) * stride + 1
     whole = _covering(at, op, entries.base, axis, low, low + length)
@@ -497,10 +494,6 @@ def _windows(at: Emitter, loop: Loop, entries: Windows, numbers: Items[int]) -> 
     return parts[0] if size == 1 else at.emit(Concatenate(axis + 1), *parts)
 
 
-def _progression(starts: Ints) -> tuple[int, int]:
-    return int(starts[0]), int(starts[1] - starts[0])
-
-
 def _covering(at: Emitter, op: Slice, base: int, axis: int, low: int, high: int) -> int:
     """The slice that holds all windows, which move along `axis` between `low` and `high`."""
     starts, limits, strides = list(op.starts), list(op.limits), list(op.strides)
@@ -515,14 +508,14 @@ def _covering(at: Emitter, op: Slice, base: int, axis: int, low: int, high: int)
 
 
 def unstacked(at: Emitter, loop: Loop, ys: int, number: int, slot: int) -> None:
-    """Write the value of one round, taken from ys, to the slot that it had."""
+    """Write the value of one iteration, taken from ys, to the slot that it had."""
     shape = at.shape(slot)
     entry = at.cut(ys, 0, loop.entry_of(number), 1)
     at.emit_all(Reshape(shape), (entry,), (slot,), loop.site)
 
 
 def joined(at: Emitter, loop: Loop, ys: int, piece: Piece, axis: int) -> int:
-    """The values of consecutive rounds, joined along an axis."""
+    """The values of consecutive iterations, joined along an axis."""
     count = piece.stop - piece.start
     first, second = (loop.entry_of(piece.first + i * piece.stride) for i in range(2))
     cut = at.cut(ys, 0, first, count, second - first)

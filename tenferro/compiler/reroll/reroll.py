@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 
 from tenferro.compiler.canonical.simplify import DeadCode
 from tenferro.compiler.passes import Needs, Pass
-from tenferro.compiler.reroll.iterations import IrregularError, Rolled, Rounds
+from tenferro.compiler.reroll.iterations import (
+    OUTSIDE,
+    IrregularError,
+    Iterations,
+    Rolled,
+    Run,
+    Sequence,
+    find_runs,
+)
 from tenferro.compiler.reroll.loop import (
     Body,
     Demands,
@@ -18,7 +26,6 @@ from tenferro.compiler.reroll.loop import (
     stack,
     unstacked,
 )
-from tenferro.compiler.reroll.sequence import OUTSIDE, Run, Sequence, find_runs
 from tenferro.ir import ExecInstruction, ExecOp, ExecProgram
 from tenferro.ops import BroadcastInDim, Concatenate, scalar
 from tenferro.ops.control_flow import Scan
@@ -26,7 +33,7 @@ from tenferro.ops.control_flow import Scan
 __all__ = ["ROLLED", "Reroll"]
 
 
-# The proof that a loop computes what its rounds did: it is replayed round by round.
+# The proof that a loop computes what its iterations did: it is replayed iteration by iteration.
 
 Key = tuple[int, ...]
 
@@ -58,16 +65,19 @@ class Values:
     def replay(self, loop: Loop, scan: Scan, consts: list[int]) -> bool:
         """Whether the loop, written out, computes the values of the program.
 
-        Each round is looked up among the values that the program computes. In the end every result
-        of the loop must be the value that it replaces.
+        Each iteration is looked up among the values that the program computes. In the end every
+        result of the loop must be the value that it replaces.
         """
-        of, count = self.of, loop.rounds.count
+        of, count = self.of, loop.iterations.count
         every = [of[slot] for slot in consts]
         carry = [
             -1 - leaf if carried.start is None else of[carried.start]
             for leaf, carried in enumerate(loop.carries)
         ]
-        xs = [entries.slots[loop.rounds.low : loop.rounds.high] for entries in loop.rounds.entries]
+        xs = [
+            entries.slots[loop.iterations.low : loop.iterations.high]
+            for entries in loop.iterations.entries
+        ]
         body = _Replay(self._sequence, scan.body)
         for number in range(count):
             outputs = body.run([*every, *carry, *[of[x[number]] for x in xs]], self.known)
@@ -127,16 +137,16 @@ PERIODS = 3
 class Reroll(Pass):
     """Repeated structure, such as the steps of a Python loop, becomes a `Scan`.
 
-    A period is found in the sequence of ops and types, and the operands of a round are explained by
-    few rules. The loop is then replayed and compared with the program, value by value; if they
-    differ, the program stays. Results keep their bits.
+    A period is found in the sequence of ops and types, and the operands of an iteration are
+    explained by few rules. The loop is then replayed and compared with the program, value by value;
+    if they differ, the program stays. Results keep their bits.
 
     Attributes:
-        rounds: the least number of rounds.
+        iterations: the least number of iterations.
         saves: the least number of instructions that a loop must save.
     """
 
-    rounds: int = 16
+    iterations: int = 16
     saves: int = 167
 
     keeps_more = True
@@ -147,10 +157,10 @@ class Reroll(Pass):
         return self._rolled(program, DEEPEST)
 
     def _rolled(self, program: ExecProgram, depth: int) -> ExecProgram:
-        if not depth or len(program.instructions) < max(self.saves, self.rounds):
+        if not depth or len(program.instructions) < max(self.saves, self.iterations):
             return program
         sequence = Sequence(program)
-        runs = find_runs(sequence.symbols[sequence.order], self.rounds, self.saves)
+        runs = find_runs(sequence.symbols[sequence.order], self.iterations, self.saves)
         for _ in range(TRIALS):
             loops, rolled = self._loops(sequence, runs)
             demands = ask(sequence, [loop for _, loop in loops], rolled)
@@ -171,25 +181,25 @@ class Reroll(Pass):
         rolled = Rolled(sequence)
         loops: list[tuple[Run, Loop]] = []
         for run in runs:
-            rounds = self._rounds(sequence, run, rolled)
-            if rounds is not None:
-                loop = Loop(sequence, rounds, [earlier for _, earlier in loops])
+            iterations = self._iterations(sequence, run, rolled)
+            if iterations is not None:
+                loop = Loop(sequence, iterations, [earlier for _, earlier in loops])
                 rolled.add(len(loops), loop.positions)
                 loops.append((run, loop))
         return loops, rolled
 
-    def _rounds(self, sequence: Sequence, run: Run, rolled: Rolled) -> Rounds | None:
-        """The rounds of a run; if operands alternate, each may be two or three periods."""
+    def _iterations(self, sequence: Sequence, run: Run, rolled: Rolled) -> Iterations | None:
+        """The iterations of a run; if operands alternate, each may be two or three periods."""
         for periods in range(1, PERIODS + 1):
             longer = replace(run, period=run.period * periods)
-            if longer.length < max(self.rounds, 2) * longer.period:
+            if longer.length < max(self.iterations, 2) * longer.period:
                 break
             try:
-                rounds = Rounds(sequence, longer, rolled)
+                iterations = Iterations(sequence, longer, rolled)
             except IrregularError:
                 continue
-            if rounds.count >= max(self.rounds, 2):
-                return rounds
+            if iterations.count >= max(self.iterations, 2):
+                return iterations
         return None
 
 
@@ -197,10 +207,10 @@ class _Building:
     """Builds the program with loops in the place of their last instructions."""
 
     def __init__(
-        self, rolling: Reroll, sequence: Sequence, loops: list[Loop], rolled: Rolled, depth: int
+        self, reroll: Reroll, sequence: Sequence, loops: list[Loop], rolled: Rolled, depth: int
     ) -> None:
-        """Raises IrregularError if some loop does not compute what its rounds did."""
-        self._rolling, self._depth = rolling, depth
+        """Raises IrregularError if some loop does not compute what its iterations did."""
+        self._reroll, self._depth = reroll, depth
         self._sequence, self._loops, self._rolled = sequence, loops, rolled
         self._at = Emitter(list(sequence.metas))
         self._stacks: list[list[int]] = []
@@ -246,13 +256,13 @@ class _Building:
         number = len(self._stacks)
         at, body, scan = self._at, self._bodies[number], self._scans[number]
         starts = [self._start(loop, leaf) for leaf in range(len(loop.carries))]
-        xs = [stack(at, loop, entries, self._stacks) for entries in loop.rounds.entries]
-        inner = self._rolling._rolled(body.program, self._depth - 1)
+        xs = [stack(at, loop, entries, self._stacks) for entries in loop.iterations.entries]
+        inner = self._reroll._rolled(body.program, self._depth - 1)
         asked = dict(self._asked(loop))
         carried = [asked.get(leaf) for leaf in range(len(loop.carries))]
         outputs = [at.new() if slot is None else slot for slot in carried]
         outputs += [at.new() for _ in loop.stacked]
-        site = f"{ROLLED}{loop.rounds.count} rounds of {loop.size} instructions"
+        site = f"{ROLLED}{loop.iterations.count} rounds of {loop.size} instructions"
         site += f" at {loop.site}" if loop.site is not None else ""
         if inner is not body.program:
             scan = loop.scan(inner, len(body.consts))
@@ -261,15 +271,16 @@ class _Building:
         taken = {slot for slot in carried if slot is not None}
         for slot in dict.fromkeys(loop.singles):
             if slot not in taken:
-                self._unstack(loop, slot)
+                ys = self._stacks[-1][loop.stacked.index(self._result(slot))]
+                unstacked(at, loop, ys, self._number(slot), slot)
 
     def _start(self, loop: Loop, leaf: int) -> int:
-        """The slot that a carry starts from; zeros if no round reads them."""
+        """The slot that a carry starts from; zeros if no iteration reads them."""
         carry, at = loop.carries[leaf], self._at
         if carry.start is not None:
             return carry.start
         step, output = carry.result
-        meta = self._sequence.steps[loop.rounds.steps[step].position].output_metas[output]
+        meta = self._sequence.steps[loop.iterations.steps[step].position].output_metas[output]
         zero = at.emit(scalar(0, meta.dtype))
         return at.emit(BroadcastInDim(meta.exact_shape(), ()), zero) if meta.rank else zero
 
@@ -277,7 +288,7 @@ class _Building:
         """The carries that end with a value that is read after the loop, and its slot."""
         taken: set[int] = set()
         for slot in dict.fromkeys(loop.singles):
-            leaf = loop.carry_ago(self._result(slot), loop.rounds.count - self._number(slot))
+            leaf = loop.carry_ago(self._result(slot), loop.iterations.count - self._number(slot))
             if leaf is not None and leaf not in taken:
                 taken.add(leaf)
                 yield leaf, slot
@@ -286,8 +297,4 @@ class _Building:
         return int(self._rolled.places[slot]), int(self._rolled.outputs[slot])
 
     def _number(self, slot: int) -> int:
-        return int(self._rolled.rounds[slot])
-
-    def _unstack(self, loop: Loop, slot: int) -> None:
-        ys = self._stacks[-1][loop.stacked.index(self._result(slot))]
-        unstacked(self._at, loop, ys, self._number(slot), slot)
+        return int(self._rolled.iterations[slot])

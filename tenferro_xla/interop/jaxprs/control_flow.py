@@ -32,9 +32,14 @@ from tenferro.ops.control_flow import Checkpointed, Scan, Switch, While, program
 from tenferro.ops.functions import elementwise, emit_function
 from tenferro.ops.functions.elementwise import conj
 from tenferro.transforms import TracedTensor, as_key, custom_jvp, custom_vjp
-from tenferro_xla.interop.jaxprs.reader import Body, Keys, Reader, Translation, meta_of
-
-# Calls, loops and branches: primitives that hold jaxprs.
+from tenferro_xla.interop.jaxprs.reader import (
+    Body,
+    Keys,
+    Reader,
+    Translation,
+    meta_of,
+    of_parameters,
+)
 
 _HELD = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee")
 """Names of the parameter in which an equation of a call holds the called jaxpr."""
@@ -64,10 +69,6 @@ def _checkpoint(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys
     program = program_of([*body.captured, *body.inputs], body.outputs)
     op = Checkpointed(program, prevent_cse=bool(equation.params.get("prevent_cse", True)))
     return at.emit_all(op, *body.captured, *operands)
-
-
-def _name(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(CheckpointName(str(equation.params["name"])), *operands)
 
 
 def _solve(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
@@ -202,7 +203,7 @@ TABLE: dict[str, Translation] = {
     **dict.fromkeys(("checkpoint", "remat", "remat2"), _checkpoint),
     "cond": _cond,
     "custom_linear_solve": _solve,
-    "name": _name,
+    "name": of_parameters(lambda p: CheckpointName(str(p["name"]))),
     "platform_index": _platform_index,
     "scan": _scan,
     "while": _while,

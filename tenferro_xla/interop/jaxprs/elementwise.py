@@ -7,54 +7,38 @@ from typing import Any
 import numpy as np
 from jax import lax
 
+from tenferro import ops
 from tenferro.core import GlobalValKey
 from tenferro.ir import as_dtype
-from tenferro.ops import (
-    ADD,
-    ALL_OPS,
-    AND,
-    DIV,
-    MUL,
-    NOT,
-    OR,
-    POW,
-    ROUND,
-    SELECT,
-    SHIFT_RIGHT,
-    STOP_GRADIENT,
-    Compare,
-    Convert,
-    Elementwise,
-    Special,
-    StdTensorOp,
-    full_like,
-)
 from tenferro.ops.functions import analytic, elementwise, emit_function, logical
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, shape_of
 
-_OPS: dict[str, StdTensorOp] = {
+_OPS: dict[str, ops.StdTensorOp] = {
     **{
         row.lax.removeprefix("bitwise_"): row()
-        for row in ALL_OPS
-        if issubclass(row, Elementwise) and row.lax is not None
+        for row in ops.ALL_OPS
+        if issubclass(row, ops.Elementwise) and row.lax is not None
     },
-    **{name: Special(name) for name in ("lgamma", "digamma", "polygamma", "zeta", "nextafter")},
-    **{direction.lower(): Compare(direction) for direction in ("EQ", "NE", "LT", "LE", "GT", "GE")},
-    "add_any": ADD,
-    "bessel_i0e": Special("i0e"),
-    "bessel_i1e": Special("i1e"),
-    "igamma": Special("gammainc"),
-    "igammac": Special("gammaincc"),
-    "igamma_grad_a": Special("gammainc_grad_a"),
-    "regularized_incomplete_beta": Special("betainc"),
-    "stop_gradient": STOP_GRADIENT,
+    **{name: ops.Special(name) for name in ("lgamma", "digamma", "polygamma", "zeta", "nextafter")},
+    **{
+        direction.lower(): ops.Compare(direction)
+        for direction in ("EQ", "NE", "LT", "LE", "GT", "GE")
+    },
+    "add_any": ops.ADD,
+    "bessel_i0e": ops.Special("i0e"),
+    "bessel_i1e": ops.Special("i1e"),
+    "igamma": ops.Special("gammainc"),
+    "igammac": ops.Special("gammaincc"),
+    "igamma_grad_a": ops.Special("gammainc_grad_a"),
+    "regularized_incomplete_beta": ops.Special("betainc"),
+    "stop_gradient": ops.STOP_GRADIENT,
 }
 """Ops by the name of the primitive, which the function of `jax.lax` has that a row names."""
 
 _IDENTITIES = ("copy", "copy_p", "device_put", "optimization_barrier", "pvary", "reshard")
 
 
-def _op(op: StdTensorOp) -> Translation:
+def _op(op: ops.StdTensorOp) -> Translation:
     """The op on operands of the result's shape."""
 
     def translation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -68,12 +52,6 @@ def _itself(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     return operands
 
 
-def _convert(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return emit_function(
-        at, elementwise.astype, operands[0], dtype=as_dtype(equation.params["new_dtype"])
-    )
-
-
 def _before(direction: str) -> Translation:
     """A comparison in the order of IEEE 754, in which -0 is less than 0, and NaN the largest."""
 
@@ -81,18 +59,18 @@ def _before(direction: str) -> Translation:
         shape = shape_of(equation)
         x, y = (at.spread(operand, shape) for operand in operands)
         if at.ctx.meta(x).dtype.kind != "f":
-            return at.emit(Compare(direction), x, y)
+            return at.emit(ops.Compare(direction), x, y)
         x, y = (x, y) if direction == "LT" else (y, x)  # x <= y is the opposite of y < x
-        one = full_like(at, 1, x)
-        signed = at.emit(Compare("LT"), at.emit(DIV, one, x), at.emit(DIV, one, y))
-        zeros = at.emit(AND, at.emit(Compare("EQ"), x, y), signed)
+        one = ops.full_like(at, 1, x)
+        signed = at.emit(ops.Compare("LT"), at.emit(ops.DIV, one, x), at.emit(ops.DIV, one, y))
+        zeros = at.emit(ops.AND, at.emit(ops.Compare("EQ"), x, y), signed)
         y_last = at.emit(
-            AND,
+            ops.AND,
             emit_function(at, logical.isnan, y),
-            at.emit(NOT, emit_function(at, logical.isnan, x)),
+            at.emit(ops.NOT, emit_function(at, logical.isnan, x)),
         )
-        less = at.emit(OR, at.emit(Compare("LT"), x, y), at.emit(OR, y_last, zeros))
-        return less if direction == "LT" else at.emit(NOT, less)
+        less = at.emit(ops.OR, at.emit(ops.Compare("LT"), x, y), at.emit(ops.OR, y_last, zeros))
+        return less if direction == "LT" else at.emit(ops.NOT, less)
 
     return translation
 
@@ -104,19 +82,11 @@ def _select_n(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Global
     if not cases:
         return result
     if at.ctx.meta(which).dtype.kind == "b":
-        return at.emit(SELECT, at.spread(which, shape), cases[0], result)
+        return at.emit(ops.SELECT, at.spread(which, shape), cases[0], result)
     for number, case in enumerate(cases, 1):
-        chosen = at.emit(Compare("GE"), which, full_like(at, number, which))
-        result = at.emit(SELECT, at.spread(chosen, shape), case, result)
+        chosen = at.emit(ops.Compare("GE"), which, ops.full_like(at, number, which))
+        result = at.emit(ops.SELECT, at.spread(chosen, shape), case, result)
     return result
-
-
-def _integer_pow(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return emit_function(at, elementwise.pow, x[0], int(equation.params["y"]))
-
-
-def _square(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(MUL, x[0], x[0])
 
 
 def _pow(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -124,7 +94,7 @@ def _pow(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKe
     base, exponent = operands
     shape = shape_of(equation)
     converted = emit_function(at, elementwise.astype, exponent, dtype=at.ctx.meta(base).dtype)
-    return at.emit(POW, at.spread(base, shape), at.spread(converted, shape))
+    return at.emit(ops.POW, at.spread(base, shape), at.spread(converted, shape))
 
 
 def _polynomial(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -132,25 +102,17 @@ def _polynomial(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Glob
     shape = shape_of(equation)
     x, *coefficients, result = (at.spread(operand, shape) for operand in operands)
     for coefficient in reversed(coefficients):
-        result = at.emit(ADD, at.emit(MUL, result, x), coefficient)
+        result = at.emit(ops.ADD, at.emit(ops.MUL, result, x), coefficient)
     return result
-
-
-def _is_finite(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return emit_function(at, logical.isfinite, x[0])
-
-
-def _exp2(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return emit_function(at, analytic.exp2, x[0])
 
 
 def _round(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     if equation.params["rounding_method"] == lax.RoundingMethod.TO_NEAREST_EVEN:
-        return at.emit(ROUND, *x)
+        return at.emit(ops.ROUND, *x)
     whole = emit_function(at, elementwise.trunc, x[0])
     rest = emit_function(at, elementwise.abs, emit_function(at, elementwise.subtract, x[0], whole))
     further = emit_function(at, elementwise.add, whole, emit_function(at, elementwise.sign, x[0]))
-    is_half = at.emit(Compare("GE"), rest, full_like(at, 0.5, rest))
+    is_half = at.emit(ops.Compare("GE"), rest, ops.full_like(at, 0.5, rest))
     return emit_function(at, elementwise.where, is_half, further, whole)
 
 
@@ -159,7 +121,7 @@ def _shift_right_arithmetic(at: Reader, equation: Any, x: list[GlobalValKey]) ->
     meta = at.ctx.meta(x[0])
     if meta.dtype.kind != "i":
         raise at.refuse(equation, f"of {meta} has no counterpart")
-    return _op(SHIFT_RIGHT)(at, equation, x)  # type: ignore[return-value]  # one result
+    return _op(ops.SHIFT_RIGHT)(at, equation, x)  # type: ignore[return-value]  # one result
 
 
 def _shift_right_logical(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
@@ -170,8 +132,8 @@ def _shift_right_logical(at: Reader, equation: Any, x: list[GlobalValKey]) -> Gl
         at.spread(emit_function(at, elementwise.astype, operand, dtype=unsigned), shape)
         for operand in x
     ]
-    shifted = at.emit(SHIFT_RIGHT, *operands)
-    return shifted if dtype == unsigned else at.emit(Convert(dtype), shifted)
+    shifted = at.emit(ops.SHIFT_RIGHT, *operands)
+    return shifted if dtype == unsigned else at.emit(ops.Convert(dtype), shifted)
 
 
 def _reduce_precision(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
@@ -188,10 +150,14 @@ def _reduce_precision(at: Reader, equation: Any, x: list[GlobalValKey]) -> Globa
 TABLE: dict[str, Translation] = {
     **{name: _op(op) for name, op in _OPS.items()},
     **dict.fromkeys(_IDENTITIES, _itself),
-    "convert_element_type": _convert,
-    "exp2": _exp2,
-    "integer_pow": _integer_pow,
-    "is_finite": _is_finite,
+    "convert_element_type": lambda at, equation, x: emit_function(
+        at, elementwise.astype, x[0], dtype=as_dtype(equation.params["new_dtype"])
+    ),
+    "exp2": lambda at, equation, x: emit_function(at, analytic.exp2, x[0]),
+    "integer_pow": lambda at, equation, x: emit_function(
+        at, elementwise.pow, x[0], int(equation.params["y"])
+    ),
+    "is_finite": lambda at, equation, x: emit_function(at, logical.isfinite, x[0]),
     "le_to": _before("LE"),
     "lt_to": _before("LT"),
     "polynomial": _polynomial,
@@ -201,5 +167,5 @@ TABLE: dict[str, Translation] = {
     "select_n": _select_n,
     "shift_right_arithmetic": _shift_right_arithmetic,
     "shift_right_logical": _shift_right_logical,
-    "square": _square,
+    "square": lambda at, equation, x: at.emit(ops.MUL, x[0], x[0]),
 }

@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro.core import GlobalValKey
-from tenferro.families.fft import Fft, points
-from tenferro.families.linalg import (
-    Cholesky,
-    Eigh,
-    Lu,
-    PivotsToPermutation,
-    Qr,
-    Svd,
-    TriangularSolve,
-    tril,
-)
+from tenferro.fft.op import Fft, points
 from tenferro.ir import Exact
-from tenferro.ops import ADD, CONJ
+from tenferro.linalg.cholesky import Cholesky
+from tenferro.linalg.eigh import Eigh
+from tenferro.linalg.lu import Lu, PivotsToPermutation
+from tenferro.linalg.matrix_op import hermitian
+from tenferro.linalg.qr import Qr
+from tenferro.linalg.svd import Svd
+from tenferro.linalg.triangular_solve import TriangularSolve
+from tenferro.ops import CONJ
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers
@@ -27,13 +24,10 @@ _KINDS = {"FFT": "c2c", "IFFT": "c2c inverse", "RFFT": "r2c", "IRFFT": "c2r"}
 
 def _hermitian(at: Reader, x: GlobalValKey, lower: bool) -> GlobalValKey:
     """The Hermitian matrix with the lower or upper triangle of x, which is all that JAX reads."""
-    whole = Expression(at, x)
-    part = tril(whole if lower else whole.H, 0)
-    return at.emit(ADD, part.value, tril(whole if lower else whole.H, -1).H.value)
-
-
-def _cholesky(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(Extension(Cholesky()), _hermitian(at, operands[0], lower=True))
+    whole: Any = Expression(at, x)
+    result: Any = hermitian(whole if lower else whole.H)
+    key: GlobalValKey = result.value
+    return key
 
 
 def _eigh(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
@@ -60,10 +54,6 @@ def _qr(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     op = Qr("complete" if params["full_matrices"] else "reduced")
     triangle, columns = at.emit_all(Extension(op), operands[0])
     return [columns, triangle]
-
-
-def _lu(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
-    return at.emit_all(Extension(Lu()), operands[0])
 
 
 def _permutation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -96,10 +86,12 @@ def _fft(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKe
 
 
 TABLE: dict[str, Translation] = {
-    "cholesky": _cholesky,
+    "cholesky": lambda at, equation, operands: at.emit(
+        Extension(Cholesky()), _hermitian(at, operands[0], lower=True)
+    ),
     "eigh": _eigh,
     "fft": _fft,
-    "lu": _lu,
+    "lu": lambda at, equation, operands: at.emit_all(Extension(Lu()), operands[0]),
     "lu_pivots_to_permutation": _permutation,
     "qr": _qr,
     "svd": _svd,

@@ -11,21 +11,9 @@ from typing import Any
 import jax
 
 import tenferro as tn
+from tenferro import ops
 from tenferro.core import GlobalValKey
 from tenferro.ir import DType, as_dtype
-from tenferro.ops import (
-    ADD,
-    MUL,
-    OR,
-    SHIFT_RIGHT,
-    BroadcastInDim,
-    Concatenate,
-    Constant,
-    Reshape,
-    Slice,
-    Threefry2x32,
-    full_like,
-)
 from tenferro.ops.functions import elementwise, emit_function
 from tenferro.random.prng import drawn_bits, fold_words, seed_words, split_words
 from tenferro.transforms import TracedTensor
@@ -62,14 +50,16 @@ def _word(at: Reader, keys: GlobalValKey, word: int) -> GlobalValKey:
     shape = at.ctx.meta(keys).static_shape
     assert shape is not None, "JAX traces constant shapes"
     starts, stops = (0,) * (len(shape) - 1) + (word,), (*shape[:-1], word + 1)
-    return at.emit(Reshape(shape[:-1]), at.emit(Slice(starts, stops, (1,) * len(shape)), keys))
+    return at.emit(
+        ops.Reshape(shape[:-1]), at.emit(ops.Slice(starts, stops, (1,) * len(shape)), keys)
+    )
 
 
 def _together(at: Reader, first: GlobalValKey, second: GlobalValKey) -> GlobalValKey:
     shape = at.ctx.meta(first).static_shape
     assert shape is not None, "JAX traces constant shapes"
-    words = [at.emit(Reshape((*shape, 1)), word) for word in (first, second)]
-    return at.emit(Concatenate(len(shape)), *words)
+    words = [at.emit(ops.Reshape((*shape, 1)), word) for word in (first, second)]
+    return at.emit(ops.Concatenate(len(shape)), *words)
 
 
 def _itself(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
@@ -85,12 +75,8 @@ def _fold_in(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalV
     words, data = operands
     shape = shape_of(equation)
     if at.ctx.meta(words).rank == 1:  # one key, maybe for many numbers
-        words = at.emit(BroadcastInDim((*shape, 2), (len(shape),)), words)
+        words = at.emit(ops.BroadcastInDim((*shape, 2), (len(shape),)), words)
     return emit_function(at, fold_words, words, at.spread(data, shape))
-
-
-def _seed(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return emit_function(at, seed_words, *operands)
 
 
 def _bits(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -112,7 +98,7 @@ def _require_layout(at: Reader, equation: Any) -> None:
 
 def _threefry(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     shape = shape_of(equation)
-    return at.emit_all(Threefry2x32(), *(at.spread(word, shape) for word in operands))
+    return at.emit_all(ops.Threefry2x32(), *(at.spread(word, shape) for word in operands))
 
 
 def _gamma(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -143,17 +129,17 @@ def _bitcast(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalV
     if fraction is None:
         raise at.refuse(equation, reason)
     number = emit_function(at, elementwise.astype, fraction, dtype=dtype)
-    scaled = at.emit(MUL, number, full_like(at, 2.0**-digits, number))
-    return at.emit(ADD, scaled, full_like(at, 1.0, number))
+    scaled = at.emit(ops.MUL, number, ops.full_like(at, 2.0**-digits, number))
+    return at.emit(ops.ADD, scaled, ops.full_like(at, 1.0, number))
 
 
 def _bits_below(at: Reader, bits: GlobalValKey, one: int, digits: int) -> GlobalValKey | None:
     """k where the bits are those of k, of so many bits, or those of 1; else None."""
     made = at.producer(bits)
-    if made is None or made[0] != OR or _number(at, made[1][1]) != one:
+    if made is None or made[0] != ops.OR or _number(at, made[1][1]) != one:
         return None
     shifted = at.producer(made[1][0])
-    if shifted is None or shifted[0] != SHIFT_RIGHT:
+    if shifted is None or shifted[0] != ops.SHIFT_RIGHT:
         return None
     width = 8 * at.ctx.meta(bits).dtype.itemsize
     return made[1][0] if _number(at, shifted[1][1]) == width - digits else None
@@ -162,9 +148,9 @@ def _bits_below(at: Reader, bits: GlobalValKey, one: int, digits: int) -> Global
 def _number(at: Reader, value: GlobalValKey) -> int | None:
     """The integer that all elements are, if that is plain."""
     made = at.producer(value)
-    if made is not None and isinstance(made[0], BroadcastInDim):
+    if made is not None and isinstance(made[0], ops.BroadcastInDim):
         made = at.producer(made[1][0])
-    return int(made[0].value) if made is not None and isinstance(made[0], Constant) else None
+    return int(made[0].value) if made is not None and isinstance(made[0], ops.Constant) else None
 
 
 TABLE: dict[str, Translation] = {
@@ -173,7 +159,7 @@ TABLE: dict[str, Translation] = {
     "random_clone": _itself,
     "random_fold_in": _fold_in,
     "random_gamma": _gamma,
-    "random_seed": _seed,
+    "random_seed": lambda at, equation, operands: emit_function(at, seed_words, *operands),
     "random_split": _split,
     "random_unwrap": _itself,
     "random_wrap": _itself,

@@ -14,7 +14,7 @@ import tenferro
 from tenferro.core import GlobalValKey, Input
 from tenferro.errors import ExecutorError, TenferroError
 from tenferro.ir import UINT32, NumpyArray, TensorMeta, as_dtype, fresh_input
-from tenferro.ops import BroadcastInDim
+from tenferro.ops import BroadcastInDim, StdTensorOp
 from tenferro.transforms import TraceEmitter, capture
 
 __all__ = ["Reader", "Translation", "is_key", "meta_of"]
@@ -137,6 +137,11 @@ class Reader(TraceEmitter):
                 f"from_jax: {equation.primitive.name!r} is read as {meta}, but it is {expected}"
             )
         return results
+
+
+def of_parameters(make: Callable[[Any], StdTensorOp]) -> Translation:
+    """A primitive that is one op, which `make` reads off the parameters of an equation."""
+    return lambda at, equation, operands: at.emit(make(equation.params), *operands)
 
 
 class Body:

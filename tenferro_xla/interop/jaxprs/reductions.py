@@ -5,57 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tenferro import ops
 from tenferro.core import GlobalValKey
 from tenferro.ir import as_dtype
-from tenferro.ops import (
-    ADD,
-    AND,
-    IMAG,
-    MAXIMUM,
-    MINIMUM,
-    MUL,
-    OR,
-    REAL,
-    ArgMax,
-    ArgMin,
-    Concatenate,
-    CumulativeProd,
-    CumulativeSum,
-    DotGeneral,
-    ReduceAnd,
-    ReduceMax,
-    ReduceMin,
-    ReduceOr,
-    ReduceProd,
-    ReduceSum,
-    Reverse,
-    Sort,
-    StdTensorOp,
-    Transpose,
-    gather_along,
-)
 from tenferro.ops.functions import analytic, elementwise, emit_function, manipulation, reductions
-from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, shape_of
-
-# Primitives that combine elements along axes: reductions, contractions, running combinations.
+from tenferro_xla.interop.jaxprs.reader import (
+    Keys,
+    Reader,
+    Translation,
+    integers,
+    of_parameters,
+    shape_of,
+)
 
 Combine = Callable[[Reader, GlobalValKey, GlobalValKey], GlobalValKey]
 
-_FUNCTIONS: dict[str, tuple[StdTensorOp, Callable[[tuple[int, ...]], StdTensorOp]]] = {
-    "add": (ADD, ReduceSum),
-    "and": (AND, ReduceAnd),
-    "max": (MAXIMUM, ReduceMax),
-    "min": (MINIMUM, ReduceMin),
-    "mul": (MUL, ReduceProd),
-    "or": (OR, ReduceOr),
+_FUNCTIONS: dict[str, tuple[ops.StdTensorOp, Callable[[tuple[int, ...]], ops.StdTensorOp]]] = {
+    "add": (ops.ADD, ops.ReduceSum),
+    "and": (ops.AND, ops.ReduceAnd),
+    "max": (ops.MAXIMUM, ops.ReduceMax),
+    "min": (ops.MINIMUM, ops.ReduceMin),
+    "mul": (ops.MUL, ops.ReduceProd),
+    "or": (ops.OR, ops.ReduceOr),
 }
 
 
-def _reduction(op: Callable[[tuple[int, ...]], StdTensorOp]) -> Translation:
-    def translation(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-        return at.emit(op(integers(equation.params["axes"])), *x)
-
-    return translation
+def _reduction(op: Callable[[tuple[int, ...]], ops.StdTensorOp]) -> Translation:
+    return of_parameters(lambda p: op(integers(p["axes"])))
 
 
 def _reduce(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -81,7 +57,7 @@ def _only_primitive(jaxpr: Any) -> str:
     return str(step.primitive.name) if same and given else ""
 
 
-def _place(op: Callable[[int], StdTensorOp]) -> Translation:
+def _place(op: Callable[[int], ops.StdTensorOp]) -> Translation:
     """Where an extremum is, in the dtype that JAX chose."""
 
     def translation(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
@@ -92,20 +68,13 @@ def _place(op: Callable[[int], StdTensorOp]) -> Translation:
     return translation
 
 
-def _running(op: Callable[[int, bool], StdTensorOp]) -> Translation:
-    def translation(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-        return at.emit(op(int(equation.params["axis"]), bool(equation.params["reverse"])), *x)
-
-    return translation
-
-
 def _running_by(combine: Combine) -> Translation:
     """Running combinations without an op of their own, of 1, 2, 4, ... elements."""
 
     def translation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
         (x,) = operands
         axis, reverse = int(equation.params["axis"]), bool(equation.params["reverse"])
-        flip, size = Reverse((axis,)), shape_of(equation)[axis]
+        flip, size = ops.Reverse((axis,)), shape_of(equation)[axis]
         result = at.emit(flip, x) if reverse else x
         count = 1
         while count < size:
@@ -113,21 +82,17 @@ def _running_by(combine: Combine) -> Translation:
                 emit_function(at, manipulation.window, result, axis, start, stop)
                 for start, stop in ((0, count), (0, size - count), (count, size))
             )
-            result = at.emit(Concatenate(axis), first, combine(at, earlier, later))
+            result = at.emit(ops.Concatenate(axis), first, combine(at, earlier, later))
             count *= 2
         return at.emit(flip, result) if reverse else result
 
     return translation
 
 
-def _logsumexp(at: Reader, x: GlobalValKey, y: GlobalValKey) -> GlobalValKey:
-    return emit_function(at, analytic.logaddexp, x, y)
-
-
 def _dot_general(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     """A contraction whose operands are first converted to the dtype of the result."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = equation.params["dimension_numbers"]
-    op = DotGeneral(
+    op = ops.DotGeneral(
         integers(lhs_contract), integers(rhs_contract), integers(lhs_batch), integers(rhs_batch)
     )
     dtype = as_dtype(equation.outvars[0].aval.dtype)
@@ -135,21 +100,21 @@ def _dot_general(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Glo
 
 
 TABLE: dict[str, Translation] = {
-    "argmax": _place(ArgMax),
-    "argmin": _place(ArgMin),
-    "cumlogsumexp": _running_by(_logsumexp),
-    "cummax": _running_by(lambda at, x, y: at.emit(MAXIMUM, x, y)),
-    "cummin": _running_by(lambda at, x, y: at.emit(MINIMUM, x, y)),
-    "cumprod": _running(CumulativeProd),
-    "cumsum": _running(CumulativeSum),
+    "argmax": _place(ops.ArgMax),
+    "argmin": _place(ops.ArgMin),
+    "cumlogsumexp": _running_by(lambda at, x, y: emit_function(at, analytic.logaddexp, x, y)),
+    "cummax": _running_by(lambda at, x, y: at.emit(ops.MAXIMUM, x, y)),
+    "cummin": _running_by(lambda at, x, y: at.emit(ops.MINIMUM, x, y)),
+    "cumprod": of_parameters(lambda p: ops.CumulativeProd(int(p["axis"]), bool(p["reverse"]))),
+    "cumsum": of_parameters(lambda p: ops.CumulativeSum(int(p["axis"]), bool(p["reverse"]))),
     "dot_general": _dot_general,
     "reduce": _reduce,
-    "reduce_and": _reduction(ReduceAnd),
-    "reduce_max": _reduction(ReduceMax),
-    "reduce_min": _reduction(ReduceMin),
-    "reduce_or": _reduction(ReduceOr),
-    "reduce_prod": _reduction(ReduceProd),
-    "reduce_sum": _reduction(ReduceSum),
+    "reduce_and": _reduction(ops.ReduceAnd),
+    "reduce_max": _reduction(ops.ReduceMax),
+    "reduce_min": _reduction(ops.ReduceMin),
+    "reduce_or": _reduction(ops.ReduceOr),
+    "reduce_prod": _reduction(ops.ReduceProd),
+    "reduce_sum": _reduction(ops.ReduceSum),
 }
 
 
@@ -162,16 +127,16 @@ def _sort(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     keys: list[GlobalValKey] = []
     for key in operands[:count]:
         is_complex = at.ctx.meta(key).dtype.kind == "c"
-        keys += [at.emit(REAL, key), at.emit(IMAG, key)] if is_complex else [key]
+        keys += [at.emit(ops.REAL, key), at.emit(ops.IMAG, key)] if is_complex else [key]
     if len(keys) == len(operands) == 1:
-        return at.emit_all(Sort(axis), keys[0])[:1]
+        return at.emit_all(ops.Sort(axis), keys[0])[:1]
     places: GlobalValKey | None = None
     for key in reversed(keys):  # later keys decide among equal ones, so that they come first
-        moved = key if places is None else gather_along(at, key, places, axis)
-        then = at.emit_all(Sort(axis), moved)[1]
-        places = then if places is None else gather_along(at, places, then, axis)
+        moved = key if places is None else ops.gather_along(at, key, places, axis)
+        then = at.emit_all(ops.Sort(axis), moved)[1]
+        places = then if places is None else ops.gather_along(at, places, then, axis)
     assert places is not None, "a sort has a key"
-    return [gather_along(at, x, places, axis) for x in operands]
+    return [ops.gather_along(at, x, places, axis) for x in operands]
 
 
 def _top_k(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
@@ -180,11 +145,11 @@ def _top_k(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     rank, count = at.ctx.meta(x).rank, int(equation.params["k"])
     axis = int(equation.params.get("axis", rank - 1)) % rank
     order = [*(other for other in range(rank) if other != axis), axis]
-    back = Transpose(tuple(order.index(place) for place in range(rank)))
+    back = ops.Transpose(tuple(order.index(place) for place in range(rank)))
     if axis != rank - 1:
-        x = at.emit(Transpose(tuple(order)), x)
+        x = at.emit(ops.Transpose(tuple(order)), x)
     places = emit_function(at, reductions.top_places, x, count)
-    results = [gather_along(at, x, places, rank - 1), places]
+    results = [ops.gather_along(at, x, places, rank - 1), places]
     if axis != rank - 1:
         results = [at.emit(back, result) for result in results]
     dtype = as_dtype(equation.outvars[1].aval.dtype)

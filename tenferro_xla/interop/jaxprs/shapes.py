@@ -9,82 +9,39 @@ from typing import Any
 import numpy as np
 from jax import lax
 
+from tenferro import ops
 from tenferro.core import GlobalValKey
 from tenferro.ir import INT64, DType, TensorMeta, as_dtype
-from tenferro.ops import (
-    AND,
-    NEG,
-    SELECT,
-    BroadcastInDim,
-    Compare,
-    Concatenate,
-    DynamicSlice,
-    DynamicUpdateSlice,
-    Gather,
-    Iota,
-    Pad,
-    ReduceAnd,
-    Reshape,
-    Reverse,
-    Scatter,
-    ScatterReduce,
-    ShardingConstraint,
-    Slice,
-    StdTensorOp,
-    Transpose,
-    full_like,
-)
 from tenferro.ops.functions import elementwise, emit_function, manipulation
-from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, shape_of
+from tenferro_xla.interop.jaxprs.reader import (
+    Keys,
+    Reader,
+    Translation,
+    integers,
+    of_parameters,
+    shape_of,
+)
 from tenferro_xla.sharding import spec_entries
-
-# Primitives that move, repeat and join elements.
-
-
-def _broadcast_in_dim(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    params = equation.params
-    op = BroadcastInDim(integers(params["shape"]), integers(params["broadcast_dimensions"]))
-    return at.emit(op, *x)
 
 
 def _reshape(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(Reshape(shape_of(equation)), *x)
-
-
-def _transpose(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(Transpose(integers(equation.params["permutation"])), *x)
+    return at.emit(ops.Reshape(shape_of(equation)), *x)
 
 
 def _sharding_constraint(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     """The names of axes remain; a sharding on one device says nothing."""
     sharding = equation.params["sharding"]
     spec = spec_entries("from_jax", sharding, len(shape_of(equation)))
-    return x[0] if spec is None else at.emit(ShardingConstraint(spec), *x)
-
-
-def _slice(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    params = equation.params
-    starts = integers(params["start_indices"])
-    strides = integers(params["strides"] or (1,) * len(starts))
-    return at.emit(Slice(starts, integers(params["limit_indices"]), strides), *x)
-
-
-def _pad(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    low, high, interior = (
-        integers(config[part] for config in equation.params["padding_config"]) for part in range(3)
-    )
-    return at.emit(Pad(low, high, interior), *operands)
-
-
-def _concatenate(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(Concatenate(int(equation.params["dimension"])), *x)
+    return x[0] if spec is None else at.emit(ops.ShardingConstraint(spec), *x)
 
 
 def _stack(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     axis = int(equation.params["axis"])
     shape = list(shape_of(equation))
     shape[axis] = 1
-    return at.emit(Concatenate(axis), *(at.emit(Reshape(tuple(shape)), x) for x in operands))
+    return at.emit(
+        ops.Concatenate(axis), *(at.emit(ops.Reshape(tuple(shape)), x) for x in operands)
+    )
 
 
 def _split(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
@@ -97,52 +54,48 @@ def _split(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     def piece(start: int, stop: int) -> GlobalValKey:
         starts, stops = [0] * len(shape), list(shape)
         starts[axis], stops[axis] = start, stop
-        return at.emit(Slice(tuple(starts), tuple(stops), (1,) * len(shape)), x)
+        return at.emit(ops.Slice(tuple(starts), tuple(stops), (1,) * len(shape)), x)
 
     ends = accumulate(integers(equation.params["sizes"]), initial=0)
     return [piece(start, stop) for start, stop in pairwise(ends)]
 
 
-def _rev(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(Reverse(integers(equation.params["dimensions"])), *x)
-
-
 def _iota(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     params = equation.params
     shape, axis = integers(params["shape"]), int(params["dimension"])
-    counted = at.emit(Iota(as_dtype(params["dtype"]), shape[axis]))
-    return at.emit(BroadcastInDim(shape, (axis,)), counted)
-
-
-def _dynamic_slice(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(DynamicSlice(integers(equation.params["slice_sizes"])), *operands)
-
-
-def _dynamic_update_slice(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    return at.emit(DynamicUpdateSlice(), *operands)
-
-
-def _tile(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    return emit_function(at, manipulation.tile, x[0], reps=integers(equation.params["reps"]))
+    counted = at.emit(ops.Iota(as_dtype(params["dtype"]), shape[axis]))
+    return at.emit(ops.BroadcastInDim(shape, (axis,)), counted)
 
 
 TABLE: dict[str, Translation] = {
-    "broadcast_in_dim": _broadcast_in_dim,
-    "concatenate": _concatenate,
-    "dynamic_slice": _dynamic_slice,
-    "dynamic_update_slice": _dynamic_update_slice,
+    "broadcast_in_dim": of_parameters(
+        lambda p: ops.BroadcastInDim(integers(p["shape"]), integers(p["broadcast_dimensions"]))
+    ),
+    "concatenate": of_parameters(lambda p: ops.Concatenate(int(p["dimension"]))),
+    "dynamic_slice": of_parameters(lambda p: ops.DynamicSlice(integers(p["slice_sizes"]))),
+    "dynamic_update_slice": of_parameters(lambda p: ops.DynamicUpdateSlice()),
     "expand_dims": _reshape,
     "iota": _iota,
-    "pad": _pad,
+    "pad": of_parameters(
+        lambda p: ops.Pad(*[integers(part[i] for part in p["padding_config"]) for i in range(3)])
+    ),
     "reshape": _reshape,
-    "rev": _rev,
-    "slice": _slice,
+    "rev": of_parameters(lambda p: ops.Reverse(integers(p["dimensions"]))),
+    "slice": of_parameters(
+        lambda p: ops.Slice(
+            integers(p["start_indices"]),
+            integers(p["limit_indices"]),
+            integers(p["strides"] or (1 for _ in p["start_indices"])),
+        )
+    ),
     "split": _split,
     "sharding_constraint": _sharding_constraint,
     "squeeze": _reshape,
     "stack": _stack,
-    "tile": _tile,
-    "transpose": _transpose,
+    "tile": lambda at, equation, x: emit_function(
+        at, manipulation.tile, x[0], reps=integers(equation.params["reps"])
+    ),
+    "transpose": of_parameters(lambda p: ops.Transpose(integers(p["permutation"]))),
 }
 
 
@@ -160,7 +113,7 @@ def _gather(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalVa
     offset = integers(numbers.offset_dims)
     fills = mode == _MODE.FILL_OR_DROP and bool(index_map)
     fill = _fill(params["fill_value"], at.ctx.meta(x).dtype) if fills else 0
-    op = Gather(
+    op = ops.Gather(
         offset,
         integers(numbers.collapsed_slice_dims),
         index_map,
@@ -178,8 +131,8 @@ def _gather(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalVa
     shape = at.ctx.meta(windows).static_shape
     assert shape is not None, "JAX traces constant shapes"
     batch = tuple(axis for axis in range(len(shape)) if axis not in offset)
-    mask = at.emit(BroadcastInDim(shape, batch), inside)
-    return at.emit(SELECT, mask, windows, full_like(at, fill, windows))
+    mask = at.emit(ops.BroadcastInDim(shape, batch), inside)
+    return at.emit(ops.SELECT, mask, windows, ops.full_like(at, fill, windows))
 
 
 def _require_mode(at: Reader, equation: Any) -> None:
@@ -203,10 +156,10 @@ def _inside(
     assert shape is not None, "JAX traces constant shapes"
     assert meta.static_shape is not None, "JAX traces constant shapes"
     limits = np.asarray([shape[axis] - sizes[axis] for axis in index_map], np.int64)
-    limit = at.emit(BroadcastInDim(meta.static_shape, (meta.rank - 1,)), at.constant(limits))
-    low = at.emit(Compare("GE"), wide, full_like(at, 0, wide))
-    high = at.emit(Compare("LE"), wide, limit)
-    return at.emit(ReduceAnd((meta.rank - 1,)), at.emit(AND, low, high))
+    limit = at.emit(ops.BroadcastInDim(meta.static_shape, (meta.rank - 1,)), at.constant(limits))
+    low = at.emit(ops.Compare("GE"), wide, ops.full_like(at, 0, wide))
+    high = at.emit(ops.Compare("LE"), wide, limit)
+    return at.emit(ops.ReduceAnd((meta.rank - 1,)), at.emit(ops.AND, low, high))
 
 
 def _fill(value: Any, dtype: DType) -> Any:
@@ -224,7 +177,7 @@ def _fill(value: Any, dtype: DType) -> Any:
             return True
 
 
-def _scatter(op: Callable[..., StdTensorOp], combiner: str, sign: int = 1) -> Translation:
+def _scatter(op: Callable[..., ops.StdTensorOp], combiner: str, sign: int = 1) -> Translation:
     """Updates combined into an operand; `sign` is -1 if they are subtracted."""
 
     def translation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -258,19 +211,19 @@ def _scatter(op: Callable[..., StdTensorOp], combiner: str, sign: int = 1) -> Tr
             "drop" if mode == _MODE.FILL_OR_DROP else "clip",
         )
         if sign < 0:
-            updates = at.emit(NEG, updates)
+            updates = at.emit(ops.NEG, updates)
         return at.emit(made, x, indices, updates)
 
     return translation
 
 
 _SCATTERS: dict[str, Translation] = {
-    "scatter": _scatter(Scatter, "set"),
-    "scatter-add": _scatter(Scatter, "add"),
-    "scatter-sub": _scatter(Scatter, "add", -1),
-    "scatter-mul": _scatter(ScatterReduce, "mul"),
-    "scatter-min": _scatter(ScatterReduce, "min"),
-    "scatter-max": _scatter(ScatterReduce, "max"),
+    "scatter": _scatter(ops.Scatter, "set"),
+    "scatter-add": _scatter(ops.Scatter, "add"),
+    "scatter-sub": _scatter(ops.Scatter, "add", -1),
+    "scatter-mul": _scatter(ops.ScatterReduce, "mul"),
+    "scatter-min": _scatter(ops.ScatterReduce, "min"),
+    "scatter-max": _scatter(ops.ScatterReduce, "max"),
 }
 
 INDEXING: dict[str, Translation] = {

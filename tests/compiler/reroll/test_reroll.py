@@ -13,17 +13,16 @@ from hypothesis import strategies as st
 
 import tenferro as tn
 from tenferro.compiler import OptimizerOptions, Reroll, optimize, parse
-from tenferro.compiler.reroll.iterations import Rolled, Rounds
+from tenferro.compiler.reroll.iterations import Iterations, Rolled, Sequence, find_runs
 from tenferro.compiler.reroll.loop import Body, Loop
 from tenferro.compiler.reroll.reroll import Values
-from tenferro.compiler.reroll.sequence import Sequence, find_runs
 from tenferro.ir import ExecProgram, verify
 from tenferro.ops.control_flow import Scan
 from tenferro.shape import SymDim
 from tests.compiler.repeated import repeated
 from tests.programs import arguments, assert_leaves_alone, assert_rewrites, run
 
-SMALL = Reroll(rounds=4, saves=0)
+SMALL = Reroll(iterations=4, saves=0)
 UNROLLED = OptimizerOptions(reroll=False)
 RNG = np.random.default_rng(5)
 MATRIX, VECTOR = RNG.normal(size=(4, 4)), RNG.normal(size=4)
@@ -248,7 +247,7 @@ def test_a_program_as_text() -> None:
 
 def test_too_few_rounds_stay() -> None:
     text = f"exec_program(%0: f64[3], %1: f64[3]) {{{LINES}\n  return %9\n}}"
-    assert_leaves_alone(Reroll(rounds=5, saves=0), text)
+    assert_leaves_alone(Reroll(iterations=5, saves=0), text)
 
 
 def test_a_small_program_is_not_searched() -> None:
@@ -271,13 +270,13 @@ def test_operands_without_a_rule_stay() -> None:
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_bodies_with_random_wiring_keep_their_bits(seed: int) -> None:
     program = optimize(repeated(seed), UNROLLED)
-    rolled(program, Reroll(rounds=2, saves=0))
+    rolled(program, Reroll(iterations=2, saves=0))
 
 
 def test_random_bodies_are_rolled() -> None:
     """So that the test above tests something."""
     programs = [optimize(repeated(seed), UNROLLED) for seed in range(30)]
-    small = Reroll(rounds=2, saves=0)
+    small = Reroll(iterations=2, saves=0)
     assert len([p for p in programs if small.run(p) is not p]) >= 8
 
 
@@ -286,7 +285,7 @@ def test_a_loop_that_computes_something_else_is_refused() -> None:
     program = parse(f"exec_program(%0: f64[3], %1: f64[3]) {{{LINES}\n  return %9\n}}")
     sequence = Sequence(program)
     (run_,) = find_runs(sequence.symbols, 4, 8)
-    loop = Loop(sequence, Rounds(sequence, run_, Rolled(sequence)), [])
+    loop = Loop(sequence, Iterations(sequence, run_, Rolled(sequence)), [])
     loop.ask_single(9, (1, 0), 3)
     body = Body(loop)
     values = Values(sequence)

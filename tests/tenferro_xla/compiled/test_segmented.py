@@ -119,7 +119,7 @@ def test_only_the_scalar_leaves_the_device(xla: XlaExecutor, monkeypatch: Any) -
             fetched.append(value.shape)
         return asarray(value, *args, **kwargs)
 
-    monkeypatch.setattr("tenferro_xla.compiled.segmented.np.asarray", watched)
+    monkeypatch.setattr("tenferro_xla.compiled.derived_executables.np.asarray", watched)
     (result,) = run(*buffers)
     monkeypatch.undo()
     assert fetched == [()]

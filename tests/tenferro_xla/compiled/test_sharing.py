@@ -10,7 +10,7 @@ from tenferro.compiler import resolve_sizes
 from tenferro.errors import ConfigError, PadSafetyError, ShapeError
 from tenferro_xla import XlaExecutor
 from tenferro_xla.compiled import cache
-from tenferro_xla.compiled.bucketing import EXACT, SizeSharing
+from tenferro_xla.compiled.derived_executables import EXACT, SizeSharing
 
 SIZES = (2, 3, 5, 6, 9, 10, 12, 17)
 
