@@ -116,6 +116,14 @@ def linear_in(
     return linear is None or bool(linear(_site(op, operands, active, emitter)))
 
 
+def linear_by_zeros(
+    op: PrimitiveOp, operands: Keys, active: Sequence[bool], emitter: Emitter[GlobalValKey]
+) -> bool:
+    """Whether an op is linear in its active operands since some of the others are zero."""
+    both = [on or is_zero(value, emitter) for value, on in zip(operands, active, strict=True)]
+    return any(both) and both != list(active) and linear_in(op, operands, both, emitter)
+
+
 def is_zero(value: GlobalValKey, emitter: Emitter[GlobalValKey], near: int = _NEAR) -> bool:
     """Whether a value is seen to be zero: adding it changes nothing, or a zero makes it zero."""
     other = input_key(Tangent(value, fresh_pass_id()))
@@ -261,9 +269,8 @@ class FragmentEmitter(KeyEmitter):
     def _linear_here(
         self, op: PrimitiveOp, operands: Operands, mask: tuple[bool, ...], at: KeyEmitter
     ) -> bool:
-        """Whether an op is linear in its active operands since some of the others are zero."""
-        both = [on or is_zero(value, at) for value, on in zip(operands, mask, strict=True)]
-        return any(both) and both != list(mask) and linear_in(op, operands, both, at)
+        """Whether an op is linear in its active operands by what the others are."""
+        return linear_by_zeros(op, operands, mask, at)
 
     def _new_mode(self, mask: tuple[bool, ...]) -> OpMode:
         """The mode for a mask; one object for all nodes that have it."""
