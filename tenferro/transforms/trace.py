@@ -85,13 +85,9 @@ def argument(value: GlobalValKey) -> GlobalValKey | None:
     None if simplifications need the op that computed the value, as for constants. The argument
     should then be an input, which is replaced by the value afterwards.
     """
-    if isinstance(value, SingleOutputNode) and _primitive(value).seen_through:
+    if isinstance(value, SingleOutputNode) and cast(StdTensorOp, value.primitive).seen_through:
         return None
     return op_key(Argument(next(_numbers)), (value,)).output(0)
-
-
-def _primitive(node: SingleOutputNode) -> Any:
-    return node.primitive
 
 
 # Replacing values of a graph by others, and arguments by the passed values.
