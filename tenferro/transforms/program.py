@@ -30,7 +30,7 @@ from tenferro.core import (
     resolve_keys,
 )
 from tenferro.errors import BindingError, TracingError
-from tenferro.ir import Guard, PyTree, TensorSpec, fresh_input, type_of
+from tenferro.ir import Guard, Leaf, PyTree, TensorSpec, fresh_input, type_of
 from tenferro.ops import StdTensorOp, replay, shape_context
 from tenferro.ops.control_flow import program_of_ops
 from tenferro.ops.extension import ExtensionCaches, Package
@@ -190,15 +190,17 @@ def compile_keys(
         check_keys(program)
     assumed = all_guards(program, guards)
     program = optimize(program, options)
-    symbols, known = program.symbols(), set[int]()
-    for op in program.ops():
-        if id(op) not in known:
-            known.add(id(op))
-            if unknown := op.symbols() - symbols:
-                raise BindingError(
-                    f"compile: {op} needs the size {min(map(str, unknown))}, which no input "
-                    "has; declare the input that defines it with compile(..., inputs=[...])"
-                )
+    every = program.ops()
+    symbols: set[Leaf] | None = None
+    for op in dict(zip(map(id, every), every, strict=True)).values():
+        mentioned = op.symbols()
+        if mentioned and symbols is None:
+            symbols = program.symbols()
+        if symbols is not None and (unknown := mentioned - symbols):
+            raise BindingError(
+                f"compile: {op} needs the size {min(map(str, unknown))}, which no input "
+                "has; declare the input that defines it with compile(..., inputs=[...])"
+            )
     return GraphProgram(program, _declared(keys), assumed, options, with_rules=with_rules)
 
 

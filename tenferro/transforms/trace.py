@@ -13,6 +13,7 @@ import functools
 import itertools
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -235,6 +236,7 @@ class Aux:
 
 
 _NO_AUX = Aux.of(None)
+_SOURCE = attrgetter("key")
 
 
 @dataclass(slots=True)
@@ -326,7 +328,7 @@ def trace_function(
         outputs = list(map(_output_key, parts, itertools.count()))
         view: ResolvedView[StdTensorOp] = resolve_keys()
         ops, met = view.topo_order([*outputs, *aux.keys], leaves=inputs)
-        outer = any(not isinstance(key.key, CapturedArray) for key in met)
+        outer = not set(map(type, map(_SOURCE, met))) <= {CapturedArray}
         return Trace(context, inputs, joined(outputs, ops), tree, (), input_at, aux, outer)
 
     args, kwargs = unflatten(treedef, values)
