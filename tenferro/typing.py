@@ -12,28 +12,5 @@ object conforms if it has the members, whatever its class inherits.
 Tensor([1., 2.])
 """
 
-import typing as _typing
-
-from tenferro.ir import AnyTensor as AnyTensor
-from tenferro.ir import Array as Array
-from tenferro.ir import ArrayLike as ArrayLike
-from tenferro.ir import ArrayMethods as ArrayMethods
-from tenferro.ir import Axis as Axis
-from tenferro.ir import DTypeLike as DTypeLike
-from tenferro.ir import Elements as Elements
-from tenferro.ir import ElementsAt as ElementsAt
-from tenferro.ir import Index as Index
-from tenferro.ir import Integers as Integers
-from tenferro.ir import NestedSequence as NestedSequence
-from tenferro.ir import Number as Number
-from tenferro.ir import Order as Order
-from tenferro.ir import PyTree as PyTree
-from tenferro.ir import Shape as Shape
-from tenferro.ir import Size as Size
-from tenferro.ir import SupportsArray as SupportsArray
-from tenferro.ir import SupportsDLPack as SupportsDLPack
-from tenferro.ir import SupportsDType as SupportsDType
-from tenferro.missing_names import public as _public
-
-if not _typing.TYPE_CHECKING:  # type checkers read the imports
-    __all__ = _public(vars())
+from tenferro.ir.typing import *
+from tenferro.ir.typing import __all__ as __all__

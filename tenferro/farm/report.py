@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-
-from rich.progress import Progress, TaskID
 
 from tenferro.farm.job import in_short
 from tenferro.network import progress_bar
@@ -106,16 +104,13 @@ def reporting(progress: Report | bool | None) -> Iterator[Report]:
     if callable(progress):
         yield progress
         return
-    with ExitStack() as stack:
-        tasks: list[tuple[Progress, TaskID]] = []
+    with progress_bar("parts of the farm") as move:
+        is_shown = False
 
         def report(done: int, total: int, seconds: float) -> None:
-            if not progress or (not tasks and done == total):
-                return
-            if not tasks:
-                started = stack.enter_context(progress_bar("parts of the farm"))
-                tasks.append((started, started.add_task("farm", total=total)))
-            ((bar, task),) = tasks
-            bar.update(task, completed=done)
+            nonlocal is_shown
+            is_shown = is_shown or (bool(progress) and done < total)
+            if is_shown:
+                move(done, total)
 
         yield report

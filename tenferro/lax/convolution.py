@@ -79,11 +79,17 @@ def conv_general_dilated(
         raise ShapeError(f"{name}: {x.meta} and {kernel.meta} must have as many axes, at least 2")
     specs = conv_dimension_numbers(x.shape, kernel.shape, dimension_numbers)
     x, kernel = transpose(x, specs.lhs_spec), transpose(kernel, specs.rhs_spec)
-    _check_channels(name, x, kernel, feature_group_count)
+    groups = feature_group_count
+    if x.shape[1] != kernel.shape[1] * groups or kernel.shape[0] % groups:
+        raise ShapeError(
+            f"{name}: lhs with channels first is {x.meta} and the kernel {kernel.meta}; axis 1 of "
+            f"lhs must be {groups} times that of the kernel, feature_group_count={groups} must "
+            "divide axis 0 of the kernel"
+        )
     rank = x.ndim - 2
     strides, spread, holes = (
-        (1, 1, *tuple_of(name, field, given, rank, 1))
-        for field, given in (
+        (1, 1, *tuple_of(name, field, values, rank, 1))
+        for field, values in (
             ("window_strides", window_strides),
             ("lhs_dilation", lhs_dilation),
             ("rhs_dilation", rhs_dilation),
@@ -96,21 +102,11 @@ def conv_general_dilated(
     config = [(low, high, gap - 1) for (low, high), gap in zip(pairs, spread, strict=True)]
     parts = windows(name, pad(x, 0, config), window, strides, holes)  # type: ignore[arg-type]
     patches = stack([part for part, _ in parts], axis=2)
-    result = _contracted(patches, kernel, feature_group_count, preferred_element_type)
+    result = _contracted(patches, kernel, groups, preferred_element_type)
     order = [0] * x.ndim
     for place, axis in enumerate(specs.out_spec):
         order[axis] = place
     return transpose(result, order)
-
-
-def _check_channels(name: str, x: AnyTensor, kernel: AnyTensor, groups: int) -> None:
-    fits = x.shape[1] == kernel.shape[1] * groups
-    if not fits or kernel.shape[0] % groups:
-        raise ShapeError(
-            f"{name}: lhs with channels first is {x.meta} and the kernel {kernel.meta}; axis 1 of "
-            f"lhs must be {groups} times that of the kernel, feature_group_count={groups} must "
-            "divide axis 0 of the kernel"
-        )
 
 
 def _contracted(

@@ -113,18 +113,6 @@ def _contracted(
     dtype = result_type(name, values, preferred)
     left, right = (elementwise.astype(value, dtype) for value in values)
     ranks = [value.meta.rank for value in values]
-    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = _four(name, numbers)
-    op = DotGeneral(
-        axes_of(name, lhs_contract, ranks[0]),
-        axes_of(name, rhs_contract, ranks[1]),
-        axes_of(name, lhs_batch, ranks[0]),
-        axes_of(name, rhs_batch, ranks[1]),
-    )
-    return called(name, op, left, right)
-
-
-def _four(name: str, numbers: Any) -> Any:
-    """The dimension numbers as ((lhs, rhs), (lhs, rhs))."""
     pairs = isinstance(numbers, Sequence | np.ndarray) and len(numbers) == 2
     if not pairs or not all(
         isinstance(pair, Sequence | np.ndarray) and len(pair) == 2 and not isinstance(pair, str)
@@ -134,4 +122,11 @@ def _four(name: str, numbers: Any) -> Any:
             f"{name}: dimension_numbers must be ((lhs_contract, rhs_contract), "
             f"(lhs_batch, rhs_batch)), got {numbers!r}"
         )
-    return numbers
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
+    op = DotGeneral(
+        axes_of(name, lhs_contract, ranks[0]),
+        axes_of(name, rhs_contract, ranks[1]),
+        axes_of(name, lhs_batch, ranks[0]),
+        axes_of(name, rhs_batch, ranks[1]),
+    )
+    return called(name, op, left, right)

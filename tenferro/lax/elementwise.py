@@ -159,11 +159,11 @@ class RoundingMethod(enum.Enum):
     TO_NEAREST_EVEN = 1
 
 
-def _unary(name: str, op: StdTensorOp) -> Callable[[ArrayLike], AnyTensor]:
+def _unary(name: str, op: StdTensorOp, doc: str = "") -> Callable[[ArrayLike], AnyTensor]:
     def function(x: ArrayLike) -> AnyTensor:
         return lax_op(name, op, x)
 
-    function.__name__, function.__doc__ = name, type(op).__doc__
+    function.__name__, function.__doc__ = name, doc or type(op).__doc__
     return array_function(module=LAX)(function)
 
 
@@ -452,16 +452,10 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
 # `jax.lax`'s special functions of real numbers.
 
 
-@array_function(module=LAX)
-def lgamma(x: ArrayLike) -> AnyTensor:
-    """The logarithm of |Γ(x)|."""
-    return lax_op("lgamma", ops.Special("lgamma"), x)
-
-
-@array_function(module=LAX)
-def digamma(x: ArrayLike) -> AnyTensor:
-    """The derivative of log Γ."""
-    return lax_op("digamma", ops.Special("digamma"), x)
+lgamma = _unary("lgamma", ops.Special("lgamma"), "The logarithm of |Γ(x)|.")
+digamma = _unary("digamma", ops.Special("digamma"), "The derivative of log Γ.")
+bessel_i0e = _unary("bessel_i0e", ops.Special("i0e"), "exp(−|x|) I₀(x).")
+bessel_i1e = _unary("bessel_i1e", ops.Special("i1e"), "exp(−|x|) I₁(x).")
 
 
 @array_function(operands=2, module=LAX)
@@ -506,18 +500,6 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> AnyTensor:
     return lax_op("betainc", ops.Special("betainc"), a, b, x)
 
 
-@array_function(module=LAX)
-def bessel_i0e(x: ArrayLike) -> AnyTensor:
-    """exp(−|x|) I₀(x)."""
-    return lax_op("bessel_i0e", ops.Special("i0e"), x)
-
-
-@array_function(module=LAX)
-def bessel_i1e(x: ArrayLike) -> AnyTensor:
-    """exp(−|x|) I₁(x)."""
-    return lax_op("bessel_i1e", ops.Special("i1e"), x)
-
-
 @array_function(operands=2, module=LAX)
 def nextafter(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """The next number of the dtype after x1 in the direction of x2."""
@@ -530,14 +512,12 @@ P = ParamSpec("P")
 
 
 def _unary_op(kind: Callable[P, StdTensorOp]) -> Callable[Concatenate[ArrayLike, P], AnyTensor]:
-    """The function of an op of one operand."""
     return _one_to_one(kind)
 
 
 def _binary_op(
     kind: Callable[P, StdTensorOp],
 ) -> Callable[Concatenate[ArrayLike, ArrayLike, P], AnyTensor]:
-    """The function of an op of two operands."""
     return _one_to_one(kind)
 
 

@@ -220,8 +220,8 @@ def reduce(
 
 def _in_front(array: AnyTensor, axes: Sequence[int]) -> AnyTensor:
     """The array with `axes` as one axis in front."""
-    kept = [axis for axis in range(array.ndim) if axis not in axes]
-    moved = transpose(array, (*axes, *kept))
+    rest = [axis for axis in range(array.ndim) if axis not in axes]
+    moved = transpose(array, (*axes, *rest))
     return collapse(moved, 0, len(axes)) if axes else moved[None]
 
 
@@ -271,8 +271,8 @@ def reduce_window(
     array = asarray(operand)
     window = tuple_of(name, "window_dimensions", window_dimensions, array.ndim, 1)
     strides, spread, holes = (
-        tuple_of(name, field, given, array.ndim, 1)
-        for field, given in (
+        tuple_of(name, field, values, array.ndim, 1)
+        for field, values in (
             ("window_strides", window_strides),
             ("base_dilation", base_dilation),
             ("window_dilation", window_dilation),

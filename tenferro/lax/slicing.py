@@ -173,9 +173,9 @@ def dynamic_update_index_in_dim(
     """
     array, part = asarray(operand), update
     place = along("dynamic_update_index_in_dim", axis, array.ndim)
-    given = asarray(update)
-    if given.ndim != array.ndim:
-        part = manipulation.expand_dims(given, axis=place)
+    value = asarray(update)
+    if value.ndim != array.ndim:
+        part = manipulation.expand_dims(value, axis=place)
     return dynamic_update_slice_in_dim(
         array, part, index, place, allow_negative_indices=allow_negative_indices
     )
@@ -248,17 +248,13 @@ def _from_front(
         if counts_back and place.meta.dtype.kind == "i":
             length = indexing.size_value(value, axis)
             below = elementwise.add(place, length)
-            place = elementwise.where(_is_negative(place), below, place)
+            place = elementwise.where(logical.less(place, 0), below, place)
         places.append(place)
     dtypes = {place.meta.dtype for place in places}
     kinds = {dtype.kind for dtype in dtypes}
     if len(dtypes) > 1 and kinds <= {"i", "u"}:
         return [elementwise.astype(place, INT64) for place in places]
     return places
-
-
-def _is_negative(place: AnyTensor) -> AnyTensor:
-    return logical.less(place, 0)
 
 
 # Gather and scatter, with the dimension numbers and the modes of `jax.lax`.
@@ -401,12 +397,12 @@ def _axes(name: str, numbers: object, kind: Any) -> tuple[tuple[int, ...], ...]:
     """The axes that dimension numbers name, in the order in which ops have them."""
     axes: list[tuple[int, ...]] = []
     for field in kind._fields:
-        given = getattr(numbers, field, kind._field_defaults.get(field))
-        if given is None or isinstance(numbers, str):
+        values = getattr(numbers, field, kind._field_defaults.get(field))
+        if values is None or isinstance(numbers, str):
             raise AxisError(
                 f"{name}: dimension_numbers must be a tn.lax.{kind.__name__}, got {numbers!r}"
             )
-        axes.append(tuple_of(name, field, given, len(given), 0))
+        axes.append(tuple_of(name, field, values, len(values), 0))
     return tuple(axes)
 
 

@@ -8,65 +8,77 @@ tuples.
 >>> tn.linalg.solve_triangular(lower, [2.0, 5.0], lower=True)
 Tensor([1., 2.])
 
-Each file is one topic, with its functions and their results. In reading order:
+Each file is one topic: its ops, with shape rule, NumPy kernel, derivative and batch rule, and the
+functions that users call. In reading order:
 
 - `arguments`: what all functions accept, and how they refuse the rest.
+- `matrix_op`: pieces of formulas, kernels over batches, kinds of ops.
 - `products`: `multi_dot`, `outer`, `trace`, `diagonal`, `block_diag` and `toeplitz`.
-- `solve`: `solve`, `inv`, triangular, tridiagonal and tensor systems.
-- `determinant`: `det`, `slogdet` and `matrix_power`.
-- `factorizations`: `cholesky`, `lu`, `qr`, `schur` and `hessenberg`; `lu_factor` and `cho_factor`.
-- `spectra`: `eigh`, `eig` and `svd`, and values without vectors.
-- `gauge`: `fix_phases` and `gauge_report`, for losses of single vectors.
+- `triangular_solve`: triangular and tridiagonal systems.
+- `cholesky`: `cholesky`, `cho_factor` and `cho_solve`.
+- `lu`: `lu`, `lu_factor` and `lu_solve`.
+- `solve`: `solve`, `inv`, `tensorsolve` and `tensorinv`.
+- `gauge`: `fix_phases` and `gauge_report`; what derivatives do where values are equal.
+- `qr`: `qr`.
+- `eigh`: `eigh`, `eigvalsh` and `eigh_tridiagonal`.
+- `eig`: `eig` and `eigvals`.
+- `schur`: `schur` and `hessenberg`.
+- `svd`: `svd` and `svdvals`.
+- `determinant`: `det` and `slogdet`.
+- `divided_differences`: scalar functions and their divided differences.
+- `sylvester`: Sylvester and Lyapunov equations.
+- `matrix_functions`: `expm`, `logm`, `sqrtm`, `matrix_power` and `funm_hermitian`.
 - `subspaces`: `eigh_block`, `svd_block`, `low_rank` and `polar`.
 - `svd_truncate`: `svd_truncate`.
-- `matrix_functions`: `expm`, `logm`, `sqrtm` and `funm_hermitian`.
 - `pinv`: `pinv`, `lstsq` and `matrix_rank`.
 - `norms`: `norm`, `matrix_norm`, `vector_norm` and `cond`.
-- `sylvester`: Sylvester and Lyapunov.
-
-What a function with named results does stands below it, under its name with an underscore.
 """
 
+import sys as _sys
 import typing as _typing
 
-from tenferro.families.linalg import LINALG as _LINALG
+from tenferro.linalg.cholesky import *
 from tenferro.linalg.determinant import *
-from tenferro.linalg.factorizations import *
+from tenferro.linalg.eig import *
+from tenferro.linalg.eigh import *
 from tenferro.linalg.gauge import *
+from tenferro.linalg.lu import *
 from tenferro.linalg.matrix_functions import *
 from tenferro.linalg.norms import *
 from tenferro.linalg.pinv import *
 from tenferro.linalg.products import *
+from tenferro.linalg.qr import *
+from tenferro.linalg.schur import *
 from tenferro.linalg.solve import *
-from tenferro.linalg.spectra import *
 from tenferro.linalg.subspaces import *
+from tenferro.linalg.svd import *
 from tenferro.linalg.svd_truncate import *
 from tenferro.linalg.sylvester import *
+from tenferro.linalg.triangular_solve import *
 from tenferro.missing_names import public as _public
 from tenferro.missing_names import refusal as _refusal
-from tenferro.ops.extension import ExtensionRegistry as _ExtensionRegistry
-from tenferro.ops.extension import ExtensionRuleSet as _ExtensionRuleSet
-from tenferro.ops.extension import register_runtimes as _register_runtimes
-from tenferro.ops.extension import rules_of as _rules_of
+from tenferro.ops.extension import ops_of as _ops_of
 from tenferro.ops.functions.manipulation import matrix_transpose as matrix_transpose
 from tenferro.ops.functions.products import cross as cross
 from tenferro.ops.functions.products import matmul as matmul
 from tenferro.ops.functions.products import tensordot as tensordot
 from tenferro.ops.functions.products import vecdot as vecdot
+from tenferro.runtime import family_package as _family_package
 
+_LINALG = _family_package(
+    "tenferro-linalg",
+    *[
+        op
+        for name, topic in _sys.modules.copy().items()
+        if name.startswith(f"{__name__}.")
+        for op in _ops_of(vars(topic))
+        if op.__module__ == name
+    ],
+)
+"""The ops of all topics, with their rules and runtimes."""
 
-def ad_rules() -> _ExtensionRuleSet:
-    """A new set of the derivative rules of these families; every context has these rules."""
-    return _rules_of([_LINALG])
-
-
-def register_runtime(registry: _ExtensionRegistry) -> None:
-    """Register the runtimes of these families; for `register_extension(register_runtime)`.
-
-    Executors do not need it: they have them.
-    """
-    _register_runtimes([_LINALG], registry)
-
+ad_rules = _LINALG.ad_rules
+register_runtime = _LINALG.register_runtime
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
     __all__ = _public(vars())

@@ -1,4 +1,4 @@
-"""Operands of linear algebra: their dtype, and batches that are broadcast."""
+"""Operands of linear algebra: their dtypes, squares and batches; and options."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from math import nan
 from typing import Any, SupportsFloat
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, TracingError
-from tenferro.families.linalg import Degeneracy, check_matrix, check_square, tril
 from tenferro.ir import (
+    COMPLEX64,
+    COMPLEX128,
     FLOAT16,
+    FLOAT32,
     FLOAT64,
+    AnyTensor,
+    Dim,
+    DType,
     TensorMeta,
     canonical,
     integer_of,
     is_inexact,
     short_name,
 )
+from tenferro.ops.extension import DTypes, Shapes, sizes_differ
 from tenferro.ops.functions import (
     assume_size,
     common_batch,
@@ -28,8 +34,97 @@ from tenferro.ops.functions import (
 from tenferro.runtime import Tensor
 from tenferro.transforms import TracedTensor
 
+# Checks of operands of linear algebra, with errors that name the function and the operand.
 
-def floating(name: str, *operands: Any) -> list[Any]:
+DTYPES = (FLOAT32, FLOAT64, COMPLEX64, COMPLEX128)
+
+
+REAL_OF = {FLOAT32: FLOAT32, FLOAT64: FLOAT64, COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}
+"""The dtype of moduli."""
+
+
+COMPLEX_OF = {
+    FLOAT32: COMPLEX64,
+    FLOAT64: COMPLEX128,
+    COMPLEX64: COMPLEX64,
+    COMPLEX128: COMPLEX128,
+}
+"""The complex dtype of the same precision."""
+
+
+Shape = tuple[Dim, ...]
+
+
+def check_dtype(name: str, *dtypes: DType) -> DType:
+    """The common dtype of the operands.
+
+    Raises:
+        DTypeError: they have several, or one that linear algebra does not take.
+    """
+    for dtype in dtypes:
+        if dtype not in DTYPES:
+            raise DTypeError(
+                f"{name}: takes float32, float64, complex64 or complex128, got {dtype.name}; "
+                "convert it with astype"
+            )
+        if dtype != dtypes[0]:
+            names = ", ".join(each.name for each in dtypes)
+            raise DTypeError(f"{name}: operands have dtypes {names}; convert them to one")
+    return dtypes[0]
+
+
+def check_matrix(name: str, dtype: DType, shape: Sequence[Dim]) -> tuple[Shape, Dim, Dim]:
+    """The batch sizes, rows and columns of a matrix operand.
+
+    Raises:
+        ShapeError: it has fewer than two axes.
+    """
+    if len(shape) < 2:
+        meta = TensorMeta.of(dtype, tuple(shape))
+        raise ShapeError(f"{name}: takes matrices [..., m, n], got {meta}")
+    return tuple(shape[:-2]), shape[-2], shape[-1]
+
+
+def check_square(name: str, dtype: DType, shape: Sequence[Dim]) -> tuple[Shape, Dim]:
+    """The batch sizes and the rows of a square matrix operand.
+
+    Raises:
+        ShapeError: it is not a matrix, or certainly not a square one.
+    """
+    batch, rows, columns = check_matrix(name, dtype, shape)
+    text = f"{name}: takes square matrices, got {TensorMeta.of(dtype, tuple(shape))}"
+    if sizes_differ(rows, columns, text):
+        raise ShapeError(text)
+    return batch, rows
+
+
+def check_same(name: str, what: str, a: Dim, b: Dim) -> None:
+    """Raise ShapeError if two sizes certainly differ."""
+    if sizes_differ(a, b, f"{name}: {what}"):
+        raise ShapeError(f"{name}: {what} differ: {a} and {b}")
+
+
+def check_sizes(name: str, what: str, ours: Sequence[Dim], theirs: Sequence[Dim]) -> None:
+    """Raise ShapeError if two sizes in the same place certainly differ."""
+    for a, b in zip(ours, theirs, strict=True):
+        check_same(name, what, a, b)
+
+
+def check_factored(name: str, dtypes: DTypes, shapes: Shapes) -> tuple[DType, Shape, Dim]:
+    """The dtype, the batch sizes and the rows of A; the other inputs are factors of it.
+
+    Raises:
+        ShapeError, DTypeError: A is not square, or the factors are not of its type.
+    """
+    dtype = check_dtype(name, *dtypes[:2])
+    batch, n = check_square(name, dtype, shapes[0])
+    for shape in shapes[1:]:
+        for ours, theirs in zip((*batch, n), shape, strict=False):
+            check_same(name, "the sizes of A and its factors", ours, theirs)
+    return dtype, batch, n
+
+
+def floating(name: str, *operands: Any) -> list[AnyTensor]:
     """The operands in one floating-point or complex dtype; integers and bool become float64.
 
     Raises:
@@ -87,42 +182,38 @@ def number(name: str, what: str, value: Any) -> float:
     return result
 
 
-def degeneracy(name: str, degenerate: str, width: float) -> Degeneracy:
-    """What derivatives do where values are equal.
-
-    Raises:
-        ConfigError: there is no such mode, or the width is not a number of at least 0.
-    """
-    return Degeneracy(degenerate, number(name, "width", width)).checked(name)
-
-
-def matrix(name: str, x: Any) -> Any:
+def matrix(name: str, x: Any) -> AnyTensor:
     """A matrix operand in a dtype of linear algebra.
 
     Raises:
         ShapeError: it has fewer than two axes.
     """
     (value,) = floating(name, x)
-    meta: TensorMeta = value.meta
-    check_matrix(name, meta.dtype, meta.exact_shape(name, "x"))
+    check_matrix(name, value.dtype, value.meta.exact_shape(name, "x"))
     return value
 
 
-def square(name: str, x: Any) -> Any:
+def square(name: str, x: Any) -> AnyTensor:
     """A square matrix operand in a dtype of linear algebra.
 
     Raises:
         ShapeError: it has fewer than two axes, or is not square.
     """
     (value,) = floating(name, x)
-    meta: TensorMeta = value.meta
-    check_square(name, meta.dtype, meta.exact_shape(name, "x"))
+    check_square(name, value.dtype, value.meta.exact_shape(name, "x"))
     return value
 
 
-def hermitian(a: Any) -> Any:
-    """The Hermitian matrix with the lower triangle of a."""
-    return tril(a) + tril(a, -1).H
+def agreed(m: Dim, n: Dim, text: str) -> Dim:
+    """The simpler of two sizes.
+
+    Raises:
+        ShapeError: they certainly differ.
+    """
+    size = canonical(m, n)
+    if size is None:
+        raise ShapeError(text)
+    return size
 
 
 def type_of(value: Any) -> TensorMeta:
@@ -130,10 +221,12 @@ def type_of(value: Any) -> TensorMeta:
     return value.meta if isinstance(value, Tensor | TracedTensor) else Tensor(value).meta
 
 
-def same_batch(name: str, *operands: Any, given: Sequence[TensorMeta] | None = None) -> list[Any]:
-    """Matrix operands repeated to common batch axes; see `common_batch`."""
-    metas: list[TensorMeta] = [operand.meta for operand in operands]
-    batch = common_batch(name, metas, given)
+def same_batch(
+    name: str, *operands: AnyTensor, types: Sequence[TensorMeta] | None = None
+) -> list[AnyTensor]:
+    """Matrix operands repeated to common batch axes; errors name `types`, see `common_batch`."""
+    metas = [operand.meta for operand in operands]
+    batch = common_batch(name, metas, types)
     return [
         repeated(name, operand, (*batch, *meta.extents[-2:]))
         for operand, meta in zip(operands, metas, strict=True)
@@ -142,7 +235,7 @@ def same_batch(name: str, *operands: Any, given: Sequence[TensorMeta] | None = N
 
 def systems(
     name: str, a: Any, b: Any, repeat: bool = True
-) -> tuple[Any, Any, Callable[[Any], Any]]:
+) -> tuple[AnyTensor, AnyTensor, Callable[[AnyTensor], AnyTensor]]:
     """Square matrices and right sides in one dtype, repeated to common batch axes if `repeat`.
 
     b of rank 1 is one vector, as in NumPy 2. The third result turns a solution into the shape that
@@ -152,24 +245,39 @@ def systems(
         ShapeError: a is not square, or b does not have as many rows as a.
     """
     lhs, rhs = floating(name, a, b)
-    left: TensorMeta = lhs.meta
-    right: TensorMeta = rhs.meta
+    left, right = lhs.meta, rhs.meta
     _, n = check_square(name, left.dtype, left.exact_shape(name, "a"))
-    if not right.rank:
-        raise ShapeError(f"{name}: the right side must have an axis, got {right}")
+    axis, common = rows_of(name, left, right, n)
+    lhs = assume_size(assume_size(lhs, left.rank - 2, common), left.rank - 1, common)
+    rhs = assume_size(rhs, right.rank + axis, common)
     is_vector = right.rank == 1
-    axis = -1 if is_vector else -2
-    size = right.exact_shape(name, "b")[axis]
-    if canonical(n, size) is None:
-        raise ShapeError(
-            f"{name}: lhs {left} and rhs {right} differ in rows (axis {axis}: {n} and {size})"
-        )
-    common = canonical(n, size)
-    if common is not None:
-        lhs = assume_size(assume_size(lhs, left.rank - 2, common), left.rank - 1, common)
-        rhs = assume_size(rhs, right.rank + axis, common)
     if is_vector:
         rhs = manipulation.expand_dims(rhs, -1)
     if repeat:
         lhs, rhs = same_batch(name, lhs, rhs)
     return lhs, rhs, lambda x: manipulation.squeeze(x, -1) if is_vector else x
+
+
+def rows_of(name: str, left: TensorMeta, right: TensorMeta, m: Dim) -> tuple[int, Dim]:
+    """The axis of the rows of a right side, and their number; the left side has m of them.
+
+    Raises:
+        ShapeError: it has no axis, or certainly not as many rows.
+    """
+    if not right.rank:
+        raise ShapeError(f"{name}: the right side must have an axis, got {right}")
+    axis = -1 if right.rank == 1 else -2
+    size = right.exact_shape(name, "b")[axis]
+    text = f"{name}: lhs {left} and rhs {right} differ in rows (axis {axis}: {m} and {size})"
+    return axis, agreed(m, size, text)
+
+
+def _pair(name: str, what: str, value: Any) -> Any:
+    """The two parts of a factorization that a user holds.
+
+    Raises:
+        ConfigError: the value is no such pair.
+    """
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise ConfigError(f"{name}: {what} must be a pair, got {type(value).__name__}")
+    return value

@@ -8,19 +8,26 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import AxisError, ConfigError
-from tenferro.families.linalg import Degeneracy, Qr, Svd, svd_block, triangular_solve
 from tenferro.ir import AnyTensor, ArrayLike, Axis, number_of, refuse_traced
 from tenferro.linalg.arguments import floating, matrix, square
+from tenferro.linalg.gauge import Degeneracy
+from tenferro.linalg.matrix_op import H
+from tenferro.linalg.qr import Qr
+from tenferro.linalg.subspaces import singular_blocks
+from tenferro.linalg.svd import Svd
+from tenferro.linalg.triangular_solve import triangular_solve
 from tenferro.ops import ReduceNorm
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
     array_function,
     elementwise,
+    emit,
     emit_all,
     manipulation,
     products,
     promotion,
 )
+from tenferro.ops.functions.elementwise import where
 
 __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
@@ -151,13 +158,13 @@ def cond(x: ArrayLike, /, p: Any = None) -> AnyTensor:
         large, small = _spectral(a, largest=True), _spectral(a, largest=False)
         return small / large if p == -2 else large / small
     a = square("cond", x)
-    factors: Any = emit_all(Extension(Qr()), a)
+    factors = emit_all(Extension(Qr()), a)
     r, q = factors
     result = _matrix_norm("cond", a, p) * _matrix_norm(
-        "cond", triangular_solve(r, q.H, lower=False), p
+        "cond", triangular_solve(r, H(q), lower=False), p
     )
     singular = (result != result) & (a == a).all(axis=(-2, -1))
-    return elementwise.where(singular, inf, result)
+    return where(singular, inf, result)
 
 
 def _order(name: str, order: Any) -> Any:
@@ -175,7 +182,7 @@ def _order(name: str, order: Any) -> Any:
     raise ConfigError(f"{name}: ord must be one real number or a name, got {order!r}")
 
 
-def _vector_norm(a: Any, order: Any, axis: Axis, keepdims: bool) -> Any:
+def _vector_norm(a: AnyTensor, order: Any, axis: Axis, keepdims: bool) -> AnyTensor:
     number = number_of(order)
     if number is None:
         refuse_traced("vector_norm", "ord", order)
@@ -183,9 +190,9 @@ def _vector_norm(a: Any, order: Any, axis: Axis, keepdims: bool) -> Any:
     order = number
     axes = promotion.normal_axes("norm", axis, a.ndim)
     if order == 2:
-        (result,) = a.emit_all(ReduceNorm(axes))
+        result = emit(ReduceNorm(axes), a)
         return _expanded(result, axes) if keepdims else result
-    sizes: Any = elementwise.abs(a)
+    sizes = elementwise.abs(a)
     if order == inf:
         return _largest(sizes, axis, keepdims)
     if order == -inf:
@@ -197,7 +204,7 @@ def _vector_norm(a: Any, order: Any, axis: Axis, keepdims: bool) -> Any:
     return (sizes ** float(order)).sum(axis=axis, keepdims=keepdims) ** (1.0 / float(order))
 
 
-def _matrix_norm(name: str, a: Any, order: Any) -> Any:
+def _matrix_norm(name: str, a: AnyTensor, order: Any) -> AnyTensor:
     order = order if isinstance(order, str) else number_of(order)
     if order not in MATRIX_NORMS:
         known = "'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
@@ -209,11 +216,10 @@ def _matrix_norm(name: str, a: Any, order: Any) -> Any:
     if order in (2, -2):
         return _spectral(a, largest=order == 2)
     sums = elementwise.abs(a).sum(axis=-2 if order in (1, -1) else -1)
-    result: Any = _largest(sums, -1, False) if order > 0 else sums.min(axis=-1)
-    return result
+    return _largest(sums, -1, False) if order > 0 else sums.min(axis=-1)
 
 
-def _nuclear(a: Any) -> Any:
+def _nuclear(a: AnyTensor) -> AnyTensor:
     """The sum of singular values, by their block: equal values have derivatives of all orders.
 
     √x² at 0 has the value 0 and the derivative NaN; it is added where a singular value is zero.
@@ -221,17 +227,16 @@ def _nuclear(a: Any) -> Any:
     s = _values(a)
     if s.shape[-1] == 0:
         return s.sum(axis=-1)
-    _, block, _ = svd_block(a)
+    _, block, _ = singular_blocks(a)
     total = products.trace(block, axis1=-2, axis2=-1).real
     tiny = float(np.finfo(s.dtype).eps ** 0.75)
     regular = s[..., -1] > s[..., 0] * tiny
     nothing = total * 0.0
-    kink = elementwise.where(regular, 1.0, nothing * nothing) ** 0.5
-    result: Any = total + elementwise.where(regular, 0.0, kink)
-    return result
+    kink = where(regular, 1.0, nothing * nothing) ** 0.5
+    return total + where(regular, 0.0, kink)
 
 
-def _largest(x: Any, axis: Axis, keepdims: bool) -> Any:
+def _largest(x: AnyTensor, axis: Axis, keepdims: bool) -> AnyTensor:
     """The largest of numbers that are not negative; 0 if there are none."""
     axes = promotion.normal_axes("norm", axis, x.ndim)
     if any(x.shape[each] == 0 for each in axes):
@@ -239,12 +244,12 @@ def _largest(x: Any, axis: Axis, keepdims: bool) -> Any:
     return x.max(axis=axes, keepdims=keepdims)
 
 
-def _values(a: Any) -> Any:
+def _values(a: AnyTensor) -> AnyTensor:
     """The singular values."""
     return emit_all(Extension(Svd()), a)[0]
 
 
-def _spectral(a: Any, largest: bool) -> Any:
+def _spectral(a: AnyTensor, largest: bool) -> AnyTensor:
     """The largest or least singular value: the mean of those that are equal to it."""
     s = _values(a)
     if s.shape[-1] == 0:
@@ -253,14 +258,13 @@ def _spectral(a: Any, largest: bool) -> Any:
     return (s * same).sum(axis=-1) / same.sum(axis=-1)
 
 
-def _from_front(a: Any, axis: int) -> int:
+def _from_front(a: AnyTensor, axis: int) -> int:
     """An axis counted from the front."""
     if not -a.ndim <= axis < a.ndim:
         raise AxisError(f"norm: axis {axis} is out of range for {a.meta}")
     return axis % a.ndim
 
 
-def _expanded(x: Any, axes: tuple[int, ...]) -> Any:
+def _expanded(x: AnyTensor, axes: tuple[int, ...]) -> AnyTensor:
     """The value with axes of size 1."""
-    result: Any = manipulation.expand_dims(x, axis=axes)
-    return result
+    return manipulation.expand_dims(x, axis=axes)

@@ -1,19 +1,109 @@
-"""pinv, lstsq, matrix_rank."""
+"""Pseudoinverses."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.families.linalg import REAL_OF, Pinv, Svd, check_matrix, rows, sym
-from tenferro.ir import AnyTensor, ArrayLike, DType, TensorMeta, canonical, is_complex
-from tenferro.linalg.arguments import floating, matrix, number, same_batch, square
-from tenferro.ops.extension import Extension
-from tenferro.ops.functions import apply, common_batch, convert, emit_all, manipulation, named
+from tenferro.errors import ConfigError, DTypeError
+from tenferro.ir import AnyTensor, ArrayLike, DType, NumpyArray, is_complex
+from tenferro.linalg.arguments import (
+    REAL_OF,
+    check_dtype,
+    check_matrix,
+    check_sizes,
+    floating,
+    matrix,
+    number,
+    rows_of,
+    same_batch,
+    square,
+)
+from tenferro.linalg.matrix_op import H, adjoint, family, rows, stacked, sym
+from tenferro.linalg.svd import Svd
+from tenferro.ops.extension import (
+    DTypes,
+    Extension,
+    FamilyOp,
+    FormulaSite,
+    OutputTypes,
+    Shapes,
+    Terms,
+)
+from tenferro.ops.functions import (
+    apply,
+    array_function,
+    common_batch,
+    convert,
+    emit,
+    manipulation,
+    named,
+)
 
 __all__ = ["LstsqResult", "lstsq", "matrix_rank", "pinv"]
+
+
+@family(name="pinv")
+@dataclass(frozen=True)
+class Pinv(FamilyOp):
+    """The pseudoinverse A⁺ of A.
+
+    Attributes:
+        rtol: singular values up to this, relative to the largest, count as zero; None is the
+            rounding error of the dtype times the larger size.
+        given: whether a second input, real and with one number for each matrix, is read as `rtol`.
+    """
+
+    rtol: float | None = None
+    given: bool = False
+
+    output_count = 1
+
+    @property
+    def input_count(self) -> int:
+        """A, and its tolerance."""
+        return 1 + self.given
+
+    def cutoff(self, m: int, n: int, dtype: DType) -> float:
+        """The largest value, relative to the largest, that counts as zero."""
+        return max(m, n) * float(np.finfo(dtype).eps) if self.rtol is None else self.rtol
+
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
+        dtype = check_dtype("pinv", input_dtypes[0])
+        batch, m, n = check_matrix("pinv", dtype, input_shapes[0])
+        if self.given:
+            check_dtype("pinv", REAL_OF[dtype], input_dtypes[1])
+            check_sizes("pinv", "the batch sizes of A and rtol", batch, input_shapes[1])
+        return [(dtype, (*batch, n, m))]
+
+    def kernel(self, a: NumpyArray, *rtol: NumpyArray) -> list[NumpyArray]:
+        """By singular values."""
+        result = np.empty((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+        if 0 in a.shape:
+            return [result]
+
+        def kernel(x: NumpyArray, *rtol: NumpyArray) -> tuple[NumpyArray]:
+            u, s, vh = np.linalg.svd(x, full_matrices=False)
+            cutoff = rtol[0][..., 0] if rtol else self.cutoff(x.shape[-2], x.shape[-1], s.dtype)
+            nonzero = s > cutoff * s[..., :1]
+            inverse = np.where(nonzero, 1 / np.where(nonzero, s, 1), 0)
+            return ((adjoint(vh) * inverse[..., None, :]) @ adjoint(u),)
+
+        return stacked(kernel, [a, *[each[..., None, None] for each in rtol]], [result])
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """dA⁺ = −A⁺dA A⁺ + A⁺A⁺ᴴdAᴴ(1 − A A⁺) + (1 − A⁺A)dAᴴA⁺ᴴA⁺, along matrices of equal rank.
+
+        No difference of singular values occurs (Golub and Pereyra 1973).
+        """
+        a, (p,), da = at.operands[0], at.results, at.tangents[0]
+        if da is None:
+            return [None]
+        left = p @ (H(p) @ H(da))
+        right = (H(da) @ H(p)) @ p
+        return [left - (left @ a) @ p + right - p @ (a @ right) - p @ da @ p]
 
 
 def pinv(x: ArrayLike, /, *, rtol: ArrayLike | None = None, hermitian: bool = False) -> AnyTensor:
@@ -39,25 +129,19 @@ def pinv(x: ArrayLike, /, *, rtol: ArrayLike | None = None, hermitian: bool = Fa
     """
     if rtol is None or isinstance(rtol, int | float):
         return apply(_pinv, x, rtol=rtol, hermitian=hermitian)
-    return apply(_pinv_up_to, x, rtol, hermitian=hermitian)
+    return apply(_pinv, x, rtol, hermitian=hermitian)
 
 
 @named("pinv")
-def _pinv(x: Any, *, rtol: float | None = None, hermitian: bool = False) -> Any:
-    """The pseudoinverse; see `pinv`."""
+def _pinv(
+    x: AnyTensor, *limits: AnyTensor, rtol: float | None = None, hermitian: bool = False
+) -> AnyTensor:
     a = _read("pinv", x, hermitian)
-    op = Pinv(None if rtol is None else number("pinv", "rtol", rtol))
-    return emit_all(Extension(op), a)[0]
-
-
-@named("pinv")
-def _pinv_up_to(x: Any, rtol: Any, *, hermitian: bool) -> Any:
-    """The pseudoinverse with a tolerance for each matrix; see `pinv`."""
-    a = _read("pinv", x, hermitian)
-    limit = _threshold("pinv", "rtol", rtol, a.dtype)
-    given = (a.meta, limit.meta)
-    whole, limits = same_batch("pinv", a, rows(rows(limit)), given=given)
-    return emit_all(Extension(Pinv(given=True)), whole, limits[..., 0, 0])[0]
+    if not limits:
+        return emit(Extension(Pinv(None if rtol is None else number("pinv", "rtol", rtol))), a)
+    limit = _threshold("pinv", "rtol", limits[0], a.dtype)
+    matrices, limit = same_batch("pinv", a, rows(rows(limit)), types=(a.meta, limit.meta))
+    return emit(Extension(Pinv(given=True)), matrices, limit[..., 0, 0])
 
 
 class LstsqResult(NamedTuple):
@@ -69,6 +153,7 @@ class LstsqResult(NamedTuple):
     singular_values: AnyTensor
 
 
+@array_function(operands=2, module="tenferro.linalg", results=LstsqResult)
 def lstsq(a: ArrayLike, b: ArrayLike, /, rcond: float | None = None) -> LstsqResult:
     """The x of least |a x − b|, and of least |x| among these, for matrices of any rank.
 
@@ -91,40 +176,18 @@ def lstsq(a: ArrayLike, b: ArrayLike, /, rcond: float | None = None) -> LstsqRes
     >>> tn.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0]).x
     Tensor([1., 2.])
     """
-    return LstsqResult(*apply(_lstsq, a, b, rcond=rcond))
-
-
-@named("lstsq")
-def _lstsq(a: Any, b: Any, /, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
-    """The solution, its residuals, the rank and the singular values; see `lstsq`."""
     rcond = None if rcond is None else number("lstsq", "rcond", rcond)
     lhs, rhs = floating("lstsq", a, b)
-    left: TensorMeta = lhs.meta
-    right: TensorMeta = rhs.meta
-    _, m, _ = check_matrix("lstsq", left.dtype, left.exact_shape("lstsq", "a"))
-    if not right.rank:
-        raise ShapeError(f"lstsq: the right side must have an axis, got {right}")
-    axis = -1 if right.rank == 1 else -2
-    size = right.exact_shape("lstsq", "b")[axis]
-    if canonical(m, size) is None:
-        raise ShapeError(
-            f"lstsq: lhs {left} and rhs {right} differ in rows (axis {axis}: {m} and {size})"
-        )
-    x0 = lhs
-    (s,) = emit_all(Extension(Svd(vectors=False)), x0)
-    rank = _rank(x0, s, rcond)
-    y = rhs
-    vector = right.rank == 1
-    wide = rows(y) if vector else y
-    lhs, rhs = same_batch("lstsq", lhs, wide)
-    matrices, sides = lhs, rhs
-    (inverse,) = emit_all(Extension(Pinv(rcond)), matrices)
-    x = inverse @ sides
+    _, m, _ = check_matrix("lstsq", lhs.dtype, lhs.meta.exact_shape("lstsq", "a"))
+    rows_of("lstsq", lhs.meta, rhs.meta, m)
+    s = emit(Extension(Svd(vectors=False)), lhs)
+    rank = _rank(lhs, s, rcond)
+    vector = rhs.ndim == 1
+    matrices, sides = same_batch("lstsq", lhs, rows(rhs) if vector else rhs)
+    x = emit(Extension(Pinv(rcond)), matrices) @ sides
     rest = sides - matrices @ x
     residuals = (rest.conj() * rest).real.sum(axis=-2)
-    if vector:
-        x = manipulation.squeeze(x, axis=-1)
-    return x, residuals, rank, s
+    return LstsqResult(manipulation.squeeze(x, axis=-1) if vector else x, residuals, rank, s)
 
 
 def matrix_rank(
@@ -152,39 +215,28 @@ def matrix_rank(
     >>> tn.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])
     Tensor(1)
     """
-    if tol is None and rtol is None:
-        return apply(_matrix_rank, x, hermitian=hermitian)
     if tol is not None and rtol is not None:
         raise ConfigError("matrix_rank: takes tol or rtol, not both")
-    relative = tol is None
-    limit: Any = rtol if relative else tol
-    return apply(_matrix_rank_above, x, limit, relative=relative, hermitian=hermitian)
+    limits = [limit for limit in (tol, rtol) if limit is not None]
+    return apply(_matrix_rank, x, *limits, relative=tol is None, hermitian=hermitian)
 
 
 @named("matrix_rank")
-def _matrix_rank(x: Any, *, hermitian: bool = False) -> Any:
-    """The rank by the rounding error of the dtype; see `matrix_rank`."""
-    a = _read("matrix_rank", x, hermitian)
-    (s,) = emit_all(Extension(Svd(vectors=False)), a)
-    return _rank(a, s, None)
-
-
-@named("matrix_rank")
-def _matrix_rank_above(x: Any, limit: Any, *, relative: bool, hermitian: bool) -> Any:
-    """The rank by a threshold for each matrix; see `matrix_rank`."""
+def _matrix_rank(x: AnyTensor, *limits: AnyTensor, relative: bool, hermitian: bool) -> AnyTensor:
     name = "matrix_rank"
     a = _read(name, x, hermitian)
-    (s,) = emit_all(Extension(Svd(vectors=False)), a)
-    what = "rtol" if relative else "tol"
-    limits = _threshold(name, what, limit, a.dtype)
-    common_batch(name, [a.meta, rows(rows(limits)).meta], (a.meta, limits.meta))
-    limits = rows(limits)
+    s = emit(Extension(Svd(vectors=False)), a)
+    if not limits:
+        return _rank(a, s, None)
+    limit = _threshold(name, "rtol" if relative else "tol", limits[0], a.dtype)
+    common_batch(name, [a.meta, rows(rows(limit)).meta], (a.meta, limit.meta))
+    limit = rows(limit)
     if relative and s.shape[-1] != 0:
-        limits = limits * s.max(axis=-1, keepdims=True)
-    return (s > limits).astype("int64").sum(axis=-1)
+        limit = limit * s.max(axis=-1, keepdims=True)
+    return (s > limit).astype("int64").sum(axis=-1)
 
 
-def _rank(a: Any, s: Any, rtol: float | None) -> Any:
+def _rank(a: AnyTensor, s: AnyTensor, rtol: float | None) -> AnyTensor:
     """How many singular values of a are above the threshold."""
     if s.shape[-1] == 0:
         return s.astype("int64").sum(axis=-1)
@@ -197,21 +249,17 @@ def _rank(a: Any, s: Any, rtol: float | None) -> Any:
     return above.astype("int64").sum(axis=-1)
 
 
-def _read(name: str, x: Any, hermitian: bool) -> Any:
-    """The matrices, or their Hermitian parts."""
-    if hermitian:
-        return sym(square(name, x))
-    return matrix(name, x)
+def _read(name: str, x: ArrayLike, hermitian: bool) -> AnyTensor:
+    return sym(square(name, x)) if hermitian else matrix(name, x)
 
 
-def _threshold(name: str, what: str, value: Any, dtype: DType) -> Any:
+def _threshold(name: str, what: str, value: Any, dtype: DType) -> AnyTensor:
     """A tolerance as a value of the real dtype that belongs to a dtype.
 
     Raises:
         DTypeError: it is complex.
     """
-    (given,) = floating(name, value)
-    meta: TensorMeta = given.meta
-    if is_complex(meta.dtype):
-        raise DTypeError(f"{name}: {what} must be real, got {meta}")
-    return convert(given, REAL_OF[dtype])
+    (limit,) = floating(name, value)
+    if is_complex(limit.dtype):
+        raise DTypeError(f"{name}: {what} must be real, got {limit.meta}")
+    return convert(limit, REAL_OF[dtype])

@@ -1,23 +1,37 @@
-"""solve, inv, tensorsolve, tensorinv."""
+"""Systems of equations and inverses, of matrices and of tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.families.linalg import (
-    Cholesky,
-    LuSolve,
-    TridiagonalSolve,
-    inverse,
-    lu,
-    sym,
-    triangular_solve,
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    NumpyArray,
+    ShapeExtent,
+    TensorMeta,
+    canonical,
+    product,
 )
-from tenferro.ir import AnyTensor, ArrayLike, ShapeExtent, TensorMeta, canonical, product
-from tenferro.linalg.arguments import floating, integer, same_batch, square, systems
-from tenferro.ops.extension import Extension
+from tenferro.linalg.arguments import (
+    check_dtype,
+    check_factored,
+    check_matrix,
+    check_same,
+    check_sizes,
+    floating,
+    integer,
+    square,
+    systems,
+)
+from tenferro.linalg.cholesky import Cholesky
+from tenferro.linalg.lu import inverse_of, lu_factors, packed_of, solved
+from tenferro.linalg.matrix_op import FactoredOp, SystemOp, family, sym
+from tenferro.linalg.triangular_solve import substituted, transposed, triangular_solve
+from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import (
     array_function,
     common_batch,
@@ -28,21 +42,114 @@ from tenferro.ops.functions import (
     repeated,
 )
 
-__all__ = ["inv", "solve", "solve_triangular", "tensorinv", "tensorsolve", "tridiagonal_solve"]
-
-TRANS = {0: "n", 1: "t", 2: "c", "N": "n", "T": "t", "C": "c"}
-"""The names of op(A) = A, Aᵀ, Aᴴ, as users write them."""
+__all__ = ["inv", "solve", "tensorinv", "tensorsolve"]
 
 
-def transposition(name: str, trans: object) -> str:
-    """The name of op(A) in families.
+@family(name="lu_solve")
+@dataclass(frozen=True)
+class LuSolve(FactoredOp, SystemOp):
+    """X with op(A) X = B; infinities or NaN where A is singular.
 
-    Raises:
-        ConfigError: there is no such `trans`.
+    The inputs are A, its packed LU factors, its permutation, and B; for the kind `"pos"`, A, its
+    Cholesky factor and B, and A stands for its Hermitian part.
+
+    Attributes:
+        trans: op(A) is A for `"n"`, Aᵀ for `"t"`, Aᴴ for `"c"`.
+        kind: `"gen"`, or `"pos"` for positive definite A, with `trans="n"`.
     """
-    if not isinstance(trans, int | str) or trans not in TRANS:
-        raise ConfigError(f"{name}: trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
-    return TRANS[trans]
+
+    trans: str = "n"
+    kind: str = "gen"
+
+    output_count = 1
+
+    @property
+    def input_count(self) -> int:
+        """A, its factors, and B."""
+        return 4 if self.kind == "gen" else 3
+
+    @property
+    def linear_from(self) -> int:  # type: ignore[override]  # it depends on the kind
+        """B."""
+        return self.input_count - 1
+
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
+        dtype, batch, n = check_factored("solve", input_dtypes[:-1], input_shapes[:-1])
+        check_dtype("solve", dtype, input_dtypes[-1])
+        batch_b, rows, _ = check_matrix("solve", dtype, input_shapes[-1])
+        check_same("solve", "the batch axes", len(batch), len(batch_b))
+        check_sizes("solve", "the sizes of A and B", (*batch, n), (*batch_b, rows))
+        return [(dtype, tuple(input_shapes[-1]))]
+
+    def kernel(self, a: NumpyArray, *rest: NumpyArray) -> list[NumpyArray]:
+        factors = packed_of(a) if self.kind == "gen" else Cholesky().kernel(a)
+        return self.by_factors(a, *factors, rest[-1])
+
+    def by_factors(self, a: NumpyArray, *rest: NumpyArray) -> list[NumpyArray]:
+        *factors, b = rest
+        if self.kind == "gen":
+            packed, permutation = factors
+            return [solved(packed, permutation, b, self.trans)]
+        (lower,) = factors
+        half = substituted(lower, b, lower=True)
+        return [substituted(lower, half, lower=True, trans="c")]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """op(A)⁻¹(dB − op(dA) X), by the same factors."""
+        (a, *factors, _), (x,) = at.operands, at.results
+        da, right = at.tangents[0], at.tangents[-1]
+        if da is None and right is None:
+            return [None]
+        if da is not None:
+            product = (sym(da) if self.kind == "pos" else transposed(da, self.trans)) @ x
+            right = -product if right is None else right - product
+        return emit_all(Extension(self), a, *factors, right)
+
+    def vjp(self, at: FormulaSite) -> Terms:
+        """B̄ = op(A)⁻ᴴ X̄."""
+        (a, *factors, _), (ct,) = at.operands, at.cts
+        if self.kind == "pos":
+            return emit_all(Extension(self), a, *factors, ct)
+        if a.dtype.kind != "c":
+            adjoint = replace(self, trans="t" if self.trans == "n" else "n")
+            return emit_all(Extension(adjoint), a, *factors, ct)
+        adjoint = replace(self, trans="c" if self.trans == "n" else "n")
+        if self.trans != "t":
+            return emit_all(Extension(adjoint), a, *factors, ct)
+        result = emit(Extension(adjoint), a, *factors, ct.conj())
+        return [result.conj()]  # the adjoint of Aᵀ is the conjugate of A
+
+
+@family(name="inverse")
+@dataclass(frozen=True)
+class Inverse(FactoredOp):
+    """A⁻¹, of A, its packed LU factors and its permutation; infinities or NaN if A is singular."""
+
+    input_count = 3
+    output_count = 1
+
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
+        dtype, _, _ = check_factored("inv", input_dtypes, input_shapes)
+        return [(dtype, tuple(input_shapes[0]))]
+
+    def kernel(self, a: NumpyArray, *factors: NumpyArray) -> list[NumpyArray]:
+        return [inverse_of(*packed_of(a))]
+
+    def by_factors(
+        self, a: NumpyArray, packed: NumpyArray, permutation: NumpyArray
+    ) -> list[NumpyArray]:
+        return [inverse_of(packed, permutation)]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """−A⁻¹ dA A⁻¹: two products, which no further solution can be cheaper than."""
+        (x,), da = at.results, at.tangents[0]
+        return [None if da is None else -(x @ da @ x)]
+
+
+def inverse(a: AnyTensor) -> AnyTensor:
+    """A⁻¹, by the LU factors of A."""
+    packed, _, permutation = lu_factors(a)
+    return emit(Extension(Inverse()), a, packed, permutation)
 
 
 ASSUMPTIONS = ("gen", "sym", "her", "pos", "upper triangular", "lower triangular")
@@ -86,21 +193,20 @@ def solve(a: ArrayLike, b: ArrayLike, /, *, assume_a: str = "gen") -> AnyTensor:
     return restore(_solved(matrix, right, positive=assume_a == "pos"))
 
 
-def _solved(a: Any, b: Any, positive: bool) -> Any:
+def _solved(a: AnyTensor, b: AnyTensor, positive: bool) -> AnyTensor:
     """The solution, by factors of A before it is repeated along batch axes of B.
 
     If A is one matrix, the batch of B becomes further columns.
     """
     if a.ndim == 2 and b.ndim > 2:
-        columns: Any = manipulation.moveaxis(b, source=-2, destination=0)
+        columns = manipulation.moveaxis(b, source=-2, destination=0)
         flat = _solved(a, columns.reshape(columns.shape[0], -1), positive)
         unflat = flat.reshape(columns.shape)
-        result: Any = manipulation.moveaxis(unflat, source=0, destination=-2)
-        return result
+        return manipulation.moveaxis(unflat, source=0, destination=-2)
     if positive:
         factors: Any = emit_all(Extension(Cholesky()), a)
     else:
-        packed, _, permutation = lu(a)
+        packed, _, permutation = lu_factors(a)
         factors = (packed, permutation)
     batch = common_batch("solve", [a.meta, b.meta])
     whole = [_with_batch(x, batch, a.ndim - 2) for x in (a, *factors)]
@@ -109,7 +215,7 @@ def _solved(a: Any, b: Any, positive: bool) -> Any:
     return emit(Extension(op), *whole, right)
 
 
-def _with_batch(x: Any, batch: Sequence[ShapeExtent], rank: int) -> Any:
+def _with_batch(x: AnyTensor, batch: Sequence[ShapeExtent], rank: int) -> AnyTensor:
     """x with its first `rank` axes, which are its batch axes, repeated to a batch."""
     extents = (*batch, *x.meta.extents[rank:])
     return repeated("solve", x, extents)
@@ -130,87 +236,7 @@ def inv(x: ArrayLike, /) -> AnyTensor:
     Tensor([[0.5 , 0.  ],
             [0.  , 0.25]])
     """
-    result: Any = inverse(square("inv", x))
-    return result
-
-
-@array_function(operands=2, module="tenferro.linalg")
-def solve_triangular(
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    trans: int | str = 0,
-    lower: bool = False,
-    unit_diagonal: bool = False,
-) -> AnyTensor:
-    """The solution x of op(a) x = b for triangular a.
-
-    Args:
-        a: matrices, of shape [..., n, n]; the other triangle is not read.
-        b: right sides, of shape [..., n, k], or one vector of shape [n].
-        trans: op(a) is a for 0 or "N", aᵀ for 1 or "T", aᴴ for 2 or "C".
-        lower: whether a is lower triangular.
-        unit_diagonal: take the diagonal as ones.
-
-    Raises:
-        ShapeError: a is not square, or b does not have its number of rows.
-        DTypeError: an operand is of half precision.
-        ConfigError: `trans` is none of these.
-
-    >>> tn.linalg.solve_triangular([[2.0, 1.0], [0.0, 4.0]], [4.0, 8.0])
-    Tensor([1., 2.])
-    """
-    matrix, right, restore = systems("solve_triangular", a, b)
-    result = triangular_solve(
-        matrix,
-        right,
-        lower=lower,
-        trans=transposition("solve_triangular", trans),
-        unit=unit_diagonal,
-    )
-    return restore(result)
-
-
-@array_function(operands=4, module="tenferro.linalg")
-def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike) -> AnyTensor:
-    """The solution x of t x = b for tridiagonal t; NaN where elimination meets a zero pivot.
-
-    Row i of t has dl[i], d[i] and du[i]; dl[0] and du[n - 1] are not read.
-
-    Args:
-        dl: the diagonals below the main one, of shape [..., n].
-        d: the main diagonals, of shape [..., n].
-        du: the diagonals above the main one, of shape [..., n].
-        b: right sides, of shape [..., n, k], or one vector of shape [n].
-
-    Raises:
-        ShapeError: the sizes differ.
-        DTypeError: an operand is of half precision.
-
-    >>> tn.linalg.tridiagonal_solve([0.0, 1.0], [2.0, 2.0], [1.0, 0.0], [3.0, 3.0])
-    Tensor([1., 1.])
-    """
-    name = "tridiagonal_solve"
-    *diagonals, right = floating(name, dl, d, du, b)
-    metas: list[TensorMeta] = [value.meta for value in (*diagonals, right)]
-    if not all(meta.rank for meta in metas):
-        raise ShapeError(f"{name}: takes vectors [..., n] and right sides, got {_listed(metas)}")
-    is_vector = metas[-1].rank == 1
-    sizes = [meta.exact_shape(name, "operand")[-1] for meta in metas[:3]]
-    sizes.append(metas[-1].exact_shape(name, "b")[-1 if is_vector else -2])
-    if any(canonical(sizes[0], size) is None for size in sizes):
-        raise ShapeError(f"{name}: diagonals and right side {_listed(metas)} differ in rows")
-    if is_vector:
-        right = manipulation.expand_dims(right, -1)
-    columns = [manipulation.expand_dims(diagonal, -1) for diagonal in diagonals]
-    *columns, right = same_batch(name, *columns, right, given=metas)
-    diagonals = [manipulation.squeeze(column, -1) for column in columns]
-    (x,) = emit_all(Extension(TridiagonalSolve()), *diagonals, right)
-    return manipulation.squeeze(x, -1) if is_vector else x
-
-
-def _listed(metas: Sequence[TensorMeta]) -> str:
-    return ", ".join(map(str, metas))
+    return inverse(square("inv", x))
 
 
 @array_function(operands=2, module="tenferro.linalg")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -138,8 +138,6 @@ def _optional(name: str) -> Any:
 
 # A bar for long searches and long runs.
 
-_BEST = " best {task.fields[best]:.3g}"
-
 
 @contextmanager
 def with_progress_bar(
@@ -152,31 +150,35 @@ def with_progress_bar(
     if options is None or options.progress is not True:
         yield options
         return
+    with progress_bar("contraction order", " best {task.fields[best]:.3g}") as report:
+        yield replace(options, progress=lambda done, total, best: report(done, total, best=best))
+
+
+@contextmanager
+def progress_bar(title: str, shown: str = "") -> Iterator[Callable[..., None]]:
+    """A function of what is done and the total that moves a bar on standard error.
+
+    The bar appears with the first call, which loads what draws it, and goes at the end. `shown`
+    follows its numbers, and may use further fields that calls give by name.
+    """
     with ExitStack() as stack:
         tasks: list[tuple[Progress, TaskID]] = []
 
-        def report(done: int, total: int, best: float) -> None:
+        def report(done: int, total: int, **fields: Any) -> None:
             if not tasks:
-                started = stack.enter_context(progress_bar("contraction order", _BEST))
-                tasks.append((started, started.add_task("search", total=total, best=best)))
+                rich = pkgutil.resolve_name("rich.progress")
+                columns = (
+                    rich.TextColumn(title),
+                    rich.BarColumn(),
+                    rich.TextColumn(f"{{task.completed}}/{{task.total}}{shown}"),
+                    rich.TimeElapsedColumn(),
+                )
+                console = pkgutil.resolve_name("rich.console:Console")(stderr=True)
+                started = stack.enter_context(
+                    rich.Progress(*columns, console=console, transient=True)
+                )
+                tasks.append((started, started.add_task(title, total=total, **fields)))
             ((bar, task),) = tasks
-            bar.update(task, completed=done, total=total, best=best)
+            bar.update(task, completed=done, total=total, **fields)
 
-        yield replace(options, progress=report)
-
-
-def progress_bar(title: str, shown: str = "") -> Progress:
-    """A bar on standard error, which goes when it ends; `shown` follows the numbers.
-
-    Whoever shows no bar does not load what draws it.
-    """
-    rich = pkgutil.resolve_name("rich.progress")
-    columns = (
-        rich.TextColumn(title),
-        rich.BarColumn(),
-        rich.TextColumn(f"{{task.completed}}/{{task.total}}{shown}"),
-        rich.TimeElapsedColumn(),
-    )
-    console = pkgutil.resolve_name("rich.console:Console")(stderr=True)
-    bar: Progress = rich.Progress(*columns, console=console, transient=True)
-    return bar
+        yield report

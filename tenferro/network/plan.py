@@ -99,8 +99,8 @@ def emit_sliced(
     for number, step in enumerate(steps_of(subscripts, pairs), len(operands)):
         if not dependent[number]:
             values[number] = contract_step(at, values[step.left], values[step.right], step, sizes)
-    loop = cut_loop(subscripts, pairs, dependent)
-    leaves = [values[number] for number in loop.leaves]
+    numbers, inside = cut_loop(subscripts, pairs, dependent)
+    leaves = [values[number] for number in numbers]
     known = {label for leaf in leaves for label in leaf.labels}
     output = tuple(label for label in dict.fromkeys(subscripts.output) if label in known)
     inner = Subscripts(tuple(leaf.labels for leaf in leaves), output)
@@ -109,7 +109,7 @@ def emit_sliced(
     op = SlicedNetwork(
         named.inputs,
         named.output,
-        loop.pairs,
+        inside,
         tuple(names[label] for label in sliced if label in known),
     )
     result = at.emit(Extension(op), *[leaf.value for leaf in leaves])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tenferro.network.contraction_tree import ContractionTree, Step
+from tenferro.network.contraction_tree import ContractionTree, Pairs, Step
 from tenferro.network.subscripts import Label, Labels, Subscripts
 
 __all__ = ["SlicedTree", "cut_loop", "depends", "find_slices"]
@@ -136,29 +136,19 @@ def _candidates(current: SlicedTree) -> list[Label]:
     return []
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """The network of a loop, after the contractions before the loop are cut off.
-
-    Attributes:
-        leaves: numbers of the values that the loop reads.
-        pairs: contractions of the loop; the leaves have the numbers from 0 on.
-    """
-
-    leaves: tuple[int, ...]
-    pairs: tuple[tuple[int, int], ...]
-
-
 def cut_loop(
-    subscripts: Subscripts, pairs: Sequence[tuple[int, int]], dependent: Sequence[bool]
-) -> Loop:
-    """The part of a tree that differs between rounds of the loop."""
+    subscripts: Subscripts, pairs: Pairs, dependent: Sequence[bool]
+) -> tuple[list[int], Pairs]:
+    """The part of a tree that differs between iterations of the loop.
+
+    Returns the numbers of the values that the loop reads, and its contractions, in which these
+    values have the numbers from 0 on.
+    """
     count = len(subscripts.inputs)
     leaves: list[int] = [] if pairs else [0]
     steps = [pair for number, pair in enumerate(pairs, count) if dependent[number]]
-    inside = {number for number in range(count, count + len(pairs)) if dependent[number]}
+    inside = {n: None for n in range(count, count + len(pairs)) if dependent[n]}  # in order
     for pair in steps:
         leaves.extend(value for value in pair if value not in inside)
-    position = {value: number for number, value in enumerate(leaves)}
-    position.update({value: len(leaves) + k for k, value in enumerate(sorted(inside))})
-    return Loop(tuple(leaves), tuple((position[a], position[b]) for a, b in steps))
+    position = {value: number for number, value in enumerate([*leaves, *inside])}
+    return leaves, tuple((position[a], position[b]) for a, b in steps)

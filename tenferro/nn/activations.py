@@ -249,7 +249,6 @@ def logmeanexp(
 
 
 def _count(x: ArrayLike, mask: ArrayLike | None, axis: Axis, keepdims: bool) -> AnyTensor:
-    """How many elements take part."""
     ones = tn.ones_like(x).astype("float64")
     used = ones if mask is None else tn.where(mask, ones, 0.0)
     return tn.count_nonzero(used, axis=axis, keepdims=keepdims)

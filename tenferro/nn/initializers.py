@@ -211,8 +211,8 @@ def _fans(shape: tuple[int, ...], inputs: Axes, outputs: Axes, batch: Axes) -> t
     def extent(axes: Axes) -> int:
         return math.prod(shape[axis] for axis in ([axes] if isinstance(axes, int) else axes))
 
-    taken = extent(inputs) * extent(outputs) * extent(batch)
-    field = math.prod(shape) / max(taken, 1)
+    named = extent(inputs) * extent(outputs) * extent(batch)
+    field = math.prod(shape) / max(named, 1)
     return extent(inputs) * field, extent(outputs) * field
 
 

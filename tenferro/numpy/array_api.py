@@ -62,10 +62,10 @@ class NamespaceInfo:
             DeviceError: there is no such device.
         """
         self._check(device)
-        found = {name: getattr(element_types, name) for name in _NAMES}
+        every = {name: getattr(element_types, name) for name in _NAMES}
         if kind is None:
-            return found
-        return {name: dtype for name, dtype in found.items() if isdtype(dtype, kind)}
+            return every
+        return {name: dtype for name, dtype in every.items() if isdtype(dtype, kind)}
 
     def _check(self, device: str | None) -> None:
         if device is not None and device not in device_names():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import math
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -268,6 +267,9 @@ inf = math.inf
 nan = math.nan
 newaxis = None
 pi = math.pi
+
+# NumPy's names of dtypes and of groups of dtypes.
+
 bool_ = bool
 int_ = int64
 uint = uint64
@@ -277,6 +279,7 @@ single = float32
 double = float64
 csingle = complex64
 cdouble = complex128
+
 generic = np.generic
 number = np.number
 integer = np.integer
@@ -285,6 +288,7 @@ unsignedinteger = np.unsignedinteger
 inexact = np.inexact
 floating = np.floating
 complexfloating = np.complexfloating
+
 dtype = np.dtype
 ndarray = Array = Tensor | TracedTensor
 """What arrays are, in a trace or not; for annotations and `isinstance`."""
@@ -384,31 +388,9 @@ def array_str(
     return np.array_str(np.asarray(x), max_line_width, precision, suppress_small)
 
 
-def set_printoptions(**options: Any) -> None:
-    """Set NumPy's options for printing, which hold for tensors too.
-
-    >>> tn.set_printoptions(precision=8)
-    """
-    np.set_printoptions(**options)
-
-
-def get_printoptions() -> dict[str, Any]:
-    """NumPy's options for printing.
-
-    >>> tn.get_printoptions()["precision"]
-    8
-    """
-    return dict(np.get_printoptions())
-
-
-def printoptions(**options: Any) -> AbstractContextManager[Any]:
-    """NumPy's options for printing within a `with` block.
-
-    >>> with tn.printoptions(precision=2):
-    ...     print(tn.array([1 / 3]))
-    Tensor([0.33])
-    """
-    return np.printoptions(**options)
+set_printoptions = np.set_printoptions  # they hold for tensors too
+get_printoptions = np.get_printoptions
+printoptions = np.printoptions
 
 
 def _kind(x: Any) -> str:

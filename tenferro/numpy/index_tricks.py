@@ -49,9 +49,6 @@ __all__ = [
 ]
 
 
-# Arrays of indices.
-
-
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[AnyTensor, ...]:
     """The indices on and below diagonal `k` of matrices with n rows and m columns (None: n).
 
@@ -332,14 +329,14 @@ class Joined:
 
     def _directive(self, text: str) -> tuple[int, int, int]:
         try:
-            given = [int(part) for part in text.split(",")]
+            numbers = [int(part) for part in text.split(",")]
         except ValueError:
-            given = []
-        if not 1 <= len(given) <= 3:
+            numbers = []
+        if not 1 <= len(numbers) <= 3:
             raise ConfigError(
                 f"{self._name}: {text!r} is not up to three integers 'axis,rank,place'"
             )
-        axis, rank, place = (*given, *self._defaults[len(given) :])
+        axis, rank, place = (*numbers, *self._defaults[len(numbers) :])
         return axis, rank, place
 
     def _part(self, item: Any, rank: int, place: int) -> Any:
@@ -366,29 +363,9 @@ class Joined:
         return f"tn.{self._name}"
 
 
-class Slices:
-    """`s_` and `index_exp`: the index that stands between the brackets.
-
-    >>> tn.s_[1:3]
-    slice(1, 3, None)
-    >>> tn.index_exp[1:3]
-    (slice(1, 3, None),)
-    """
-
-    def __init__(self, name: str, always_tuple: bool) -> None:
-        self._name = name
-        self._always_tuple = always_tuple
-
-    def __getitem__(self, key: Any) -> Any:
-        return (key,) if self._always_tuple and not isinstance(key, tuple) else key
-
-    def __repr__(self) -> str:
-        return f"tn.{self._name}"
-
-
 mgrid = Grid("mgrid", sparse=False)
 ogrid = Grid("ogrid", sparse=True)
 r_ = Joined("r_", 0, 1, -1)
 c_ = Joined("c_", -1, 2, 0)
-s_ = Slices("s_", always_tuple=False)
-index_exp = Slices("index_exp", always_tuple=True)
+s_ = np.s_
+index_exp = np.index_exp

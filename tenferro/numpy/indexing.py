@@ -1,4 +1,7 @@
-"""Elements taken and put at indices, or chosen by conditions."""
+"""Elements taken and put at indices, or chosen by conditions.
+
+`x[...]` and `x.at[...]`: `indexing` and `updates` of `tenferro.ops.functions`.
+"""
 
 from __future__ import annotations
 
@@ -354,12 +357,10 @@ def _copies(name: str, inplace: bool) -> None:
 
 
 def _with(x: Any, places: Any, values: Any) -> Any:
-    """x with values at places of the flattened array."""
     return x.ravel().at[places].set(values.astype(x.dtype)).reshape(x.shape)
 
 
 def _repeated(name: str, values: Any, size: int) -> Any:
-    """The flattened values, repeated or cut off to `size`."""
     return resize(array(name, values), size)
 
 

@@ -1,4 +1,7 @@
-"""Arrays joined, split, padded, rolled and turned; entries inserted and deleted."""
+"""Arrays joined, split, padded, rolled and turned; entries inserted and deleted.
+
+`reshape`, `moveaxis`, `flip` and what else has one operand: `tenferro.ops.functions.manipulation`.
+"""
 
 from __future__ import annotations
 
@@ -358,6 +361,22 @@ def array_equal(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     return equal  # type: ignore[no-any-return]
 
 
+def array_equiv(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
+    """Whether x1 and x2 broadcast to one shape, and all elements are equal then.
+
+    >>> tn.array_equiv([1, 1], 1)
+    Tensor(True)
+    """
+    left, right = promoted("array_equiv", x1, x2)
+    try:
+        return reductions.all(left == right)
+    except ShapeError:
+        return asarray(False)
+
+
+# Borders and repetitions.
+
+
 def pad(
     x: ArrayLike, pad_width: manipulation.PadWidth, constant_values: ArrayLike = 0
 ) -> AnyTensor:
@@ -440,6 +459,9 @@ def repeat(x: ArrayLike, repeats: Integers | Dim, axis: int | None = None) -> An
     return array[(*before, np.repeat(np.arange(len(counts)), numbers))]
 
 
+# Axes turned, blocks joined, shapes.
+
+
 def rot90(x: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> AnyTensor:
     """x turned k times by 90 degrees in the plane of two axes, from the first to the second.
 
@@ -513,19 +535,6 @@ def _joined(arrays: Any, depth: int, rank: int) -> Any:
     return concat([_joined(each, depth - 1, rank) for each in arrays], axis=-depth)
 
 
-def array_equiv(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
-    """Whether x1 and x2 broadcast to one shape, and all elements are equal then.
-
-    >>> tn.array_equiv([1, 1], 1)
-    Tensor(True)
-    """
-    left, right = promoted("array_equiv", x1, x2)
-    try:
-        return reductions.all(left == right)
-    except ShapeError:
-        return asarray(False)
-
-
 def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
     """The shape to which arrays of these shapes broadcast.
 
@@ -576,6 +585,9 @@ def ndim(x: Any) -> int:
     return int(x.ndim if hasattr(x, "ndim") else array("ndim", x).ndim)
 
 
+# Entries inserted and deleted.
+
+
 def append(x: ArrayLike, values: ArrayLike, axis: int | None = None) -> AnyTensor:
     """x with `values` behind it along `axis`; both flattened first if None.
 
@@ -610,10 +622,10 @@ def insert(x: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -
     targets = np.empty(count, np.int64)
     targets[order] = flat[order] + np.arange(count)
     shape = [count if i == place else part for i, part in enumerate(a.shape)]
-    kept = np.setdiff1d(np.arange(size + count), targets)
+    remaining = np.setdiff1d(np.arange(size + count), targets)
     joined = concat([a, broadcast_to(new, shape)], axis=place)
     source = np.empty(size + count, np.int64)
-    source[kept], source[targets] = np.arange(size), size + np.arange(count)
+    source[remaining], source[targets] = np.arange(size), size + np.arange(count)
     return joined[(slice(None),) * place + (source,)]
 
 
@@ -633,8 +645,8 @@ def delete(
     """
     a, place = along("delete", array("delete", x), axis)
     size = constant_size("delete", a, place)
-    kept = np.delete(np.arange(size), _positions("delete", obj, size, size).ravel())
-    return a[(slice(None),) * place + (kept,)]  # type: ignore[no-any-return]
+    remaining = np.delete(np.arange(size), _positions("delete", obj, size, size).ravel())
+    return a[(slice(None),) * place + (remaining,)]  # type: ignore[no-any-return]
 
 
 def resize(x: ArrayLike, new_shape: Shape) -> AnyTensor:
@@ -657,12 +669,12 @@ def _positions(name: str, obj: Any, size: int, stop: int) -> np.ndarray[Any, Any
     """The indices that a slice or an array stands for, counted from the front."""
     if isinstance(obj, slice):
         return np.arange(size)[obj]
-    found = numbers(name, obj, "pass indices that are known")
-    if found.dtype.kind == "b":
-        found = np.flatnonzero(found)
-    if found.size and found.dtype.kind not in "iu":
-        raise DTypeError(f"{name}: indices must be integers, got {found.dtype}")
-    found = found.astype(np.int64)
-    if ((found < -size) | (found >= stop)).any():
+    places = numbers(name, obj, "pass indices that are known")
+    if places.dtype.kind == "b":
+        places = np.flatnonzero(places)
+    if places.size and places.dtype.kind not in "iu":
+        raise DTypeError(f"{name}: indices must be integers, got {places.dtype}")
+    places = places.astype(np.int64)
+    if ((places < -size) | (places >= stop)).any():
         raise ShapeError(f"{name}: an index is out of range for size {size}")
-    return np.where(found < 0, found + size, found)
+    return np.where(places < 0, places + size, places)

@@ -181,10 +181,10 @@ def polyfit(
         lhs = lhs * weights[:, None]
         values = values * (weights[:, None] if values.ndim == 2 else weights)
     scale: Any = sqrt(reductions.sum(square(lhs), axis=0))
-    found: Any = linalg.lstsq(lhs / scale, values, rcond=rcond)
-    coefficients = (found[0].T / scale).T
+    fit: Any = linalg.lstsq(lhs / scale, values, rcond=rcond)
+    coefficients = (fit[0].T / scale).T
     if full:
-        return coefficients, found[1], found[2], found[3], asarray(rcond)
+        return coefficients, fit[1], fit[2], fit[3], asarray(rcond)
     if not cov:
         return coefficients
     base = linalg.inv(lhs.T @ lhs)

@@ -1,4 +1,7 @@
-"""Averages, differences, medians and quantiles, and reductions of the elements that are not NaN."""
+"""Averages, differences, medians and quantiles, and reductions of the elements that are not NaN.
+
+`sum`, `mean`, `cumsum`, `sort` and the like: `tenferro.ops.functions.reductions`.
+"""
 
 from __future__ import annotations
 
@@ -177,8 +180,8 @@ def nansum(
     >>> tn.nansum([1.0, tn.nan, 3.0])
     Tensor(4.)
     """
-    kept = _replaced("nansum", x, 0, where)
-    result = reductions.sum(kept, axis=axis, dtype=dtype, keepdims=keepdims)
+    values = _replaced("nansum", x, 0, where)
+    result = reductions.sum(values, axis=axis, dtype=dtype, keepdims=keepdims)
     return result if initial is None else add(result, initial)
 
 
@@ -196,8 +199,8 @@ def nanprod(
     >>> tn.nanprod([2.0, tn.nan, 3.0])
     Tensor(6.)
     """
-    kept = _replaced("nanprod", x, 1, where)
-    result = prod(kept, axis=axis, dtype=dtype, keepdims=keepdims)
+    values = _replaced("nanprod", x, 1, where)
+    result = prod(values, axis=axis, dtype=dtype, keepdims=keepdims)
     return result if initial is None else multiply(result, initial)
 
 
@@ -336,8 +339,8 @@ def nancumsum(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = N
     >>> tn.nancumsum([1.0, tn.nan, 3.0])
     Tensor([1., 1., 4.])
     """
-    kept = _replaced("nancumsum", x, 0, None)
-    return cumsum(kept, axis=axis, dtype=dtype)
+    values = _replaced("nancumsum", x, 0, None)
+    return cumsum(values, axis=axis, dtype=dtype)
 
 
 def nancumprod(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> AnyTensor:
@@ -346,12 +349,11 @@ def nancumprod(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = 
     >>> tn.nancumprod([2.0, tn.nan, 3.0])
     Tensor([2., 2., 6.])
     """
-    kept = _replaced("nancumprod", x, 1, None)
-    return cumprod(kept, axis=axis, dtype=dtype)
+    values = _replaced("nancumprod", x, 1, None)
+    return cumprod(values, axis=axis, dtype=dtype)
 
 
 def _counts(x: Any, where: Any) -> Any:
-    """Which elements count."""
     present = ~isnan(x)
     return present if where is None else present & (array("where", where) != 0)
 
@@ -376,8 +378,8 @@ def _extreme(
     if where is not None and initial is None and not is_inexact(a.dtype):
         initial = iinfo(a.dtype).max if sign > 0 else iinfo(a.dtype).min
     worst = sign * inf if is_inexact(a.dtype) else initial
-    kept = a if worst is None else _replaced(name, a, worst, where)
-    result = reduce(kept, axis=axis, keepdims=keepdims)
+    values = a if worst is None else _replaced(name, a, worst, where)
+    result = reduce(values, axis=axis, keepdims=keepdims)
     if is_inexact(a.dtype):
         some = _counted(a, where, axis, keepdims) > 0
         result = elementwise.where(some, result, nan if initial is None else initial)
@@ -505,16 +507,16 @@ def _quantile(
     reals(name, x)
     several = range(a.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     axes = sorted({normal_axis(name, each, a.ndim) for each in several})
-    kept = [i for i in range(a.ndim) if i not in axes]
+    remaining = [i for i in range(a.ndim) if i not in axes]
     sizes = a.shape
     if any(sizes[i] == 0 for i in axes):
         raise ShapeError(f"{name}: {a.meta} has no elements along the axes {tuple(axes)}")
     length = product(sizes[i] for i in axes)
-    rows = permute_dims(a, (*kept, *axes)).reshape((*(sizes[i] for i in kept), length))
+    rows = permute_dims(a, (*remaining, *axes)).reshape((*(sizes[i] for i in remaining), length))
     flat = _between(rows, fractions.ravel() / whole, method, skip)
     result: Any = moveaxis(flat, -1, 0)
     wide = [1 if i in axes else size for i, size in enumerate(sizes)]
-    rest = wide if keepdims else [sizes[i] for i in kept]
+    rest = wide if keepdims else [sizes[i] for i in remaining]
     return result.reshape((*fractions.shape, *rest))  # type: ignore[no-any-return]
 
 

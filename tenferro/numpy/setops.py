@@ -103,15 +103,15 @@ def unique(
     a = array("unique", x)
     along = 0 if axis is None else normal_axis("unique", axis, a.ndim)
     parts: Any = a.ravel() if axis is None else moveaxis(a, along, 0)
-    found = _in_order(parts, equal_nan)
-    places, total = true_places("unique", found.first, size)
-    group: Any = cumsum(found.first) - 1
-    values = trimmed(found.elements[places], total, size, fill_value)
+    ordered = _in_order(parts, equal_nan)
+    places, total = true_places("unique", ordered.first, size)
+    group: Any = cumsum(ordered.first) - 1
+    values = trimmed(ordered.elements[places], total, size, fill_value)
     results = [values if axis is None else moveaxis(values, 0, along)]
     if return_index:
-        results.append(trimmed(found.order[places], total, size))
+        results.append(trimmed(ordered.order[places], total, size))
     if return_inverse:
-        inverse: Any = zeros_like(group).at[found.order].add(group)
+        inverse: Any = zeros_like(group).at[ordered.order].add(group)
         results.append(inverse.reshape(a.shape) if axis is None else inverse)
     if return_counts:
         slots = parts.shape[0] if size is None else size
@@ -139,8 +139,8 @@ def unique_counts(
     Tensor([1, 2])
     """
     a = array("unique_counts", x)
-    found = unique(a, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
-    return UniqueCounts(*found)
+    results = unique(a, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
+    return UniqueCounts(*results)
 
 
 def unique_inverse(
@@ -152,8 +152,8 @@ def unique_inverse(
     Tensor([1, 0, 1])
     """
     a = array("unique_inverse", x)
-    found = unique(a, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
-    return UniqueInverse(*found)
+    results = unique(a, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
+    return UniqueInverse(*results)
 
 
 def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
@@ -163,8 +163,8 @@ def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: Any = No
     Tensor([1, 0])
     """
     a = array("unique_all", x)
-    found = unique(a, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
-    return UniqueAll(*found)
+    results = unique(a, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
+    return UniqueAll(*results)
 
 
 def isin(
@@ -185,14 +185,14 @@ def isin(
     values, among = comparable("isin", element, test_elements)
     among = among.ravel()
     if among.shape[0] == 0:
-        found: Any = zeros_like(values, "bool")
+        result: Any = zeros_like(values, "bool")
     elif among.dtype.kind == "c":
-        found = reductions.any(values[..., None] == among, axis=-1)
+        result = reductions.any(values[..., None] == among, axis=-1)
     else:
         ordered: Any = sort(among)
         place = minimum(searchsorted(ordered, values), among.shape[0] - 1)
-        found = ordered[place] == values
-    return ~found if invert else found  # type: ignore[no-any-return]
+        result = ordered[place] == values
+    return ~result if invert else result  # type: ignore[no-any-return]
 
 
 def union1d(
@@ -230,22 +230,22 @@ def intersect1d(
     Tensor([3])
     """
     one, other = _flat("intersect1d", x1, x2)
-    found = _in_order(concat([one, other]), equal_nan=False)
-    theirs: Any = found.order >= one.shape[0]
+    ordered = _in_order(concat([one, other]), equal_nan=False)
+    theirs: Any = ordered.order >= one.shape[0]
     # Where each group of equal elements occurs first in the other array; behind its end if nowhere.
-    missing = full_like(found.order, other.shape[0])
-    group: Any = cumsum(found.first) - 1
-    where = missing.at[group].min(elementwise.where(theirs, found.order - one.shape[0], missing))[
+    missing = full_like(ordered.order, other.shape[0])
+    group: Any = cumsum(ordered.first) - 1
+    where = missing.at[group].min(elementwise.where(theirs, ordered.order - one.shape[0], missing))[
         group
     ]
-    mask = found.first & ~theirs & (where < missing)
+    mask = ordered.first & ~theirs & (where < missing)
     places, total = true_places("intersect1d", mask, size)
-    values = found.elements[places]
+    values = ordered.elements[places]
     fill = values[:1] if fill_value is None and size else fill_value
     results = [trimmed(values, total, size, fill)]
     if return_indices:
         results += [
-            trimmed(found.order[places], total, size, one.shape[0]),
+            trimmed(ordered.order[places], total, size, one.shape[0]),
             trimmed(where[places], total, size, other.shape[0]),
         ]
     return tuple(results) if return_indices else results[0]
@@ -268,10 +268,10 @@ def setdiff1d(
     """
     one, other = (array("setdiff1d", each).ravel() for each in (x1, x2))
     if assume_unique:
-        return _kept(one, isin(one, other, invert=True), size, fill_value)  # type: ignore[no-any-return]
-    found = _in_order(one, equal_nan=True)
-    mask = found.first & isin(found.elements, other, invert=True)
-    return _kept(found.elements, mask, size, fill_value)  # type: ignore[no-any-return]
+        return _compressed(one, isin(one, other, invert=True), size, fill_value)  # type: ignore[no-any-return]
+    ordered = _in_order(one, equal_nan=True)
+    mask = ordered.first & isin(ordered.elements, other, invert=True)
+    return _compressed(ordered.elements, mask, size, fill_value)  # type: ignore[no-any-return]
 
 
 def setxor1d(
@@ -310,7 +310,7 @@ def _flat(name: str, x1: Any, x2: Any) -> list[Any]:
     return [each.ravel() for each in promoted(name, x1, x2)]
 
 
-def _kept(elements: Any, mask: Any, size: int | None, fill_value: Any) -> Any:
+def _compressed(elements: Any, mask: Any, size: int | None, fill_value: Any) -> Any:
     places, total = true_places("setdiff1d", mask, size)
     return trimmed(elements[places], total, size, 0 if fill_value is None else fill_value)
 

@@ -157,12 +157,12 @@ def interp(
     places, nodes = promoted("interp", x, xp, inexact=True)
     (values,) = promoted("interp", fp, inexact=True)
     reals("interp", places)
-    given = f"interp: xp and fp must be vectors of equal size, got {nodes.meta} and {values.meta}"
+    misfit = f"interp: xp and fp must be vectors of equal size, got {nodes.meta} and {values.meta}"
     if not nodes.ndim == values.ndim == 1 or canonical(nodes.shape[0], values.shape[0]) is None:
-        raise ShapeError(given)
+        raise ShapeError(misfit)
     if nodes.shape[0] == 0:
         raise ShapeError(f"interp: xp and fp must not be empty, got {nodes.meta}")
-    assume_equal(nodes.shape[0], values.shape[0], given)
+    assume_equal(nodes.shape[0], values.shape[0], misfit)
     if period is not None:
         places, nodes, values = _periodic(places, nodes, values, period)
     last = nodes.shape[0] - 1
@@ -176,8 +176,8 @@ def interp(
     # Beside infinities: a point has its own value, one at -inf lies farther off than the next one,
     # and between an infinity and a number is the infinity.
     at_high = (places == nodes[after]) | isinf(nodes[before])
-    beside = where(places == nodes[before], low, where(at_high, high, low + high))
-    result = where(isnan(result) & ~isnan(places), beside, result)
+    between = where(places == nodes[before], low, where(at_high, high, low + high))
+    result = where(isnan(result) & ~isnan(places), between, result)
     result = where(width == 0, low, result)
     if period is None:
         first = values[0] if left is None else left
@@ -234,7 +234,6 @@ def gradient(
 
 
 def _slope(a: Any, axis: int, step: Any) -> Any:
-    """The differences along one axis."""
     size = constant_size("gradient", a, axis)
     if size < 2:
         raise ShapeError(f"gradient: axis {axis} of {a.meta} must have at least 2 elements")
@@ -307,6 +306,9 @@ def unwrap(
     front: Any = moveaxis(a, axis, 0)
     moved = front[1:] + cumsum(moveaxis(change, axis, 0), axis=0).astype(a.dtype)
     return moveaxis(concat([front[:1], moved]), 0, axis)
+
+
+# Window functions, and numbers on a logarithmic scale.
 
 
 def hamming(M: int) -> AnyTensor:  # noqa: N803  # NumPy's name
@@ -395,7 +397,6 @@ def geomspace(
 
 
 def _points(name: str, value: Any) -> int:
-    """The number of points of a window."""
     points = count(name, "M", value)
     check_affordable(name, points)
     return points

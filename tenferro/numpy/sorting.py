@@ -163,10 +163,10 @@ def argwhere(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -
     a = array("argwhere", x)
     if a.ndim == 0:
         return _nonzero("argwhere", a.reshape(1), size, fill_value)[0][:, None][:, :0]  # type: ignore[no-any-return]
-    found = _nonzero("argwhere", a, size, fill_value)
-    if len(found) == 1:
-        return found[0][:, None]  # type: ignore[no-any-return]
-    return stack(found, axis=1)
+    coordinates = _nonzero("argwhere", a, size, fill_value)
+    if len(coordinates) == 1:
+        return coordinates[0][:, None]  # type: ignore[no-any-return]
+    return stack(coordinates, axis=1)
 
 
 def flatnonzero(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> AnyTensor:
@@ -254,10 +254,10 @@ def searchsorted(
         raise DTypeError(f"searchsorted: takes real numbers, got {ordered.meta}")
     if sorter is not None:
         order = vector("searchsorted", sorter)
-        given = f"searchsorted: x1 {ordered.meta} and sorter {order.meta}"
+        misfit = f"searchsorted: x1 {ordered.meta} and sorter {order.meta}"
         if canonical(ordered.shape[0], order.shape[0]) is None:
-            raise ShapeError(f"{given} must have equal sizes")
-        assume_equal(ordered.shape[0], order.shape[0], given)
+            raise ShapeError(f"{misfit} must have equal sizes")
+        assume_equal(ordered.shape[0], order.shape[0], misfit)
         ordered = take(ordered, order, mode="clip")
     length = ordered.shape[0]
     if isinstance(length, int) and length == 0:

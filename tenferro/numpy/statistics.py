@@ -120,7 +120,6 @@ def histogram_bin_edges(
 
 
 def _limits(range: Any, dtype: Any) -> list[Any]:
-    """The least and the largest edge."""
     bounds = asarray(range)
     if bounds.shape != (2,):
         raise ShapeError(f"histogram: range must be two numbers, got {range!r}")

@@ -1,4 +1,7 @@
-"""Elementwise functions of floating-point numbers and bits."""
+"""Elementwise functions that are made of others, of floating-point numbers and of bits.
+
+Those of one op: `elementwise`, `analytic` and `logical` of `tenferro.ops.functions`.
+"""
 
 from __future__ import annotations
 
@@ -104,8 +107,8 @@ def nan_to_num(
     >>> tn.nan_to_num([1.0, float('nan')])
     Tensor([1., 0.])
     """
-    given = {sign: number for sign, number in (("+", posinf), ("-", neginf)) if number is not None}
-    return apply(elementwise.nan_to_num, x, nan, *given.values(), signs="".join(given))
+    bounds = {sign: each for sign, each in (("+", posinf), ("-", neginf)) if each is not None}
+    return apply(elementwise.nan_to_num, x, nan, *bounds.values(), signs="".join(bounds))
 
 
 # Elementwise functions of floating-point numbers.
@@ -421,8 +424,8 @@ def packbits(x: ArrayLike, axis: int | None = None, bitorder: str = "big") -> An
     Tensor([160], dtype=uint8)
     """
     option("packbits", "bitorder", bitorder, ("big", "little"))
-    (given,) = integers("packbits", x)
-    a, place = along("packbits", given, axis)
+    (values,) = integers("packbits", x)
+    a, place = along("packbits", values, axis)
     front: Any = moveaxis((a != 0).astype("uint8"), place, -1)
     size = constant_size("packbits", front, front.ndim - 1)
     front = pad(front, [(0, 0)] * (front.ndim - 1) + [(0, -size % 8)])
@@ -447,10 +450,10 @@ def unpackbits(
     Tensor([1, 0, 1], dtype=uint8)
     """
     option("unpackbits", "bitorder", bitorder, ("big", "little"))
-    given = array("unpackbits", x)
-    if given.dtype != "uint8":
-        raise DTypeError(f"unpackbits: takes u8, got {given.meta}")
-    a, place = along("unpackbits", given, axis)
+    values = array("unpackbits", x)
+    if values.dtype != "uint8":
+        raise DTypeError(f"unpackbits: takes u8, got {values.meta}")
+    a, place = along("unpackbits", values, axis)
     front: Any = moveaxis(a, place, -1)
     weights = asarray(_WEIGHTS if bitorder == "big" else _WEIGHTS[::-1], "uint8")
     bits: Any = ((front[..., None] & weights) != 0).astype("uint8")

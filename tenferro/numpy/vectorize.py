@@ -112,10 +112,10 @@ def vectorize(
         known = own.sizes_of(arrays)
 
         def of_entry(*entries: Any) -> Any:
-            given = list(args)
+            arguments = list(args)
             for i, entry in zip(mapped, entries, strict=True):
-                given[i] = entry
-            result = pyfunc(*given, **kwargs)
+                arguments[i] = entry
+            result = pyfunc(*arguments, **kwargs)
             own.check_results(result, known)
             return result
 
@@ -175,15 +175,15 @@ class _Cores:
             PytreeError: there are more or fewer results.
             ShapeError: a result has other axes.
         """
-        found = list(result) if isinstance(result, tuple) else [result]
-        cores = [[] for _ in found] if self.results is None else self.results
-        if len(found) != len(cores) or (len(cores) > 1 and not isinstance(result, tuple)):
+        returned = list(result) if isinstance(result, tuple) else [result]
+        cores = [[] for _ in returned] if self.results is None else self.results
+        if len(returned) != len(cores) or (len(cores) > 1 and not isinstance(result, tuple)):
             raise PytreeError(
                 f"vectorize: {self._signature} has {len(cores)} results, but the function "
-                f"returned {len(found)}; write one for each in a tuple"
+                f"returned {len(returned)}; write one for each in a tuple"
             )
         known = dict(known)
-        for place, (each, core) in enumerate(zip(found, cores, strict=True)):
+        for place, (each, core) in enumerate(zip(returned, cores, strict=True)):
             meta = array("vectorize", each).meta
             if meta.rank != len(core):
                 raise ShapeError(
@@ -209,16 +209,16 @@ def _over_batch(function: Callable[..., Any], arrays: list[Any], ranks: list[int
     batches = [each.shape[: each.ndim - rank] for each, rank in zip(arrays, ranks, strict=True)]
     batch = broadcast_shapes(*batches)
     # Axes of size 1 that others repeat are dropped, and not mapped over.
-    kept = [[size == full for size, full in zip(own, batch[len(batch) - len(own) :], strict=True)]
+    wide = [[size == full for size, full in zip(own, batch[len(batch) - len(own) :], strict=True)]
             for own in batches]  # fmt: skip
     operands = [
         each.reshape((*(s for s, keep in zip(own, keeps, strict=True) if keep),
                       *each.shape[len(own) :]))
-        for each, own, keeps in zip(arrays, batches, kept, strict=True)
+        for each, own, keeps in zip(arrays, batches, wide, strict=True)
     ]  # fmt: skip
     mapped = function
     for depth in range(1, len(batch) + 1):
-        in_axes = tuple([0 if len(keeps) >= depth and keeps[-depth] else None for keeps in kept])
+        in_axes = tuple([0 if len(keeps) >= depth and keeps[-depth] else None for keeps in wide])
         mapped = vmap(mapped, in_axes=in_axes, axis_size=batch[-depth])
     return mapped(*operands)
 

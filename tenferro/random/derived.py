@@ -249,8 +249,8 @@ def geometric(
     name = "random.geometric"
     words_of(name, key)
     kind, result = element(name, dtype, "iu", INT64), sizes(name, shape, p)
-    given = tn.asarray(p).dtype
-    chance = real_array(name, "p", p, given if given.kind == "f" else FLOAT64)
+    dtype_of_p = tn.asarray(p).dtype
+    chance = real_array(name, "p", p, dtype_of_p if dtype_of_p.kind == "f" else FLOAT64)
     u: Any = uniform(key, result, chance.dtype)
     log_u = tn.log(tn.where(u == 0, 1.0, u))
     trials: AnyTensor = (tn.floor(log_u / tn.log1p(-chance)) + 1).astype(kind)

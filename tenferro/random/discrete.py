@@ -214,7 +214,6 @@ def categorical(
 
 
 def _number(name: str, shape: tuple[Any, ...]) -> int:
-    """The number of elements of a shape of integers."""
     if not all(isinstance(size, int) for size in shape):
         raise ShapeError(f"{name}: without replacement, the number of draws must be an integer")
     return math.prod(shape)
@@ -446,8 +445,8 @@ def shuffled(key: AnyTensor, x: AnyTensor, *, shape: Sizes, axis: int) -> AnyTen
     """x with each vector along an axis shuffled for itself: sorted by random bits."""
     result, words = x, key
     count = math.prod(size for size in shape if isinstance(size, int))
-    rounds = math.ceil(3 * math.log(max(1, count)) / math.log(2**32 - 1))
-    for _ in range(rounds):
+    iterations = math.ceil(3 * math.log(max(1, count)) / math.log(2**32 - 1))
+    for _ in range(iterations):
         keys = split_words(words, shape=(2,))
         words = keys[0]
         order = drawn_bits(keys[1], shape, UINT32, "bits")
@@ -471,13 +470,13 @@ def _number_below(sums: AnyTensor, part: AnyTensor, count: int) -> AnyTensor:
     """How many of `count` ascending numbers are below a part: bisection."""
     if not part.meta.rank:
         return _number_below(sums, manipulation.expand_dims(part, axis=0), count)[0]
-    found = (part * 0).astype(INT64)
+    place = (part * 0).astype(INT64)
     for power in reversed(range(count.bit_length())):
-        further = found + (1 << power)
+        further = place + (1 << power)
         last: AnyTensor = elementwise.minimum(further, count)
         below = sums[(last - 1,)] < part
-        found = elementwise.where((further <= count) & below, further, found)
-    return found
+        place = elementwise.where((further <= count) & below, further, place)
+    return place
 
 
 def first_places(key: AnyTensor, p: AnyTensor, *, shape: Sizes, count: int, mode: str) -> AnyTensor:

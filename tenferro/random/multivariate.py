@@ -70,7 +70,6 @@ def multivariate_normal(
 
 
 def _before(meta: TensorMeta, axes: int) -> TensorMeta:
-    """The type of an array without its last axes."""
     return meta.with_extents(meta.extents[: meta.rank - axes])
 
 

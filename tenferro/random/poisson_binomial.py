@@ -153,8 +153,8 @@ def binomial(
     words = words_of(name, key)
     drawn_in = FLOAT32 if getattr(p, "dtype", None) == FLOAT32 else FLOAT64
     count, chance = (
-        lax.stop_gradient(tn.broadcast_to(real_array(name, each, given, drawn_in), result))
-        for each, given in (("n", n), ("p", p))
+        lax.stop_gradient(tn.broadcast_to(real_array(name, each, value, drawn_in), result))
+        for each, value in (("n", n), ("p", p))
     )
     return tn.astype(_binomial(words, count, chance), kind)
 
@@ -199,8 +199,8 @@ def multinomial(
 
     def draw(rest: Any, outcome: Any) -> Any:
         ratio, word = outcome
-        found = _binomial(word, rest, ratio)
-        return rest - found, found
+        successes = _binomial(word, rest, ratio)
+        return rest - successes, successes
 
     _, counts = scan(draw, lax.stop_gradient(count), (ratios, words), unroll=unroll)
     return tn.moveaxis(counts, 0, -1).astype(kind)
@@ -227,14 +227,14 @@ def _inversion(words: Any, count: Any, q: Any) -> Any:
     scale = tn.log1p(-q)
 
     def again(state: Any) -> Any:
-        found, total, key = state
+        trials, total, key = state
         two = create(split_words, key, shape=(2,))
         step = tn.ceil(tn.log(_unit(two[0], q)) / scale)
-        return tn.where(total <= count, found + 1, found), total + step, two[1]
+        return tn.where(total <= count, trials + 1, trials), total + step, two[1]
 
     start = (tn.zeros_like(q), tn.zeros_like(q), words)
-    found, _, _ = while_loop(lambda state: tn.any(state[1] <= count), again, start)
-    return found - 1
+    trials, _, _ = while_loop(lambda state: tn.any(state[1] <= count), again, start)
+    return trials - 1
 
 
 def _binomial_rejection(words: Any, count: Any, q: Any) -> Any:

@@ -45,8 +45,8 @@ __all__ = [
 
 _PLACES = {
     "tenferro-einsum": "tenferro.network.sliced_op:EINSUM",
-    "tenferro-linalg": "tenferro.families.linalg:LINALG",
-    "tenferro-fft": "tenferro.families.fft:FFT",
+    "tenferro-linalg": "tenferro.linalg:_LINALG",
+    "tenferro-fft": "tenferro.fft.op:FFT",
     "tenferro": "tenferro.transforms.pure_callback:CALLBACK",
 }
 """By the namespace of its families, the module and the name of each package."""

@@ -243,9 +243,9 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> AnyTensor: 
     """
     if not repetition:
         return special_function("comb", "comb", N, k)
-    total, taken = real("comb", N, k)
-    none = (total == 0) & (taken == 0)
-    return tn.where(none, 1.0, special_function("comb", "comb", total + taken - 1, taken))
+    total, chosen = real("comb", N, k)
+    none = (total == 0) & (chosen == 0)
+    return tn.where(none, 1.0, special_function("comb", "comb", total + chosen - 1, chosen))
 
 
 def multigammaln(a: ArrayLike, d: int) -> AnyTensor:

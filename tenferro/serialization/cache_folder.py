@@ -13,9 +13,10 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from tenferro.config import config
-from tenferro.errors import CacheWarning, ConfigError, TenferroError
+from tenferro.errors import CacheWarning, ConfigError, FileError, TenferroError
 from tenferro.ir import ExecProgram
 from tenferro.serialization.ops import Families
 from tenferro.serialization.save_load import pack_program, unpack_program
@@ -24,14 +25,15 @@ __all__ = [
     "CacheFolder",
     "DiskCache",
     "cache",
+    "cached_program",
     "disk_cache",
-    "harmless",
     "key_of",
-    "program_kept",
+    "read_or_make",
     "source_digest",
-    "tell",
 ]
 
+
+T = TypeVar("T")
 
 # A folder of bytes by key, bounded, which only its owner can write if it is trusted.
 
@@ -303,13 +305,13 @@ def _checked(
     return DiskCache(folder.resolve(), executables, max_bytes)  # no link on the way counts later
 
 
-def program_kept(
+def cached_program(
     key: Sequence[object],
     program: ExecProgram,
     make: Callable[[], ExecProgram],
     families: Families,
 ) -> ExecProgram:
-    """What passes make of a program: read from disk, or made now and kept.
+    """What passes make of a program: read from disk, or made and written now.
 
     Args:
         key: what else the passes depend on; its text is compared.
@@ -320,51 +322,59 @@ def program_kept(
     disk = disk_cache()
     if disk is None or not program.portable:
         return make()
-    entry: tuple[CacheFolder, str] | None = None
-    with harmless("a program is not looked for"):
-        entry = disk.programs, key_of(program.digest, *key)
-        found = _found(*entry, program, families)
-        if found is not None:
-            return found
+
+    def read(data: bytes) -> ExecProgram:
+        cached = unpack_program(data, families)
+        types = cached.input_metas, cached.output_metas
+        if types != (program.input_metas, program.output_metas):
+            raise FileError("it is of another program")
+        return cached
+
+    def write(made: ExecProgram) -> bytes | None:
+        with contextlib.suppress(TenferroError):  # files cannot hold one of its values
+            return pack_program(made, families)
+        return None
+
+    def entry() -> tuple[CacheFolder, str]:
+        return disk.programs, key_of(program.digest, *key)
+
+    return read_or_make("a program", entry, read, make, write)[0]
+
+
+def read_or_make(
+    what: str,
+    entry: Callable[[], tuple[CacheFolder, str]],
+    read: Callable[[bytes], T],
+    make: Callable[[], T],
+    write: Callable[[T], bytes | None],
+) -> tuple[T, bool]:
+    """A value, and whether it was read from disk rather than made and written now.
+
+    Args:
+        what: the value in warnings.
+        entry: makes its folder and its name there.
+        read: makes the value of the bytes of its file; any error means that they are of no use.
+        make: makes the value.
+        write: makes the bytes of its file; None if a file cannot hold it.
+    """
+    place: tuple[CacheFolder, str] | None = None
+    with harmless(f"{what} is not looked for"):
+        folder, name = place = entry()
+        data = folder.get(name)
+        if data is not None:
+            try:
+                return read(data), True
+            except TenferroError as error:
+                folder.discard(name, str(error))
+            except Exception as error:  # whatever a damaged file leads to
+                folder.discard(name, f"{type(error).__name__}: {error}")
     made = make()
-    if entry is not None:
-        with harmless("a program is not kept"):
-            folder, name = entry
-            text = _written(made, families)
-            if text is not None:
-                folder.put(name, text)
-    return made
-
-
-def _found(
-    folder: CacheFolder, name: str, program: ExecProgram, families: Families
-) -> ExecProgram | None:
-    """What was kept for a program; None if there is nothing, or nothing that is of use."""
-    data = folder.get(name)
-    if data is None:
-        return None
-    try:
-        found = unpack_program(data, families)
-    except Exception as error:  # whatever a damaged file leads to
-        folder.discard(name, str(error))
-        return None
-    if _fits(found, program):
-        return found
-    folder.discard(name, "it is of another program")
-    return None
-
-
-def _fits(found: ExecProgram, program: ExecProgram) -> bool:
-    """Whether a program takes and gives what another one does."""
-    return (found.input_metas, found.output_metas) == (program.input_metas, program.output_metas)
-
-
-def _written(program: ExecProgram, families: Families) -> bytes | None:
-    """The bytes of a program; None if files cannot hold one of its values."""
-    try:
-        return pack_program(program, families)
-    except TenferroError:
-        return None
+    if place is not None:
+        with harmless(f"{what} is not kept"):
+            data = write(made)
+            if data is not None:
+                folder.put(name, data)
+    return made, False
 
 
 def key_of(*parts: object) -> str:

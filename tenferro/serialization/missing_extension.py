@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, cast
 
-from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.ir import (
     Body,
@@ -14,9 +13,7 @@ from tenferro.ir import (
     ExecOp,
     ExecProgram,
     Leaf,
-    NumpyArray,
     Sizes,
-    TensorMeta,
     encode,
     fields_of_bodies,
     payload,
@@ -60,33 +57,15 @@ class MissingExtension(StdTensorOp, name="missing_extension"):
         """The missing op as it is encoded."""
         return b"extension" + encode(self.family_id) + encode(self.values)
 
-    def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
-        """Always raises: this needs the family."""
-        self._refuse()
-
-    def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """Refused."""
-        self._refuse()
-
-    def expanded(self, at: Emitter[V], operands: Sequence[V]) -> tuple[V, ...] | None:
-        """Refused."""
-        self._refuse()
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        """Refused."""
-        self._refuse()
-
-    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-        """Refused."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise UnsupportedExtensionError(
             self.family_id,
             f"{self.family_id}: not registered; this op is the placeholder that "
             "skip_missing_extensions left; load the file again with the package of its family, "
             "packages=(...)",
         )
+
+    infer_all = evaluate = expanded = linearize = transpose_rule = _refuse
 
 
 # The digest of a program with placeholders: that of the program with the original ops.

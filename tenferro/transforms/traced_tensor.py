@@ -563,7 +563,7 @@ def record(  # noqa: C901  # the usual case is written out, since every array fu
     origin = first if type(first) is Expression else Expression(at, None)
     try:
         result = run_body(origin, function, expressions, options)
-        if type(result) is tuple:
+        if isinstance(result, tuple):
             return tuple([TracedTensor(each.value, None, scope) for each in result])
         key, number = result.value, None
         if weak_result and "dtype" not in options:

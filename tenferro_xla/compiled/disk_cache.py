@@ -19,18 +19,17 @@ import numpy as np
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
 from tenferro.compiler import OptimizerOptions, Target
-from tenferro.errors import FileError
 from tenferro.ir import ExecProgram
 from tenferro.ops.extension import Extension
 from tenferro.runtime import standard_package
 from tenferro.serialization import (
     CacheFolder,
     Families,
+    cached_program,
     disk_cache,
-    harmless,
     key_of,
     pack,
-    program_kept,
+    read_or_make,
     source_digest,
     unpack,
 )
@@ -42,7 +41,7 @@ SOURCES = [Path(__file__).parents[2] / name for name in ("tenferro_xla", "tenfer
 """The packages whose code makes executables."""
 
 
-def passes_kept(
+def cached_passes(
     program: ExecProgram,
     goal: Target,
     options: OptimizerOptions,
@@ -51,10 +50,10 @@ def passes_kept(
     """What the passes of a target make of a program: read from disk, or made now and kept."""
     if not _is_own(program):
         return make()
-    return program_kept((_text(goal), options), program, make, Families(ops=OPS))
+    return cached_program((_text(goal), options), program, make, Families(ops=OPS))
 
 
-def executable_kept(
+def cached_executable(
     program: ExecProgram,
     target: XlaTarget,
     donated: tuple[int, ...],
@@ -67,23 +66,20 @@ def executable_kept(
         return make(), False
     if not program.portable or not _is_own(program):
         return make(), False
-    entry: tuple[CacheFolder, str] | None = None
-    with harmless("an executable is not looked for"):
+
+    def entry() -> tuple[CacheFolder, str]:
         depends = _depends(target, placement.device)
         name = key_of(program.digest, donated, options, depends)
-        entry = disk.folder("executables", _version(), trusted=True), name
-        found = _read(*entry, program, placement.device)
-        if found is not None:
-            return found, True
-    made = make()
-    if entry is not None:
-        with harmless("an executable is not kept"):
-            _write(*entry, made)
-    return made, False
+        return disk.folder("executables", _version(), trusted=True), name
+
+    def read(data: bytes) -> jax.stages.Compiled:
+        return _loaded(data, program, placement.device)
+
+    return read_or_make("an executable", entry, read, make, _written)
 
 
-def _write(folder: CacheFolder, name: str, made: jax.stages.Compiled) -> None:
-    """Keep an executable, if XLA can write it.
+def _written(made: jax.stages.Compiled) -> bytes | None:
+    """The bytes of an executable, if XLA can write it.
 
     It cannot where the platform does not support it, and where temporary values lie in several
     blocks.
@@ -91,35 +87,21 @@ def _write(folder: CacheFolder, name: str, made: jax.stages.Compiled) -> None:
     try:
         data, _, _ = serialize(made)
     except (NotImplementedError, ValueError, jax.errors.JaxRuntimeError):
-        return
-    header = {"kind": "executable", "bytes": len(data), "lapack": _calls_lapack(made)}
-    folder.put(name, pack(header, [data]))
-
-
-def _read(
-    folder: CacheFolder, name: str, program: ExecProgram, device: jax.Device
-) -> jax.stages.Compiled | None:
-    data = folder.get(name)
-    if data is None:
         return None
-    try:
-        header, body = unpack(data)  # checks the sum before anything is run
-        size = header["bytes"]
-        if header["lapack"]:
-            _find_lapack()
-        inputs = jax.tree.structure(((0,) * len(program.input_slots), {}))
-        outputs = jax.tree.structure((0,) * len(program.output_slots))
-        with jax.enable_x64(True):
-            found: jax.stages.Compiled = deserialize_and_load(
-                bytes(body[:size]), inputs, outputs, execution_devices=[device]
-            )
-    except FileError as error:
-        folder.discard(name, str(error))
-    except Exception as error:  # whatever the versions of JAX raise
-        folder.discard(name, f"{type(error).__name__}: {error}")
-    else:
-        return found
-    return None
+    return pack({"kind": "executable", "bytes": len(data), "lapack": _calls_lapack(made)}, [data])
+
+
+def _loaded(data: bytes, program: ExecProgram, device: jax.Device) -> jax.stages.Compiled:
+    header, body = unpack(data)  # checks the sum before anything is run
+    if header["lapack"]:
+        _find_lapack()
+    inputs = jax.tree.structure(((0,) * len(program.input_slots), {}))
+    outputs = jax.tree.structure((0,) * len(program.output_slots))
+    with jax.enable_x64(True):
+        loaded: jax.stages.Compiled = deserialize_and_load(
+            bytes(body[: header["bytes"]]), inputs, outputs, execution_devices=[device]
+        )
+    return loaded
 
 
 def _calls_lapack(executable: jax.stages.Compiled) -> bool:
@@ -172,5 +154,5 @@ def _machine() -> tuple[str, ...]:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         return platform.machine(), platform.processor()
-    kept = ("model name", "flags", "Features", "CPU part")
-    return tuple(sorted({line for line in text.splitlines() if line.startswith(kept)}))
+    names = ("model name", "flags", "Features", "CPU part")
+    return tuple(sorted({line for line in text.splitlines() if line.startswith(names)}))

@@ -25,7 +25,7 @@ from tenferro.errors import (
     ExtensionRegistryError,
     UnsupportedExtensionError,
 )
-from tenferro.families import fft as family
+from tenferro.fft.op import Fft, spectrum_length
 from tenferro.ir import DType, TensorMeta, dim, make_meta
 from tenferro.ops.extension import (
     Extension,
@@ -125,7 +125,7 @@ _TYPES = {
 }
 
 
-def transform(op: family.Fft, x: Array, *source: Array) -> Array:
+def transform(op: Fft, x: Array, *source: Array) -> Array:
     last = source[0].shape[-1] if source else x.shape[-1]
     sizes = (*x.shape[x.ndim - op.axes : -1], last)
     if not all(isinstance(size, int) for size in sizes):
@@ -144,17 +144,17 @@ def transform(op: family.Fft, x: Array, *source: Array) -> Array:
     return result if before or factor == 1 else result * factor
 
 
-def _factor(op: family.Fft, total: int) -> float:
+def _factor(op: Fft, total: int) -> float:
     """What is to multiply the transform of XLA, which divides inverse ones by `total`."""
     divisor = {"none": 1.0, "inverse": float(total), "root": math.sqrt(total)}[op.scale]
     return (total if op.is_inverse else 1) / divisor
 
 
-def _empty(op: family.Fft, x: Array, last: int) -> Array:
+def _empty(op: Fft, x: Array, last: int) -> Array:
     """The result for an operand without elements."""
     if op.kind == "r2c":
         dtype = jnp.result_type(x.dtype, jnp.complex64)
-        return jnp.zeros((*x.shape[:-1], family.spectrum_length(last)), dtype)
+        return jnp.zeros((*x.shape[:-1], spectrum_length(last)), dtype)
     return jnp.zeros((*x.shape[:-1], last), x.real.dtype) if op.kind == "c2r" else x
 
 
@@ -162,7 +162,7 @@ def _empty(op: family.Fft, x: Array, last: int) -> Array:
 
 _STANDARD: Mapping[type[ExtensionOp], Lowering] = {
     **linalg.LOWERINGS,
-    family.Fft: transform,
+    Fft: transform,
     Callback: call,
 }
 

@@ -17,29 +17,19 @@ from jax import numpy as jnp
 from jax import scipy as jsp
 
 from tenferro.errors import BackendFailureError, UnsupportedExtensionError
-from tenferro.families.linalg import (
-    FIRST_LIMIT,
-    SECOND_LIMIT,
-    Adjugate,
-    Cholesky,
-    Determinant,
-    Eig,
-    Eigh,
-    Hessenberg,
-    Inverse,
-    Lu,
-    LuSolve,
-    MatrixFunction,
-    Pinv,
-    PivotsToPermutation,
-    Qr,
-    Schur,
-    Svd,
-    Sylvester,
-    TriangularSolve,
-    TridiagonalSolve,
-    closeness,
-)
+from tenferro.linalg.cholesky import Cholesky
+from tenferro.linalg.determinant import FIRST_LIMIT, SECOND_LIMIT, Adjugate, Determinant
+from tenferro.linalg.eig import Eig, closeness
+from tenferro.linalg.eigh import Eigh
+from tenferro.linalg.lu import Lu, PivotsToPermutation
+from tenferro.linalg.matrix_functions import MatrixFunction
+from tenferro.linalg.pinv import Pinv
+from tenferro.linalg.qr import Qr
+from tenferro.linalg.schur import Hessenberg, Schur
+from tenferro.linalg.solve import Inverse, LuSolve
+from tenferro.linalg.svd import Svd
+from tenferro.linalg.sylvester import Sylvester
+from tenferro.linalg.triangular_solve import TriangularSolve, TridiagonalSolve
 from tenferro.ops.extension import ExtensionOp, Lowering
 from tenferro_xla.lowering import schur as lowering_schur
 from tenferro_xla.lowering import small_matrices

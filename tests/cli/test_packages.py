@@ -10,12 +10,12 @@ import pytest
 import tenferro as tn
 from tenferro.cli import main
 from tenferro.serialization import dumps
-from tests.families.cube import CUBE, cube
+from tests.ops.extension.cube import CUBE, cube
 from tests.serialization.test_fragments import SAMPLES as FRAGMENTS
 
 SOURCE = """\
 import tenferro as tn
-from tests.families.cube import CUBE, cube
+from tests.ops.extension.cube import CUBE, cube
 
 def f(x):
     return tn.sum(cube(x))
@@ -37,7 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("package", ["tests.families.cube:CUBE", "cubes.py:PACKAGES"])
+@pytest.mark.parametrize("package", ["tests.ops.extension.cube:CUBE", "cubes.py:PACKAGES"])
 @pytest.mark.parametrize("subject", ["cubes.py:f --shape n", "cubes.tenferro"])
 def test_inspect_differentiates_and_lowers_a_family(
     package: str, subject: str, here: Path, capsys: pytest.CaptureFixture[str]
@@ -51,7 +51,7 @@ def test_inspect_differentiates_and_lowers_a_family(
 
 
 def test_lower_and_run_take_packages(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = "--package tests.families.cube:CUBE"
+    given = "--package tests.ops.extension.cube:CUBE"
     assert main(f"lower cubes.tenferro --size n=2 {given}".split()) == 0
     assert "tensor<2xf64>" in capsys.readouterr().out
     for executor in ("xla", "numpy"):
@@ -64,7 +64,7 @@ def test_verify_checks_the_families_that_it_is_given(
 ) -> None:
     assert main(["verify", "cubes.tenferro"]) == 0
     assert "1 families:\n  tenferro-tests.cube.v1, not checked\n" in capsys.readouterr().out
-    assert main(["verify", "cubes.tenferro", "--package", "tests.families.cube:CUBE"]) == 0
+    assert main(["verify", "cubes.tenferro", "--package", "tests.ops.extension.cube:CUBE"]) == 0
     assert "0 families\n" in capsys.readouterr().out
 
 

@@ -5,17 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tenferro.families.linalg import (
-    LINALG,
-    BlockCoupled,
-    BlockSylvester,
-    EighBlock,
-    HermitianFunction,
-    Svd,
-    SvdBlock,
-    SvdTruncated,
-)
-from tenferro.ops.extension import ExtensionOp, register_runtimes, rules_of
+import tenferro as tn
+from tenferro.linalg.matrix_functions import HermitianFunction
+from tenferro.linalg.subspaces import BlockCoupled, BlockSylvester, EighBlock, SvdBlock
+from tenferro.linalg.svd import Svd
+from tenferro.linalg.svd_truncate import SvdTruncated
+from tenferro.ops.extension import ExtensionOp
 from tenferro.testing import check_extension
 from tenferro_xla.lowering.linalg import LOWERINGS
 from tests.linalg.derivative_checks import Array, gaussian, hermitian
@@ -66,8 +61,8 @@ def test_the_contract_of_extension_ops_is_kept(
         op,
         inputs=inputs,
         wrt=wrt,
-        rules=rules_of([LINALG]),
-        register_runtime=lambda registry: register_runtimes([LINALG], registry),
+        rules=tn.linalg.ad_rules(),
+        register_runtime=tn.linalg.register_runtime,
         register_xla=lambda registry: [
             registry.register(each.FAMILY_ID, lowering) for each, lowering in LOWERINGS.items()
         ],

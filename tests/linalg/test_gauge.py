@@ -9,7 +9,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import ConfigError, ShapeError
-from tests.families.linalg.matrices import hermitian, random, with_singular_values
+from tests.linalg.matrices import hermitian, random, with_singular_values
 
 RNG = np.random.default_rng(0)
 OPERATOR = hermitian(RNG, 4)

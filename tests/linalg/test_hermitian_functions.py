@@ -11,7 +11,7 @@ import pytest
 import tenferro as tn
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.extension import Extension
-from tenferro.families.linalg.matrix_functions import scalar_function
+from tenferro.linalg.matrix_functions import scalar_function
 from tenferro.ops.functions import apply
 from tests.linalg.derivative_checks import (
     Array,

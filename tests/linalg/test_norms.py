@@ -10,7 +10,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import AxisError, ConfigError, ShapeError
-from tests.families.linalg.matrices import Array, difference, inner, random
+from tests.linalg.matrices import Array, difference, inner, random
 from tests.tolerances import assert_close, rounding
 
 RNG = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, TracingError
-from tests.families.linalg.matrices import hermitian, random
+from tests.linalg.matrices import hermitian, random
 from tests.tolerances import assert_close
 
 RNG = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import ShapeError
-from tests.families.linalg.matrices import random
+from tests.linalg.matrices import random
 from tests.tolerances import assert_close
 
 RNG = np.random.default_rng(0)

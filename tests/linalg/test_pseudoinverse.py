@@ -9,7 +9,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import ShapeError
-from tests.families.linalg.matrices import (
+from tests.linalg.matrices import (
     Array,
     adjoint,
     difference,

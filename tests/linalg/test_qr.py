@@ -11,7 +11,7 @@ from jax import numpy as jnp
 
 import tenferro as tn
 from tenferro.errors import ConfigError, ShapeError
-from tests.families.linalg.matrices import assert_orthonormal, difference, inner, random
+from tests.linalg.matrices import assert_orthonormal, difference, inner, random
 from tests.sampling import some
 from tests.tolerances import assert_close, rounding
 

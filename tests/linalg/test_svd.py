@@ -11,7 +11,7 @@ from jax import numpy as jnp
 
 import tenferro as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tests.families.linalg.matrices import (
+from tests.linalg.matrices import (
     Array,
     adjoint,
     assert_orthonormal,

@@ -12,7 +12,7 @@ import tenferro as tn
 from tenferro.errors import UnsupportedExtensionError
 from tenferro.runtime import executor_named, with_brought
 from tenferro_xla import XlaExecutor
-from tests.families.cube import CUBE, cube
+from tests.ops.extension.cube import CUBE, cube
 
 X = np.arange(1.0, 5.0)
 AD = tn.AdContext(packages=(CUBE,))

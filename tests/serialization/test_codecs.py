@@ -20,7 +20,7 @@ from tenferro.errors import (
 from tenferro.ops.extension import Extension, ExtensionOp, ExtensionRuleSet
 from tenferro.runtime import GraphProgram
 from tenferro.serialization import MissingExtension, PayloadCodecs, call, dumps, loads
-from tests.families.cube import Table
+from tests.ops.extension.cube import Table
 from tests.serialization.families import MinMax, Mode, OldScale, Scale, ScaleRule, applied, scaled
 from tests.serialization.headers import changed, header_of
 from tests.serialization.samples import described

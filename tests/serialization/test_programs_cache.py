@@ -14,7 +14,7 @@ from tenferro.compiler import optimize
 from tenferro.config import config
 from tenferro.errors import CacheWarning, ConfigError
 from tenferro.ir import ExecProgram
-from tenferro.serialization import CacheFolder, Families, cache_folder, disk_cache, program_kept
+from tenferro.serialization import CacheFolder, Families, cache_folder, cached_program, disk_cache
 
 
 @pytest.fixture
@@ -44,17 +44,17 @@ def entries(folder: Path) -> list[Path]:
 
 def test_a_program_is_optimized_once_for_each_key(folder: Path) -> None:
     passes = Passes()
-    first = program_kept(("key",), PROGRAM, passes, Families())
-    again = program_kept(("key",), PROGRAM, passes, Families())
+    first = cached_program(("key",), PROGRAM, passes, Families())
+    again = cached_program(("key",), PROGRAM, passes, Families())
     assert (passes.runs, again) == (1, first)
-    program_kept(("another",), PROGRAM, passes, Families())
+    cached_program(("another",), PROGRAM, passes, Families())
     assert (passes.runs, len(entries(folder))) == (2, 2)
 
 
 def test_without_a_folder_nothing_is_kept() -> None:
     passes = Passes()
     for _ in range(2):
-        program_kept(("key",), PROGRAM, passes, Families())
+        cached_program(("key",), PROGRAM, passes, Families())
     assert (passes.runs, disk_cache()) == (2, None)
 
 
@@ -77,34 +77,34 @@ def empty(path: Path) -> None:
 
 
 def test_a_folder_in_the_place_of_an_entry_is_a_warning(folder: Path) -> None:
-    first = program_kept((), PROGRAM, Passes(), Families())
+    first = cached_program((), PROGRAM, Passes(), Families())
     (entry,) = entries(folder)
     entry.unlink()
     entry.mkdir()
     with pytest.warns(CacheWarning) as told:
-        assert program_kept((), PROGRAM, Passes(), Families()) == first
+        assert cached_program((), PROGRAM, Passes(), Families()) == first
     assert str(told[0].message).endswith("is not used: it is not a regular file")
 
 
 @pytest.mark.parametrize("damage", [cut, flip, exchange, empty])
 def test_a_damaged_entry_is_a_warning_and_made_again(folder: Path, damage: object) -> None:
     passes = Passes()
-    first = program_kept((), PROGRAM, passes, Families())
+    first = cached_program((), PROGRAM, passes, Families())
     damage(*entries(folder))  # type: ignore[operator]
     with pytest.warns(CacheWarning, match="is not used"):
-        assert program_kept((), PROGRAM, passes, Families()) == first
-    assert program_kept((), PROGRAM, passes, Families()) == first
+        assert cached_program((), PROGRAM, passes, Families()) == first
+    assert cached_program((), PROGRAM, passes, Families()) == first
     assert passes.runs == 2
 
 
 def test_a_warning_stays_one_where_warnings_are_errors(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    program_kept((), PROGRAM, Passes(), Families())
+    cached_program((), PROGRAM, Passes(), Families())
     cut(*entries(folder))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        program_kept((), PROGRAM, Passes(), Families())
+        cached_program((), PROGRAM, Passes(), Families())
     assert "is not used" in capsys.readouterr().err
 
 
@@ -114,7 +114,7 @@ def test_a_program_with_a_callback_is_not_kept(folder: Path) -> None:
 
     program = tn.make_program(f, 1.0).exec_program
     assert not program.portable
-    program_kept((), program, lambda: program, Families())
+    cached_program((), program, lambda: program, Families())
     assert entries(folder) == []
 
 
@@ -202,7 +202,7 @@ def test_a_path_must_be_absolute(path: object) -> None:
 def test_whatever_fails_in_the_cache_is_a_warning(
     folder: Path, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = program_kept((), PROGRAM, Passes(), Families())
+    first = cached_program((), PROGRAM, Passes(), Families())
     if part == "pack_program":
         entries(folder)[0].unlink()
 
@@ -211,7 +211,7 @@ def test_whatever_fails_in_the_cache_is_a_warning(
 
     monkeypatch.setattr(cache_folder, part, fails)
     with pytest.warns(CacheWarning, match="of the test"):
-        assert program_kept((), PROGRAM, Passes(), Families()) == first
+        assert cached_program((), PROGRAM, Passes(), Families()) == first
 
 
 def test_a_disk_that_cannot_be_read_is_a_warning(

@@ -35,7 +35,7 @@ from tenferro.extension import (
 )
 from tenferro.serialization import PayloadCodecs
 from tenferro.testing import CLAUSES, check_extension
-from tests.families.cube import CUBE, Cube, Table
+from tests.ops.extension.cube import CUBE, Cube, Table
 from tests.testing import broken
 from tests.testing.families import (
     PAIR,

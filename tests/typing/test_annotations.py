@@ -59,11 +59,11 @@ MAY_BE_ANY |= {
     for name in (
         *("apply_along_axis", "apply_over_axes", "argwhere", "array_repr", "array_str", "block"),
         *("broadcast_shapes", "choose", "compress", "delete", "einsum_path", "extract"),
-        *("flatnonzero", "frombuffer", "fromfunction", "fromiter", "get_printoptions"),
+        *("flatnonzero", "frombuffer", "fromfunction", "fromiter"),
         *("gradient", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"),
         *("indices", "insert", "intersect1d", "iscomplexobj", "isrealobj", "isscalar"),
         *("issubdtype", "iterable", "mask_indices", "ndim", "nonzero", "piecewise", "polyfit"),
-        *("printoptions", "set_printoptions", "setdiff1d", "setxor1d", "size", "union1d"),
+        *("setdiff1d", "setxor1d", "size", "union1d"),
         *("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
         *("vectorize", "where"),
     )

@@ -15,7 +15,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, make_dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -58,7 +58,7 @@ from tenferro.ops.extension.op import (
     parse_family_id,
 )
 from tenferro.ops.extension.package import ExtensionRuntime, KernelRuntime
-from tenferro.ops.functions import Expression, expressions, values_of
+from tenferro.ops.functions import expressions, values_of
 
 __all__ = [
     "DTypes",
@@ -313,7 +313,7 @@ class LinearFormula(FormulaOp):
         """The types of all outputs, from those of all inputs; None for an input that is zero."""
 
     @abstractmethod
-    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
+    def formula(self, *inputs: Any) -> Sequence[Any] | None:
         """All outputs. None, if the formula depends on a comparison of sizes that is undecided.
 
         Each input is an `Expression`, or None if it is zero.
@@ -352,10 +352,7 @@ class LinearFormula(FormulaOp):
     def _in_places(self, values: Sequence[Any]) -> list[Any]:
         """One entry for each input, None for those that are zero."""
         linear = iter(values[self.fixed :])
-        return [
-            *values[: self.fixed],
-            *[next(linear) if on else None for on in self.present],
-        ]
+        return [*values[: self.fixed], *[next(linear) if on else None for on in self.present]]
 
 
 class LinearFormulaRule(TransformRule):
@@ -471,15 +468,16 @@ class FormulaSite:
         final: whether the derivative is not differentiated again.
     """
 
-    operands: Sequence[Expression] = ()
-    results: Sequence[Expression] = ()
+    operands: Sequence[Any] = ()
+    results: Sequence[Any] = ()
     tangents: Sequence[Any] = ()
     cts: Sequence[Any] = ()
     active: Sequence[bool] = ()
     final: bool = False
 
 
-Terms = Sequence[Expression | None]
+Terms = Sequence[Any]
+"""Expressions; None is zero."""
 
 
 class FamilyOp(ExtensionOp):
@@ -613,7 +611,7 @@ class Derivative(LinearFormula):
         """Those of the formula, which do not depend on what is present."""
         return self.formula_types([meta for meta in metas if meta is not None])
 
-    def formula(self, *inputs: Any) -> Sequence[Expression] | None:
+    def formula(self, *inputs: Any) -> Sequence[Any] | None:
         """The `jvp` or the `vjp` of the op."""
         results, changes = inputs[: self.fixed], inputs[self.fixed :]
         final = all(kind == "select" for kind, _ in self.transforms)
@@ -622,7 +620,7 @@ class Derivative(LinearFormula):
             terms = op.jvp(FormulaSite(results=results, tangents=changes, final=final))
         else:
             terms = op.vjp(FormulaSite(results=results, cts=changes, final=final))
-        return cast(Sequence[Expression] | None, terms)
+        return terms
 
     def adjoint(self, present: tuple[bool, ...]) -> LinearFormula | None:
         """The other derivative; None if the op has no `vjp`."""

@@ -74,9 +74,7 @@ _reductions: Any = reductions
 S = TypeVar("S", bound="ArrayOperators")
 
 
-def _operators(
-    function: Any,
-) -> tuple[Callable[[S, ArrayLike], S], Callable[[S, ArrayLike], S]]:
+def _operators(function: Any) -> tuple[Callable[[S, ArrayLike], S], Callable[[S, ArrayLike], S]]:
     """An operator of two operands, and the one for a right operand."""
     body = function.body
 
@@ -626,7 +624,7 @@ def emit_function(
         for operand in operands
     ]
     result = run_body(Expression(at, None), function, expressions, options)
-    if type(result) is tuple:
+    if isinstance(result, tuple):
         return tuple([each.value for each in result])  # type: ignore[return-value]
     return result.value  # type: ignore[no-any-return]
 
@@ -679,6 +677,6 @@ def expressions(at: Emitter[Any], values: Sequence[Any]) -> list[Any]:
     return [None if value is None else Expression(at, value) for value in values]
 
 
-def values_of(results: Sequence[Expression | None]) -> tuple[Any, ...]:
+def values_of(results: Sequence[Any]) -> tuple[Any, ...]:
     """The values of expressions; None stays None."""
     return tuple(None if result is None else result.value for result in results)

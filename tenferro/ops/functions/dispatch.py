@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from inspect import signature
 from operator import attrgetter
 from types import FunctionType, NoneType, UnionType
@@ -138,18 +138,38 @@ def refuse(function: Function, operands: tuple[Any, ...]) -> NoReturn:
     raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
 
 
+def _apply_named(
+    results: Callable[..., Any],
+    function: Function,
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    operator: bool,
+) -> Any:
+    """As `_apply`, with several results in a named tuple."""
+    made = _apply(function, operands, options, operator)
+    return results(*made) if isinstance(made, tuple) else made
+
+
 @overload
 def array_function(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def array_function(
-    *, operands: int = 1, module: str = "tenferro"
+    *, operands: int = 1, module: str = "tenferro", results: Callable[..., Any] | None = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
-def array_function(function: Any = None, /, *, operands: int = 1, module: str = "tenferro") -> Any:
+def array_function(
+    function: Any = None,
+    /,
+    *,
+    operands: int = 1,
+    module: str = "tenferro",
+    results: Callable[..., Any] | None = None,
+) -> Any:
     """Declare an array function, whose first parameters are its `operands`.
 
     The declared function is the body. `module` is where users and pickle find the function.
+    `results` is the class of named tuples that hold its results, if there are several.
 
     >>> import tenferro as tn
     >>> @array_function(operands=2)
@@ -159,12 +179,15 @@ def array_function(function: Any = None, /, *, operands: int = 1, module: str = 
     Tensor([3., 2.])
     """
     if function is None:
-        return lambda function: _declared(function, operands, module)
-    return _declared(function, operands, module)
+        return lambda function: _declared(function, operands, module, results)
+    return _declared(function, operands, module, results)
 
 
-def _declared(body: Any, operands: int, module: str) -> Any:
+def _declared(
+    body: Any, operands: int, module: str, results: Callable[..., Any] | None = None
+) -> Any:
     names = tuple(body.__code__.co_varnames[: body.__code__.co_argcount])
+    apply = _apply if results is None else partial(_apply_named, results)
 
     def public(*args: Any, **options: Any) -> Any:
         if len(args) != operands:
@@ -176,7 +199,7 @@ def _declared(body: Any, operands: int, module: str) -> Any:
                         body(*args, **options)  # raises: the argument is there twice
                     options[name] = value
                 args = args[:operands]
-        return _apply(body, args, options, False)
+        return apply(body, args, options, False)
 
     update_wrapper(public, body)
     public.body = body  # type: ignore[attr-defined]

@@ -78,8 +78,8 @@ def mode(
     ModeResult(mode=Tensor(1), count=Tensor(2))
     """
     _check_policy("mode", nan_policy, ("propagate",))
-    given: Any = tn.asarray(a)
-    sample, along = (tn.ravel(given), 0) if axis is None else (tn.atleast_1d(given), axis)
+    array: Any = tn.asarray(a)
+    sample, along = (tn.ravel(array), 0) if axis is None else (tn.atleast_1d(array), axis)
     ordered: Any = tn.moveaxis(tn.sort(sample, axis=along), along, -1)
     if not ordered.shape[-1]:
         value, count = tn.full(ordered.shape[:-1], tn.nan), tn.zeros(ordered.shape[:-1], "int64")
@@ -90,7 +90,7 @@ def mode(
             tn.take_along_axis(each, at, axis=-1)[..., 0] for each in (ordered, lengths)
         )
     if keepdims:
-        shape = (1,) * given.ndim if axis is None else tn.expand_dims(value, axis=along).shape
+        shape = (1,) * array.ndim if axis is None else tn.expand_dims(value, axis=along).shape
         value, count = tn.reshape(value, shape), tn.reshape(count, shape)
     return ModeResult(value, count)
 
@@ -146,7 +146,6 @@ def _ranks(ordered: Any, method: str) -> Any:
 
 
 def _places(ordered: Any) -> Any:
-    """The places along the last axis."""
     return tn.broadcast_to(tn.arange(ordered.shape[-1]), ordered.shape)
 
 

@@ -90,15 +90,15 @@ class gaussian_kde:  # noqa: N801  # the name that SciPy gives it
 
     def logpdf(self, x: ArrayLike) -> AnyTensor:
         """Logarithm of the density at points `[d, m]`, or at numbers if d is 1."""
-        given: Any = tn.atleast_2d(x)
-        if given.shape[0] != self.d:
-            if (given.shape[0], given.shape[1]) != (1, self.d):
+        points: Any = tn.atleast_2d(x)
+        if points.shape[0] != self.d:
+            if (points.shape[0], points.shape[1]) != (1, self.d):
                 raise ShapeError(
-                    f"gaussian_kde: points must have {self.d} coordinates, got {given.meta}"
+                    f"gaussian_kde: points must have {self.d} coordinates, got {points.meta}"
                 )
-            given = given.T  # one point
+            points = points.T  # one point
         factor: Any = linalg.cholesky(self.covariance)
-        offsets: Any = given[:, :, None] - self.dataset[:, None, :]
+        offsets: Any = points[:, :, None] - self.dataset[:, None, :]
         return _log_sum(factor, offsets, self.weights)
 
     def integrate_gaussian(self, mean: ArrayLike, cov: ArrayLike) -> AnyTensor:
@@ -158,10 +158,10 @@ class gaussian_kde:  # noqa: N801  # the name that SciPy gives it
 def _normal_weights(weights: ArrayLike | None, count: int, dtype: Any) -> Any:
     if weights is None:
         return tn.full((count,), 1 / count, dtype if dtype.kind == "f" else None)
-    given: Any = tn.atleast_1d(weights)
-    if given.shape != (count,):
-        raise ShapeError(f"gaussian_kde: weights must be one for each point, got {given.meta}")
-    return given / tn.sum(given)
+    values: Any = tn.atleast_1d(weights)
+    if values.shape != (count,):
+        raise ShapeError(f"gaussian_kde: weights must be one for each point, got {values.meta}")
+    return values / tn.sum(values)
 
 
 def _log_sum(factor: Any, offsets: Any, weights: Any) -> AnyTensor:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro.core import GlobalValKey
-from tenferro.families.fft import Fft, points
-from tenferro.families.linalg import (
-    Cholesky,
-    Eigh,
-    Lu,
-    PivotsToPermutation,
-    Qr,
-    Svd,
-    TriangularSolve,
-    tril,
-)
+from tenferro.fft.op import Fft, points
 from tenferro.ir import Exact
-from tenferro.ops import ADD, CONJ
+from tenferro.linalg.cholesky import Cholesky
+from tenferro.linalg.eigh import Eigh
+from tenferro.linalg.lu import Lu, PivotsToPermutation
+from tenferro.linalg.matrix_op import hermitian
+from tenferro.linalg.qr import Qr
+from tenferro.linalg.svd import Svd
+from tenferro.linalg.triangular_solve import TriangularSolve
+from tenferro.ops import CONJ
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers
@@ -27,9 +24,10 @@ _KINDS = {"FFT": "c2c", "IFFT": "c2c inverse", "RFFT": "r2c", "IRFFT": "c2r"}
 
 def _hermitian(at: Reader, x: GlobalValKey, lower: bool) -> GlobalValKey:
     """The Hermitian matrix with the lower or upper triangle of x, which is all that JAX reads."""
-    whole = Expression(at, x)
-    part = tril(whole if lower else whole.H, 0)
-    return at.emit(ADD, part.value, tril(whole if lower else whole.H, -1).H.value)
+    whole: Any = Expression(at, x)
+    result: Any = hermitian(whole if lower else whole.H)
+    key: GlobalValKey = result.value
+    return key
 
 
 def _eigh(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:

@@ -15,7 +15,7 @@ from tenferro.extension import Extension, ExtensionOp, apply, family_id
 from tenferro.ir import ExecProgram, verify
 from tenferro.network.einsum_op import EinsumOp
 from tenferro.shape import SymDim
-from tests.families.cube import Cube, SameType
+from tests.ops.extension.cube import Cube, SameType
 
 SPECS = (tn.TensorSpec(("n", "m")), tn.TensorSpec(("m", "k")), tn.TensorSpec(("k", 5)))
 

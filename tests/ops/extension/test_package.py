@@ -36,7 +36,7 @@ from tenferro.network.sliced_op import EINSUM
 from tenferro.ops.extension import lowering_of
 from tenferro.runtime import with_packages
 from tenferro.testing import check_extension
-from tests.families.cube import CUBE, Cube, CubeRule, Runtime, Table, TableRule, cube
+from tests.ops.extension.cube import CUBE, Cube, CubeRule, Runtime, Table, TableRule, cube
 
 DOUBLE = tn.make_program(lambda x: x + x, tn.TensorSpec((2,)))
 DATA = tn.dumps(DOUBLE)
@@ -203,7 +203,7 @@ def test_an_op_class_without_a_family_id_is_refused() -> None:
         Package("p", ops=(Nameless,))
 
 
-@pytest.mark.parametrize("name", ["no_such_module:f", "tests.families.cube_xla:nope"])
+@pytest.mark.parametrize("name", ["no_such_module:f", "tests.ops.extension.cube_xla:nope"])
 def test_a_lowering_that_cannot_be_imported_is_refused_by_name(name: str) -> None:
     text = f"the lowering '{name}' cannot be imported: .*; write it as 'module:function'"
     with pytest.raises(ExtensionRegistryError, match=text):

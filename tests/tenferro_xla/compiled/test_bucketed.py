@@ -24,7 +24,7 @@ from tenferro.errors import (
 from tenferro.extension import apply
 from tenferro.network.sliced_op import SlicedNetwork
 from tenferro_xla import BucketedExecutable, XlaExecutor
-from tests.families.cube import Cube
+from tests.ops.extension.cube import Cube
 
 Array = np.ndarray[Any, Any]
 

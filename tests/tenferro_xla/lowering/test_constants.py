@@ -11,8 +11,8 @@ import pytest
 
 import tenferro as tn
 from tenferro.ops.functions import OpFunction, apply
-from tests.families.test_surfaces import CASES as FAMILIES
 from tests.ops.cases import CASES as OPS
+from tests.ops.extension.test_surfaces import CASES as FAMILIES
 
 Array = np.ndarray[Any, Any]
 Call = tuple[str, Callable[..., Any], list[Array]]

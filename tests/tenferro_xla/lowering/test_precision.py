@@ -11,8 +11,8 @@ import pytest
 import tenferro as tn
 import tenferro_xla
 from tenferro.errors import TenferroError
-from tests.families.cases import SIZES, Case
-from tests.families.test_surfaces import CASES, IDS
+from tests.ops.extension.cases import SIZES, Case
+from tests.ops.extension.test_surfaces import CASES, IDS
 
 PRODUCTS = ("stablehlo.dot", "stablehlo.convolution")
 HALF = {"float64": "float32", "complex128": "complex64"}
