@@ -395,6 +395,20 @@ class Package:
         """The family ids, in the order of the ops."""
         return tuple(op.FAMILY_ID for op in self.ops)
 
+    def ad_rules(self) -> ExtensionRuleSet:
+        """A new set of the derivative rules and batch rules of these families.
+
+        Every context has those of tenferro's own packages.
+        """
+        return rules_of([self])
+
+    def register_runtime(self, registry: ExtensionRegistry) -> None:
+        """Register the runtimes of these families; for `register_extension(register_runtime)`.
+
+        Executors do not need it for tenferro's own packages: they run these families.
+        """
+        register_runtimes([self], registry)
+
 
 def _type_problems(package: Package) -> Iterator[str]:
     """What is wrong with the types of the fields."""
