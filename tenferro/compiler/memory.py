@@ -476,7 +476,7 @@ def _again(program: ExecProgram, times: int = 1) -> list[ComputedAgain]:
             again.append(_repeated(step, repeated, times))
             again += _again(rest, times)
             continue
-        rounds = op.rounds if op.is_loop else 1
+        rounds = op.iterations if op.is_loop else 1
         for body in op.bodies.values():
             again += _again(cast(ExecProgram, body), times * rounds)
     return again

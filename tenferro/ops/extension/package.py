@@ -250,11 +250,11 @@ def require_function(register: F) -> F:
     Raises:
         ExtensionRegistryError: it is not a function.
     """
-    given: object = register
-    if not callable(given):
-        kind = type(given).__name__
+    value: object = register
+    if not callable(value):
+        kind = type(value).__name__
         raise ExtensionRegistryError(
-            str(getattr(given, "family_id", "register_extension")),
+            str(getattr(value, "family_id", "register_extension")),
             f"takes a function of the registry, got a {kind}; write "
             "register_extension(lambda registry: registry.register(...)), or give the executor a "
             "package, packages=(...)",
