@@ -41,6 +41,7 @@ from tenferro.ops.extension import (
     evaluate_standard,
     family_id,
     pushed,
+    transformed,
 )
 from tenferro.runtime import StandardRuntime
 
@@ -95,17 +96,7 @@ class SlicedNetwork(ExtensionOp):
     @property
     def term_labels(self) -> tuple[list[Labels], list[Labels]]:
         """The labels of all operands, and those of all outputs."""
-        inputs, outputs = list(self.inputs), [self.output]
-        for kind, mask in self.transforms:
-            chosen = outputs if kind == "select" else inputs
-            active = [labels for labels, on in zip(chosen, mask, strict=True) if on]
-            if kind == "jvp":
-                inputs = inputs + active
-            elif kind == "vjp":
-                inputs, outputs = inputs + outputs, active
-            else:
-                outputs = active
-        return inputs, outputs
+        return transformed(self.transforms, self.inputs, [self.output])
 
     def infer_output_meta(
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
@@ -441,18 +432,13 @@ class Owners:
         >>> Owners.of(2, (("vjp", (True, False)),)).inputs
         (0, 1, -1)
         """
-        inputs, outputs = list(range(terms)), [RESULT]
-        cotangents: set[int] = set()
-        for kind, mask in transforms:
-            chosen = outputs if kind == "select" else inputs
-            active = [owner for owner, on in zip(chosen, mask, strict=True) if on]
-            if kind == "jvp":
-                inputs = inputs + active
-            elif kind == "vjp":
-                inputs, outputs = inputs + outputs, active
-                cotangents.update(active)
-            else:
-                outputs = active
+        inputs, _ = transformed(transforms, range(terms), [RESULT])
+        cotangents = [
+            owner
+            for count, (kind, _) in enumerate(transforms, 1)
+            if kind == "vjp"
+            for owner in transformed(transforms[:count], range(terms), [RESULT])[1]
+        ]
         return cls(tuple(inputs), frozenset(cotangents))
 
     def batched(self, given: Sequence[bool]) -> frozenset[int]:
