@@ -85,12 +85,10 @@ class SlicedNetwork(ExtensionOp):
 
     @property
     def input_count(self) -> int:
-        """As without slicing."""
         return self.whole.input_count
 
     @property
     def output_count(self) -> int:
-        """As without slicing."""
         return self.whole.output_count
 
     @property
@@ -101,15 +99,12 @@ class SlicedNetwork(ExtensionOp):
     def infer_output_meta(
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
     ) -> Sequence[OutputMeta]:
-        """As without slicing."""
         return self.whole.infer_output_meta(input_dtypes, input_shapes)
 
     def prune_outputs(self, live: tuple[bool, ...]) -> SlicedNetwork:
-        """The op with only the live outputs."""
         return replace(self, transforms=(*self.transforms, ("select", live)))
 
     def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
-        """Run the loop on NumPy arrays."""
         return evaluate_standard(self, inputs)
 
     def lower_to_standard_ops(
@@ -350,12 +345,7 @@ class NetworkBatchRule(ExtensionBatchRule):
     """
 
     def __init__(self, family: type[ExtensionOp]) -> None:
-        self._family_id = family.FAMILY_ID
-
-    @property
-    def family_id(self) -> str:
-        """The family."""
-        return self._family_id
+        self.family = family
 
     def batch(self, op: ExtensionOp, at: BatchSite[V]) -> Batched[V]:
         """The network with the label; several ops, if that saves repeating terms."""
