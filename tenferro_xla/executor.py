@@ -40,6 +40,7 @@ from tenferro.runtime import (
 )
 from tenferro_xla.compiled import (
     CompileReport,
+    CompileRequest,
     Executables,
     Loaded,
     Lowered,
@@ -347,9 +348,8 @@ class XlaExecutor(Arrays):
             ExtentError: a value would be larger than the byte budget.
         """
         bound = bind_inputs(program, bindings)
-        of, sizes = self._executables.of, bound.sizes
-        executable = of(program.exec_program, program.identity, sizes, options=program.options)
-        return self._run_bound(executable, bound)
+        request = CompileRequest(program.identity, bound.sizes, options=program.options)
+        return self._run_bound(self._executables.of(program.exec_program, request), bound)
 
     def lower(
         self,
@@ -444,7 +444,8 @@ class XlaExecutor(Arrays):
             PadSafetyError: the results would change if a size were rounded up.
             ExtentError: a value is larger than the byte budget.
         """
-        return self._executables.of(program, program.identity, sizes, donate, options, shardings)
+        request = CompileRequest(program.identity, sizes or {}, donate, options, shardings)
+        return self._executables.of(program, request)
 
     def run_op(self, op: ExecOp, *buffers: jax.Array) -> tuple[jax.Array, ...]:
         """The results of one op, computed immediately."""

@@ -184,27 +184,27 @@ def target_for(
     )
 
 
-def _options(given: object) -> dict[str, Any]:
+def _options(value: object) -> dict[str, Any]:
     """The options of the XLA compiler that a user gives."""
-    if given is None:
+    if value is None:
         return {}
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise ConfigError(
             "XlaExecutor: compiler_options must be a mapping from names to values, such as "
-            f'{{"xla_cpu_enable_fast_math": False}}, got {given!r}'
+            f'{{"xla_cpu_enable_fast_math": False}}, got {value!r}'
         )
-    return dict(given)
+    return dict(value)
 
 
-def _costs(given: object, known: DeviceCosts | None) -> DeviceCosts | None:
+def _costs(value: object, known: DeviceCosts | None) -> DeviceCosts | None:
     """The costs that a user asks for; `known` are those of the device."""
-    if given == "device":
+    if value == "device":
         return known
-    if not isinstance(given, DeviceCosts | None):
+    if not isinstance(value, DeviceCosts | None):
         raise ConfigError(
-            f"XlaExecutor: contraction_costs must be DeviceCosts, 'device' or None, got {given!r}"
+            f"XlaExecutor: contraction_costs must be DeviceCosts, 'device' or None, got {value!r}"
         )
-    return given
+    return value
 
 
 def _budget(platform: Platform, device: jax.Device) -> int:

@@ -143,5 +143,5 @@ def dots(program: ExecProgram) -> int:
         if isinstance(step.op, DotGeneral):
             count += 1
         if isinstance(step.op, Scan | LaneSum):
-            count += step.op.rounds * dots(step.op.body)
+            count += step.op.iterations * dots(step.op.body)
     return count

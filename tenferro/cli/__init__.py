@@ -1,6 +1,6 @@
 """The command line: `tenferro demo | doctor | inspect | lower | run`.
 
-Read in this order: `main`, `function`, `stages`, then a file for the commands of each kind.
+Read in this order: `function`, `inspect`, `main`, `demo`, `doctor`.
 """
 
 from tenferro.cli.main import *

@@ -14,7 +14,7 @@ from rich.table import Table
 
 import tenferro as tn
 from tenferro.cli.function import NamedFunction, trace
-from tenferro.cli.stages import Stage, pipeline
+from tenferro.cli.inspect import Stage, pipeline
 from tenferro.ir import TensorSpec
 from tenferro.runtime import GraphProgram, executor_module, executor_named
 

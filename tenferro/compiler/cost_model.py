@@ -151,7 +151,7 @@ def _seconds(op: ExecOp, work: int, product: float) -> float:
         if op.is_open:
             return math.inf
         inside = [numpy_seconds(cast(ExecProgram, body)) for body in op.bodies.values()]
-        return op.rounds * sum(inside) if op.is_loop else max(inside)
+        return op.iterations * sum(inside) if op.is_loop else max(inside)
     return work * (product if isinstance(op, DotGeneral) else ELEMENT)
 
 

@@ -151,9 +151,9 @@ class MemoryLimit:
 def _bytes(value: object) -> float | None:
     """The number of bytes; None for what is no number."""
     if isinstance(value, str):
-        found = _WRITTEN.fullmatch(value)
-        factor = None if found is None else _UNITS.get(found[2].lower())
-        return None if found is None or factor is None else float(found[1]) * factor
+        match = _WRITTEN.fullmatch(value)
+        factor = None if match is None else _UNITS.get(match[2].lower())
+        return None if match is None or factor is None else float(match[1]) * factor
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         return None
     number = float(value) if np.isreal(value) else math.nan
@@ -166,11 +166,11 @@ def tighter(limits: Iterable[MemoryLimit | None]) -> MemoryLimit | None:
     >>> tighter([MemoryLimit(5), None, MemoryLimit(3)])
     MemoryLimit(bytes=3, caller='jit', of_device=False)
     """
-    given = [limit for limit in limits if limit is not None]
-    if not given:
+    present = [limit for limit in limits if limit is not None]
+    if not present:
         return None
-    smallest = min(given, key=lambda limit: limit.bytes)
-    return replace(smallest, of_device=any(limit.of_device for limit in given))
+    smallest = min(present, key=lambda limit: limit.bytes)
+    return replace(smallest, of_device=any(limit.of_device for limit in present))
 
 
 def in_words(count: float) -> str:
@@ -254,8 +254,8 @@ def peak_in_words(schedule: Schedule, runs: Runs) -> str:
     It begins with a space, if the line is known.
     """
     text = _place(schedule)
-    while (held := _largest_inside(schedule)) is not None:
-        step, label, body = held
+    while (inner := _largest_inside(schedule)) is not None:
+        step, label, body = inner
         schedule = schedule_of(body, runs)
         text += (
             f"; of these {in_words(schedule.need)} are in {label} of {step.op.name}"
@@ -466,20 +466,20 @@ def _again(program: ExecProgram, times: int = 1) -> list[ComputedAgain]:
 
     The program runs so many times.
     """
-    found: list[ComputedAgain] = []
+    again: list[ComputedAgain] = []
     for step in program.instructions:
         op = step.op
         if not isinstance(op, ControlOp):
             continue
         if isinstance(op, Checkpointed) and op.late:
             repeated, rest = _split(op.body)
-            found.append(_repeated(step, repeated, times))
-            found += _again(rest, times)
+            again.append(_repeated(step, repeated, times))
+            again += _again(rest, times)
             continue
-        rounds = op.rounds if op.is_loop else 1
+        rounds = op.iterations if op.is_loop else 1
         for body in op.bodies.values():
-            found += _again(cast(ExecProgram, body), times * rounds)
-    return found
+            again += _again(cast(ExecProgram, body), times * rounds)
+    return again
 
 
 def _split(body: ExecProgram) -> tuple[ExecProgram, ExecProgram]:

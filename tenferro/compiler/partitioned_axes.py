@@ -71,11 +71,11 @@ class Parts:
         if pinned.everywhere:
             return
         unknown = [step for step in program.instructions if not self._tie(step)]
-        for slots, given in (
+        for slots, parts in (
             (program.input_slots, pinned.inputs),
             (program.output_slots, pinned.outputs),
         ):
-            for slot, counts in zip(slots, given, strict=False):
+            for slot, counts in zip(slots, parts, strict=False):
                 self._pin(slot, counts)
         sizes = dict(pinned.sizes)
         for step in program.instructions:
@@ -147,7 +147,7 @@ class Parts:
         elif isinstance(step.op, Reshape):
             (operand,) = step.input_slots
             shapes = self._shapes[operand], self._shapes[out]
-            pairs = (((operand, i), (out, j)) for i, j in _kept(*shapes))
+            pairs = (((operand, i), (out, j)) for i, j in _unmerged(*shapes))
         else:
             axis_map = step.op.axis_map([len(self._shapes[slot]) for slot in step.input_slots])
             if axis_map is None:
@@ -187,7 +187,7 @@ def _of_contraction(
         yield axis, (out, target)
 
 
-def _kept(before: Sequence[object], after: Sequence[object]) -> Iterator[tuple[int, int]]:
+def _unmerged(before: Sequence[object], after: Sequence[object]) -> Iterator[tuple[int, int]]:
     """The pairs of axes of a reshape before which lie as many elements, so that parts stay."""
     if not all(isinstance(size, int) and size for size in (*before, *after)):
         return

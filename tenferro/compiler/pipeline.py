@@ -252,7 +252,9 @@ class OptimizerOptions:
             elif isinstance(each, LoopFusion):
                 for name, op in each.switches.items():
                     if not getattr(self, name):
-                        each = replace(each, ops=tuple([kept for kept in each.ops if kept != op]))
+                        each = replace(
+                            each, ops=tuple([other for other in each.ops if other != op])
+                        )
             chosen.append(each)
         return chosen
 
@@ -297,11 +299,11 @@ def optimize(
         ProgramError: it is not a program.
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
-    given: object = program
-    if not isinstance(given, ExecProgram):
+    value: object = program
+    if not isinstance(value, ExecProgram):
         raise ProgramError(
-            f"optimize: takes an execution program, got a {type(given).__name__}; write "
-            f"optimize({'parse(text)' if isinstance(given, str) else 'compile_std_to_exec(...)'})"
+            f"optimize: takes an execution program, got a {type(value).__name__}; write "
+            f"optimize({'parse(text)' if isinstance(value, str) else 'compile_std_to_exec(...)'})"
         )
     if config.verify:
         verify(program)
@@ -344,11 +346,11 @@ def optimize_resolved(
     needed = memory_report(fast, target.runs, pinned=target.pinned).peak
     if needed <= limit.bytes:
         return fast
-    kept = (*target.passes, Rematerialize(limit, target.runs))
+    limited = (*target.passes, Rematerialize(limit, target.runs))
     refusals: list[MemoryLimitError] = []
     for plainer in _plainer(ready, options, observe):
         try:
-            return optimize(plainer, options, kept, observe)
+            return optimize(plainer, options, limited, observe)
         except MemoryLimitError as refusal:
             refusals.append(refusal)
     nearest = min(refusals, key=lambda each: each.least)
@@ -392,10 +394,10 @@ def resolve_sizes(
     """
     binding = (BindSizes.of(sizes),) if sizes else ()
     passes = (*binding, ExpandFamilies(target.families, target.advice), ResolveDynamicOps())
-    ready = settled = run_passes(program, passes, observe)
+    ready = resolved = run_passes(program, passes, observe)
     if not target.differentiates:
-        ready = run_passes(settled, [StopGradientRemoval(), CheckpointInlining()], observe)
-    if ready is not settled:  # values that differed in that alone become one
+        ready = run_passes(resolved, [StopGradientRemoval(), CheckpointInlining()], observe)
+    if ready is not resolved:  # values that differed in that alone become one
         ready = run_passes(ready, options.chosen(SIMPLIFICATION), observe)
     if ready is program:
         return program

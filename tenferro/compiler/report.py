@@ -43,12 +43,12 @@ def structure(program: ExecProgram) -> tuple[str, ...]:
     ('scan: 5 rounds of 1 instruction',)
     """
     lines: list[str] = []
-    told: set[str] = set()
+    listed: set[str] = set()
     for step, depth in _steps(program):
         line = _line(step)
-        if line is None or (line in told and not isinstance(step.op, ControlOp)):
+        if line is None or (line in listed and not isinstance(step.op, ControlOp)):
             continue  # one choice selects each of its results; a Jacobian may have several blocks
-        told.add(line)
+        listed.add(line)
         if len(lines) == MOST_LINES:
             return (*lines, "...")
         lines.append("  " * depth + line)
@@ -60,7 +60,7 @@ def _steps(program: ExecProgram) -> Iterator[tuple[ExecInstruction, int]]:
 
     Bodies that several ops hold come once.
     """
-    seen: set[int] = set()
+    visited: set[int] = set()
     stack = [(iter(program.instructions), 0)]
     while stack:
         steps, depth = stack[-1]
@@ -71,8 +71,8 @@ def _steps(program: ExecProgram) -> Iterator[tuple[ExecInstruction, int]]:
         yield step, depth
         bodies = [cast(ExecProgram, body) for body in step.op.bodies.values()]
         for body in reversed(bodies if isinstance(step.op, ControlOp) else []):
-            if id(body) not in seen:
-                seen.add(id(body))
+            if id(body) not in visited:
+                visited.add(id(body))
                 stack.append((iter(body.instructions), depth + 1))
 
 
@@ -188,7 +188,7 @@ class _Walk:
             own = [walk.new(meta) for meta in body.input_metas[len(fixed) :]]
             outputs = walk.over(body, [*fixed, *own])
             known = {int(number) for words in fixed if words is not None for number in words.flat}
-            known |= _kept(own, outputs)
+            known |= _unchanged(own, outputs)
             origins = operands[len(operands) - len(own) :]
             for pair, draw in walk.reads.items():
                 if pair[0] in known and getattr(op, "length", 2) != 1:
@@ -204,13 +204,13 @@ def _body(op: ControlOp, label: str) -> ExecProgram:
     return cast(ExecProgram, op.bodies[label])
 
 
-def _kept(own: Sequence[_Words], outputs: Sequence[_Words]) -> set[int]:
+def _unchanged(own: Sequence[_Words], outputs: Sequence[_Words]) -> set[int]:
     """The numbers of carried words that an iteration returns as they are."""
-    kept: set[int] = set()
+    unchanged: set[int] = set()
     for before, after in zip(own, outputs, strict=False):
         if before is not None and after is not None and before.shape == after.shape:
-            kept |= {int(number) for number in before[before == after]}
-    return kept
+            unchanged |= {int(number) for number in before[before == after]}
+    return unchanged
 
 
 def _of_origins(pair: _Pair, own: Sequence[_Words], origins: Sequence[_Words]) -> list[_Pair]:

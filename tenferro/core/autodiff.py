@@ -168,11 +168,11 @@ def transpose_op(
         if node.site is not None and not getattr(error, "__notes__", None):
             error.add_note(f"recorded at {node.site}")
         raise
-    for term, active in zip(terms, mask, strict=True):
+    for place, (term, active) in enumerate(zip(terms, mask, strict=True)):
         if term is not None and not active:
             raise ADRuleError(
-                f"{node.primitive}: its transpose rule returns a cotangent for operand "
-                f"{_first_fixed(terms, mask)}, which is fixed; return None there"
+                f"{node.primitive}: its transpose rule returns a cotangent for operand {place}, "
+                "which is fixed; return None there"
             )
     return terms
 
@@ -188,11 +188,6 @@ def require_zero(op: Any, rule: str, value: GlobalValKey, emitter: KeyEmitter) -
             f"{op}: its {rule} rule returns a value that does not depend on those it is given; "
             "it must be linear in them: return None for a zero"
         )
-
-
-def _first_fixed(terms: Slots[GlobalValKey], mask: tuple[bool, ...]) -> int:
-    """The first operand that is fixed but has a cotangent."""
-    return next(i for i, term in enumerate(terms) if term is not None and not mask[i])
 
 
 def _checked(op: Any, rule: str, result: Any, count: int, place: str) -> Slots[GlobalValKey]:
@@ -403,15 +398,15 @@ def residuals(outputs: Sequence[GlobalValKey], seeds: Iterable[GlobalValKey]) ->
     ops, inputs = view.topo_order(outputs)
     active: set[GlobalValKey] = set(seeds)
     variable: set[GlobalValKey] = set(inputs)
-    found: dict[GlobalValKey, None] = {}
+    read: dict[GlobalValKey, None] = {}
     for op in ops:
         if any(key in active for key in op.inputs):
             active.update(op.outputs)
-            found.update((key, None) for key in op.inputs if key not in active and key in variable)
+            read.update((key, None) for key in op.inputs if key not in active and key in variable)
         elif any(key in variable for key in op.inputs):
             variable.update(op.outputs)
-    found.update((key, None) for key in outputs if key not in active and key in variable)
-    return list(found)
+    read.update((key, None) for key in outputs if key not in active and key in variable)
+    return list(read)
 
 
 # A check that the ops an op set's rules emit have rules themselves.

@@ -180,7 +180,13 @@ class Fragment(Generic[Op]):
     @property
     def ops(self) -> tuple[OpNode[Op], ...]:
         """The ops, with references to local and external values."""
-        return tuple(self._op_node(node) for node in self.nodes)
+        local = self._numbers()
+        nodes: list[OpNode[Op]] = []
+        for node in self.nodes:
+            refs = tuple([Local(local[k]) if k in local else External(k) for k in node.inputs])
+            ids = tuple([local[key] for key in node.outputs])
+            nodes.append(OpNode(cast(Op, node.primitive), refs, ids, node.mode, node))
+        return tuple(nodes)
 
     def of_nodes(self, nodes: Sequence[GlobalOpKey]) -> Fragment[Op]:
         """The same values with some of the nodes only; the others are taken as given."""
@@ -220,12 +226,6 @@ class Fragment(Generic[Op]):
         if self._local is None:
             self._local = {key: local for local, key in enumerate(self.keys)}
         return self._local
-
-    def _op_node(self, node: GlobalOpKey) -> OpNode[Op]:
-        local = self._numbers()
-        refs = tuple([Local(local[k]) if k in local else External(k) for k in node.inputs])
-        ids = tuple([local[key] for key in node.outputs])
-        return OpNode(cast(Op, node.primitive), refs, ids, node.mode, node)
 
     def __str__(self) -> str:
         header = ", ".join(f"%{local} = {name_of(self.key(local))}" for local in self.inputs)

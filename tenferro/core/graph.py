@@ -50,12 +50,12 @@ class FragmentResolver(Generic[Op]):
     def __init__(self, roots: Iterable[Fragment[Op]]) -> None:
         self._owned: set[GlobalValKey] = set()
         pending = list(roots)
-        seen: set[Fragment[Op]] = set()
+        visited: set[Fragment[Op]] = set()
         while pending:
             fragment = pending.pop()
-            if fragment in seen:
+            if fragment in visited:
                 continue
-            seen.add(fragment)
+            visited.add(fragment)
             self._owned.update(fragment.keys)
             pending.extend(fragment.parents)
 
@@ -100,10 +100,7 @@ class ResolvedView(Generic[Op]):
         return definition
 
     def topo_order(
-        self,
-        outputs: Sequence[GlobalValKey],
-        leaves: Iterable[GlobalValKey] = (),
-        since: int = 0,
+        self, outputs: Sequence[GlobalValKey], leaves: Iterable[GlobalValKey] = (), since: int = 0
     ) -> tuple[list[GlobalOpKey], list[Input]]:
         """The ops that `outputs` need, each after its inputs, and the graph inputs as they are met.
 
@@ -117,16 +114,16 @@ class ResolvedView(Generic[Op]):
         inputs: list[Input] = []
         by_keys = type(self.resolver) is StructuralResolver  # each key is its own definition
         resolve_val = self.resolver.resolve_val
-        seen: set[GlobalValKey | GlobalOpKey] = set(leaves)
+        visited: set[GlobalValKey | GlobalOpKey] = set(leaves)
         stack: list[Any] = list(reversed(outputs))
         while stack:
             top = stack.pop()
             if top is None:
                 ops.append(stack.pop())  # all its inputs have been visited
                 continue
-            if top in seen or top.serial < since:
+            if top in visited or top.serial < since:
                 continue
-            seen.add(top)
+            visited.add(top)
             definition = top if by_keys else resolve_val(top)
             if definition is None:
                 raise _unresolved(top)
@@ -136,10 +133,10 @@ class ResolvedView(Generic[Op]):
             op: Any = definition
             if type(definition) is not SingleOutputNode:  # one of several outputs of an op
                 op = definition.op
-                if op in seen:
+                if op in visited:
                     continue
-                seen.add(op)
-            if seen.issuperset(op.inputs):
+                visited.add(op)
+            if visited.issuperset(op.inputs):
                 ops.append(op)
             else:
                 stack += (op, None, *op.inputs[::-1])

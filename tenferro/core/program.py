@@ -134,10 +134,10 @@ def compile_graph(graph: MaterializedGraph) -> CompiledProgram[Op]:
     Raises:
         GraphError: it is not a materialized graph.
     """
-    given: object = graph
-    if not isinstance(given, MaterializedGraph):
+    value: object = graph
+    if not isinstance(value, MaterializedGraph):
         raise GraphError(
-            f"compile_graph: takes a materialized graph, got a {type(given).__name__}; write "
+            f"compile_graph: takes a materialized graph, got a {type(value).__name__}; write "
             "compile_graph(materialize_merge(resolve([fragment]), outputs))"
         )
     slot: dict[GlobalValKey, int] = {key: number for number, key in enumerate(graph.inputs)}

@@ -169,16 +169,16 @@ class Derivative:
             program = self._push[moving] = self._checked(unchecked, "linearize")
         return program
 
-    def pull(self, wanted: Mask, given: Mask) -> LocalProgram:
-        """Cotangents of the `wanted` operands from the `given` ones of the outputs.
+    def pull(self, wanted: Mask, arriving: Mask) -> LocalProgram:
+        """Cotangents of the `wanted` operands from the `arriving` ones of the outputs.
 
         Raises:
             ADRuleError: an op on the way has no rule, or a rule breaks its contract.
         """
-        program = self._pull.get((wanted, given))
+        program = self._pull.get((wanted, arriving))
         if program is None:
-            unchecked = self._transposed(wanted, given)
-            program = self._pull[wanted, given] = self._checked(unchecked, "transpose")
+            unchecked = self._transposed(wanted, arriving)
+            program = self._pull[wanted, arriving] = self._checked(unchecked, "transpose")
         return program
 
     def _prepare(self) -> None:

@@ -47,14 +47,14 @@ def user_site(depth: int = 1) -> str | None:
 
 def raising_site(error: BaseException) -> str | None:
     """`file.py:12` of the innermost frame of the user's program that an error passed; or None."""
-    found: str | None = None
+    site: str | None = None
     traceback = error.__traceback__
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename
         if not file.startswith("<") and not _is_passed_over(file):
-            found = f"{os.path.basename(file)}:{traceback.tb_lineno}"
+            site = f"{os.path.basename(file)}:{traceback.tb_lineno}"
         traceback = traceback.tb_next
-    return found
+    return site
 
 
 def called_function(otherwise: str) -> str:

@@ -15,24 +15,9 @@ from tenferro.fft.op import FFT as _FFT
 from tenferro.fft.transforms import *
 from tenferro.missing_names import public as _public
 from tenferro.missing_names import refusal as _refusal
-from tenferro.ops.extension import ExtensionRegistry as _ExtensionRegistry
-from tenferro.ops.extension import ExtensionRuleSet as _ExtensionRuleSet
-from tenferro.ops.extension import register_runtimes as _register_runtimes
-from tenferro.ops.extension import rules_of as _rules_of
 
-
-def ad_rules() -> _ExtensionRuleSet:
-    """A new set of the derivative rules of these families; every context has these rules."""
-    return _rules_of([_FFT])
-
-
-def register_runtime(registry: _ExtensionRegistry) -> None:
-    """Register the runtimes of these families; for `register_extension(register_runtime)`.
-
-    Executors do not need it: they have them.
-    """
-    _register_runtimes([_FFT], registry)
-
+ad_rules = _FFT.ad_rules
+register_runtime = _FFT.register_runtime
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
     __all__ = _public(vars())

@@ -42,11 +42,11 @@ from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
     array,
     array_function,
-    broadcast_like,
     convert,
     creation,
     elementwise,
     emit,
+    full,
     manipulation,
     normal_axis,
     promotion,
@@ -103,13 +103,14 @@ def scale_of(name: str, norm: str | None, inverse: bool) -> str:
     return scales[norm]
 
 
-def operand(name: str, x: AnyTensor, real: str = "") -> AnyTensor:
-    """x as complex values, or as real ones if `real` names the function for complex ones.
+def operand(name: str, x: ArrayLike, real: str = "") -> tuple[AnyTensor, TensorMeta]:
+    """x as complex values, or as real ones if `real` names the function for complex ones; its type.
 
     Raises:
         DTypeError: x is of half precision, or complex where it must be real.
     """
-    meta: TensorMeta = x.meta
+    value = array(x)
+    meta = value.meta
     if meta.dtype == FLOAT16:
         raise DTypeError(
             f"{name}: takes single and double precision, got {short_name(meta.dtype)}; "
@@ -118,7 +119,7 @@ def operand(name: str, x: AnyTensor, real: str = "") -> AnyTensor:
     if real and is_complex(meta.dtype):
         raise DTypeError(f"{name}: takes real input, got {meta}; use {real}")
     dtype = meta.dtype if is_inexact(meta.dtype) else FLOAT64
-    return convert(x, dtype if real else complex_dtype(dtype))
+    return convert(value, dtype if real else complex_dtype(dtype)), meta
 
 
 def size_of(name: str, what: str, size: Any, where: str = "") -> Dim:
@@ -142,43 +143,43 @@ def place(axis: int, meta: TensorMeta) -> str:
 
 
 def axes_of(name: str, axes: Any, rank: int) -> tuple[int, ...]:
-    """Axes counted from the front, in the given order.
+    """Axes counted from the front, in their order.
 
     Raises:
         AxisError: an axis is out of range, or named twice.
     """
     if not isinstance(axes, Iterable):
         raise AxisError(f"{name}: axes must be several integers, got {axes!r}; write ({axes!r},)")
-    given = tuple(axes)
-    normal = tuple(normal_axis(name, axis, rank) for axis in given)
+    axes = tuple(axes)
+    normal = tuple(normal_axis(name, axis, rank) for axis in axes)
     if len(set(normal)) != len(normal):
-        raise AxisError(f"{name}: axes {given} repeat")
+        raise AxisError(f"{name}: axes {axes} repeat")
     return normal
 
 
-def of_complex(
-    name: str, x: AnyTensor, along: Along, norm: str | None, *, inverse: bool = False
-) -> AnyTensor:
+def of_complex(name: str, x: ArrayLike, along: Along, norm: str | None) -> AnyTensor:
     """The transform of complex values, or its inverse."""
+    inverse = name.startswith("i")
     scale = scale_of(name, norm, inverse)
-    value = operand(name, x)
-    axes, sizes = along(name, x.meta, False)
+    value, meta = operand(name, x)
+    axes, sizes = along(name, meta, False)
     value = _fitted(value, axes, sizes)
     return complex_transform("c2c inverse" if inverse else "c2c", value, axes, scale)
 
 
-def of_real(name: str, x: AnyTensor, along: Along, scale: str, for_complex: str) -> AnyTensor:
-    """Half of the transform of real values; `for_complex` names the function for other values."""
-    value = operand(name, x, for_complex)
-    axes, sizes = along(name, x.meta, False)
+def of_real(name: str, x: ArrayLike, along: Along, norm: str | None, inverse: bool) -> AnyTensor:
+    """Half of the transform of real values, or of its inverse."""
+    scale = scale_of(name, norm, inverse)
+    value, meta = operand(name, x, name.replace("r", "").replace("h", ""))  # "rfft": "fft"
+    axes, sizes = along(name, meta, False)
     _need_axis(name, axes)
     return real_transform(_fitted(value, axes, sizes), axes, scale)
 
 
-def to_real(name: str, x: AnyTensor, along: Along, scale: str) -> AnyTensor:
+def to_real(name: str, x: ArrayLike, along: Along, norm: str | None, inverse: bool) -> AnyTensor:
     """The real values that have these frequencies."""
-    value = operand(name, x)
-    meta: TensorMeta = x.meta
+    scale = scale_of(name, norm, inverse)
+    value, meta = operand(name, x)
     axes, sizes = along(name, meta, True)
     _need_axis(name, axes)
     length = sizes[-1]
@@ -195,21 +196,21 @@ def _need_axis(name: str, axes: Sequence[int]) -> None:
 def _fitted(x: AnyTensor, axes: Sequence[int], sizes: Sizes) -> AnyTensor:
     """x cut at the end, or padded with zeros, to these sizes along the axes; None keeps one."""
     meta: TensorMeta = x.meta
-    given = [(a, size) for a, size in zip(axes, sizes, strict=True) if size is not None]
-    if all(meta.extents[axis] == Exact(size) for axis, size in given):
+    known = [(a, size) for a, size in zip(axes, sizes, strict=True) if size is not None]
+    if all(meta.extents[axis] == Exact(size) for axis, size in known):
         return x
     shape = [
         extent.dim if isinstance(extent, Exact) else symbol(InputDim(0, axis))
         for axis, extent in enumerate(meta.extents)
     ]
-    kept, wanted = list(shape), list(shape)
-    for axis, size in given:
-        kept[axis], wanted[axis] = minimum(exact_size("fft", meta, axis), size), size
-    if kept != shape:
-        x = emit(Slice((0,) * meta.rank, tuple(kept), (1,) * meta.rank), x)
-    if kept == wanted:
+    inside, wanted = list(shape), list(shape)
+    for axis, size in known:
+        inside[axis], wanted[axis] = minimum(exact_size("fft", meta, axis), size), size
+    if inside != shape:
+        x = emit(Slice((0,) * meta.rank, tuple(inside), (1,) * meta.rank), x)
+    if inside == wanted:
         return x
-    high = tuple([after - before for before, after in zip(kept, wanted, strict=True)])
+    high = tuple([after - before for before, after in zip(inside, wanted, strict=True)])
     zero = emit(scalar(0, meta.dtype))
     return emit(Pad((0,) * meta.rank, high, (0,) * meta.rank), x, zero)
 
@@ -241,9 +242,7 @@ def inverse_real_transform(
     if length is None:
         length = 2 * (exact_size("fft", x.meta, axes[-1]) - 1)
     x = complex_transform("c2c inverse", x, rest, scale)
-    points = broadcast_like(
-        emit(scalar(False, BOOL)), TensorMeta(BOOL, (Exact(length),)), (), "fft"
-    )
+    points = full(False, TensorMeta(BOOL, (Exact(length),)))
     return _transformed(Fft("c2r", len(group), scale), x, group, points)
 
 
@@ -295,7 +294,6 @@ def fft(
     >>> tn.fft.fft([1.0, 2.0, 3.0, 4.0])
     Tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    x = array(x)
     return of_complex("fft", x, partial(_along, n, axis), norm)
 
 
@@ -318,8 +316,7 @@ def ifft(
     >>> tn.fft.ifft([4.0, 0.0, 0.0, 0.0])
     Tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    x = array(x)
-    return of_complex("ifft", x, partial(_along, n, axis), norm, inverse=True)
+    return of_complex("ifft", x, partial(_along, n, axis), norm)
 
 
 @array_function(module="tenferro.fft")
@@ -339,9 +336,7 @@ def rfft(
     >>> tn.fft.rfft([1.0, 2.0, 3.0, 4.0])
     Tensor([10.+0.j, -2.+2.j, -2.+0.j])
     """
-    x = array(x)
-    scale = scale_of("rfft", norm, inverse=False)
-    return of_real("rfft", x, partial(_along, n, axis), scale, "fft")
+    return of_real("rfft", x, partial(_along, n, axis), norm, inverse=False)
 
 
 @array_function(module="tenferro.fft")
@@ -364,9 +359,7 @@ def irfft(
     >>> tn.fft.irfft([4.0, 0.0, 0.0])
     Tensor([1., 1., 1., 1.])
     """
-    x = array(x)
-    scale = scale_of("irfft", norm, inverse=True)
-    return to_real("irfft", x, partial(_along, n, axis), scale)
+    return to_real("irfft", x, partial(_along, n, axis), norm, inverse=True)
 
 
 @array_function(module="tenferro.fft")
@@ -388,10 +381,7 @@ def hfft(
     >>> tn.fft.hfft([1.0, 2.0, 3.0])
     Tensor([ 8., -2.,  0., -2.])
     """
-    x = array(x)
-    scale = scale_of("hfft", norm, inverse=False)
-    along = partial(_along, n, axis)
-    return to_real("hfft", elementwise.conj(x), along, scale)
+    return to_real("hfft", elementwise.conj(x), partial(_along, n, axis), norm, inverse=False)
 
 
 @array_function(module="tenferro.fft")
@@ -411,10 +401,7 @@ def ihfft(
     >>> tn.fft.ihfft([8.0, -2.0, 0.0, -2.0]).real
     Tensor([1., 2., 3.])
     """
-    x = array(x)
-    scale = scale_of("ihfft", norm, inverse=True)
-    half = of_real("ihfft", x, partial(_along, n, axis), scale, "ifft")
-    return elementwise.conj(half)
+    return elementwise.conj(of_real("ihfft", x, partial(_along, n, axis), norm, inverse=True))
 
 
 def _along(
@@ -466,7 +453,6 @@ def fftn(
     Tensor([[10.+0.j, -2.+0.j],
             [-4.+0.j,  0.+0.j]])
     """
-    x = array(x)
     return of_complex("fftn", x, partial(_along_axes, s, axes), norm)
 
 
@@ -480,8 +466,7 @@ def ifftn(
     Tensor([[1.+0.j, 1.+0.j],
             [1.+0.j, 1.+0.j]])
     """
-    x = array(x)
-    return of_complex("ifftn", x, partial(_along_axes, s, axes), norm, inverse=True)
+    return of_complex("ifftn", x, partial(_along_axes, s, axes), norm)
 
 
 @array_function(module="tenferro.fft")
@@ -504,8 +489,7 @@ def rfftn(
     Tensor([[10.+0.j, -2.+0.j],
             [-4.+0.j,  0.+0.j]])
     """
-    x = array(x)
-    return _real("rfftn", x, s, axes, norm)
+    return of_real("rfftn", x, partial(_along_axes, s, axes), norm, inverse=False)
 
 
 @array_function(module="tenferro.fft")
@@ -527,8 +511,7 @@ def irfftn(
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    x = array(x)
-    return _to_real("irfftn", x, s, axes, norm)
+    return to_real("irfftn", x, partial(_along_axes, s, axes), norm, inverse=True)
 
 
 @array_function(module="tenferro.fft")
@@ -545,7 +528,6 @@ def fft2(
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    x = array(x)
     return of_complex("fft2", x, partial(_along_axes, s, axes), norm)
 
 
@@ -563,8 +545,7 @@ def ifft2(
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    x = array(x)
-    return of_complex("ifft2", x, partial(_along_axes, s, axes), norm, inverse=True)
+    return of_complex("ifft2", x, partial(_along_axes, s, axes), norm)
 
 
 @array_function(module="tenferro.fft")
@@ -581,8 +562,7 @@ def rfft2(
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    x = array(x)
-    return _real("rfft2", x, s, axes, norm)
+    return of_real("rfft2", x, partial(_along_axes, s, axes), norm, inverse=False)
 
 
 @array_function(module="tenferro.fft")
@@ -599,23 +579,13 @@ def irfft2(
     Tensor([[1., 1., 1.],
             [1., 1., 1.]])
     """
-    x = array(x)
-    return _to_real("irfft2", x, s, axes, norm)
-
-
-def _real(name: str, x: AnyTensor, s: SizesOfAxes, axes: Axes, norm: str | None) -> AnyTensor:
-    scale = scale_of(name, norm, inverse=False)
-    return of_real(name, x, partial(_along_axes, s, axes), scale, name.removeprefix("r"))
-
-
-def _to_real(name: str, x: AnyTensor, s: SizesOfAxes, axes: Axes, norm: str | None) -> AnyTensor:
-    return to_real(name, x, partial(_along_axes, s, axes), scale_of(name, norm, inverse=True))
+    return to_real("irfft2", x, partial(_along_axes, s, axes), norm, inverse=True)
 
 
 def _along_axes(
     s: SizesOfAxes, axes: Axes, name: str, meta: TensorMeta, of_result: bool
 ) -> tuple[tuple[int, ...], list[Dim | None]]:
-    """The axes, and the sizes along them; of the last one only if it is given, if `of_result`."""
+    """The axes, and the sizes along them; of the last one only if `s` has it, if `of_result`."""
     if isinstance(s, str) or not (s is None or isinstance(s, Iterable)):
         raise ShapeError(f"{name}: s must be several sizes, got {s!r}; write ({s!r},)")
     sizes: list[Size | None] = [] if s is None else list(s)
@@ -629,16 +599,16 @@ def _along_axes(
             f"{name}: s has {len(sizes)} sizes and axes has {len(along)} axes; pass one size for "
             "each axis"
         )
-    found: list[Dim | None] = []
+    points: list[Dim | None] = []
     for i, (size, axis) in enumerate(zip(sizes, along, strict=True)):
         if type(size) is not int or size != -1:
-            found.append(size_of(name, f"s[{i}]", size, place(axis, meta)))
+            points.append(size_of(name, f"s[{i}]", size, place(axis, meta)))
         elif not of_result or i < len(along) - 1:
-            found.append(size_of(name, "n", exact_size(name, meta, axis), place(axis, meta)))
+            points.append(size_of(name, "n", exact_size(name, meta, axis), place(axis, meta)))
         else:
             check_frequencies(name, axis, meta)
-            found.append(None)
-    return along, found
+            points.append(None)
+    return along, points
 
 
 # Frequencies, and arrays with frequency 0 in the middle.
@@ -673,12 +643,7 @@ def fftshift(x: ArrayLike, /, axes: Axis = None) -> AnyTensor:
     >>> tn.fft.fftshift([0, 1, 2, -2, -1])
     Tensor([-2, -1,  0,  1,  2])
     """
-    x = array(x)
-    meta: TensorMeta = x.meta
-    for axis in promotion.normal_axes("fftshift", axes, meta.rank):
-        size = meta.exact_shape("fftshift", "operand")[axis]
-        x = _turned(x, axis, size, floordiv(size + 1, 2))
-    return x
+    return _shifted("fftshift", array(x), axes, 1)
 
 
 @array_function(module="tenferro.fft")
@@ -688,23 +653,19 @@ def ifftshift(x: ArrayLike, /, axes: Axis = None) -> AnyTensor:
     >>> tn.fft.ifftshift([-2, -1, 0, 1, 2])
     Tensor([ 0,  1,  2, -2, -1])
     """
-    x = array(x)
-    meta: TensorMeta = x.meta
-    for axis in promotion.normal_axes("ifftshift", axes, meta.rank):
-        size = meta.exact_shape("ifftshift", "operand")[axis]
-        x = _turned(x, axis, size, floordiv(size, 2))
+    return _shifted("ifftshift", array(x), axes, 0)
+
+
+def _shifted(name: str, x: AnyTensor, axes: Axis, more: int) -> AnyTensor:
+    """x from the middle of each of the axes on, or `more` after it, then what is before it."""
+    for axis in promotion.normal_axes(name, axes, x.ndim):
+        size = x.meta.exact_shape(name, "operand")[axis]
+        if isinstance(size, int) and size < 2:
+            continue
+        start = floordiv(size + more, 2)
+        ends = manipulation.window(x, axis, start, size), manipulation.window(x, axis, 0, start)
+        x = manipulation.concat(*ends, axis=axis)
     return x
-
-
-def _turned(x: AnyTensor, axis: int, size: Dim, start: Dim) -> AnyTensor:
-    """x from `start` on, then what is before it."""
-    if isinstance(size, int) and size < 2:
-        return x
-    parts = (
-        manipulation.window(x, axis, start, size),
-        manipulation.window(x, axis, 0, start),
-    )
-    return manipulation.concat(*parts, axis=axis)
 
 
 # The frequencies of a transform, as users ask for them.

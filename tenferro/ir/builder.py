@@ -273,9 +273,7 @@ class Rewriter(ExecBuilder):
     def inline(self, program: ExecProgram, operands: Sequence[int]) -> list[int]:
         """The outputs of another program on these operands; its ops are not simplified."""
         return run(
-            program,
-            operands,
-            lambda step, values: self.emit_all(step.op, *values, site=step.site),
+            program, operands, lambda step, values: self.emit_all(step.op, *values, site=step.site)
         )
 
     def emit_all(
@@ -302,39 +300,30 @@ class Rewriter(ExecBuilder):
         return value
 
     def _define(self, step: ExecInstruction, values: Operands) -> None:
-        """Replace the outputs of `step` by `values`, which have the same types."""
-        if len(values) == 1 and self._is_last_emitted(values[0]):
-            self._rename_last(step.output_slots[0])
-            self._changed = self._changed or not self._is_again(step)
+        """Replace the outputs of `step` by `values`, which have the same types.
+
+        The value that was emitted last takes the number of the one that it replaces.
+        """
+        emitted = self._instructions[self._mark :]
+        last = emitted[-1] if emitted else step
+        if emitted and (last.output_slots == values == (len(self.metas) - 1,)):
+            (slot,) = step.output_slots
+            renamed = ExecInstruction(
+                last.op, last.input_slots, (slot,), last.output_metas, (), last.site
+            )
+            self._instructions[-1] = self._makers[slot] = renamed
+            self._makers.pop()
+            self.metas[slot] = self.metas.pop()
+            is_again = (
+                len(emitted) == 1
+                and last.input_slots == step.input_slots
+                and last.op == step.op
+                and last.output_metas == step.output_metas
+            )
+            self._changed = self._changed or not is_again
             return
         self._changed = True
-        if not values:
-            return
-        self._moved = True
-        for slot, value in zip(step.output_slots, values, strict=True):
-            self._now[slot] = value
-
-    def _is_last_emitted(self, value: int) -> bool:
-        return (
-            len(self._instructions) > self._mark
-            and self._instructions[-1].output_slots == (value,)
-            and value == len(self.metas) - 1
-        )
-
-    def _is_again(self, step: ExecInstruction) -> bool:
-        """Whether the only instruction that was emitted in place of `step` equals it."""
-        last = self._instructions[-1]
-        return (
-            len(self._instructions) == self._mark + 1
-            and last.input_slots == step.input_slots
-            and last.op == step.op
-            and last.output_metas == step.output_metas
-        )
-
-    def _rename_last(self, slot: int) -> None:
-        """Give the value that was emitted last the number of the one that it replaces."""
-        last = self._instructions[-1]
-        step = ExecInstruction(last.op, last.input_slots, (slot,), last.output_metas, (), last.site)
-        self._instructions[-1] = self._makers[slot] = step
-        self._makers.pop()
-        self.metas[slot] = self.metas.pop()
+        if values:
+            self._moved = True
+            for slot, value in zip(step.output_slots, values, strict=True):
+                self._now[slot] = value

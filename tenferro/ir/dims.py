@@ -620,8 +620,8 @@ class SymDim:
     name: str
 
     def __post_init__(self) -> None:
-        taken = self.name in _RESERVED or dtype_of_short_name(self.name) is not None
-        if taken or not self.name.isidentifier():
+        reserved = self.name in _RESERVED or dtype_of_short_name(self.name) is not None
+        if reserved or not self.name.isidentifier():
             raise ShapeError(
                 f"dim: {self.name!r} cannot be the name of a size; choose another name"
             )
@@ -705,7 +705,4 @@ _SIGNS: dict[type[ast.operator], Callable[[Dim, Dim], Dim]] = {
     ast.Mult: operator.mul,
     ast.FloorDiv: floordiv,
 }
-_CALLS: dict[str, Callable[[Dim, Dim], Dim]] = {
-    "min": minimum,
-    "max": maximum,
-}
+_CALLS: dict[str, Callable[[Dim, Dim], Dim]] = {"min": minimum, "max": maximum}

@@ -18,14 +18,7 @@ from tenferro.ir.op import ExecOp
 from tenferro.ir.payloads import NumpyArray
 from tenferro.ir.program import ExecInstruction, ExecProgram
 
-__all__ = [
-    "RuntimeOf",
-    "Steps",
-    "evaluate",
-    "quiet",
-    "run",
-    "running_families",
-]
+__all__ = ["RuntimeOf", "Steps", "evaluate", "quiet", "run", "running_families"]
 
 
 # Running a program: one walk over its instructions, whatever the values are.
@@ -88,20 +81,20 @@ class Steps:
 
     The values of a run are a list with a place for each slot: `values` makes it of the inputs,
     `run` computes the others, and `outputs` are among them. What a run does not need any more it
-    drops, but for the inputs at the positions `kept` and what is made of no input by ops without
+    drops, but for the inputs at the positions `reused` and what is made of no input by ops without
     operands, also repeated. `run` may then be called again, with other values for the other inputs.
     `runtime` runs ops of extension families and ops that hold programs. Without it those run by the
     runtime of `running_families`, and these by their own meaning.
     """
 
     def __init__(
-        self, program: ExecProgram, kept: Collection[int] = (), runtime: RuntimeOf | None = None
+        self, program: ExecProgram, reused: Collection[int] = (), runtime: RuntimeOf | None = None
     ) -> None:
         self._n_slots = program.n_slots
         self._inputs, self._outputs = program.input_slots, program.output_slots
         self.once: list[ExecInstruction] = []
         self._steps: list[tuple[int, Callable[..., Any], Any, Any, Any, Any, Any]] = []
-        retained = {program.input_slots[position] for position in kept}
+        retained = {program.input_slots[position] for position in reused}
         once: set[int] = set()
         for step, drops in zip(program.instructions, _drops(program), strict=True):
             op, same = step.op, once.issuperset(step.input_slots)
@@ -150,10 +143,7 @@ class Steps:
 
 
 def _prepared(
-    step: ExecInstruction,
-    dropped: Sequence[int],
-    none: int,
-    runtime: RuntimeOf | None,
+    step: ExecInstruction, dropped: Sequence[int], none: int, runtime: RuntimeOf | None
 ) -> tuple[int, Callable[..., Any], Any, Any, Any, Any, Any]:
     """How `Steps` runs an instruction.
 
@@ -218,8 +208,8 @@ def _setting() -> tuple[ContextVar[Any], object] | None:
     """
     context = Context()
     context.run(np.seterr, all="ignore")
-    found = [*context.items()]
-    return found[0] if len(found) == 1 else None
+    variables = [*context.items()]
+    return variables[0] if len(variables) == 1 else None
 
 
 _SETTING = _setting()

@@ -291,7 +291,7 @@ class OpCore(Payload):
     """Whether each element of the result depends on the elements at its own place alone, and the
     operands have the result's shape."""
 
-    seen_through: bool = False
+    transparent: bool = False
     """Whether the simplification of a reader may use the operands of this op."""
 
     commutative: bool = False
@@ -564,7 +564,7 @@ class Memory(OpCore):
     def written_inside(self) -> Collection[int]:
         """For an op that holds programs, the outputs that lie where the programs write theirs.
 
-        By default those that go from round to round.
+        By default those that go from iteration to iteration.
         """
         return self.overwrites.keys()
 

@@ -267,7 +267,7 @@ class ExecProgram(Body):
         are `verified` are left out, with what is inside them.
         """
         innermost_first: list[ExecProgram] = []
-        seen: set[int] = set()
+        visited: set[int] = set()
         stack = [(self, reversed(self.bodies()))]
         while stack:
             program, inner = stack[-1]
@@ -275,8 +275,8 @@ class ExecProgram(Body):
             if body is None:
                 stack.pop()
                 innermost_first.append(program)
-            elif id(body) not in seen and not (unverified and body.verified):
-                seen.add(id(body))
+            elif id(body) not in visited and not (unverified and body.verified):
+                visited.add(id(body))
                 stack.append((body, reversed(body.bodies())))
         return innermost_first[::-1]
 
@@ -291,9 +291,7 @@ class ExecProgram(Body):
         return cast("tuple[ExecProgram, ...]", self._bodies)
 
     def map_bodies(
-        self,
-        rewrite: Callable[[ExecProgram], ExecProgram],
-        wanted: tuple[type[ExecOp], ...] = (),
+        self, rewrite: Callable[[ExecProgram], ExecProgram], wanted: tuple[type[ExecOp], ...] = ()
     ) -> ExecProgram:
         """The program with each program inside its ops rewritten, innermost first.
 

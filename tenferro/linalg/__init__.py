@@ -57,11 +57,7 @@ from tenferro.linalg.sylvester import *
 from tenferro.linalg.triangular_solve import *
 from tenferro.missing_names import public as _public
 from tenferro.missing_names import refusal as _refusal
-from tenferro.ops.extension import ExtensionRegistry as _ExtensionRegistry
-from tenferro.ops.extension import ExtensionRuleSet as _ExtensionRuleSet
 from tenferro.ops.extension import ops_of as _ops_of
-from tenferro.ops.extension import register_runtimes as _register_runtimes
-from tenferro.ops.extension import rules_of as _rules_of
 from tenferro.ops.functions.manipulation import matrix_transpose as matrix_transpose
 from tenferro.ops.functions.products import cross as cross
 from tenferro.ops.functions.products import matmul as matmul
@@ -81,19 +77,8 @@ _LINALG = _family_package(
 )
 """The ops of all topics, with their rules and runtimes."""
 
-
-def ad_rules() -> _ExtensionRuleSet:
-    """A new set of the derivative rules of these families; every context has these rules."""
-    return _rules_of([_LINALG])
-
-
-def register_runtime(registry: _ExtensionRegistry) -> None:
-    """Register the runtimes of these families; for `register_extension(register_runtime)`.
-
-    Executors do not need it: they have them.
-    """
-    _register_runtimes([_LINALG], registry)
-
+ad_rules = _LINALG.ad_rules
+register_runtime = _LINALG.register_runtime
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
     __all__ = _public(vars())

@@ -204,17 +204,29 @@ def square(name: str, x: Any) -> AnyTensor:
     return value
 
 
+def agreed(m: Dim, n: Dim, text: str) -> Dim:
+    """The simpler of two sizes.
+
+    Raises:
+        ShapeError: they certainly differ.
+    """
+    size = canonical(m, n)
+    if size is None:
+        raise ShapeError(text)
+    return size
+
+
 def type_of(value: Any) -> TensorMeta:
     """The type of an array that a user gave, for errors."""
     return value.meta if isinstance(value, Tensor | TracedTensor) else Tensor(value).meta
 
 
 def same_batch(
-    name: str, *operands: AnyTensor, given: Sequence[TensorMeta] | None = None
+    name: str, *operands: AnyTensor, types: Sequence[TensorMeta] | None = None
 ) -> list[AnyTensor]:
-    """Matrix operands repeated to common batch axes; see `common_batch`."""
+    """Matrix operands repeated to common batch axes; errors name `types`, see `common_batch`."""
     metas = [operand.meta for operand in operands]
-    batch = common_batch(name, metas, given)
+    batch = common_batch(name, metas, types)
     return [
         repeated(name, operand, (*batch, *meta.extents[-2:]))
         for operand, meta in zip(operands, metas, strict=True)
@@ -235,24 +247,29 @@ def systems(
     lhs, rhs = floating(name, a, b)
     left, right = lhs.meta, rhs.meta
     _, n = check_square(name, left.dtype, left.exact_shape(name, "a"))
-    if not right.rank:
-        raise ShapeError(f"{name}: the right side must have an axis, got {right}")
+    axis, common = rows_of(name, left, right, n)
+    lhs = assume_size(assume_size(lhs, left.rank - 2, common), left.rank - 1, common)
+    rhs = assume_size(rhs, right.rank + axis, common)
     is_vector = right.rank == 1
-    axis = -1 if is_vector else -2
-    size = right.exact_shape(name, "b")[axis]
-    if canonical(n, size) is None:
-        raise ShapeError(
-            f"{name}: lhs {left} and rhs {right} differ in rows (axis {axis}: {n} and {size})"
-        )
-    common = canonical(n, size)
-    if common is not None:
-        lhs = assume_size(assume_size(lhs, left.rank - 2, common), left.rank - 1, common)
-        rhs = assume_size(rhs, right.rank + axis, common)
     if is_vector:
         rhs = manipulation.expand_dims(rhs, -1)
     if repeat:
         lhs, rhs = same_batch(name, lhs, rhs)
     return lhs, rhs, lambda x: manipulation.squeeze(x, -1) if is_vector else x
+
+
+def rows_of(name: str, left: TensorMeta, right: TensorMeta, m: Dim) -> tuple[int, Dim]:
+    """The axis of the rows of a right side, and their number; the left side has m of them.
+
+    Raises:
+        ShapeError: it has no axis, or certainly not as many rows.
+    """
+    if not right.rank:
+        raise ShapeError(f"{name}: the right side must have an axis, got {right}")
+    axis = -1 if right.rank == 1 else -2
+    size = right.exact_shape(name, "b")[axis]
+    text = f"{name}: lhs {left} and rhs {right} differ in rows (axis {axis}: {m} and {size})"
+    return axis, agreed(m, size, text)
 
 
 def _pair(name: str, what: str, value: Any) -> Any:

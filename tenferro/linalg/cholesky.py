@@ -130,18 +130,13 @@ def cho_solve(c_and_lower: tuple[ArrayLike, bool], b: ArrayLike) -> AnyTensor:
     Tensor([1., 1.])
     """
     factor, lower = _pair("cho_solve", "c_and_lower", c_and_lower)
-    return apply(_cho_solve, factor, b, lower=_is_lower("cho_solve", lower))
-
-
-def _is_lower(name: str, lower: object) -> bool:
     if getattr(lower, "ndim", 0):
-        raise ConfigError(f"{name}: whether the factor is the lower one must be True or False")
-    return bool(lower)
+        raise ConfigError("cho_solve: whether the factor is the lower one must be True or False")
+    return apply(_cho_solve, factor, b, lower=bool(lower))
 
 
 @named("cho_solve")
 def _cho_solve(factor: AnyTensor, b: AnyTensor, lower: bool) -> AnyTensor:
-    left, right, restore = systems("cho_solve", factor, b)
-    a, x = left, right
+    a, x, restore = systems("cho_solve", factor, b)
     half = triangular_solve(a, x, lower=lower, trans="n" if lower else "c")
     return restore(triangular_solve(a, half, lower=lower, trans="c" if lower else "n"))

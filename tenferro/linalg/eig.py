@@ -22,12 +22,7 @@ from tenferro.ops.extension import (
     Terms,
     differentiable,
 )
-from tenferro.ops.functions import (
-    array_function,
-    emit,
-    emit_all,
-    reductions,
-)
+from tenferro.ops.functions import array_function, emit, emit_all, reductions
 from tenferro.ops.functions.elementwise import where
 
 __all__ = ["EigResult", "eig", "eigvals"]

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, canonical, is_complex
-from tenferro.linalg.arguments import REAL_OF, check_dtype, check_square, floating, square
+from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, is_complex
+from tenferro.linalg.arguments import REAL_OF, agreed, check_dtype, check_square, floating, square
 from tenferro.linalg.gauge import (
     Degeneracy,
     degeneracy,
@@ -29,6 +29,7 @@ from tenferro.linalg.matrix_op import (
     family,
     hermitian,
     hermitian_part,
+    padded,
     rows,
     skew,
     stacked,
@@ -46,7 +47,7 @@ from tenferro.ops.extension import (
     differentiable,
     evaluate_standard,
 )
-from tenferro.ops.functions import array_function, common_batch, emit_all, manipulation
+from tenferro.ops.functions import array_function, common_batch, emit_all
 from tenferro.ops.functions.elementwise import where
 
 __all__ = ["EighResult", "EighTridiagonalResult", "eigh", "eigh_tridiagonal", "eigvalsh"]
@@ -289,7 +290,7 @@ def eigh_tridiagonal(
 
     Args:
         d: the diagonals, of shape [..., n].
-        e: the diagonals beside them, of shape [..., n - 1].
+        e: the diagonals next to them, of shape [..., n - 1].
         eigvals_only: return the eigenvalues alone.
 
     Raises:
@@ -306,11 +307,9 @@ def eigh_tridiagonal(
         raise DTypeError(f"{name}: takes real d and e, got {metas[0]} and {metas[1]}")
     if 0 in (main.ndim, off.ndim):
         raise ShapeError(f"{name}: d and e must have an axis, got {metas[0]} and {metas[1]}")
-    if canonical(off.shape[-1] + 1, main.shape[-1]) is None:
-        raise ShapeError(f"{name}: e must be shorter by one than d, got d {metas[0]}, e {metas[1]}")
+    text = f"{name}: e must be shorter by one than d, got d {metas[0]}, e {metas[1]}"
+    agreed(off.shape[-1] + 1, main.shape[-1], text)
     common_batch(name, [rows(x).meta for x in (main, off)], metas)
-    beside: Any = embedded(off)
-    widths = [(0, 0)] * (off.ndim - 1)
-    below = manipulation.pad(beside, pad_width=[*widths, (1, 0), (0, 1)])
+    below = padded(padded(embedded(off), -2, 1, 0), -1, 0, 1)
     values, vectors = emit_all(Extension(Eigh()), embedded(main) + below + below.mT)
     return values if eigvals_only else EighTridiagonalResult(values, vectors)

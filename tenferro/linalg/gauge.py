@@ -23,12 +23,7 @@ from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import BOOL, INT64, AnyTensor, ArrayLike, Dim, DType, is_complex, maximum
 from tenferro.linalg.arguments import matrix, number
 from tenferro.linalg.matrix_op import H, columns, joined, padded, places, rows
-from tenferro.ops.functions import (
-    analytic,
-    array_function,
-    elementwise,
-    reductions,
-)
+from tenferro.ops.functions import analytic, array_function, elementwise, reductions
 from tenferro.ops.functions.elementwise import where
 from tenferro.transforms import EagerRuntime
 
@@ -418,11 +413,11 @@ class GaugeReport:
         return "the derivative exists as it is"
 
     def __str__(self) -> str:
-        found = ", ".join(f"{self.values[c[0]]:.6g} ({len(c)} times)" for c in self.clusters)
+        equal = ", ".join(f"{self.values[c[0]]:.6g} ({len(c)} times)" for c in self.clusters)
         zeros = f"; {len(self.zeros)} zero" if self.zeros else ""
         return "\n".join(
             [
-                f"equal values: {found or 'none'}{zeros}",
+                f"equal values: {equal or 'none'}{zeros}",
                 f"dependence on bases and phases: {self.basis:.1e}",
                 f"dependence on single values of a cluster: {self.spread:.1e}",
                 f"change of the loss and its cotangents under turns: {self.change:.1e}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,11 +16,11 @@ from tenferro.ir import (
     NumpyArray,
     TensorMeta,
     assume_equal,
-    canonical,
     minimum,
 )
 from tenferro.linalg.arguments import (
     _pair,
+    agreed,
     check_dtype,
     check_matrix,
     matrix,
@@ -35,6 +35,7 @@ from tenferro.linalg.matrix_op import (
     padded,
     picked_rows,
     rows,
+    scaled,
     scipy_linalg,
 )
 from tenferro.linalg.triangular_solve import substituted, transposition, triangular_solve
@@ -235,6 +236,10 @@ class PermutedLUResult(NamedTuple):
     u: AnyTensor
 
 
+@array_function(
+    module="tenferro.linalg",
+    results=lambda *parts: LUResult(*parts) if len(parts) == 3 else PermutedLUResult(*parts),
+)
 def lu(a: ArrayLike, permute_l: bool = False) -> LUResult | PermutedLUResult:
     """The factors of a = p l u by partial pivoting: l has a unit diagonal, u is upper triangular.
 
@@ -252,12 +257,6 @@ def lu(a: ArrayLike, permute_l: bool = False) -> LUResult | PermutedLUResult:
             [0.5, 1. ]]), Tensor([[2., 0.],
             [0., 2.]]))
     """
-    p, lower, upper = cast(tuple[Any, Any, Any], apply(_lu, a, permute_l=permute_l))
-    return PermutedLUResult(lower, upper) if permute_l else LUResult(p, lower, upper)
-
-
-@named("lu")
-def _lu(a: AnyTensor, permute_l: bool) -> tuple[Any, Any, Any]:
     packed, _, permutation = lu_factors(matrix("lu", a))
     m, n = packed.shape[-2:]
     k = minimum(m, n)
@@ -267,9 +266,8 @@ def _lu(a: AnyTensor, permute_l: bool) -> tuple[Any, Any, Any]:
     upper = triu(packed if k == m else packed[..., :k, :])
     places = reductions.argsort(permutation)
     if permute_l:
-        return places, picked_rows(lower, places), upper
-    swapped = picked_rows(identity(packed.real), places)
-    return swapped, lower, upper
+        return PermutedLUResult(picked_rows(lower, places), upper)
+    return LUResult(picked_rows(identity(packed.real), places), lower, upper)
 
 
 # Systems solved by factors that users hold: `lu_factor`, `lu_solve` and the like.
@@ -347,46 +345,26 @@ def _check_pivots(packed: AnyTensor, pivots: AnyTensor) -> None:
 
 @named("lu_solve")
 def _lu_solve(
-    packed: AnyTensor,
-    pivots: AnyTensor,
-    b: AnyTensor,
-    trans: str,
-    in_range: bool,
+    packed: AnyTensor, pivots: AnyTensor, b: AnyTensor, trans: str, in_range: bool
 ) -> AnyTensor:
-    left, right, restore = systems("lu_solve", packed, b, repeat=False)
+    a, x, restore = systems("lu_solve", packed, b, repeat=False)
     (exchanges,) = promote((pivots,))
     permutation = emit(Extension(PivotsToPermutation()), exchanges)
-    _check_count(left, exchanges)
-    column = manipulation.expand_dims(permutation, -1)
-    given = [value.meta for value in (left, right, exchanges)]
-    left, right, column = same_batch("lu_solve", left, right, column, given=given)
-    a, x = left, right
+    metas = [value.meta for value in (a, x, exchanges)]
+    n, count = a.shape[-1], exchanges.shape[-1]
+    lu, piv = metas[0], metas[2]
+    agreed(n, count, f"lu_solve: lu {lu} has {n} rows, but piv {piv} has {count} pivots")
+    assume_equal(n, count, f"lu_solve: lu {lu} and piv {piv}")
+    a, x, column = same_batch("lu_solve", a, x, rows(permutation), types=metas)
     places = manipulation.squeeze(column, -1)
     if trans == "n":
         half = triangular_solve(a, picked_rows(x, places), unit=True)
         result = triangular_solve(a, half, lower=False)
     else:
-        order = reductions.argsort(places)
         half = triangular_solve(a, x, lower=False, trans=trans)
         half = triangular_solve(a, half, unit=True, trans=trans)
-        result = picked_rows(half, order)
+        result = picked_rows(half, reductions.argsort(places))
     if not in_range:
-        result = result * _nan_outside(exchanges).astype(result.dtype)
+        inside = (exchanges >= 0) & (exchanges < count)
+        result = scaled(where(inside.all(axis=-1), 1.0, nan).astype(result.dtype), result)
     return restore(result)
-
-
-def _check_count(packed: AnyTensor, pivots: AnyTensor) -> None:
-    """Raise ShapeError if there are certainly not as many pivots as rows."""
-    left: TensorMeta = packed.meta
-    right: TensorMeta = pivots.meta
-    n, count = (meta.exact_shape("lu_solve")[-1] for meta in (left, right))
-    if canonical(n, count) is None:
-        raise ShapeError(f"lu_solve: lu {left} has {n} rows, but piv {right} has {count} pivots")
-    assume_equal(n, count, f"lu_solve: lu {left} and piv {right}")
-
-
-def _nan_outside(pivots: AnyTensor) -> AnyTensor:
-    """1 for each matrix whose pivots are all in range, else NaN: [..., 1, 1]."""
-    inside = (pivots >= 0) & (pivots < pivots.shape[-1])
-    ones = where(inside.all(axis=-1), 1.0, nan)
-    return rows(rows(ones))

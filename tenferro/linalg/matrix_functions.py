@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenferro.errors import ConfigError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, assume_equal, canonical
+from tenferro.errors import ConfigError
+from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, assume_equal
 from tenferro.linalg.arguments import (
+    agreed,
     check_dtype,
     check_square,
     floating,
@@ -65,12 +66,7 @@ from tenferro.ops.extension import (
     Terms,
     Transform,
 )
-from tenferro.ops.functions import (
-    array_function,
-    elementwise,
-    emit,
-    emit_all,
-)
+from tenferro.ops.functions import array_function, elementwise, emit, emit_all
 from tenferro.ops.functions.elementwise import where
 
 __all__ = [
@@ -474,9 +470,9 @@ def expm_frechet(
     lhs, rhs = square("expm_frechet", lhs), square("expm_frechet", rhs)
     metas = [value.meta for value in (lhs, rhs)]
     n, m = (meta.exact_shape("expm_frechet")[-1] for meta in metas)
-    if canonical(n, m) is None:
-        raise ShapeError(f"expm_frechet: a {metas[0]} and e {metas[1]} differ in rows: {n} and {m}")
-    assume_equal(n, m, f"expm_frechet: a {metas[0]} and e {metas[1]}")
+    text = f"expm_frechet: a {metas[0]} and e {metas[1]}"
+    agreed(n, m, f"{text} differ in rows: {n} and {m}")
+    assume_equal(n, m, text)
     lhs, rhs = same_batch("expm_frechet", lhs, rhs)
     if assume_a == "her":
         derivative = hermitian_derivative(lhs, rhs, "exp")

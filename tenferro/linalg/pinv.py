@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, DType, NumpyArray, TensorMeta, canonical, is_complex
+from tenferro.errors import ConfigError, DTypeError
+from tenferro.ir import AnyTensor, ArrayLike, DType, NumpyArray, is_complex
 from tenferro.linalg.arguments import (
     REAL_OF,
     check_dtype,
@@ -17,6 +17,7 @@ from tenferro.linalg.arguments import (
     floating,
     matrix,
     number,
+    rows_of,
     same_batch,
     square,
 )
@@ -37,7 +38,6 @@ from tenferro.ops.functions import (
     common_batch,
     convert,
     emit,
-    emit_all,
     manipulation,
     named,
 )
@@ -129,25 +129,19 @@ def pinv(x: ArrayLike, /, *, rtol: ArrayLike | None = None, hermitian: bool = Fa
     """
     if rtol is None or isinstance(rtol, int | float):
         return apply(_pinv, x, rtol=rtol, hermitian=hermitian)
-    return apply(_pinv_up_to, x, rtol, hermitian=hermitian)
+    return apply(_pinv, x, rtol, hermitian=hermitian)
 
 
 @named("pinv")
-def _pinv(x: AnyTensor, *, rtol: float | None = None, hermitian: bool = False) -> AnyTensor:
-    """The pseudoinverse; see `pinv`."""
+def _pinv(
+    x: AnyTensor, *limits: AnyTensor, rtol: float | None = None, hermitian: bool = False
+) -> AnyTensor:
     a = _read("pinv", x, hermitian)
-    op = Pinv(None if rtol is None else number("pinv", "rtol", rtol))
-    return emit_all(Extension(op), a)[0]
-
-
-@named("pinv")
-def _pinv_up_to(x: AnyTensor, rtol: Any, *, hermitian: bool) -> AnyTensor:
-    """The pseudoinverse with a tolerance for each matrix; see `pinv`."""
-    a = _read("pinv", x, hermitian)
-    limit = _threshold("pinv", "rtol", rtol, a.dtype)
-    given = (a.meta, limit.meta)
-    whole, limits = same_batch("pinv", a, rows(rows(limit)), given=given)
-    return emit_all(Extension(Pinv(given=True)), whole, limits[..., 0, 0])[0]
+    if not limits:
+        return emit(Extension(Pinv(None if rtol is None else number("pinv", "rtol", rtol))), a)
+    limit = _threshold("pinv", "rtol", limits[0], a.dtype)
+    matrices, limit = same_batch("pinv", a, rows(rows(limit)), types=(a.meta, limit.meta))
+    return emit(Extension(Pinv(given=True)), matrices, limit[..., 0, 0])
 
 
 class LstsqResult(NamedTuple):
@@ -184,20 +178,11 @@ def lstsq(a: ArrayLike, b: ArrayLike, /, rcond: float | None = None) -> LstsqRes
     """
     rcond = None if rcond is None else number("lstsq", "rcond", rcond)
     lhs, rhs = floating("lstsq", a, b)
-    left: TensorMeta = lhs.meta
-    right: TensorMeta = rhs.meta
-    _, m, _ = check_matrix("lstsq", left.dtype, left.exact_shape("lstsq", "a"))
-    if not right.rank:
-        raise ShapeError(f"lstsq: the right side must have an axis, got {right}")
-    axis = -1 if right.rank == 1 else -2
-    size = right.exact_shape("lstsq", "b")[axis]
-    if canonical(m, size) is None:
-        raise ShapeError(
-            f"lstsq: lhs {left} and rhs {right} differ in rows (axis {axis}: {m} and {size})"
-        )
+    _, m, _ = check_matrix("lstsq", lhs.dtype, lhs.meta.exact_shape("lstsq", "a"))
+    rows_of("lstsq", lhs.meta, rhs.meta, m)
     s = emit(Extension(Svd(vectors=False)), lhs)
     rank = _rank(lhs, s, rcond)
-    vector = right.rank == 1
+    vector = rhs.ndim == 1
     matrices, sides = same_batch("lstsq", lhs, rows(rhs) if vector else rhs)
     x = emit(Extension(Pinv(rcond)), matrices) @ sides
     rest = sides - matrices @ x
@@ -230,38 +215,25 @@ def matrix_rank(
     >>> tn.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])
     Tensor(1)
     """
-    if tol is None and rtol is None:
-        return apply(_matrix_rank, x, hermitian=hermitian)
     if tol is not None and rtol is not None:
         raise ConfigError("matrix_rank: takes tol or rtol, not both")
-    relative = tol is None
-    limit: Any = rtol if relative else tol
-    return apply(_matrix_rank_above, x, limit, relative=relative, hermitian=hermitian)
+    limits = [limit for limit in (tol, rtol) if limit is not None]
+    return apply(_matrix_rank, x, *limits, relative=tol is None, hermitian=hermitian)
 
 
 @named("matrix_rank")
-def _matrix_rank(x: AnyTensor, *, hermitian: bool = False) -> AnyTensor:
-    """The rank by the rounding error of the dtype; see `matrix_rank`."""
-    a = _read("matrix_rank", x, hermitian)
-    s = emit(Extension(Svd(vectors=False)), a)
-    return _rank(a, s, None)
-
-
-@named("matrix_rank")
-def _matrix_rank_above(
-    x: AnyTensor, limit: AnyTensor, *, relative: bool, hermitian: bool
-) -> AnyTensor:
-    """The rank by a threshold for each matrix; see `matrix_rank`."""
+def _matrix_rank(x: AnyTensor, *limits: AnyTensor, relative: bool, hermitian: bool) -> AnyTensor:
     name = "matrix_rank"
     a = _read(name, x, hermitian)
     s = emit(Extension(Svd(vectors=False)), a)
-    what = "rtol" if relative else "tol"
-    limits = _threshold(name, what, limit, a.dtype)
-    common_batch(name, [a.meta, rows(rows(limits)).meta], (a.meta, limits.meta))
-    limits = rows(limits)
+    if not limits:
+        return _rank(a, s, None)
+    limit = _threshold(name, "rtol" if relative else "tol", limits[0], a.dtype)
+    common_batch(name, [a.meta, rows(rows(limit)).meta], (a.meta, limit.meta))
+    limit = rows(limit)
     if relative and s.shape[-1] != 0:
-        limits = limits * s.max(axis=-1, keepdims=True)
-    return (s > limits).astype("int64").sum(axis=-1)
+        limit = limit * s.max(axis=-1, keepdims=True)
+    return (s > limit).astype("int64").sum(axis=-1)
 
 
 def _rank(a: AnyTensor, s: AnyTensor, rtol: float | None) -> AnyTensor:
@@ -278,10 +250,7 @@ def _rank(a: AnyTensor, s: AnyTensor, rtol: float | None) -> AnyTensor:
 
 
 def _read(name: str, x: ArrayLike, hermitian: bool) -> AnyTensor:
-    """The matrices, or their Hermitian parts."""
-    if hermitian:
-        return sym(square(name, x))
-    return matrix(name, x)
+    return sym(square(name, x)) if hermitian else matrix(name, x)
 
 
 def _threshold(name: str, what: str, value: Any, dtype: DType) -> AnyTensor:
@@ -290,8 +259,7 @@ def _threshold(name: str, what: str, value: Any, dtype: DType) -> AnyTensor:
     Raises:
         DTypeError: it is complex.
     """
-    (given,) = floating(name, value)
-    meta: TensorMeta = given.meta
-    if is_complex(meta.dtype):
-        raise DTypeError(f"{name}: {what} must be real, got {meta}")
-    return convert(given, REAL_OF[dtype])
+    (limit,) = floating(name, value)
+    if is_complex(limit.dtype):
+        raise DTypeError(f"{name}: {what} must be real, got {limit.meta}")
+    return convert(limit, REAL_OF[dtype])

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DTypeLike, TensorMeta, canonical
-from tenferro.linalg.arguments import integer, same_batch
+from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DTypeLike, TensorMeta
+from tenferro.linalg.arguments import agreed, integer, same_batch
 from tenferro.linalg.matrix_op import columns, rows
 from tenferro.network.einsum_op import EinsumOp
 from tenferro.network.search import ContractionOptimizerOptions
@@ -50,14 +50,10 @@ def multi_dot(arrays: Sequence[ArrayLike], /) -> AnyTensor:
     >>> tn.linalg.multi_dot([[1.0, 2.0], [[0.0, 1.0], [1.0, 0.0]], [3.0, 4.0]])
     Tensor(10.)
     """
-    if isinstance(arrays, str | Mapping) or not hasattr(arrays, "__iter__") or not _ndim(arrays):
+    sequence = hasattr(arrays, "__iter__") and getattr(arrays, "ndim", 1) > 0
+    if isinstance(arrays, str | Mapping) or not sequence:
         raise DTypeError(f"multi_dot: takes a sequence of arrays, got {type(arrays).__name__}")
     return apply(_chain, *arrays)
-
-
-def _ndim(arrays: object) -> int:
-    """The rank of an array, 1 of another sequence."""
-    return int(getattr(arrays, "ndim", 1))
 
 
 @named("multi_dot")
@@ -76,22 +72,17 @@ def _chain(*arrays: Any) -> AnyTensor:
             labels.append((i, i + 1))
         else:
             labels.append((i + 1,) if i == 0 else (i,))
-    _check_chain(values)
-    output = tuple(label for i, label in ((0, 0), (last, last + 1)) if label in labels[i])
-    network = Subscripts(tuple(labels), output).canonical()
-    return emit(Extension(EinsumOp(network.inputs, network.output, _PLAN)), *values)
-
-
-def _check_chain(values: Sequence[Any]) -> None:
-    """Raise ShapeError if the columns of an operand are not as many as the rows of the next."""
     metas = [value.meta for value in values]
     shapes = [meta.exact_shape("multi_dot") for meta in metas]
     for i, (left, right) in enumerate(pairwise(shapes)):
-        if canonical(left[-1], right[0]) is None:
-            raise ShapeError(
-                f"multi_dot: operand {i} {metas[i]} has {left[-1]} columns, but operand {i + 1} "
-                f"{metas[i + 1]} has {right[0]} rows"
-            )
+        text = (
+            f"multi_dot: operand {i} {metas[i]} has {left[-1]} columns, but operand {i + 1} "
+            f"{metas[i + 1]} has {right[0]} rows"
+        )
+        agreed(left[-1], right[0], text)
+    output = tuple(label for i, label in ((0, 0), (last, last + 1)) if label in labels[i])
+    network = Subscripts(tuple(labels), output).canonical()
+    return emit(Extension(EinsumOp(network.inputs, network.output, _PLAN)), *values)
 
 
 @array_function(operands=2, module="tenferro.linalg")
@@ -245,8 +236,7 @@ def _toeplitz(c: AnyTensor, r: AnyTensor) -> AnyTensor:
         if not value.meta.rank:
             raise ShapeError(f"{name}: {label} must have an axis, got {value.meta}")
     lines = [manipulation.expand_dims(value, -2) for value in (column, row)]
-    given = [value.meta for value in (column, row)]
-    lines = same_batch(name, *lines, given=given)
+    lines = same_batch(name, *lines, types=[value.meta for value in (column, row)])
     lines = [manipulation.squeeze(line, -2) for line in lines]
     first, top = lines
     n, m = first.shape[-1], top.shape[-1]

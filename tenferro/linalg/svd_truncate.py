@@ -16,15 +16,15 @@ from tenferro.linalg.matrix_op import (
     ExpandedOp,
     H,
     columns,
-    constant,
     embedded,
     family,
+    places,
     rows,
     scaled,
 )
 from tenferro.linalg.subspaces import block_tangents, part
 from tenferro.linalg.svd import Svd, by_triplets
-from tenferro.ops import STOP_GRADIENT, Iota, scalar
+from tenferro.ops import STOP_GRADIENT, scalar
 from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import (
     analytic,
@@ -70,11 +70,17 @@ class SvdTruncated(ExpandedOp):
     def formula(self, *inputs: Any) -> Sequence[AnyTensor]:
         """Slices, with zeros beyond the rank."""
         _, s, u, vh, rank = inputs
+        values, left, right = self.leading(s, u, H(vh), rank)
+        return [left, embedded(values).astype(u.dtype), right]
+
+    def leading(
+        self, s: AnyTensor, u: AnyTensor, v: AnyTensor, rank: AnyTensor
+    ) -> tuple[AnyTensor, AnyTensor, AnyTensor]:
+        """The first singular values, and their columns of U and V, with zeros beyond the rank."""
         k = self._columns(s.shape[-1])
         values = part(s, 0, k)
         inside = is_leading(values, rank).astype(s.dtype)
-        block = embedded(values * inside).astype(u.dtype)
-        return [part(u, 0, k) * columns(inside), block, part(H(vh), 0, k) * columns(inside)]
+        return values * inside, part(u, 0, k) * columns(inside), part(v, 0, k) * columns(inside)
 
     def kernel(self, *arrays: NumpyArray) -> list[NumpyArray]:
         return by_triplets(self, *arrays)
@@ -90,8 +96,7 @@ class SvdTruncated(ExpandedOp):
 
 def is_leading(values: AnyTensor, rank: AnyTensor) -> AnyTensor:
     """Whether the place along the last axis is one of the first `rank`, which is of shape [...]."""
-    places = constant(values, Iota(values.dtype, values.shape[-1]))
-    return places < rows(rank).astype(values.dtype)
+    return places(values, values.shape[-1], values.dtype) < rows(rank).astype(values.dtype)
 
 
 def without_zeros(block: AnyTensor, values: AnyTensor, rank: AnyTensor) -> AnyTensor:
@@ -102,38 +107,7 @@ def without_zeros(block: AnyTensor, values: AnyTensor, rank: AnyTensor) -> AnyTe
     k = block.shape[-1]
     rest = 1.0 - is_leading(part(values, 0, k), rank).astype(values.dtype)
     filling = embedded(rest * values.max(axis=-1, keepdims=True) * 2.0)
-    constant = emit(STOP_GRADIENT, filling)
-    return block + constant.astype(block.dtype)
-
-
-def svd_truncated(
-    a: AnyTensor, factors: Sequence[AnyTensor], rank: AnyTensor, limit: int | None
-) -> tuple[AnyTensor, ...]:
-    """U, B and V of `SvdTruncated`, and B without its zeros."""
-    u, b, v = emit_all(Extension(SvdTruncated(limit)), a, *factors, rank)
-    return u, b, v, without_zeros(b, factors[0], rank)
-
-
-def svd_factors(a: AnyTensor) -> tuple[AnyTensor, ...]:
-    """Singular values, U and Vᴴ."""
-    return emit_all(Extension(Svd()), a)
-
-
-def kept_triplets(
-    factors: Sequence[AnyTensor], rank: AnyTensor, limit: int | None
-) -> tuple[AnyTensor, ...]:
-    """The first `limit` singular values, and their U and Vᴴ, with zeros beyond the rank."""
-    s, u, vh = factors
-    k = s.shape[-1] if limit is None else minimum(s.shape[-1], limit)
-    values = part(s, 0, k)
-    inside = is_leading(values, rank).astype(s.dtype)
-    return values * inside, part(u, 0, k) * columns(inside), part(vh.mT, 0, k).mT * rows(inside)
-
-
-_MODES = ("rel", "abs", "sum2", "rsum2")
-
-
-_SIDES = (None, "left", "right", "both")
+    return block + emit(STOP_GRADIENT, filling).astype(block.dtype)
 
 
 _EQUAL = 1e-9
@@ -167,7 +141,7 @@ def svd_truncate(
     zeros in the place of what the others discard. With `pad` they are always max_rank wide, or
     min(m, n) if this is less: `vmap` takes this form only, and all functions take its results.
 
-    Without `pad`, the rank is a late size in a traced function: products and sums of the factors
+    Without `pad`, the rank is a dynamic size in a traced function: products and sums of the factors
     take it, but not functions that need exact sizes, such as `reshape` and `eigh`. Computed by a
     `tn.EagerRuntime`, with derivatives, all functions take it.
 
@@ -196,45 +170,37 @@ def svd_truncate(
             [0., 2., 0.],
             [0., 0., 0.]])
     """
-    _check(cutoff_mode, absorb)
-    max_rank, cutoff = _largest_rank(max_rank), number("svd_truncate", "cutoff", cutoff)
-    a = matrix("svd_truncate", x)
-    if 0 in a.shape[-2:]:
-        raise ShapeError(f"svd_truncate: the rank is at least 1, but {a.meta} has no elements")
-    factors = svd_factors(a)
-    rank = _rank(factors[0], cutoff, cutoff_mode, max_rank, multiplets)
-    u, b, v, regular = svd_truncated(a, factors, rank, max_rank)
-    scale = _norm(a) / _norm(b) if renorm else None
-    size = None if pad else _largest(rank)
-    if absorb is None:
-        s, left, vh = kept_triplets(factors, rank, max_rank)
-        values = s if scale is None else s * rows(scale)
-        return _truncated(size, (left, -1), (values, -1), (vh, -2))
-    one, other = _absorbed(u, b, H(v), regular, absorb, scale)
-    return _truncated(size, (one, -1), (other, -2))
-
-
-def _largest_rank(max_rank: object) -> int | None:
-    if max_rank is None:
-        return None
-    count = integer("svd_truncate", "max_rank", max_rank)
-    if count is None or count < 1:
-        raise ConfigError(
-            f"svd_truncate: max_rank must be an integer of at least 1, got {max_rank!r}"
-        )
-    return count
-
-
-def _check(cutoff_mode: str, absorb: str | None) -> None:
-    if cutoff_mode not in _MODES:
+    if cutoff_mode not in ("rel", "abs", "sum2", "rsum2"):
         raise ConfigError(
             "svd_truncate: cutoff_mode must be 'rel', 'abs', 'sum2' or 'rsum2', "
             f"got {cutoff_mode!r}"
         )
-    if absorb not in _SIDES:
+    if absorb not in (None, "left", "right", "both"):
         raise ConfigError(
             f"svd_truncate: absorb must be None, 'left', 'right' or 'both', got {absorb!r}"
         )
+    limit = None if max_rank is None else integer("svd_truncate", "max_rank", max_rank)
+    if max_rank is not None and (limit is None or limit < 1):
+        raise ConfigError(
+            f"svd_truncate: max_rank must be an integer of at least 1, got {max_rank!r}"
+        )
+    cutoff = number("svd_truncate", "cutoff", cutoff)
+    a = matrix("svd_truncate", x)
+    if 0 in a.shape[-2:]:
+        raise ShapeError(f"svd_truncate: the rank is at least 1, but {a.meta} has no elements")
+    s, u, vh = emit_all(Extension(Svd()), a)
+    rank = _rank(s, cutoff, cutoff_mode, limit, multiplets)
+    op = SvdTruncated(limit)
+    left, block, right = emit_all(Extension(op), a, s, u, vh, rank)
+    scale = _norm(a) / _norm(block) if renorm else None
+    size = None if pad else _largest(rank)
+    if absorb is None:
+        values, left, right = op.leading(s, u, vh.mT, rank)
+        values = values if scale is None else values * rows(scale)
+        return _truncated(size, (left, -1), (values, -1), (right.mT, -2))
+    regular = without_zeros(block, s, rank)
+    one, other = _absorbed(left, block, H(right), regular, absorb, scale)
+    return _truncated(size, (one, -1), (other, -2))
 
 
 def _rank(
@@ -242,7 +208,7 @@ def _rank(
 ) -> AnyTensor:
     """The number of singular values that are kept, of shape [...]."""
     largest = s.max(axis=-1, keepdims=True)
-    kept = s > largest * (float(np.finfo(s.dtype).eps) * 16)
+    nonzero = s > largest * (float(np.finfo(s.dtype).eps) * 16)
     if mode in ("rel", "abs"):
         more = s > (largest * cutoff if mode == "rel" else cutoff)
     else:
@@ -251,7 +217,7 @@ def _rank(
         summed = reductions.cumsum(squares, axis=-1)
         discarded = total - summed + squares  # if this one is the first
         more = discarded > (total * cutoff if mode == "rsum2" else cutoff)
-    count = (kept.astype(s.dtype) * more.astype(s.dtype)).sum(axis=-1, keepdims=True)
+    count = (nonzero.astype(s.dtype) * more.astype(s.dtype)).sum(axis=-1, keepdims=True)
     count = elementwise.maximum(count, 1.0)
     limit = float("inf") if max_rank is None else float(max_rank)
     count = elementwise.minimum(count, limit)
@@ -265,9 +231,8 @@ def _between_multiplets(s: AnyTensor, count: AnyTensor, limit: float) -> AnyTens
 
     If there is neither, as where values are NaN, the number itself.
     """
-    before = [(0, 0)] * (s.ndim - 1)
-    following = manipulation.pad(s[..., 1:], -1, pad_width=[*before, (0, 1)])
-    numbers = emit(Iota(s.dtype, s.shape[-1])) + 1.0
+    following = manipulation.pad(s[..., 1:], -1, pad_width=[*[(0, 0)] * (s.ndim - 1), (0, 1)])
+    numbers = places(s, s.shape[-1], s.dtype) + 1.0
     # the last one is allowed too, before −1
     allowed = s - following > s.max(axis=-1, keepdims=True) * _EQUAL
     below = where(allowed, numbers, 0.0)

@@ -8,9 +8,9 @@ from operator import add
 
 import numpy as np
 
-from tenferro.errors import ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, canonical
+from tenferro.ir import AnyTensor, ArrayLike, NumpyArray
 from tenferro.linalg.arguments import (
+    agreed,
     check_dtype,
     check_matrix,
     check_same,
@@ -151,13 +151,10 @@ def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> AnyTensor:
     _, m = check_square(name, left.dtype, left.exact_shape(name, "a"))
     _, n = check_square(name, right.dtype, right.exact_shape(name, "b"))
     _, rows, columns = check_matrix(name, whole.dtype, whole.exact_shape(name, "q"))
-    if canonical(m, rows) is None:
-        raise ShapeError(f"{name}: a {left} and q {whole} differ in rows (axis -2: {m} and {rows})")
-    if canonical(n, columns) is None:
-        raise ShapeError(
-            f"{name}: b {right} and q {whole} differ in columns (axis -1: {n} and {columns})"
-        )
-    return emit(Extension(Sylvester()), *same_batch(name, *operands))
+    agreed(m, rows, f"{name}: a {left} and q {whole} differ in rows (axis -2: {m} and {rows})")
+    text = f"{name}: b {right} and q {whole} differ in columns (axis -1: {n} and {columns})"
+    agreed(n, columns, text)
+    return sylvester(*same_batch(name, *operands))
 
 
 @array_function(operands=2, module="tenferro.linalg")
@@ -176,8 +173,7 @@ def solve_continuous_lyapunov(a: ArrayLike, q: ArrayLike) -> AnyTensor:
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    matrix, right = _lyapunov("solve_continuous_lyapunov", a, q)
-    return emit(Extension(Sylvester()), matrix, H(matrix), right)
+    return _lyapunov("solve_continuous_lyapunov", a, q, discrete=False)
 
 
 @array_function(operands=2, module="tenferro.linalg")
@@ -196,20 +192,14 @@ def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike) -> AnyTensor:
     Tensor([[4., 1.],
             [1., 2.]])
     """
-    matrix, right = _lyapunov("solve_discrete_lyapunov", a, q)
-    operands = (matrix, H(matrix), right)
-    return emit(Extension(Sylvester(discrete=True)), *operands)
+    return _lyapunov("solve_discrete_lyapunov", a, q, discrete=True)
 
 
-def _lyapunov(name: str, a: ArrayLike, q: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
-    """The operands with common batch axes."""
+def _lyapunov(name: str, a: ArrayLike, q: ArrayLike, discrete: bool) -> AnyTensor:
     matrix, right = floating(name, a, q)
-    metas = [value.meta for value in (matrix, right)]
-    _, n = check_square(name, metas[0].dtype, metas[0].exact_shape(name, "a"))
-    _, m = check_square(name, metas[1].dtype, metas[1].exact_shape(name, "q"))
-    if canonical(n, m) is None:
-        raise ShapeError(
-            f"{name}: a {metas[0]} and q {metas[1]} differ in rows (axis -2: {n} and {m})"
-        )
+    left, whole = matrix.meta, right.meta
+    _, n = check_square(name, left.dtype, left.exact_shape(name, "a"))
+    _, m = check_square(name, whole.dtype, whole.exact_shape(name, "q"))
+    agreed(n, m, f"{name}: a {left} and q {whole} differ in rows (axis -2: {n} and {m})")
     matrix, right = same_batch(name, matrix, right)
-    return matrix, right
+    return sylvester(matrix, H(matrix), right, discrete=discrete)

@@ -316,7 +316,7 @@ def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike) 
     if is_vector:
         right = manipulation.expand_dims(right, -1)
     columns = [manipulation.expand_dims(diagonal, -1) for diagonal in diagonals]
-    *columns, right = same_batch(name, *columns, right, given=metas)
+    *columns, right = same_batch(name, *columns, right, types=metas)
     diagonals = [manipulation.squeeze(column, -1) for column in columns]
     x = emit(Extension(TridiagonalSolve()), *diagonals, right)
     return manipulation.squeeze(x, -1) if is_vector else x

@@ -37,27 +37,12 @@ from tenferro.network.subscripts import NestedEinsum as NestedEinsum
 from tenferro.network.subscripts import Subscripts as Subscripts
 from tenferro.ops.control_flow import TreeSum as TreeSum
 from tenferro.ops.control_flow import lane_bounds as lane_bounds
-from tenferro.ops.extension import ExtensionRegistry as _ExtensionRegistry
-from tenferro.ops.extension import ExtensionRuleSet as _ExtensionRuleSet
-from tenferro.ops.extension import register_runtimes as _register_runtimes
-from tenferro.ops.extension import rules_of as _rules_of
 
 CostModel = DeviceCosts
 """An older name of `DeviceCosts`."""
 
-
-def ad_rules() -> _ExtensionRuleSet:
-    """A new set of the derivative rules of the einsum families; every context has these rules."""
-    return _rules_of([_EINSUM])
-
-
-def register_runtime(registry: _ExtensionRegistry) -> None:
-    """Register the runtimes of the einsum families; for `register_extension(register_runtime)`.
-
-    Executors do not need it: they run these families as standard ops.
-    """
-    _register_runtimes([_EINSUM], registry)
-
+ad_rules = _EINSUM.ad_rules
+register_runtime = _EINSUM.register_runtime
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports
     __all__ = _public(vars())

@@ -52,8 +52,6 @@ __all__ = [
 ]
 
 
-# New arrays: from values, of one number, ranges, grids and matrices of ones.
-
 Bound = float | Size | np.integer | np.floating
 Device = Any
 """A name, an executor, or what JAX takes: a device or a sharding. None is where the value is."""
@@ -388,6 +386,9 @@ def meshgrid(*arrays: ArrayLike, indexing: Literal["xy", "ij"] = "xy") -> tuple[
         apply(creation.on_grid, vector, axis=axis, shape=shape)
         for vector, axis in zip(vectors, axes, strict=True)
     )
+
+
+# Arrays from bytes, texts and iterators.
 
 
 def frombuffer(

@@ -267,6 +267,9 @@ inf = math.inf
 nan = math.nan
 newaxis = None
 pi = math.pi
+
+# NumPy's names of dtypes and of groups of dtypes.
+
 bool_ = bool
 int_ = int64
 uint = uint64
@@ -276,6 +279,7 @@ single = float32
 double = float64
 csingle = complex64
 cdouble = complex128
+
 generic = np.generic
 number = np.number
 integer = np.integer
@@ -284,6 +288,7 @@ unsignedinteger = np.unsignedinteger
 inexact = np.inexact
 floating = np.floating
 complexfloating = np.complexfloating
+
 dtype = np.dtype
 ndarray = Array = Tensor | TracedTensor
 """What arrays are, in a trace or not; for annotations and `isinstance`."""

@@ -49,9 +49,6 @@ __all__ = [
 ]
 
 
-# Arrays of indices.
-
-
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[AnyTensor, ...]:
     """The indices on and below diagonal `k` of matrices with n rows and m columns (None: n).
 

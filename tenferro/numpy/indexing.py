@@ -1,4 +1,7 @@
-"""Elements taken and put at indices, or chosen by conditions."""
+"""Elements taken and put at indices, or chosen by conditions.
+
+`x[...]` and `x.at[...]`: `indexing` and `updates` of `tenferro.ops.functions`.
+"""
 
 from __future__ import annotations
 

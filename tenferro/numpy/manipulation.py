@@ -1,4 +1,7 @@
-"""Arrays joined, split, padded, rolled and turned; entries inserted and deleted."""
+"""Arrays joined, split, padded, rolled and turned; entries inserted and deleted.
+
+`reshape`, `moveaxis`, `flip` and what else has one operand: `tenferro.ops.functions.manipulation`.
+"""
 
 from __future__ import annotations
 
@@ -358,6 +361,22 @@ def array_equal(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     return equal  # type: ignore[no-any-return]
 
 
+def array_equiv(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
+    """Whether x1 and x2 broadcast to one shape, and all elements are equal then.
+
+    >>> tn.array_equiv([1, 1], 1)
+    Tensor(True)
+    """
+    left, right = promoted("array_equiv", x1, x2)
+    try:
+        return reductions.all(left == right)
+    except ShapeError:
+        return asarray(False)
+
+
+# Borders and repetitions.
+
+
 def pad(
     x: ArrayLike, pad_width: manipulation.PadWidth, constant_values: ArrayLike = 0
 ) -> AnyTensor:
@@ -440,6 +459,9 @@ def repeat(x: ArrayLike, repeats: Integers | Dim, axis: int | None = None) -> An
     return array[(*before, np.repeat(np.arange(len(counts)), numbers))]
 
 
+# Axes turned, blocks joined, shapes.
+
+
 def rot90(x: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> AnyTensor:
     """x turned k times by 90 degrees in the plane of two axes, from the first to the second.
 
@@ -513,19 +535,6 @@ def _joined(arrays: Any, depth: int, rank: int) -> Any:
     return concat([_joined(each, depth - 1, rank) for each in arrays], axis=-depth)
 
 
-def array_equiv(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
-    """Whether x1 and x2 broadcast to one shape, and all elements are equal then.
-
-    >>> tn.array_equiv([1, 1], 1)
-    Tensor(True)
-    """
-    left, right = promoted("array_equiv", x1, x2)
-    try:
-        return reductions.all(left == right)
-    except ShapeError:
-        return asarray(False)
-
-
 def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
     """The shape to which arrays of these shapes broadcast.
 
@@ -574,6 +583,9 @@ def ndim(x: Any) -> int:
     2
     """
     return int(x.ndim if hasattr(x, "ndim") else array("ndim", x).ndim)
+
+
+# Entries inserted and deleted.
 
 
 def append(x: ArrayLike, values: ArrayLike, axis: int | None = None) -> AnyTensor:

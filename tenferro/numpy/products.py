@@ -1,4 +1,7 @@
-"""Products of matrices and vectors, and orders of contractions."""
+"""Products of matrices and vectors, and orders of contractions.
+
+`matmul`, `dot`, `tensordot`, `kron` and the like: `tenferro.ops.functions.products`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Averages, differences, medians and quantiles, and reductions of the elements that are not NaN."""
+"""Averages, differences, medians and quantiles, and reductions of the elements that are not NaN.
+
+`sum`, `mean`, `cumsum`, `sort` and the like: `tenferro.ops.functions.reductions`.
+"""
 
 from __future__ import annotations
 

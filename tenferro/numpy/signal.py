@@ -308,6 +308,9 @@ def unwrap(
     return moveaxis(concat([front[:1], moved]), 0, axis)
 
 
+# Window functions, and numbers on a logarithmic scale.
+
+
 def hamming(M: int) -> AnyTensor:  # noqa: N803  # NumPy's name
     """The Hamming window of M points.
 

@@ -1,4 +1,7 @@
-"""Elementwise functions of floating-point numbers and bits."""
+"""Elementwise functions that are made of others, of floating-point numbers and of bits.
+
+Those of one op: `elementwise`, `analytic` and `logical` of `tenferro.ops.functions`.
+"""
 
 from __future__ import annotations
 

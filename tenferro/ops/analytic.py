@@ -178,10 +178,7 @@ class LogAddExp(Elementwise, name="log_add_exp", numpy=np.logaddexp):
     n_inputs = 2
     kinds = "f"
     commutative = True
-    jvp = (
-        lambda t, z, x, y: _weight(x, y, x - y) * t,
-        lambda t, z, x, y: _weight(x, y, y - x) * t,
-    )
+    jvp = (lambda t, z, x, y: _weight(x, y, x - y) * t, lambda t, z, x, y: _weight(x, y, y - x) * t)
 
 
 def _logistic(x: NumpyArray) -> NumpyArray:

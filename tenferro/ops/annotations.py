@@ -35,7 +35,14 @@ from tenferro.ir import (
     describe,
     payload,
 )
-from tenferro.ops.base import StdTensorOp, Unchanged, check_axes, check_same_shape, meta_of
+from tenferro.ops.base import (
+    LinearInFirst,
+    StdTensorOp,
+    Unchanged,
+    check_axes,
+    check_same_shape,
+    meta_of,
+)
 from tenferro.ops.broadcast import zeros_like
 from tenferro.ops.elementwise import SELECT
 
@@ -213,7 +220,7 @@ class CheckpointName(Unchanged, name="checkpoint_name"):
 
 
 @payload
-class CotangentWhere(StdTensorOp, name="cotangent_where"):
+class CotangentWhere(LinearInFirst, name="cotangent_where"):
     """The first operand, to which cotangents flow only where the second, a bool, is true.
 
     For values whose results are not read elsewhere: a zero cotangent times a coefficient that is
@@ -236,10 +243,6 @@ class CotangentWhere(StdTensorOp, name="cotangent_where"):
 
     def numpy(self, value: NumpyArray, flows: NumpyArray) -> NumpyArray:
         return value
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        tangent = at.tangent[0]
-        return (None if tangent is None else at.emit(self, tangent, at.primal[1]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangent, and zero where it does not flow."""

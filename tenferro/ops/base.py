@@ -162,6 +162,14 @@ class Linear(StdTensorOp):
         return multilinear(at, self)
 
 
+class LinearInFirst(StdTensorOp):
+    """An op that is linear in its first operand; no tangent of another one flows."""
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        tangent = at.tangent[0]
+        return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
+
+
 class Unchanged(StdTensorOp):
     """An op whose result is its operand, of which it says something."""
 

@@ -34,6 +34,7 @@ from tenferro.ir import (
 from tenferro.ops.base import (
     Inactive,
     Linear,
+    LinearInFirst,
     Reduction,
     StdTensorOp,
     Unchanged,
@@ -76,7 +77,7 @@ class Constant(Inactive, name="constant"):
 
     category = Category.HOST
     n_inputs = 0
-    seen_through = True
+    transparent = True
 
     def __post_init__(self) -> None:
         array = np.array(
@@ -185,7 +186,7 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
         own = at.padded_axes(at.result_metas[0]).keys() <= carried
         at.keep(at.operand(0), zeros=own and at.has_zeros(0))
 
-    seen_through = True
+    transparent = True
 
     @inferred_once
     def infer(self, x: TensorMeta) -> TensorMeta:
@@ -258,7 +259,7 @@ def _steps(
 
 
 @payload
-class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
+class DynamicBroadcastInDim(LinearInFirst, name="dynamic_broadcast_in_dim"):
     """`BroadcastInDim` of the first operand to a shape that may refer to sizes of all operands.
 
     `dim(1, 0)` in `shape` is the size of axis 0 of operand 1. Only the shapes of the operands after
@@ -272,7 +273,7 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
     moves = True
     repeats = True
     follows_shapes = True
-    seen_through = True
+    transparent = True
 
     def reads_shape_only(self, operand: int) -> bool:
         return operand > 0
@@ -307,10 +308,6 @@ class DynamicBroadcastInDim(StdTensorOp, name="dynamic_broadcast_in_dim"):
     def leading(self, size: Dim) -> DynamicBroadcastInDim:
         shape = (size, *(shifted(extent) for extent in self.shape))
         return DynamicBroadcastInDim(shape, (0, *(axis + 1 for axis in self.dims)))
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        tangent, *_ = at.tangent
-        return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         return each_active(at, lambda ct: sum_back(at, self.dims, ct))

@@ -11,7 +11,6 @@ import numpy as np
 
 from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
 from tenferro.ir import (
-    Dim,
     Exact,
     MaskSite,
     NumpyArray,
@@ -94,7 +93,21 @@ class DimensionNumbers:
                 f"{name}: the window axes {self.window_dims} must increase, one for each axis of "
                 f"{x} but {dropped}"
             )
-        self._check_indices(name, indices)
+        vector_dim = self.index_vector_dim
+        if not 0 <= vector_dim <= indices.rank:
+            raise AxisError(f"{name}: index_vector_dim {vector_dim} is out of range for {indices}")
+        if vector_dim in self.indices_batching:
+            raise AxisError(
+                f"{name}: axis {vector_dim} of {indices} holds the components of an "
+                "index; it cannot be a batching axis"
+            )
+        count = Exact(1) if vector_dim == indices.rank else indices.extents[vector_dim]
+        if count != Exact(len(self.index_map)):
+            raise ShapeError(
+                f"{name}: an index of {indices} has {count} components along axis "
+                f"{vector_dim}, but the index map {self.index_map} names "
+                f"{len(self.index_map)} axes"
+            )
         if len(self.operand_batching) != len(self.indices_batching):
             raise AxisError(
                 f"{name}: batching axes {self.operand_batching} of {x} and "
@@ -103,28 +116,6 @@ class DimensionNumbers:
         for axis, indices_axis in zip(self.operand_batching, self.indices_batching, strict=True):
             axes_text = f"axis {axis} of {x} and axis {indices_axis} of {indices}"
             require_same(name, x.extents[axis], indices.extents[indices_axis], axes_text)
-
-    def _check_indices(self, name: str, indices: TensorMeta) -> None:
-        if not 0 <= self.index_vector_dim <= indices.rank:
-            raise AxisError(
-                f"{name}: index_vector_dim {self.index_vector_dim} is out of range for {indices}"
-            )
-        if self.index_vector_dim in self.indices_batching:
-            raise AxisError(
-                f"{name}: axis {self.index_vector_dim} of {indices} holds the components of an "
-                "index; it cannot be a batching axis"
-            )
-        count = self._components(indices)
-        if count != Exact(len(self.index_map)):
-            raise ShapeError(
-                f"{name}: an index of {indices} has {count} components along axis "
-                f"{self.index_vector_dim}, but the index map {self.index_map} names "
-                f"{len(self.index_map)} axes"
-            )
-
-    def _components(self, indices: TensorMeta) -> ShapeExtent:
-        implied = self.index_vector_dim == indices.rank
-        return Exact(1) if implied else indices.extents[self.index_vector_dim]
 
     def check_window(
         self, name: str, x: TensorMeta, indices: TensorMeta, window: Sequence[ShapeExtent]
@@ -193,7 +184,9 @@ class DimensionNumbers:
         """For each axis of the operand with an index, the starts of the windows over the batch."""
         last = self.index_vector_dim < indices.ndim
         vectors = np.moveaxis(indices, self.index_vector_dim, -1) if last else indices[..., None]
-        vectors = _as_int64(vectors)
+        if vectors.dtype == np.uint64:  # larger ones are out of bounds anyway
+            vectors = np.minimum(vectors, np.uint64(2**63 - 1))
+        vectors = vectors.astype(np.int64, copy=False)
         starts = {axis: vectors[..., i] for i, axis in enumerate(self.index_map)}
         rank = vectors.ndim - 1
         for axis, of_indices in zip(self.operand_batching, self.indices_batching, strict=True):
@@ -358,17 +351,6 @@ def scattered(
     )
 
 
-def exact_window(sizes: Sequence[Dim]) -> list[ShapeExtent]:
-    """The extents of a window; ShapeError if a size is not a number of elements."""
-    for size in sizes:
-        if not isinstance(size, int) or size < 0:
-            raise ShapeError(
-                f"gather: slice size {size} is not a number of elements; "
-                "use gather_dynamic_slice_sizes for symbolic sizes"
-            )
-    return [Exact(size) for size in sizes]
-
-
 def landing(
     numbers: DimensionNumbers, indices: NumpyArray | None, metas: Sequence[TensorMeta], mode: str
 ) -> Reach | None:
@@ -394,13 +376,6 @@ def rows_of(array: NumpyArray, values: NumpyArray) -> NumpyArray:
 def along(values: NumpyArray, axis: int, rank: int) -> NumpyArray:
     """A vector along `axis` of an array of rank `rank`; the other axes have size 1."""
     return values.reshape([values.size if i == axis else 1 for i in range(rank)])
-
-
-def _as_int64(indices: NumpyArray) -> NumpyArray:
-    """Indices as int64; larger ones are clipped, since they are out of bounds anyway."""
-    if indices.dtype == np.uint64:
-        indices = np.minimum(indices, np.uint64(2**63 - 1))
-    return indices.astype(np.int64, copy=False)
 
 
 # Where gather and scatter read and write, if sizes are rounded up.

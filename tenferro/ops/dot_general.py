@@ -23,7 +23,6 @@ from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynami
 from tenferro.ir import (
     Category,
     Conjugation,
-    Dim,
     Exact,
     Known,
     MaskSite,
@@ -74,13 +73,8 @@ class DotGeneral(StdTensorOp, name="dot_general"):
     def masked(self, at: MaskSite) -> None:
         """Zeros on both sides where padding is summed over: zero times NaN is NaN."""
         contracted = (self.lhs_contract, self.rhs_contract)
-        operands = [
-            at.operand(position)
-            if at.padded(position).keys().isdisjoint(axes)
-            else at.zeroed(position)
-            for position, axes in enumerate(contracted)
-        ]
-        at.keep(*operands)
+        whole = [at.padded(i).keys().isdisjoint(axes) for i, axes in enumerate(contracted)]
+        at.keep(*[at.operand(i) if is_whole else at.zeroed(i) for i, is_whole in enumerate(whole)])
 
     @inferred_once
     def infer(self, lhs: TensorMeta, rhs: TensorMeta) -> TensorMeta:
@@ -91,31 +85,25 @@ class DotGeneral(StdTensorOp, name="dot_general"):
         check_kind(self.name, lhs, "iufc")
         check_axes(self.name, (*self.lhs_batch, *self.lhs_contract), lhs.rank, lhs)
         check_axes(self.name, (*self.rhs_batch, *self.rhs_contract), rhs.rank, rhs)
-        self._check_matched(lhs, rhs)
-        kept = [lhs.extents[axis] for axis in (*self.lhs_batch, *self.lhs_free(lhs.rank))]
-        kept += [rhs.extents[axis] for axis in self.rhs_free(rhs.rank)]
-        meta = TensorMeta(lhs.dtype, kept)
-        return meta if meta.static_shape is None else make_meta(lhs.dtype, meta.static_shape)
-
-    def _check_matched(self, lhs: TensorMeta, rhs: TensorMeta) -> None:
-        if len(self.lhs_contract) != len(self.rhs_contract) or len(self.lhs_batch) != len(
-            self.rhs_batch
-        ):
+        contracted, batch = len(self.lhs_contract), len(self.lhs_batch)
+        if contracted != len(self.rhs_contract) or batch != len(self.rhs_batch):
             raise AxisError(f"dot_general: {self} must name as many axes of {lhs} as of {rhs}")
-        pairs = zip(
-            (*self.lhs_contract, *self.lhs_batch),
-            (*self.rhs_contract, *self.rhs_batch),
-            strict=True,
-        )
-        for i, j in pairs:
-            if same_size(lhs.extents[i], rhs.extents[j]):
+        left, right = (*self.lhs_contract, *self.lhs_batch), (*self.rhs_contract, *self.rhs_batch)
+        for i, j in zip(left, right, strict=True):
+            a, b = lhs.extents[i], rhs.extents[j]
+            if same_size(a, b):
                 continue
-            left, right = _exact_size(lhs, i, "lhs"), _exact_size(rhs, j, "rhs")
-            if left != right:
-                raise ShapeError(
-                    f"dot_general: lhs axis {i} of {lhs} and rhs axis {j} of {rhs} are matched "
-                    f"but have sizes {left} and {right}"
-                )
+            for extent, place in ((a, f"lhs[{i}]"), (b, f"rhs[{j}]")):
+                if not isinstance(extent, Exact):
+                    raise UnsupportedDynamicShapeError(self.name, place, describe(extent))
+            raise ShapeError(
+                f"dot_general: lhs axis {i} of {lhs} and rhs axis {j} of {rhs} are matched "
+                f"but have sizes {a} and {b}"
+            )
+        extents = [lhs.extents[axis] for axis in (*self.lhs_batch, *self.lhs_free(lhs.rank))]
+        extents += [rhs.extents[axis] for axis in self.rhs_free(rhs.rank)]
+        meta = TensorMeta(lhs.dtype, extents)
+        return meta if meta.static_shape is None else make_meta(lhs.dtype, meta.static_shape)
 
     def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
         """A multiplication and an addition for each term."""
@@ -128,27 +116,21 @@ class DotGeneral(StdTensorOp, name="dot_general"):
         free = len(batch) + len(self.lhs_free(lhs.rank))
         own = (*self.lhs_batch, *self.lhs_free(lhs.rank))
         result = shape_of(self.infer(lhs, rhs))
-        kept: tuple[int, ...] = (*range(free),)
+        into: tuple[int, ...] = (*range(free),)
         if operand == 1:
             own = (*self.rhs_batch, *self.rhs_free(rhs.rank))
-            kept = (*batch, *range(free, len(result)))
-        return Reach(numbered(shape_of(metas[operand]), own), numbered(result, kept))
+            into = (*batch, *range(free, len(result)))
+        return Reach(numbered(shape_of(metas[operand]), own), numbered(result, into))
 
     def lhs_free(self, rank: int) -> tuple[int, ...]:
         """The axes of an lhs of that rank that are neither batch nor contracted."""
-        return tuple(
-            axis
-            for axis in range(rank)
-            if axis not in self.lhs_contract and axis not in self.lhs_batch
-        )
+        matched = (*self.lhs_contract, *self.lhs_batch)
+        return tuple([axis for axis in range(rank) if axis not in matched])
 
     def rhs_free(self, rank: int) -> tuple[int, ...]:
         """The axes of an rhs of that rank that are neither batch nor contracted."""
-        return tuple(
-            axis
-            for axis in range(rank)
-            if axis not in self.rhs_contract and axis not in self.rhs_batch
-        )
+        matched = (*self.rhs_contract, *self.rhs_batch)
+        return tuple([axis for axis in range(rank) if axis not in matched])
 
     def numpy(self, lhs: NumpyArray, rhs: NumpyArray) -> NumpyArray:
         """Transpose and reshape to one batched matrix product."""
@@ -158,13 +140,8 @@ class DotGeneral(StdTensorOp, name="dot_general"):
         lhs_free, rhs_free = self.lhs_free(lhs.ndim), self.rhs_free(rhs.ndim)
         batch = [lhs.shape[axis] for axis in self.lhs_batch]
         free = [lhs.shape[axis] for axis in lhs_free] + [rhs.shape[axis] for axis in rhs_free]
-        groups = (
-            _size(lhs, self.lhs_batch),
-            _size(lhs, lhs_free),
-            _size(rhs, rhs_free),
-            _size(lhs, self.lhs_contract),
-        )
-        b, m, n, k = groups
+        b, m = _size(lhs, self.lhs_batch), _size(lhs, lhs_free)
+        n, k = _size(rhs, rhs_free), _size(lhs, self.lhs_contract)
         one = np.transpose(lhs, (*self.lhs_batch, *lhs_free, *self.lhs_contract)).reshape(b, m, k)
         other = np.transpose(rhs, (*self.rhs_batch, *self.rhs_contract, *rhs_free)).reshape(b, k, n)
         return np.matmul(one, other).reshape((*batch, *free))  # type: ignore[no-any-return]
@@ -274,12 +251,12 @@ def without_axes(at: Emitter[V], value: V, axes: Collection[int]) -> V:
     if not isinstance(op, BroadcastInDim):
         return at.emit(op, without_axes(at, source, axes))
     left = [axis for axis in range(len(op.shape)) if axis not in axes]
-    kept = [place for place, axis in enumerate(op.dims) if axis not in axes]
-    if len(kept) < len(op.dims):  # it has size 1 along the others
+    own = [place for place, axis in enumerate(op.dims) if axis not in axes]
+    if len(own) < len(op.dims):  # it has size 1 along the others
         sizes = at.ctx.meta(source).exact_shape(op.name)
-        source = at.emit(Reshape(tuple([sizes[place] for place in kept])), source)
+        source = at.emit(Reshape(tuple([sizes[place] for place in own])), source)
     shape = tuple([op.shape[axis] for axis in left])
-    return at.emit(BroadcastInDim(shape, tuple([left.index(op.dims[i]) for i in kept])), source)
+    return at.emit(BroadcastInDim(shape, tuple([left.index(op.dims[i]) for i in own])), source)
 
 
 _Label = tuple[str, int]  # `batch` or `contracted` and a number, or `lhs` or `rhs` and an axis
@@ -372,14 +349,6 @@ def _pullbacks(op: DotGeneral, lhs_rank: int, rhs_rank: int) -> tuple[_Pullback,
 def _matched(of: Sequence[int], partner: Sequence[int]) -> tuple[int, ...]:
     """The partners of contracted axes, in the order of those axes in the operand they are `of`."""
     return tuple(partner[position] for position in sorted(range(len(of)), key=of.__getitem__))
-
-
-def _exact_size(meta: TensorMeta, axis: int, operand: str) -> Dim:
-    """The size of an axis that is matched with one that may have another size."""
-    extent = meta.extents[axis]
-    if isinstance(extent, Exact):
-        return extent.dim
-    raise UnsupportedDynamicShapeError("dot_general", f"{operand}[{axis}]", describe(extent))
 
 
 def _size(x: NumpyArray, axes: Sequence[int]) -> int:

@@ -33,7 +33,7 @@ from tenferro.ir import (
     same_size,
     symbol,
 )
-from tenferro.ops.base import Inactive, StdTensorOp, check_axes, types
+from tenferro.ops.base import Inactive, LinearInFirst, StdTensorOp, check_axes, types
 from tenferro.ops.broadcast import full, scalar
 from tenferro.ops.slicing import Pad, Slice
 
@@ -99,9 +99,9 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
         self, metas: Sequence[TensorMeta], scalars: Mapping[int, NumpyArray] | None = None
     ) -> Resolution:
         """The slice to the size in `scalars`; without `scalars`, to the size that types imply."""
-        limits = list(self.infer(*metas).exact_shape(self.name)) if scalars is None else []
+        like = self.infer(*metas) if scalars is None else metas[0]
+        limits = list(like.exact_shape(self.name))
         if scalars is not None:
-            limits = list(metas[0].exact_shape(self.name))
             limits[self.axis] = minimum(size_of_scalar(scalars[1]), limits[self.axis])
         return Resolution(Slice((0,) * len(limits), tuple(limits), (1,) * len(limits)), (0,))
 
@@ -147,12 +147,8 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
         return (at.emit(self, tangent, at.emit(ShapeOf(self.axis), at.out[0])),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-
-        def pull(ct: V) -> V:
-            like = _axis_like(at, at.inputs[0], self.axis, self.name)
-            return at.emit(PadToMatch(self.axis), ct, like)
-
-        return each_active(at, pull, lambda ct: None)
+        like = _axis_like(at, self.axis, self.name)
+        return each_active(at, lambda ct: at.emit(PadToMatch(self.axis), ct, like))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The operand, if the size is certainly at least the extent of the axis."""
@@ -163,7 +159,7 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
 
 
 @payload
-class PadToMatch(StdTensorOp, name="pad_to_match"):
+class PadToMatch(LinearInFirst, name="pad_to_match"):
     """The first operand padded with zeros at the end of `axis` to the extent of the second.
 
     Only the shape of the second operand is read. A larger first operand is unchanged.
@@ -206,17 +202,9 @@ class PadToMatch(StdTensorOp, name="pad_to_match"):
         widths = [(0, missing if axis == self.axis else 0) for axis in range(x.ndim)]
         return np.pad(x, widths)
 
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        tangent = at.tangent[0]
-        return (None if tangent is None else at.emit(self, tangent, at.primal[1]),)
-
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
-
-        def pull(ct: V) -> V:
-            like = _axis_like(at, at.inputs[0], self.axis, self.name)
-            return at.emit(DynamicTruncate(self.axis), ct, at.emit(ShapeOf(self.axis), like))
-
-        return each_active(at, pull, lambda ct: None)
+        size = at.emit(ShapeOf(self.axis), _axis_like(at, self.axis, self.name))
+        return each_active(at, lambda ct: at.emit(DynamicTruncate(self.axis), ct, size))
 
     def fold(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
         """The operand, if it is certainly at least as large as the reference."""
@@ -294,8 +282,8 @@ def _decided(extent: ShapeExtent) -> ShapeExtent:
     return Unknown(size) if isinstance(extent, Unknown) else UpperBound(extent.dim, size)
 
 
-def _axis_like(at: TransposeSite[V], value: V, axis: int, primitive: str) -> V:
-    """A value with the size of one axis of `value`, without reading the elements of `value`."""
-    meta = at.ctx.meta(value)
+def _axis_like(at: TransposeSite[V], axis: int, primitive: str) -> V:
+    """A value with the size of one axis of operand 0, without reading the elements of that."""
+    meta = at.ctx.meta(at.inputs[0])
     shape = [extent if i == axis else Exact(1) for i, extent in enumerate(meta.extents)]
     return full(at.emitter, False, TensorMeta(BOOL, shape), primitive)

@@ -12,14 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tenferro.core import (
-    Emitter,
-    JvpSite,
-    Slots,
-    TransposeSite,
-    V,
-    jointly_linear,
-)
+from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V, jointly_linear
 from tenferro.errors import DTypeError
 from tenferro.ir import (
     BOOL,
@@ -174,14 +167,14 @@ class Elementwise(StdTensorOp):
         """Fold constants and repeated scalars, order commutative operands, then `simplify`."""
         for operand in operands:
             producer = at.producer(operand)
-            if producer is not None and producer[0].seen_through:
+            if producer is not None and producer[0].transparent:
                 return self._fold_through(at, operands)
         if self.commutative and at.order(operands[0]) > at.order(operands[1]):
             return at.emit(self, operands[1], operands[0])
         return None
 
     def _fold_through(self, at: Emitter[V], operands: Sequence[V]) -> V | None:
-        """`fold` for operands with a producer that is `seen_through`."""
+        """`fold` for operands with a producer that is `transparent`."""
         values: Constants = [None] * len(operands)
         if any(may_repeat(at, operand) for operand in operands):
             values = [uniform(at, operand) for operand in operands]
@@ -204,105 +197,9 @@ class Elementwise(StdTensorOp):
     def simplify(self, at: Emitter[V], operands: tuple[V, ...], values: Constants) -> V | None:
         """A simpler value, or None. `values[i]` is the constant that fills operand i, or None.
 
-        Called only if the producer of an operand is `seen_through`.
+        Called only if the producer of an operand is `transparent`.
         """
         return None
-
-
-class Term:
-    """A value at the site of a derivative rule, with operators. Numbers get its dtype and shape."""
-
-    __slots__ = ("at", "value")
-
-    def __init__(self, at: JvpSite[Any] | TransposeSite[Any], value: Any) -> None:
-        self.at = at
-        self.value = value
-
-    def number(self, number: complex) -> Any:
-        """A number as a value of this dtype and shape."""
-        return full_like(self.at.emitter, number, self.value)
-
-    def like(self, number: complex) -> Term:
-        """A number as a term of this dtype and shape."""
-        return Term(self.at, self.number(number))
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the value."""
-        dtype: DType = self.at.ctx.meta(self.value).dtype
-        return dtype
-
-    @property
-    def conj(self) -> Term:
-        """The conjugate; the value itself if its dtype is real."""
-        return Term(self.at, conj(self.at.emitter, self.value))
-
-    @property
-    def constant(self) -> Term:
-        """The value, by which nothing is differentiated."""
-        return Term(self.at, self.at.emit(STOP_GRADIENT, self.value))
-
-    def equals(self, other: Term | complex) -> Term:
-        """Where it equals the other."""
-        return _EQ(self, other)
-
-    def __neg__(self) -> Term:
-        return Term(self.at, self.at.emit(NEG, self.value))
-
-    def __abs__(self) -> Term:
-        return Term(self.at, self.at.emit(ABS, self.value))
-
-    def __lt__(self, other: Term | complex) -> Term:
-        y = other.value if isinstance(other, Term) else self.number(other)
-        return Term(self.at, self.at.emit(_LT, self.value, y))
-
-    def __le__(self, other: Term | complex) -> Term:
-        y = other.value if isinstance(other, Term) else self.number(other)
-        return Term(self.at, self.at.emit(_LE, self.value, y))
-
-    def __gt__(self, other: Term | complex) -> Term:
-        y = other.value if isinstance(other, Term) else self.number(other)
-        return Term(self.at, self.at.emit(_GT, self.value, y))
-
-    def __ge__(self, other: Term | complex) -> Term:
-        y = other.value if isinstance(other, Term) else self.number(other)
-        return Term(self.at, self.at.emit(_GE, self.value, y))
-
-    def __add__(self, other: Term | complex) -> Term:
-        y = other.value if isinstance(other, Term) else self.number(other)
-        return Term(self.at, self.at.emit(ADD, self.value, y))
-
-    def __sub__(self, other: Term | complex) -> Term:
-        y = other.value if isinstance(other, Term) else self.number(other)
-        return Term(self.at, self.at.emit(SUB, self.value, y))
-
-    def __mul__(self, other: Term | complex) -> Term:
-        y = other.value if isinstance(other, Term) else self.number(other)
-        return Term(self.at, self.at.emit(MUL, self.value, y))
-
-    def __truediv__(self, other: Term | complex) -> Term:
-        y = other.value if isinstance(other, Term) else self.number(other)
-        return Term(self.at, self.at.emit(DIV, self.value, y))
-
-    def __radd__(self, other: complex) -> Term:
-        return Term(self.at, self.at.emit(ADD, self.number(other), self.value))
-
-    def __rsub__(self, other: complex) -> Term:
-        return Term(self.at, self.at.emit(SUB, self.number(other), self.value))
-
-    def __rmul__(self, other: complex) -> Term:
-        return Term(self.at, self.at.emit(MUL, self.number(other), self.value))
-
-    def __rtruediv__(self, other: complex) -> Term:
-        return Term(self.at, self.at.emit(DIV, self.number(other), self.value))
-
-
-def where(predicate: Term, x: Term | complex, y: Term | complex) -> Term:
-    """x where the predicate is true, elsewhere y; one of them is a term."""
-    like = x if isinstance(x, Term) else y
-    assert isinstance(like, Term), "numbers alone do not have a dtype"
-    chosen = [each.value if isinstance(each, Term) else like.number(each) for each in (x, y)]
-    return Term(like.at, like.at.emit(SELECT, predicate.value, *chosen))
 
 
 # Sums, products and quotients.
@@ -433,7 +330,7 @@ class Neg(Elementwise, name="negate", numpy=np.negative, lax="neg"):
 
     conjugation = Conjugation.EXACT
     componentwise = True
-    seen_through = True
+    transparent = True
     jvp = (lambda t, y, x: -t,)
     vjp = (lambda ct, x: -ct,)
 
@@ -493,7 +390,7 @@ DIV = Div()
 class Conj(Elementwise, name="conj", numpy=np.conjugate, lax="conj"):
     """Complex conjugate; the operand itself if its dtype is real."""
 
-    seen_through = True
+    transparent = True
     jvp = (lambda t, y, x: t.conj,)
     vjp = (lambda ct, x: ct.conj,)
 
@@ -644,9 +541,6 @@ class Compare(Elementwise, name="compare", dtype_of=lambda dtype: BOOL):
         return np.asarray(_DIRECTIONS[self.direction](x, y))
 
 
-_EQ, _LT, _LE, _GT, _GE = map(Compare, ("EQ", "LT", "LE", "GT", "GE"))
-
-
 class Select(Elementwise, name="select", numpy=np.where, lax="select"):
     """The second operand where `pred` is true, elsewhere the third."""
 
@@ -720,3 +614,80 @@ class Abs(Elementwise, name="abs", numpy=np.abs, lax="abs", dtype_of=real_dtype)
 SELECT = Select()
 SIGN = Sign()
 ABS = Abs()
+
+
+# Terms: the values of derivative rules, with operators.
+
+Operator = Callable[["Term", "Term | complex"], "Term"]
+
+
+def _operators(op: Elementwise) -> tuple[Operator, Operator]:
+    """An operator of two operands, and the one for a right operand."""
+
+    def operator(self: Term, other: Term | complex) -> Term:
+        y = other.value if isinstance(other, Term) else self.number(other)
+        return Term(self.at, self.at.emit(op, self.value, y))
+
+    def reflected(self: Term, other: Term | complex) -> Term:
+        y = other.value if isinstance(other, Term) else self.number(other)
+        return Term(self.at, self.at.emit(op, y, self.value))
+
+    return operator, reflected
+
+
+class Term:
+    """A value at the site of a derivative rule, with operators. Numbers get its dtype and shape."""
+
+    __slots__ = ("at", "value")
+
+    def __init__(self, at: JvpSite[Any] | TransposeSite[Any], value: Any) -> None:
+        self.at = at
+        self.value = value
+
+    def number(self, number: complex) -> Any:
+        """A number as a value of this dtype and shape."""
+        return full_like(self.at.emitter, number, self.value)
+
+    def like(self, number: complex) -> Term:
+        """A number as a term of this dtype and shape."""
+        return Term(self.at, self.number(number))
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the value."""
+        dtype: DType = self.at.ctx.meta(self.value).dtype
+        return dtype
+
+    @property
+    def conj(self) -> Term:
+        """The conjugate; the value itself if its dtype is real."""
+        return Term(self.at, conj(self.at.emitter, self.value))
+
+    @property
+    def constant(self) -> Term:
+        """The value, by which nothing is differentiated."""
+        return Term(self.at, self.at.emit(STOP_GRADIENT, self.value))
+
+    def __neg__(self) -> Term:
+        return Term(self.at, self.at.emit(NEG, self.value))
+
+    def __abs__(self) -> Term:
+        return Term(self.at, self.at.emit(ABS, self.value))
+
+    __add__, __radd__ = _operators(ADD)
+    __sub__, __rsub__ = _operators(SUB)
+    __mul__, __rmul__ = _operators(MUL)
+    __truediv__, __rtruediv__ = _operators(DIV)
+    equals, _ = _operators(Compare("EQ"))
+    __lt__, _ = _operators(Compare("LT"))
+    __le__, _ = _operators(Compare("LE"))
+    __gt__, _ = _operators(Compare("GT"))
+    __ge__, _ = _operators(Compare("GE"))
+
+
+def where(predicate: Term, x: Term | complex, y: Term | complex) -> Term:
+    """x where the predicate is true, elsewhere y; one of them is a term."""
+    like = x if isinstance(x, Term) else y
+    assert isinstance(like, Term), "numbers alone do not have a dtype"
+    chosen = [each.value if isinstance(each, Term) else like.number(each) for each in (x, y)]
+    return Term(like.at, like.at.emit(SELECT, predicate.value, *chosen))

@@ -136,11 +136,7 @@ def incomplete_gamma(lib: GammaLibrary, a: Any, x: Any) -> tuple[Any, Any, Any]:
     score = xp.where(far, log, xp.log(x) - lib.digamma(xp.minimum(a, 10.0)))
     slope = xp.where(above, -side * score - density * moment, side * score - density * moment)
     p, q = xp.where(above, 1 - side, side), xp.where(above, side, 1 - side)
-    return (
-        xp.where(small, low_p, p),
-        xp.where(small, low_q, q),
-        xp.where(small, low_slope, slope),
-    )
+    return (xp.where(small, low_p, p), xp.where(small, low_q, q), xp.where(small, low_slope, slope))
 
 
 def _gamma_integral(lib: GammaLibrary, a: Any, x: Any, above: Any) -> tuple[Any, Any]:

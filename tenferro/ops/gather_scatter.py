@@ -19,7 +19,7 @@ from tenferro.core import (
     add_terms,
     each_active,
 )
-from tenferro.errors import ADRuleError, AxisError, GraphError
+from tenferro.errors import ADRuleError, AxisError, GraphError, ShapeError
 from tenferro.ir import (
     INT64,
     Dim,
@@ -36,7 +36,7 @@ from tenferro.ir import (
     product,
     symbol,
 )
-from tenferro.ops.base import StdTensorOp, entry_meta, extent_of, shifted, size_at
+from tenferro.ops.base import LinearInFirst, StdTensorOp, entry_meta, extent_of, shifted, size_at
 from tenferro.ops.broadcast import (
     BroadcastInDim,
     Iota,
@@ -50,7 +50,6 @@ from tenferro.ops.dimension_numbers import (
     DimensionNumbers,
     check_combined,
     check_mode,
-    exact_window,
     gathered,
     is_number,
     landing,
@@ -69,7 +68,7 @@ __all__ = ["Gather", "GatherDynamicSliceSizes", "Scatter", "ScatterReduce", "Sca
 
 
 @payload
-class Gathering(StdTensorOp):
+class Gathering(LinearInFirst):
     """Windows of an operand whose starts are values."""
 
     offset_dims: tuple[int, ...]
@@ -121,10 +120,6 @@ class Gathering(StdTensorOp):
         refuse_padded_places(at, self.numbers, self.window(at.operand_metas))
         at.keep(*map(at.operand, range(len(at.operand_metas))))
 
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        tangent = at.tangent[0]
-        return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
-
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Zeros with the windows of the cotangent added; None for indices and shape sources."""
         numbers = self.numbers
@@ -155,7 +150,13 @@ class Gather(Gathering, name="gather"):
     n_inputs = 2
 
     def window(self, metas: Sequence[TensorMeta]) -> list[ShapeExtent]:
-        return exact_window(self.slice_sizes)
+        for size in self.slice_sizes:
+            if not isinstance(size, int) or size < 0:
+                raise ShapeError(
+                    f"gather: slice size {size} is not a number of elements; "
+                    "use gather_dynamic_slice_sizes for symbolic sizes"
+                )
+        return [Exact(size) for size in self.slice_sizes]
 
     def numpy(self, x: NumpyArray, indices: NumpyArray) -> NumpyArray:
         return gathered(x, self.numbers, indices, self.slice_sizes, self.mode)  # type: ignore[arg-type]  # numbers

@@ -11,16 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tenferro.core import (
-    Emitter,
-    JvpSite,
-    Slots,
-    TransposeSite,
-    V,
-    add_terms,
-    chain,
-    each_active,
-)
+from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V, add_terms, chain, each_active
 from tenferro.errors import ShapeError
 from tenferro.ir import (
     BOOL,

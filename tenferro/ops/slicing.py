@@ -55,6 +55,7 @@ from tenferro.ir import (
 )
 from tenferro.ops.base import (
     Linear,
+    LinearInFirst,
     StdTensorOp,
     check_axes,
     check_kind,
@@ -473,7 +474,7 @@ class Concatenate(StdTensorOp, name="concatenate"):
 
 
 @payload
-class DynamicSlice(StdTensorOp, name="dynamic_slice"):
+class DynamicSlice(LinearInFirst, name="dynamic_slice"):
     """A window of the first operand; the other operands, one scalar for each axis, are its start.
 
     A window that would exceed the operand is moved back into it.
@@ -499,10 +500,6 @@ class DynamicSlice(StdTensorOp, name="dynamic_slice"):
 
     def numpy(self, x: NumpyArray, *starts: NumpyArray) -> NumpyArray:
         return x[_window(x.shape, self.slice_sizes, starts)]  # type: ignore[arg-type]  # sizes are bound
-
-    def linearize(self, at: JvpSite[V]) -> Slots[V]:
-        tangent = at.tangent[0]
-        return (None if tangent is None else at.emit(self, tangent, *at.primal[1:]),)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """Zeros with the cotangent in the window."""
@@ -616,9 +613,9 @@ def _starts(at: BatchSite[V], first: int, axes: Sequence[int]) -> list[V]:
 
     Those that do not matter are zero.
     """
-    given = at.inputs[first:]
-    zero = at.emit(scalar(0, at.ctx.meta(given[0]).dtype if given else INT64))
-    return [zero, *(start if axis in axes else zero for axis, start in enumerate(given))]
+    operands = at.inputs[first:]
+    zero = at.emit(scalar(0, at.ctx.meta(operands[0]).dtype if operands else INT64))
+    return [zero, *(start if axis in axes else zero for axis, start in enumerate(operands))]
 
 
 def _one_window(rank: int, axes: Sequence[int]) -> DimensionNumbers:

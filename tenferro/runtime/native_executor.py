@@ -111,17 +111,20 @@ def run_segmented(
         ExtentError: a value would be larger than `max_bytes`.
     """
     boundary = boundary or backend.execute_boundary
-    slots = _filled(program, inputs)
+    slots: Slots = [None] * program.n_slots
+    for slot, value in zip(program.input_slots, inputs, strict=True):
+        slots[slot] = value
     for segment in segments:
         match segment.category:
             case Category.SESSION:
                 with backend.with_backend_session() as session:
                     for step in segment.instructions:
-                        _store(step, _executed(step, session, slots, max_bytes), slots)
-                        _release(step, slots, session.reclaim_buffer)
+                        results = _executed(step, session, slots, max_bytes)
+                        _store(step, results, slots, session.reclaim_buffer)
             case Category.HOST | Category.BOUNDARY:
                 (step,) = segment.instructions
-                _run_alone(step, backend, boundary, slots, max_bytes)
+                results = _run_alone(step, backend, boundary, slots, max_bytes)
+                _store(step, results, slots, backend.reclaim_buffer)
             case _:
                 assert_never(segment.category)
     return [slots[slot] for slot in program.output_slots]
@@ -144,9 +147,9 @@ def run_unsegmented(
 
 def _executed(
     step: ExecInstruction, session: BackendSession, slots: Slots, max_bytes: int | None
-) -> tuple[Buffer, ...]:
+) -> Sequence[Buffer]:
     """The results of one session instruction; sizes that follow operands are resolved first."""
-    op, operands = step.op, _operands(step, slots)
+    op, operands = step.op, [slots[slot] for slot in step.input_slots]
     if op.follows_shapes:
         op, sources = op.resolved([_meta_of(operand) for operand in operands])
         operands = [
@@ -154,11 +157,11 @@ def _executed(
             for source in sources
         ]
     if max_bytes is not None:
-        _check_late(step, op, operands, max_bytes)
+        _check_sizes(step, op, operands, max_bytes)
     return session.execute(op, operands)
 
 
-def _check_late(
+def _check_sizes(
     step: ExecInstruction, op: ExecOp, operands: Sequence[Buffer], max_bytes: int
 ) -> None:
     """Raise ExtentError if a result whose size data decide would be too large."""
@@ -178,18 +181,15 @@ def _run_alone(
     boundary: Boundary,
     slots: Slots,
     max_bytes: int | None,
-) -> None:
+) -> Sequence[Buffer]:
+    op, operands = step.op, [slots[slot] for slot in step.input_slots]
     if max_bytes is not None:
-        _check_late(step, step.op, _operands(step, slots), max_bytes)
-    if step.op.category is Category.HOST:
-        results = _on_host(step.op, _operands(step, slots), backend)
-    else:
-        op, operands = step.op, _operands(step, slots)
-        if op.follows_shapes:  # an op on the same operands, which holds a program
-            op = op.resolved([_meta_of(operand) for operand in operands]).op
-        results = boundary(op, operands)
-    _store(step, results, slots)
-    _release(step, slots, backend.reclaim_buffer)
+        _check_sizes(step, op, operands, max_bytes)
+    if op.category is Category.HOST:
+        return _on_host(op, operands, backend)
+    if op.follows_shapes:  # an op on the same operands, which holds a program
+        op = op.resolved([_meta_of(operand) for operand in operands]).op
+    return boundary(op, operands)
 
 
 def _on_host(op: ExecOp, operands: Sequence[Buffer], backend: TensorBackend) -> tuple[Buffer, ...]:
@@ -203,7 +203,12 @@ def _on_host(op: ExecOp, operands: Sequence[Buffer], backend: TensorBackend) -> 
         if op.size_operand is not None:
             scalars = {op.size_operand: backend.download_to_host(operands[op.size_operand])}
         resolved, sources = op.resolved(metas, scalars)
-        inputs = [_source(each, operands, backend) for each in sources]
+        inputs = [
+            operands[each]
+            if isinstance(each, int)
+            else backend.upload_host_tensor(each.evaluate(())[0])
+            for each in sources
+        ]
         with backend.with_backend_session() as session:
             return session.execute(resolved, inputs)
     host = [
@@ -215,30 +220,12 @@ def _on_host(op: ExecOp, operands: Sequence[Buffer], backend: TensorBackend) -> 
     return tuple([backend.upload_host_tensor(value) for value in op.evaluate(host)])
 
 
-def _source(source: int | ExecOp, operands: Sequence[Buffer], backend: TensorBackend) -> Buffer:
-    """An operand of a resolved op: one of those before, or a constant."""
-    if isinstance(source, int):
-        return operands[source]
-    return backend.upload_host_tensor(source.evaluate(())[0])
-
-
-def _filled(program: ExecProgram, inputs: Sequence[Buffer]) -> Slots:
-    slots: Slots = [None] * program.n_slots
-    for slot, value in zip(program.input_slots, inputs, strict=True):
-        slots[slot] = value
-    return slots
-
-
-def _operands(step: ExecInstruction, slots: Slots) -> list[Buffer]:
-    return [slots[slot] for slot in step.input_slots]
-
-
-def _store(step: ExecInstruction, results: Sequence[Buffer], slots: Slots) -> None:
+def _store(
+    step: ExecInstruction, results: Sequence[Buffer], slots: Slots, reclaim: Reclaim
+) -> None:
+    """Write the results, and give back operands that nothing reads later."""
     for slot, value in zip(step.output_slots, results, strict=True):
         slots[slot] = value
-
-
-def _release(step: ExecInstruction, slots: Slots, reclaim: Reclaim) -> None:
     for slot, last in zip(step.input_slots, step.last_use, strict=True):
         if last:
             reclaim(slots[slot])

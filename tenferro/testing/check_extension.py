@@ -12,8 +12,7 @@ from tenferro.errors import ConfigError, TenferroError
 from tenferro.ir import Dim, NumpyArray, TensorMeta, TensorSpec
 from tenferro.ops.extension import ExtensionOp, ExtensionRuleSet, Package, Register
 from tenferro.serialization import PayloadCodecs
-from tenferro.testing.batching import BATCHES
-from tenferro.testing.derivatives import DERIVATIVES
+from tenferro.testing.derivatives import BATCHES, DERIVATIVES
 from tenferro.testing.execution import EXECUTION
 from tenferro.testing.identity import FILES, IDENTITY, UNCHANGED, rebuilt
 from tenferro.testing.report import Clause, ExtensionReport, Parts, judged

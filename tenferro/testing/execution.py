@@ -19,9 +19,8 @@ from tenferro.errors import (
 from tenferro.ir import NumpyArray
 from tenferro.ops.extension import ExtensionOp
 from tenferro.runtime import GraphExecutor, NumpyBackend, executor_module, standard_package
-from tenferro.testing.reference import GraphFunction, difference, rounding
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
-from tenferro.testing.subject import FamilySubject, strict
+from tenferro.testing.subject import FamilySubject, GraphFunction, difference, rounding, strict
 from tenferro.transforms import apply
 
 

@@ -18,9 +18,8 @@ from tenferro.errors import UnsupportedExtensionError
 from tenferro.ir import TensorInput, encode
 from tenferro.ops.extension import Extension, ExtensionOp, attributes_of, parse_family_id
 from tenferro.serialization import PayloadCodecs, dumps, loads
-from tenferro.testing.reference import difference, register_references
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
-from tenferro.testing.subject import FamilySubject
+from tenferro.testing.subject import FamilySubject, difference, register_references
 
 # Sections 4 and 5: names and payloads.
 

@@ -28,9 +28,15 @@ from tenferro.ir import (
 from tenferro.ops.functions.elementwise import real
 from tenferro.ops.functions.manipulation import dynamic_truncate
 from tenferro.ops.functions.reductions import sum
-from tenferro.testing.reference import GraphFunction, difference, rounding, traced_inputs
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
-from tenferro.testing.subject import FamilySubject, metas_of
+from tenferro.testing.subject import (
+    FamilySubject,
+    GraphFunction,
+    difference,
+    metas_of,
+    rounding,
+    traced_inputs,
+)
 from tenferro.transforms import TracedTensor, apply
 
 # Sections 6 and 7: arity, and inference of types.

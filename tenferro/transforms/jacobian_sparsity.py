@@ -382,4 +382,4 @@ def _steps(op: ControlOp) -> int:
     if sum(len(program.walk()) for program in programs) > MOST_PROGRAMS:
         return MOST_STEPS + 1
     inside = sum(_steps(inner) for program in programs for inner in program.ops_of(ControlOp))
-    return op.rounds * (sum(len(program.instructions) for program in programs) + inside)
+    return op.iterations * (sum(len(program.instructions) for program in programs) + inside)

@@ -85,7 +85,7 @@ def argument(value: GlobalValKey) -> GlobalValKey | None:
     None if simplifications need the op that computed the value, as for constants. The argument
     should then be an input, which is replaced by the value afterwards.
     """
-    if isinstance(value, SingleOutputNode) and _primitive(value).seen_through:
+    if isinstance(value, SingleOutputNode) and _primitive(value).transparent:
         return None
     return op_key(Argument(next(_numbers)), (value,)).output(0)
 

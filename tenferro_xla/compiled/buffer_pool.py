@@ -69,14 +69,14 @@ class BufferPool:
         """So many arrays of each type that nobody else has, kept no longer; None if one lacks.
 
         >>> import jax.numpy as jnp
-        >>> kept, shape = BufferPool(), (512, 512)
+        >>> pool, shape = BufferPool(), (512, 512)
         >>> held = jnp.zeros(shape)
         >>> types = {(shape, held.dtype): 1}
-        >>> kept.keep([held], 2)
-        >>> kept.take(types) is None
+        >>> pool.keep([held], 2)
+        >>> pool.take(types) is None
         True
         >>> held = None
-        >>> len(kept.take(types)[shape, jnp.zeros(()).dtype])
+        >>> len(pool.take(types)[shape, jnp.zeros(()).dtype])
         1
         """
         if not self._in_use.acquire(blocking=False):
@@ -85,11 +85,11 @@ class BufferPool:
             free = {kind: self._free(kind, number) for kind, number in types.items()}
             if any(len(free[kind]) < number for kind, number in types.items()):
                 return None
-            taken = {}
+            reused = {}
             for kind, places in free.items():
-                taken[kind] = [self._arrays[kind].pop(place) for place in reversed(places)]
-                self._bytes -= sum(array.nbytes for array in taken[kind])
-            return taken
+                reused[kind] = [self._arrays[kind].pop(place) for place in reversed(places)]
+                self._bytes -= sum(array.nbytes for array in reused[kind])
+            return reused
         finally:
             self._in_use.release()
 
@@ -188,7 +188,7 @@ class PooledCall:
         run: runs the program as it is.
         program: what it runs.
         outputs: those that are kept.
-        kept: the results of earlier calls.
+        pool: the results of earlier calls.
         compiling: about how many seconds compiling takes.
         compile_with: compiles the program with places for these outputs as further inputs, and
             returns what runs it.
@@ -199,11 +199,11 @@ class PooledCall:
         run: Run,
         program: ExecProgram,
         outputs: tuple[int, ...],
-        kept: BufferPool,
+        pool: BufferPool,
         compiling: float,
         compile_with: Callable[[tuple[int, ...]], Run],
     ) -> None:
-        self._run, self._kept, self._compile_with = run, kept, compile_with
+        self._run, self._pool, self._compile_with = run, pool, compile_with
         self._outputs = outputs
         metas = [program.output_metas[place] for place in outputs]
         self._types = [(meta.static_shape or (), meta.dtype) for meta in metas]
@@ -219,19 +219,19 @@ class PooledCall:
     def __call__(self, *buffers: Any) -> tuple[jax.Array, ...]:
         """The results for these arrays."""
         run = self._with_places or self._compiled()
-        free = None if run is None else self._kept.take(self._numbers)
+        free = None if run is None else self._pool.take(self._numbers)
         if run is None or free is None:
             results = self._run(*buffers)
         else:
             results = run(*buffers, *[free[kind].pop() for kind in self._types])
         if self._called:  # who calls once shall not find memory kept
-            self._kept.keep([results[place] for place in self._outputs], self._most)
+            self._pool.keep([results[place] for place in self._outputs], self._most)
         self._called = True
         return results
 
     def _compiled(self) -> Run | None:
         """What runs the program with places, if it is worth it by now."""
-        if self._unfit or not self._kept.has(self._numbers):
+        if self._unfit or not self._pool.has(self._numbers):
             return None
         self._lost += SECONDS_PER_BYTE * self._bytes
         if self._lost < self._compiling or not self._in_use.acquire(blocking=False):
@@ -248,7 +248,7 @@ class PooledCall:
 
 def pooled(
     program: ExecProgram,
-    kept: BufferPool,
+    pool: BufferPool,
     kernel_seconds: float,
     compile_with: Callable[[tuple[int, ...]], Run],
 ) -> Keep | None:
@@ -257,10 +257,10 @@ def pooled(
     `kernel_seconds` is how long compiling takes for each kernel; for the rest see `PooledCall`.
     """
     outputs = large_outputs(program)
-    if not outputs or not kept.most or ALONE < 0:
+    if not outputs or not pool.most or ALONE < 0:
         return None
     seconds = kernels(program) * kernel_seconds
-    return lambda run: PooledCall(run, program, outputs, kept, seconds, compile_with)
+    return lambda run: PooledCall(run, program, outputs, pool, seconds, compile_with)
 
 
 def large_outputs(program: ExecProgram) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -47,7 +48,7 @@ from tenferro_xla.compiled.derived_executables import (
     SizeSharing,
     sizes_key,
 )
-from tenferro_xla.compiled.disk_cache import executable_kept
+from tenferro_xla.compiled.disk_cache import cached_executable
 from tenferro_xla.compiled.executable import MEMORY_MAPS, Buffers, LoadedExecutable, runner, upload
 from tenferro_xla.compiled.stablehlo import (
     Module,
@@ -63,7 +64,7 @@ from tenferro_xla.in_flight import refuse_forked
 from tenferro_xla.placement import OnMesh
 from tenferro_xla.target import XlaTarget
 
-__all__ = ["Executables", "Loaded"]
+__all__ = ["CompileRequest", "Executables", "Loaded"]
 
 
 # The executables of one executor: compiled at first use, and cached within bounds.
@@ -71,6 +72,33 @@ __all__ = ["Executables", "Loaded"]
 Loaded = LoadedExecutable | SegmentedExecutable | BucketedExecutable | MeshExecutable
 """A program on a device: whole, in segments where data decide sizes, or at sizes rounded up; or on
 a mesh of devices."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileRequest:
+    """What is asked of a compilation, besides the program.
+
+    Attributes:
+        identity: that of the user's program, whose symbols have names.
+        sizes: of these symbols; of a segment, the scalars that its sizes are taken from.
+        donated: inputs whose buffers an output of the same type may use; a buffer without such an
+            output is not overwritten.
+        options: of the passes.
+        shardings: how inputs and outputs are divided on a mesh.
+        part: whether it is the whole program, one at sizes rounded up, a segment, or one op.
+    """
+
+    identity: str
+    sizes: Mapping[Any, int] = field(default_factory=dict)
+    donated: tuple[int, ...] = ()
+    options: OptimizerOptions = DEFAULT_OPTIONS
+    shardings: Shardings = INFERRED
+    part: Part = "program"
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The key of the executable."""
+        return self.identity, sizes_key(self.sizes), self.donated, self.options, self.shardings
 
 
 class Executables:
@@ -83,7 +111,7 @@ class Executables:
         buckets: Buckets | None,
         kept_bytes: int | None = None,
     ) -> None:
-        self.target, self.kept = target, BufferPool(kept_bytes)
+        self.target, self.pool = target, BufferPool(kept_bytes)
         self._buckets = Buckets({}) if buckets is None else buckets
         self._sharing = SizeSharing(target.platform.kernel_seconds) if buckets is None else None
         self.cache: BoundedCache[Hashable, Loaded] = BoundedCache(
@@ -91,51 +119,29 @@ class Executables:
         )
         self._log = CompileLog()
 
-    def of(
-        self,
-        program: ExecProgram,
-        identity: str,
-        sizes: Mapping[Leaf, int] | None = None,
-        donate: tuple[int, ...] = (),
-        options: OptimizerOptions = DEFAULT_OPTIONS,
-        shardings: Shardings = INFERRED,
-    ) -> Loaded:
-        """The program for these sizes of its symbols; `identity` is the program's.
+    def of(self, program: ExecProgram, request: CompileRequest) -> Loaded:
+        """The program for the sizes of its symbols, compiled now or before."""
+        if request.donated and not isinstance(self.target.placement, OnMesh):
+            donated = usable_donations(program, request.donated, request.sizes)
+            request = replace(request, donated=donated)
+        return self.cache.get_or_make(request.key, lambda: self._made(program, request))
 
-        `donate` are inputs whose buffers an output of the same type may use; a buffer without such
-        an output is not overwritten.
-        """
-        sizes = dict(sizes or {})
-        donated = donate if isinstance(self.target.placement, OnMesh) else ()
-        donated = donated or usable_donations(program, donate, sizes)
-        return self.cache.get_or_make(
-            (identity, sizes_key(sizes), donated, options, shardings),
-            lambda: self._made(program, identity, sizes, donated, options, shardings),
-        )
-
-    def _made(
-        self,
-        program: ExecProgram,
-        identity: str,
-        sizes: dict[Leaf, int],
-        donated: tuple[int, ...],
-        options: OptimizerOptions,
-        shardings: Shardings,
-    ) -> Loaded:
+    def _made(self, program: ExecProgram, request: CompileRequest) -> Loaded:
         """The program for these sizes, or for larger ones that others share."""
+        sizes = request.sizes
         rounded = self._buckets.rounded(sizes)
         if rounded:
             larger = {leaf: self._buckets.size(leaf, sizes[leaf]) for leaf in rounded}
-            return self._bucketed(program, identity, sizes, larger, options)
-        if self._sharing is not None and not donated and options.memory_limit is None:
-            while shared := self._sharing.sizes(program, identity, sizes):
+            return self._bucketed(program, request, larger)
+        if self._sharing is not None and not request.donated and not request.options.memory_limit:
+            while shared := self._sharing.sizes(program, request.identity, sizes):
                 try:
-                    return self._bucketed(program, identity, sizes, shared, options)
+                    return self._bucketed(program, request, shared)
                 except PadSafetyError as error:
-                    self._sharing.refuse(identity, error.symbol)
+                    self._sharing.refuse(request.identity, error.symbol)
                 except TenferroError:  # the larger sizes are over the budget, for example
                     break  # what is wrong at the exact sizes too is said of these
-        return self._compiled(program, identity, sizes, donated, options, shardings=shardings)
+        return self._compiled(program, request)
 
     def op(self, op: ExecOp, operands: Sequence[jax.Array]) -> Loaded:
         """One op on operands of these types."""
@@ -143,7 +149,7 @@ class Executables:
         executable = self.cache.get(key)
         if executable is None:
             program = program_of_op(op, [make_meta(array.dtype, array.shape) for array in operands])
-            compiled = self._compiled(program, program.identity, {}, (), DEFAULT_OPTIONS, "op")
+            compiled = self._compiled(program, CompileRequest(program.identity, part="op"))
             executable = self.cache.put(key, compiled)
         return executable
 
@@ -161,30 +167,12 @@ class Executables:
         with planning_for(self.target):
             return resolve_sizes(program, goal, sizes, options, observe)
 
-    def _compiled(
-        self,
-        program: ExecProgram,
-        identity: str,
-        sizes: Mapping[Leaf, int],
-        donated: tuple[int, ...],
-        options: OptimizerOptions,
-        part: Part = "program",
-        shardings: Shardings = INFERRED,
-    ) -> Loaded:
-        bound = self.resolved(program, sizes, options)
-        if is_dynamic(bound):
-            require_bound(bound)
-            self._refuse_segments()
-            return SegmentedExecutable(
-                bound,
-                identity,
-                self.upload,
-                lambda ready: self._segment(ready, options),
-            )
-        return self._static(bound, identity, sizes, donated, options, part, shardings)
-
-    def _refuse_segments(self) -> None:
-        """Raise DistributedError if several processes would have to know sizes that data decide."""
+    def _compiled(self, program: ExecProgram, request: CompileRequest) -> Loaded:
+        options = request.options
+        bound = self.resolved(program, request.sizes, options)
+        if not is_dynamic(bound):
+            return self._static(bound, request)
+        require_bound(bound)
         placement = self.target.placement
         if isinstance(placement, OnMesh) and len(placement.processes) > 1:
             raise DistributedError(
@@ -193,20 +181,23 @@ class Executables:
                 "the sizes bounds, or run it on the devices of one process"
             )
 
+        def segment(ready: Ready) -> Loaded:
+            """A segment for given sizes; sizes that give the same program share an executable."""
+            own = CompileRequest(ready.label, ready.sizes, options=options, part="segment")
+            return self.cache.get_or_make(
+                CompileRequest(ready.digest, options=options).key,
+                lambda: self._static(self.resolved(ready.program, {}, options), own),
+            )
+
+        return SegmentedExecutable(bound, request.identity, self.upload, segment)
+
     def _static(
-        self,
-        bound: ExecProgram,
-        identity: str,
-        sizes: Mapping[Any, int],
-        donate: tuple[int, ...],
-        options: OptimizerOptions,
-        part: Part,
-        shardings: Shardings,
+        self, bound: ExecProgram, request: CompileRequest
     ) -> LoadedExecutable | MeshExecutable:
         """A program of constant sizes; on a mesh it is compiled when shardings are known."""
-        placement = self.target.placement
+        placement, shardings = self.target.placement, request.shardings
         if not isinstance(placement, OnMesh):
-            return self.load(bound, identity, sizes, donate, part, options=options)
+            return self.load(bound, replace(request, shardings=INFERRED))
 
         def load(inputs: tuple[NamedSharding, ...]) -> LoadedExecutable:
             outputs = shardings.outputs
@@ -214,47 +205,36 @@ class Executables:
                 declared = outputs or (None,) * len(bound.output_metas)
                 outputs = tuple([each or placement.whole for each in declared])
             own = Shardings(inputs, outputs, shardings.names)
-            donated = usable_donations(bound, donate, shardings=own)
-            key = (identity, sizes_key(sizes), donated, options, own, part)
+            donated = usable_donations(bound, request.donated, shardings=own)
+            divided = replace(request, donated=donated, shardings=own)
+            key = (*divided.key, request.part)
             executable = self.cache.get(key)
             if executable is None:
-                divided = [None if each is None else str(each.spec) for each in inputs + outputs]
+                specs = [None if each is None else str(each.spec) for each in inputs + outputs]
                 lowering = self.target.lowering
-                choices = (options, lowering.precision, lowering.shared_slices)
-                types = (bound.digest, key[1], donated, str(placement), divided)
+                choices = (request.options, lowering.precision, lowering.shared_slices)
+                types = (bound.digest, key[1], donated, str(placement), specs)
                 agree(placement.processes, (*types, *choices))
-                loaded = self.load(
-                    bound, identity, sizes, donated, part, options=options, shardings=own
-                )
-                executable = self.cache.put(key, loaded)
+                executable = self.cache.put(key, self.load(bound, divided))
             assert isinstance(executable, LoadedExecutable), "the shardings are known"
             return executable
 
         return MeshExecutable(bound, placement, shardings, load)
 
     def _bucketed(
-        self,
-        program: ExecProgram,
-        identity: str,
-        sizes: dict[Leaf, int],
-        rounded: Mapping[Leaf, int],
-        options: OptimizerOptions,
+        self, program: ExecProgram, request: CompileRequest, rounded: Mapping[Leaf, int]
     ) -> Loaded:
         """The program for sizes that are rounded up; equal rounded sizes share an executable."""
+        sizes, options = dict(request.sizes), request.options
         bound = program.bind(sizes)  # raises an error if the true sizes do not fit
         check_budget(bound, self.target.max_bytes)
         larger = {**sizes, **rounded}
-        named = self._with_names(program, sizes, larger, frozenset(rounded), options)
+        named = self._with_names(program, request, larger, frozenset(rounded))
         masked = mask_program(named, frozenset(rounded))
+        own = CompileRequest(request.identity, larger, options=options, part="bucket")
         executable = self.cache.get_or_make(
-            (masked.program.identity, sizes_key(larger), (), options, INFERRED),
-            lambda: self.load(
-                self.resolved(masked.program, larger, options),
-                identity,
-                larger,
-                part="bucket",
-                options=options,
-            ),
+            replace(own, identity=masked.program.identity).key,
+            lambda: self.load(self.resolved(masked.program, larger, options), own),
         )
         assert isinstance(executable, LoadedExecutable), "a masked program is static"
         return BucketedExecutable(
@@ -264,10 +244,9 @@ class Executables:
     def _with_names(
         self,
         program: ExecProgram,
-        sizes: Mapping[Leaf, int],
+        request: CompileRequest,
         larger: Mapping[Leaf, int],
         rounded: frozenset[Leaf],
-        options: OptimizerOptions,
     ) -> ExecProgram:
         """The program of ops that XLA runs, its sizes still named, planned for the larger ones.
 
@@ -277,9 +256,9 @@ class Executables:
         """
         planned = run_passes(program, [PlanFamilies(tuple(larger.items()))])
         try:
-            return self.resolved(planned, {}, options)
+            return self.resolved(planned, {}, request.options)
         except TenferroError as error:
-            self.resolved(program, sizes, options)
+            self.resolved(program, request.sizes, request.options)
             first = str(min(rounded, key=str))
             if isinstance(error, UnsupportedExtensionError):
                 reason = "it is lowered for constant sizes only"
@@ -295,50 +274,35 @@ class Executables:
         """The results of one op, computed immediately."""
         return self.op(op, operands)(*operands)
 
-    def _segment(self, ready: Ready, options: OptimizerOptions) -> Loaded:
-        """A segment for given sizes; sizes that give the same program share an executable."""
-
-        def load() -> Loaded:
-            program = self.resolved(ready.program, {}, options)
-            return self._static(program, ready.label, ready.sizes, (), options, "segment", INFERRED)
-
-        return self.cache.get_or_make((ready.digest, (), (), options, INFERRED), load)
-
     def load(
-        self,
-        bound: ExecProgram,
-        identity: str,
-        sizes: Mapping[Any, int] | None = None,
-        donated: tuple[int, ...] = (),
-        part: Part = "program",
-        module: Module | None = None,
-        options: OptimizerOptions = DEFAULT_OPTIONS,
-        shardings: Shardings = INFERRED,
+        self, bound: ExecProgram, request: CompileRequest, module: Module | None = None
     ) -> LoadedExecutable:
         """Compile a program of constant sizes, or its given lowering; record the compilation.
 
         Raises:
             ForkedError: the process was forked from one where XLA ran.
         """
-        options = options.on_device(self.target.free_bytes)
+        options, donated = request.options.on_device(self.target.free_bytes), request.donated
         if options.memory_limit is not None:
             module = None  # XLA may need more for it than the limit allows
 
         def compile_now(places: tuple[int, ...] = ()) -> jax.stages.Compiled:
             refuse_forked("compile")
             start = time.perf_counter()
-            make = functools.partial(self._executable, bound, donated, options, shardings, places)
+            make = functools.partial(
+                self._executable, bound, replace(request, options=options), places
+            )
             with announced(bound):
                 if places:
                     compiled, from_disk = make(), False
                 elif module is not None:
                     compiled, from_disk = compile_stablehlo(module, self.target), False
                 else:
-                    compiled, from_disk = executable_kept(
+                    compiled, from_disk = cached_executable(
                         bound, self.target, donated, options, make
                     )
-            seconds = time.perf_counter() - start
-            subject = subject_of(bound, identity, sizes_key(sizes or {}), donated, part, places)
+            seconds, sizes = time.perf_counter() - start, sizes_key(request.sizes)
+            subject = subject_of(bound, request.identity, sizes, donated, request.part, places)
             self._log.record(subject, seconds, from_disk)
             return compiled
 
@@ -351,23 +315,19 @@ class Executables:
         if isinstance(self.target.placement, OnMesh):
             return LoadedExecutable(bound, compiled, self.target, donated)
         platform = self.target.platform
-        owned = part == "program" and not donated and options.memory_limit is None
+        owned = request.part == "program" and not donated and options.memory_limit is None
         keep = None
         if owned and platform.maps_results:
-            keep = pooled(bound, self.kept, platform.kernel_seconds, run_with)
+            keep = pooled(bound, self.pool, platform.kernel_seconds, run_with)
         loaded = LoadedExecutable(bound, compiled, self.target, donated, compile_now, keep)
         MEMORY_MAPS.add(loaded)
         return loaded
 
     def _executable(
-        self,
-        bound: ExecProgram,
-        donated: tuple[int, ...],
-        options: OptimizerOptions,
-        shardings: Shardings,
-        places: tuple[int, ...],
+        self, bound: ExecProgram, request: CompileRequest, places: tuple[int, ...]
     ) -> jax.stages.Compiled:
         """The program prepared, lowered and compiled by XLA, within its memory limit."""
+        shardings, donated = request.shardings, request.donated
         pinned = pinned_by(bound, self.target.placement, shardings)
 
         def compile_with(options: OptimizerOptions) -> jax.stages.Compiled:
@@ -376,18 +336,20 @@ class Executables:
             return compile_stablehlo(module, self.target)
 
         def compile_within(goal: MemoryLimit) -> tuple[jax.stages.Compiled, int | None]:
-            compiled = compile_with(options.limited(goal))
+            compiled = compile_with(request.options.limited(goal))
             needs = compiled.memory_analysis()
             used = needs and needs.temp_size_in_bytes + needs.output_size_in_bytes
             return compiled, used
 
-        limit = options.memory_limit
-        return compile_with(options) if limit is None else limit.searched(compile_within, "XLA")
+        limit = request.options.memory_limit
+        if limit is None:
+            return compile_with(request.options)
+        return limit.searched(compile_within, "XLA")
 
     def clear(self) -> None:
-        """Drop all executables, the results that are kept, and what was seen of sizes."""
+        """Drop all executables, the buffer pool, and what is known of sizes."""
         self.cache.clear()
-        self.kept.clear()
+        self.pool.clear()
         if self._sharing is not None:
             self._sharing.clear()
 

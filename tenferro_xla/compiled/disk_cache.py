@@ -41,7 +41,7 @@ SOURCES = [Path(__file__).parents[2] / name for name in ("tenferro_xla", "tenfer
 """The packages whose code makes executables."""
 
 
-def passes_kept(
+def cached_passes(
     program: ExecProgram,
     goal: Target,
     options: OptimizerOptions,
@@ -53,7 +53,7 @@ def passes_kept(
     return cached_program((_text(goal), options), program, make, Families(ops=OPS))
 
 
-def executable_kept(
+def cached_executable(
     program: ExecProgram,
     target: XlaTarget,
     donated: tuple[int, ...],
@@ -154,5 +154,5 @@ def _machine() -> tuple[str, ...]:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         return platform.machine(), platform.processor()
-    kept = ("model name", "flags", "Features", "CPU part")
-    return tuple(sorted({line for line in text.splitlines() if line.startswith(kept)}))
+    names = ("model name", "flags", "Features", "CPU part")
+    return tuple(sorted({line for line in text.splitlines() if line.startswith(names)}))

@@ -290,11 +290,11 @@ def refuse_deleted(buffers: Sequence[object]) -> None:
 
 def _explain_shared(buffers: Sequence[object], donated: tuple[int, ...]) -> None:
     """Raise BindingError if a donated buffer is also another input."""
-    for taken in donated:
+    for place in donated:
         for position, buffer in enumerate(buffers):
-            if position != taken and buffer is buffers[taken]:
+            if position != place and buffer is buffers[place]:
                 raise BindingError(
-                    f"run: inputs {min(taken, position)} and {max(taken, position)} are one array, "
+                    f"run: inputs {min(place, position)} and {max(place, position)} are one array, "
                     "and it is donated; pass a copy for one of them"
                 )
 

@@ -26,7 +26,7 @@ from tenferro.ir import Exact, ExecProgram, Leaf, TensorMeta, check_budget, desc
 from tenferro.ops import Transpose
 from tenferro.runtime import INFERRED, Shardings
 from tenferro.serialization import disk_cache
-from tenferro_xla.compiled.disk_cache import passes_kept
+from tenferro_xla.compiled.disk_cache import cached_passes
 from tenferro_xla.devices import own_settings
 from tenferro_xla.lowering import JaxFunction, jax_function
 from tenferro_xla.placement import OneDevice, OnMesh, Placement, entry_names
@@ -88,7 +88,7 @@ def prepare(
     goal = target.optimized_for if pinned is None else target.optimized_with(pinned)
     make = functools.partial(optimize_resolved, program, goal, options, observe)
     is_kept = disk_cache() is not None and observe is None and pinned is None
-    ready = passes_kept(program, goal, options, make) if is_kept else make()
+    ready = cached_passes(program, goal, options, make) if is_kept else make()
     if ready is not program:
         verify(ready)
         check_budget(ready, target.max_bytes)
@@ -284,8 +284,8 @@ def _parts(
     metas: Sequence[TensorMeta], shardings: Sequence[NamedSharding | None]
 ) -> tuple[tuple[int, ...], ...]:
     """Into how many parts each axis is divided; what is inferred counts as whole."""
-    given = (*shardings, *(None,) * (len(metas) - len(shardings)))
-    return tuple([_counts(meta.rank, each) for meta, each in zip(metas, given, strict=True)])
+    declared = (*shardings, *(None,) * (len(metas) - len(shardings)))
+    return tuple([_counts(meta.rank, each) for meta, each in zip(metas, declared, strict=True)])
 
 
 def _counts(rank: int, sharding: NamedSharding | None) -> tuple[int, ...]:

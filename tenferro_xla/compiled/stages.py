@@ -10,8 +10,8 @@ from tenferro.compiler.device import refuse_dynamic
 from tenferro.errors import BindingError, ExecutorError, UnsupportedDynamicShapeError
 from tenferro.ir import ExecProgram, Leaf
 from tenferro.runtime import INFERRED, Bound, GraphProgram, Shardings, Tensor, bind_inputs
-from tenferro_xla.compiled.cache import Executables
-from tenferro_xla.compiled.derived_executables import sizes_key, sizes_text
+from tenferro_xla.compiled.cache import CompileRequest, Executables
+from tenferro_xla.compiled.derived_executables import sizes_text
 from tenferro_xla.compiled.executable import LoadedExecutable
 from tenferro_xla.compiled.stablehlo import (
     Cost,
@@ -79,24 +79,22 @@ class Lowered:
 
     def compile(self) -> Compiled:
         """The executable."""
-        identity, options = self._program.identity, self._program.options
-        key: tuple[object, ...] = (identity, sizes_key(self._sizes), (), options, self._shardings)
-        cache = self._executables.cache
-        executable = cache.get_or_make(key, self._load)
-        if not isinstance(executable, LoadedExecutable):  # it is for larger sizes, or for any mesh
-            executable = cache.get_or_make((*key, "program"), self._load)
-        assert isinstance(executable, LoadedExecutable), "a lowered program is static"
-        return Compiled(self._program, self._sizes, executable, self._run)
-
-    def _load(self) -> LoadedExecutable:
-        return self._executables.load(
-            self._bound,
+        request = CompileRequest(
             self._program.identity,
             self._sizes,
-            module=self._module,
             options=self._program.options,
             shardings=self._shardings,
         )
+
+        def load() -> LoadedExecutable:
+            return self._executables.load(self._bound, request, self._module)
+
+        cache = self._executables.cache
+        executable = cache.get_or_make(request.key, load)
+        if not isinstance(executable, LoadedExecutable):  # it is for larger sizes, or for any mesh
+            executable = cache.get_or_make((*request.key, request.part), load)
+        assert isinstance(executable, LoadedExecutable), "a lowered program is static"
+        return Compiled(self._program, self._sizes, executable, self._run)
 
 
 class Compiled:

@@ -106,8 +106,8 @@ def _(op: While, *operands: Array, options: LoweringOptions) -> tuple[Array, ...
 def _(op: Switch, index: Array, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
     branches = [_of_arrays(body_function(branch, options)) for branch in op.branches]
     last = min(len(branches) - 1, np.iinfo(index.dtype).max)
-    held = lax.clamp(np.zeros((), index.dtype), index, np.asarray(last, index.dtype))
-    return tuple(lax.switch(held, branches, *operands))  # it would wrap an index of 64 bits
+    clamped = lax.clamp(np.zeros((), index.dtype), index, np.asarray(last, index.dtype))
+    return tuple(lax.switch(clamped, branches, *operands))  # it would wrap an index of 64 bits
 
 
 def _of_arrays(body: BodyFunction) -> Function:
@@ -190,7 +190,7 @@ def _(op: LaneSum, *consts: Array, options: LoweringOptions) -> Values:
     if shared is None or op.workers == 1:
         return _Lanes(op, consts, options).alone()
     share: Any = jax.shard_map(
-        lambda *consts: _Lanes(op, consts, options).beside_others(shared.axes),
+        lambda *consts: _Lanes(op, consts, options).shared(shared.axes),
         mesh=options.mesh,
         in_specs=WHOLE,
         out_specs=WHOLE,
@@ -215,7 +215,7 @@ class _Lanes:
             return self._rounds(np.int64(0), np.int64(op.total), tuple(map(_zeros, op.sum_metas)))
         return self._unpacked(*self._tree(np.int64(0), op.lanes, self._apart()))
 
-    def beside_others(self, axes: tuple[str, ...]) -> Values:
+    def shared(self, axes: tuple[str, ...]) -> Values:
         """The sums of all lanes, of which this device of a mesh has neighbouring ones."""
         op, device = self._op, lax.axis_index(axes).astype(np.int64)
         share = -(-op.lanes // op.workers)

@@ -64,7 +64,7 @@ def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
     return lax.reduce_sum(re * re + im * im, axes)
 
 
-def _with_nan(found: Array, x: Array, axes: tuple[int, ...], options: LoweringOptions) -> Array:
+def _with_nan(extremum: Array, x: Array, axes: tuple[int, ...], options: LoweringOptions) -> Array:
     """The extremum that XLA finds, or NaN where it is among the numbers.
 
     XLA on the CPU drops NaN when it reduces many numbers, and when devices combine their results. A
@@ -73,17 +73,17 @@ def _with_nan(found: Array, x: Array, axes: tuple[int, ...], options: LoweringOp
     few = known(x.shape) and prod(x.shape) < MANY
     right = few or not options.drops_nan
     if not is_floating(x.dtype) or (right and options.mesh is None):
-        return found
+        return extremum
 
-    def looked_for() -> Array:
+    def checked() -> Array:
         nan = lax.reduce_or(lax.ne(x, x), axes)
-        return lax.select(nan, lax.full_like(found, np.nan), found)
+        return lax.select(nan, lax.full_like(extremum, np.nan), extremum)
 
     if options.mesh is not None:
-        return looked_for()
+        return checked()
     sums = lax.reduce_sum(x, axes)
     none = lax.reduce_and(lax.eq(sums, sums), range(sums.ndim))
-    return cast(Array, lax.cond(none, lambda: found, looked_for))
+    return cast(Array, lax.cond(none, lambda: extremum, checked))
 
 
 # Running sums and products, and linear recurrences.

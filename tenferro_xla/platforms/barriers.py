@@ -1,6 +1,6 @@
 """Barriers where XLA merges what is wrong or slow: the passes, their ops, and the lowering.
 
-A complex value is *held as parts* if it is stored as a real one with an additional last axis of
+A complex value is *stored as parts* if it becomes a real one with an additional last axis of
 size 2, for the real and the imaginary part.
 """
 
@@ -75,7 +75,7 @@ class Join(ExecOp, name="xla_join"):
 class Factor(ExecOp, name="xla_factor"):
     """The right operand of a real product that replaces a complex one.
 
-    Each number a + bi of a matrix, complex or held as parts, becomes the block [[a, b], [-b, a]].
+    Each number a + bi of a matrix, complex or stored as parts, becomes the block [[a, b], [-b, a]].
     Its rows lie along `contract` and its columns along `free`; both sizes are doubled. If `free` is
     -1, the columns are a new last axis. The product of a row of parts and the result is a row of
     parts.
@@ -127,23 +127,15 @@ class Barrier(ExecOp, name="xla_kept"):
 
 
 @payload
-class Materialize(ExecOp, name="xla_stored"):
+class Materialize(Barrier, name="xla_stored"):
     """The value itself, which XLA computes once and does not compute again where it is read."""
 
-    pointwise = True
+    view = False
 
     @property
     def inlined(self) -> bool:
         """Not where it is read."""
         return False
-
-    def infer(self, x: TensorMeta) -> TensorMeta:
-        """The same type."""
-        return x
-
-    def numpy(self, x: NumpyArray) -> NumpyArray:
-        """The same array."""
-        return x
 
 
 OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Barrier, Materialize)}}
@@ -206,19 +198,19 @@ def _with_barriers(program: ExecProgram, skipped: frozenset[int]) -> ExecProgram
         return program
     makers = program.makers()
 
-    def is_kept(step: ExecInstruction) -> bool:
+    def needs_barrier(step: ExecInstruction) -> bool:
         if _exchanges_slowly(step, makers):
             return True
         if not _is_undone(step, makers):
             return False
         return skipped.isdisjoint(makers[step.input_slots[0]].input_slots)
 
-    if not any(map(is_kept, program.instructions)):
+    if not any(map(needs_barrier, program.instructions)):
         return program
     rewriter = Rewriter(program)
 
     def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
-        if not is_kept(step):
+        if not needs_barrier(step):
             return None
         (first,) = rewriter.emit_all(Barrier(), operands[0])
         return rewriter.emit_all(step.op, first, *operands[1:])
@@ -276,13 +268,13 @@ class MaterializedProducts(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with a `Materialize` after each value that it stores."""
-        kept = _repeated_products(program)
-        return materialized(program, kept) if kept else program
+        slots = _repeated_products(program)
+        return materialized(program, slots) if slots else program
 
 
 def _repeated_products(program: ExecProgram) -> set[int]:
     """The slots of what is stored."""
-    kept: set[int] = set()
+    stored: set[int] = set()
     work: dict[int, int] = {}
     sizes = {
         slot: meta.known_size for slot, meta in enumerate(program.slot_metas()) if meta is not None
@@ -294,11 +286,11 @@ def _repeated_products(program: ExecProgram) -> set[int]:
         for source in step.input_slots:
             grows = isinstance(step.op, BroadcastInDim) and sizes[slot] >= 2 * sizes[source]
             if grows and sizes[slot] >= LARGE and work.get(source, 0) >= MANY:
-                kept.add(source)
+                stored.add(source)
                 work[source] = 0
         own = 1 if step.op.pointwise and not step.op.view else 0
         work[slot] = min(LARGE, own + sum(work.get(source, 0) for source in step.input_slots))
-    return kept
+    return stored
 
 
 # Values that are compared with what a reduction found among them.
@@ -349,19 +341,19 @@ def _moved(slot: int, makers: Makers) -> int:
 
 def _reduced(slot: int, makers: Makers) -> set[int]:
     """What is read by the ops that XLA does not compute again, and that an operand follows from."""
-    found: set[int] = set()
-    waiting, seen = [slot], {slot}
+    read: set[int] = set()
+    waiting, visited = [slot], {slot}
     while waiting:
         maker = makers.get(waiting.pop())
         if maker is None:
             continue
         if not maker.op.inlined:
-            found.update(_moved(source, makers) for source in maker.input_slots)
+            read.update(_moved(source, makers) for source in maker.input_slots)
             continue
-        new = [source for source in maker.input_slots if source not in seen]
+        new = [source for source in maker.input_slots if source not in visited]
         waiting += new
-        seen.update(new)
-    return found
+        visited.update(new)
+    return read
 
 
 # The ops in terms of `jax.lax`.

@@ -79,12 +79,12 @@ class RealContractions(Pass):
     """Computes each complex `DotGeneral` as real ones where that is faster.
 
     XLA's complex product on the CPU takes two to four times as long as a real one of the same
-    arithmetic. The left operand is held as parts, `[m,k]` as `[m,2k]`; each number of the right one
-    becomes a block of four, `[k,n]` as `[2k,2n]`; the result is held as parts, `[m,2n]`, also for
-    the next contraction. The operands are exchanged if that is cheaper. Large products become three
-    real ones of the size of the complex one, and a product of a matrix and a vector becomes a sum
-    over products of elements. A contraction stays as it is if that costs least, or if it is not a
-    batched matrix product as `DotDecomposer` writes them.
+    arithmetic. The left operand is stored as parts, `[m,k]` as `[m,2k]`; each number of the right
+    one becomes a block of four, `[k,n]` as `[2k,2n]`; the result is stored as parts, `[m,2n]`, also
+    for the next contraction. The operands are exchanged if that is cheaper. Large products become
+    three real ones of the size of the complex one, and a product of a matrix and a vector becomes a
+    sum over products of elements. A contraction stays as it is if that costs least, or if it is not
+    a batched matrix product as `DotDecomposer` writes them.
 
     XLA calls a library for a complex product, but compiles the kernels of a real form. So a form
     has to gain that time in the first number of `RUNS` at which the program loses little.
@@ -116,8 +116,8 @@ class _RealForms:
     Attributes:
         inputs: inputs of the program, and values that only move their elements.
         parts: the slot of the parts of a value of the old program.
-        joined: the slot of a value that was held as parts and has been joined.
-        apart: values that are held as parts only.
+        joined: the slot of a value that was stored as parts and has been joined.
+        apart: values that are stored as parts only.
         kernel: seconds that each kernel of a form counts as.
         spent: what all contractions take.
         types: the type of each value of the old program.
@@ -152,14 +152,14 @@ class _RealForms:
             of_parts = op.trailing(2)
             if of_parts is not None and all(self._is_complex(slot) for slot in step.input_slots):
                 operands = [self._parts(slot) for slot in step.input_slots]
-                return self._held_as_parts(step, self._add(of_parts, *operands))
+                return self._stored_as_parts(step, self._add(of_parts, *operands))
         if op.moves and not op.repeats and self.inputs.issuperset(step.input_slots):
             self.inputs.update(step.output_slots)  # XLA reads the input itself
         whole = tuple([self._whole(slot) for slot in step.input_slots])
         return None if whole == now else self.rewriter.emit_all(op, *whole)
 
-    def _held_as_parts(self, step: ExecInstruction, parts: int) -> tuple[int, ...]:
-        """Record that the result of `step` is held as `parts` only."""
+    def _stored_as_parts(self, step: ExecInstruction, parts: int) -> tuple[int, ...]:
+        """Record that the result of `step` is stored as `parts` only."""
         (slot,) = step.output_slots
         self.parts[slot] = parts
         self.apart.add(slot)
@@ -248,7 +248,7 @@ class _RealForms:
         self, step: ExecInstruction, dot: ops.DotGeneral, left: MatrixAxes, right: MatrixAxes
     ) -> tuple[int, ...]:
         shape = known_shape(step.output_metas[0])
-        return self._held_as_parts(step, self._product(left, right, len(dot.lhs_batch), shape))
+        return self._stored_as_parts(step, self._product(left, right, len(dot.lhs_batch), shape))
 
     def _exchanged(
         self, step: ExecInstruction, dot: ops.DotGeneral, left: MatrixAxes, right: MatrixAxes
@@ -259,7 +259,7 @@ class _RealForms:
             product = self._add(
                 ops.Transpose((*range(batch), batch + 1, batch, batch + 2)), product
             )
-        return self._held_as_parts(step, product)
+        return self._stored_as_parts(step, product)
 
     def _in_three(
         self, step: ExecInstruction, dot: ops.DotGeneral, left: MatrixAxes, right: MatrixAxes
@@ -290,7 +290,7 @@ class _RealForms:
     def _product(
         self, lead: MatrixAxes, trail: MatrixAxes, batch: int, shape: Sequence[int]
     ) -> int:
-        """The result, held as parts, of shape `[*shape, 2]`, the free axis of `lead` first."""
+        """The result, stored as parts, of shape `[*shape, 2]`, the free axis of `lead` first."""
         rows = self._parts(lead.slot)
         if lead.contracted_first:
             rows = self._add(ops.Transpose((*range(batch), batch + 1, batch, batch + 2)), rows)

@@ -97,12 +97,12 @@ class CpuPlatform(Platform):
     def passes(
         self, costs: DeviceCosts | None, pinned: PartitionedAxes | None = None
     ) -> tuple[Pass, ...]:
-        """Orders of axes, real contractions in place of complex ones, transposes that are kept."""
+        """Orders of axes, real contractions in place of complex ones, barriers, stored values."""
         passes = super().passes(costs, pinned)
         if costs is None:
             return passes
         passes = (*passes, RealContractions(costs), MaterializedProducts())
-        # a copy that is kept counts on every device
+        # the copy behind a barrier counts on every device
         return passes if pinned is not None else (*passes, TransposeBarriers())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
@@ -125,7 +125,7 @@ class CpuPlatform(Platform):
 
 
 def _has_many_small_values(program: ExecProgram) -> bool:
-    """Whether the values of a program without loops fit blocks, but not one that is kept."""
+    """Whether the values of a program without loops fit blocks, but together are mapped anew."""
     if len(program.walk()) > 1:
         return False
     inputs, metas = set(program.input_slots), program.slot_metas()

@@ -14,7 +14,7 @@ from jax import lax
 from tenferro.core import check_closure, input_key
 from tenferro.ops import ALL_OPS, Conj, Elementwise, GammaGrad
 from tenferro.shape import TensorInput, TensorMeta
-from tenferro.testing.reference import directions
+from tenferro.testing.subject import directions
 from tenferro_xla import lower
 from tests.graphs import CTX, Array, Function, central, fits, function, inner, metas_of
 from tests.in_jax import in_jax

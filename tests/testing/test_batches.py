@@ -6,7 +6,7 @@ import numpy as np
 
 from tenferro.extension import LeadingBatchRule
 from tenferro.testing import check_extension
-from tenferro.testing.batching import MOST, _masks
+from tenferro.testing.derivatives import MOST, _masks
 from tests.testing.families import Pair, Square, X, Y, rule_set
 
 SLOW = frozenset({"processes", "xla"})

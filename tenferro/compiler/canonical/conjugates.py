@@ -11,7 +11,7 @@ from tenferro.ops import CONJ, NEG, Conj
 
 __all__ = ["ConjugateSinking"]
 
-LATE = 1 << 20
+DYNAMIC = 1 << 20
 """Number of elements assumed for a value whose size data decide."""
 
 CHEAP = 4
@@ -149,7 +149,7 @@ def _passes(op: ExecOp) -> bool:
 
 def _elements(meta: TensorMeta) -> int:
     shape = meta.static_shape
-    return LATE if shape is None else math.prod(shape)
+    return DYNAMIC if shape is None else math.prod(shape)
 
 
 def _sign_sensitive_slots(program: ExecProgram) -> set[int]:

@@ -269,7 +269,7 @@ def _summed(
     at: Rewriter, reads: Mapping[int, int], slot: int, axes: Sequence[int]
 ) -> list[_Product]:
     """The products whose sum a value is, if all can be contracted over the axes; else none."""
-    found: list[_Product] = []
+    products: list[_Product] = []
     stack: list[tuple[int, tuple[tuple[int, bool], ...]]] = [(slot, ())]
     while stack:
         slot, masks = stack.pop()
@@ -289,10 +289,10 @@ def _summed(
             product = _Product(op, operands, masks)
             if masks and not _may_be_masked(at, product, slot):
                 return []
-            found.append(product)
+            products.append(product)
         else:
             return []
-    return found
+    return products
 
 
 def _is_zero(at: Rewriter, slot: int) -> bool:
@@ -315,7 +315,7 @@ def _may_be_masked(at: Rewriter, product: _Product, slot: int) -> bool:
 def _contracted(at: Rewriter, product: _Product, axes: Sequence[int]) -> int:
     """The product that is contracted over the axes too; both operands are zero where it is."""
     dot, operands = product.dot, list(product.operands)
-    for mask, taken in product.masks:
+    for mask, expected in product.masks:
         entries = without_axes(at, mask, range(len(dot.lhs_batch), at.ctx.meta(mask).rank))
         for side, batch in enumerate((dot.lhs_batch, dot.rhs_batch)):
             value, order = operands[side], sorted(range(len(batch)), key=batch.__getitem__)
@@ -323,13 +323,13 @@ def _contracted(at: Rewriter, product: _Product, axes: Sequence[int]) -> int:
             shape = at.ctx.meta(value).exact_shape("select")
             bools = at.emit(BroadcastInDim(shape, tuple(sorted(batch))), bools)
             zero = full_like(at, 0, value)
-            choices = (value, zero) if taken else (zero, value)
+            choices = (value, zero) if expected else (zero, value)
             operands[side] = at.emit(SELECT, bools, *choices)
-    kept = [place for place in range(len(dot.lhs_batch)) if place not in axes]
+    rest = [place for place in range(len(dot.lhs_batch)) if place not in axes]
     over_batch = DotGeneral(
         (*(dot.lhs_batch[place] for place in axes), *dot.lhs_contract),
         (*(dot.rhs_batch[place] for place in axes), *dot.rhs_contract),
-        tuple([dot.lhs_batch[place] for place in kept]),
-        tuple([dot.rhs_batch[place] for place in kept]),
+        tuple([dot.lhs_batch[place] for place in rest]),
+        tuple([dot.rhs_batch[place] for place in rest]),
     )
     return at.emit(over_batch, *operands)

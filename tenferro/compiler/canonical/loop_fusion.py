@@ -110,7 +110,7 @@ def _with_one_pair_fused(
     The second of a pair needs nothing of the first but what is passed on to it.
     """
     steps = program.instructions
-    found: list[int] = []
+    positions: list[int] = []
     offered: dict[Hashable, list[int]] = {}
     needs: dict[int, int] = {}  # for each slot, as a bit mask, which of these it depends on
     for position, step in enumerate(steps):
@@ -118,18 +118,18 @@ def _with_one_pair_fused(
         if isinstance(step.op, op_class):
             alike = {number for key in fusion.wants(step) for number in offered.get(key, ())}
             for number in sorted(alike):
-                first = steps[found[number]]
+                first = steps[positions[number]]
                 pair = (first.op, first.input_slots, step.op, step.input_slots)
                 if _union(needs, fusion.reads_apart(first, step)) >> number & 1 or pair in apart:
                     continue
                 fused = fusion.fused(first, step)
                 if fused is not None:
-                    return with_fused(program, found[number], position, *fused)
+                    return with_fused(program, positions[number], position, *fused)
                 apart.add(pair)
             for key in dict.fromkeys(fusion.offers(step)):
-                offered.setdefault(key, []).append(len(found))
-            needed |= 1 << len(found)
-            found.append(position)
+                offered.setdefault(key, []).append(len(positions))
+            needed |= 1 << len(positions)
+            positions.append(position)
         if needed:
             needs.update(dict.fromkeys(step.output_slots, needed))
     return None
@@ -373,8 +373,8 @@ def _one_scan(
 
     def in_order(first: Sequence[Any], second: Sequence[Any]) -> tuple[Any, ...]:
         """The carries of both, then the ys of both."""
-        kept = [value for j, value in enumerate(second[: other.op.carry]) if j not in equal]
-        carries = *first[: one.op.carry], *kept
+        rest = [value for j, value in enumerate(second[: other.op.carry]) if j not in equal]
+        carries = *first[: one.op.carry], *rest
         return *carries, *first[one.op.carry :], *second[other.op.carry :]
 
     starts = [slot for leaf, slot in enumerate(other.starts) if leaf not in equal]

@@ -304,7 +304,7 @@ def _sums(op: Scan) -> Iterator[_Sum]:
 
 def _addends(end: int, makers: dict[int, ExecInstruction], reads: dict[int, int]) -> list[int]:
     """The values whose sum a slot is; sums that something else reads are not taken apart."""
-    found: list[int] = []
+    addends: list[int] = []
     stack = [end]
     while stack:
         slot = stack.pop()
@@ -312,8 +312,8 @@ def _addends(end: int, makers: dict[int, ExecInstruction], reads: dict[int, int]
         if step is not None and isinstance(step.op, Add) and reads[slot] == 1:
             stack += reversed(step.input_slots)
         else:
-            found.append(slot)
-    return found
+            addends.append(slot)
+    return addends
 
 
 def _pays(

@@ -8,7 +8,7 @@ values that are kept lie at about equal distances, like the checkpoints of a cha
 Source: R. Kumar, M. Purohit, Z. Svitkina, E. Vee and J. R. Wang, "Efficient Rematerialization for
 Deep Networks", NeurIPS 2019, for the setting; the order of choice is that of cache replacement.
 
-A run of instructions that compute values again becomes one late `Checkpointed`. It waits for the
+A run of instructions that compute values again becomes one `Checkpointed` op that waits for the
 value that was computed last before it.
 """
 
@@ -122,15 +122,15 @@ def drop_at(cones: Cones, moment: int, excess: int) -> None:
 
 def _idle(schedule: Schedule, moment: int, steps: Sequence[ExecInstruction]) -> dict[int, int]:
     """The buffers that are alive and not read at a moment, with the moment when they are read."""
-    found: dict[int, int] = {}
+    idle: dict[int, int] = {}
     for buffer in schedule.alive(moment):
         reads = schedule.reads.get(buffer, [])
         place = bisect.bisect_left(reads, moment)
         if buffer in schedule.results or schedule.made[buffer] >= moment:
             continue
         if place < len(reads) and reads[place] > moment and schedule.bytes[buffer]:
-            found[buffer] = reads[place]
-    return found
+            idle[buffer] = reads[place]
+    return idle
 
 
 def _score(cones: Cones, buffer: int, moment: int, following: int) -> float:
@@ -163,15 +163,15 @@ class Marked:
     def without_dead(self) -> Marked:
         """The program without instructions that nothing reads."""
         alive = set(self.program.output_slots)
-        kept: list[tuple[ExecInstruction, bool]] = []
+        alive_steps: list[tuple[ExecInstruction, bool]] = []
         steps = zip(reversed(self.program.instructions), reversed(self.again), strict=True)
         for step, again in steps:
             if not alive.isdisjoint(step.output_slots):
                 alive.update(step.input_slots)
-                kept.append((step, again))
-        kept.reverse()
-        program = replace(self.program, instructions=tuple([step for step, _ in kept]))
-        return Marked(program, [again for _, again in kept])
+                alive_steps.append((step, again))
+        alive_steps.reverse()
+        program = replace(self.program, instructions=tuple([step for step, _ in alive_steps]))
+        return Marked(program, [again for _, again in alive_steps])
 
 
 def computed_again(marked: Marked, cones: Cones, moment: int) -> Marked:

@@ -81,18 +81,18 @@ class _Ready:
     def _next(self) -> int:
         while self.free:
             number = self.free.pop()
-            if not self.done[number] and self._taken(number) <= 0:
+            if not self.done[number] and self._net_bytes(number) <= 0:
                 return number
         return heapq.heappop(self.far)[1]
 
-    def _taken(self, number: int) -> int:
+    def _net_bytes(self, number: int) -> int:
         """The bytes that an instruction takes, without those that it frees."""
         schedule = self.schedule
-        kept = schedule.results | schedule.arguments
+        lasting = schedule.results | schedule.arguments
         freed = [
             buffer
             for buffer in self.read[number]
-            if len(self.left[buffer]) == 1 and buffer not in kept
+            if len(self.left[buffer]) == 1 and buffer not in lasting
         ]
         own = [slot for slot in self.steps[number].output_slots if slot in schedule.made]
         return sum(map(schedule.bytes.__getitem__, own)) - sum(
@@ -135,7 +135,7 @@ _VAIN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Candidate:
     """A program that a search found.
 
     Attributes:
@@ -157,32 +157,32 @@ class Search:
         runs: how the executor runs programs.
         known: the peaks of programs inside of ops.
         as_written: the same if they are run as written.
-        found: by the id of a program inside of an op, what was found for it.
-        origins: by the id of one that was found, the program for which it was looked for.
+        candidates: by the id of a program inside of an op, those that were found for it.
+        origins: by the id of a candidate, the program for which it was looked for.
     """
 
     runs: Runs
     known: Known = field(default_factory=dict)
     as_written: Known = field(default_factory=dict)
-    found: dict[int, list[Found]] = field(default_factory=dict)
+    candidates: dict[int, list[Candidate]] = field(default_factory=dict)
     origins: dict[int, ExecProgram] = field(default_factory=dict)
 
-    def lowest(self, program: ExecProgram, limit: int) -> Found:
+    def lowest(self, program: ExecProgram, limit: int) -> Candidate:
         """The program within a limit, or that which needs least of those that were found."""
         before = self._schedule(program)
-        found, least = program, before.need
+        best, least = program, before.need
         if least <= limit:
-            return Found(found, least, limit)
+            return Candidate(best, least, limit)
         ordered, goal, vain = self._ordered(program, before), limit, 0
         while vain < _VAIN:
             other = with_late_ops(*self._lowered(ordered, goal))
             need = self._schedule(other).need
             vain = 0 if need < least else vain + 1
-            found, least = (other, need) if need < least else (found, least)
+            best, least = (other, need) if need < least else (best, least)
             if least <= limit:
                 break
             goal = int(goal * max(0.8, min(0.96, limit / need)))
-        return Found(found, least, limit)
+        return Candidate(best, least, limit)
 
     def _schedule(self, program: ExecProgram) -> Schedule:
         return schedule_of(program, self.runs, self.known)
@@ -190,8 +190,8 @@ class Search:
     def _ordered(self, program: ExecProgram, schedule: Schedule) -> ExecProgram:
         """The program in the order in which it runs, or in a better one if it runs as written."""
         if not self.runs.as_written:
-            kept = stored(_in_order(program, schedule), schedule)
-            return _in_order(kept, self._schedule(kept))
+            split = stored(_in_order(program, schedule), schedule)
+            return _in_order(split, self._schedule(split))
         other = _Ready(program, schedule).ordered()
         return min(program, other, key=lambda each: self._schedule(each).need)
 
@@ -248,9 +248,9 @@ class Search:
             return None
         goal = max(schedule.peaks[id(body)][1] for body in step.op.bodies.values())
         goal -= min(excess, inside)
-        held = {label: cast(ExecProgram, body) for label, body in step.op.bodies.items()}
-        bodies = {label: self._body_within(body, goal) for label, body in held.items()}
-        if all(bodies[label] is body for label, body in held.items()):
+        before = {label: cast(ExecProgram, body) for label, body in step.op.bodies.items()}
+        bodies = {label: self._body_within(body, goal) for label, body in before.items()}
+        if all(bodies[label] is body for label, body in before.items()):
             return None
         changed = replace(step, op=step.op.with_bodies(bodies))
         program = replace(
@@ -263,15 +263,15 @@ class Search:
         if self.as_written[id(body)][1] <= goal:
             return body
         origin = self.origins.get(id(body), body)
-        before = self.found.setdefault(id(origin), [])
+        before = self.candidates.setdefault(id(origin), [])
         fitting = [each for each in before if each.need <= goal]
         failed = [each for each in before if each.need > each.limit]
         if not fitting and not failed:
-            found = self.lowest(origin, goal)
-            before.append(found)
-            self.origins[id(origin)] = origin  # kept, so that no other program gets its id
-            self.origins[id(found.program)] = origin
-            return found.program
+            candidate = self.lowest(origin, goal)
+            before.append(candidate)
+            self.origins[id(origin)] = origin  # held here, so that no other program gets its id
+            self.origins[id(candidate.program)] = origin
+            return candidate.program
         if fitting:
             return min(fitting, key=lambda each: each.program.work()).program
         return min(failed, key=lambda each: each.need).program

@@ -213,10 +213,10 @@ class LayoutRewrite:
             case Transpose(perm=perm):
                 (x,) = operands
                 if isinstance(x, Pending) and out not in self.problem.read_once:
-                    x = self._settled(step.input_slots[0])
+                    x = self._as_written(step.input_slots[0])
                 self.values[out] = x.renamed(perm)
             case BroadcastInDim(dims=dims):
-                source = self._settled(step.input_slots[0])
+                source = self._as_written(step.input_slots[0])
                 self.values[out] = Repeated(source, dims, self.problem.shapes[out])
             case _ if self.problem.axis_map(step) is not None:
                 self._permuted(step)
@@ -225,7 +225,7 @@ class LayoutRewrite:
 
     def _permuted(self, step: ExecInstruction) -> None:
         """The step on operands in their current orders or a common one, if its op allows that."""
-        written = self._in_one_order([self._settled(slot) for slot in step.input_slots])
+        written = self._in_one_order([self._as_written(slot) for slot in step.input_slots])
         permuted = step.op.permuted([x.order for x in written])
         if permuted is None:
             self._in_natural_order(step)
@@ -252,7 +252,7 @@ class LayoutRewrite:
         for slot, number in zip(step.output_slots, results, strict=True):
             self.values[slot] = Written(number, natural(self.problem.rank(slot)))
 
-    def _settled(self, slot: int) -> Written:
+    def _as_written(self, slot: int) -> Written:
         """The value, written; if it was not yet, in the order that is requested."""
         value = self.values[slot]
         if isinstance(value, Written):
@@ -283,7 +283,7 @@ class LayoutRewrite:
         wanted = requests.wanted[slot]
         choice, swapped = requests.choice(slot), bool(wanted.decided.swapped)
         first, second = [
-            self._best_copy(self._settled(side.slot), side, number == 0)
+            self._best_copy(self._as_written(side.slot), side, number == 0)
             for number, side in enumerate(contraction.sides(swapped))
         ]
         gathered = first.number in self.gathered

@@ -509,10 +509,10 @@ class Forms:
     def form(self, contraction: Contraction, first: Order, second: Order, asked: Asked) -> Form:
         """The form for operands that lie in these orders, after exchanging sides."""
         key = (contraction.slot, first, second, asked)
-        found = self._forms.get(key)
-        if found is None:
-            found = self._forms[key] = self._decided(contraction, (first, second), asked)
-        return found
+        form = self._forms.get(key)
+        if form is None:
+            form = self._forms[key] = self._decided(contraction, (first, second), asked)
+        return form
 
     def _decided(self, contraction: Contraction, orders: tuple[Order, Order], asked: Asked) -> Form:
         sides = contraction.sides(asked.swapped)

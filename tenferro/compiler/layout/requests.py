@@ -92,19 +92,19 @@ class Rules:
     def wanted(self, contraction: Contraction, groups: AxisGroups, choice: Choice) -> Wanted:
         """What a contraction requests whose result is requested in the order `groups`."""
         key = (contraction.slot, groups, choice)
-        found = self._wanted.get(key)
-        if found is None:
-            found = self._wanted[key] = self._decided(contraction, groups, choice)
-        return found
+        wanted = self._wanted.get(key)
+        if wanted is None:
+            wanted = self._wanted[key] = self._decided(contraction, groups, choice)
+        return wanted
 
     def passed_on(self, step: ExecInstruction, groups: AxisGroups) -> tuple[AxisGroups, ...]:
         """For each operand of a step that does not mix its axes, the order that gives the order
         `groups` of the result."""
         key = (step.output_slots[0], groups)
-        found = self._passed_on.get(key)
-        if found is None:
-            found = self._passed_on[key] = self._through(step, groups)
-        return found
+        requests = self._passed_on.get(key)
+        if requests is None:
+            requests = self._passed_on[key] = self._through(step, groups)
+        return requests
 
     def _through(self, step: ExecInstruction, groups: AxisGroups) -> tuple[AxisGroups, ...]:
         axis_map = self.problem.axis_map(step)

@@ -146,10 +146,10 @@ class Sequence:
     def _kind(self, op: ExecOp) -> Kind:
         kind = self._kinds.get(id(op))
         if kind is None:
-            kind = self._kinds[id(op)] = self._found(op)
+            kind = self._kinds[id(op)] = self._kind_of(op)
         return kind
 
-    def _found(self, op: ExecOp) -> Kind:
+    def _kind_of(self, op: ExecOp) -> Kind:
         starts: tuple[int, ...] | None = None
         similar: Hashable = op.identity
         fixed = isinstance(op, Slice) and all(type(start) is int for start in op.starts)
@@ -212,33 +212,35 @@ def find_runs(symbols: Ints, iterations: int, instructions: int) -> list[Run]:
     Longest runs are taken first; of equally long ones, that of the shorter period. What is left is
     searched again, a constant number of times.
     """
-    found: list[Run] = []
+    runs: list[Run] = []
     rest = [(0, len(symbols))]
     for _ in range(SEARCHES):
         gaps: list[tuple[int, int]] = []
         for start, stop in rest:
             if stop - start < max(instructions, iterations, 2):
                 continue
-            taken = _longest_apart(list(_candidates(symbols[start:stop], iterations, instructions)))
-            if not taken:
+            longest = _longest_apart(
+                list(_candidates(symbols[start:stop], iterations, instructions))
+            )
+            if not longest:
                 continue
-            moved = [Run(start + run.start, run.length, run.period) for run in taken]
-            found += moved
+            moved = [Run(start + run.start, run.length, run.period) for run in longest]
+            runs += moved
             ends = [start, *[run.stop for run in moved]]
             gaps += list(zip(ends, [*[run.start for run in moved], stop], strict=True))
         rest = gaps
-    return sorted(found)
+    return sorted(runs)
 
 
 def _longest_apart(candidates: list[Run]) -> list[Run]:
     """Runs that do not overlap, in order; longer ones are taken first."""
-    taken: list[Run] = []
+    apart: list[Run] = []
     for run in sorted(candidates, key=lambda run: (-run.length, run.period)):
-        if all(run.start >= other.stop or run.stop <= other.start for other in taken):
-            taken.append(run)
-        if len(taken) == 64:
+        if all(run.start >= other.stop or run.stop <= other.start for other in apart):
+            apart.append(run)
+        if len(apart) == 64:
             break
-    return sorted(taken)
+    return sorted(apart)
 
 
 def _candidates(symbols: Ints, iterations: int, instructions: int) -> Iterator[Run]:
@@ -488,11 +490,11 @@ class Iterations:
 
     def _exchanged(self, left: Ints, right: Ints) -> list[Ints]:
         """The operands, exchanged where they then follow the middle iteration better."""
-        kept = self._as_in_the_middle(left, left) + self._as_in_the_middle(right, right)
-        if (kept == 2).all():
+        straight = self._as_in_the_middle(left, left) + self._as_in_the_middle(right, right)
+        if (straight == 2).all():
             return [left, right]
         turned = self._as_in_the_middle(right, left) + self._as_in_the_middle(left, right)
-        exchange = turned > kept
+        exchange = turned > straight
         return [np.where(exchange, right, left), np.where(exchange, left, right)]
 
     def _as_in_the_middle(self, slots: Ints, other: Ints) -> Ints:

@@ -132,13 +132,13 @@ class Loop:
         return slots
 
     def _constants(self) -> list[Same]:
-        found: dict[int, Same] = {}
+        constants: dict[int, Same] = {}
         for step in (*self.iterations.steps, *self.iterations.made):
             if not isinstance(step.operands, Entry):
                 for operand in step.operands:
                     if isinstance(operand, Same):
-                        found.setdefault(operand.slot, operand)
-        return list(found.values())
+                        constants.setdefault(operand.slot, operand)
+        return list(constants.values())
 
     def carry_of(self, operand: Carried) -> Carry:
         low, distance = self.iterations.low, operand.distance

@@ -268,9 +268,9 @@ class _Building:
             scan = loop.scan(inner, len(body.consts))
         at.emit_all(scan, (*body.consts, *starts, *xs), outputs, site)
         self._stacks.append(outputs[len(carried) :])
-        taken = {slot for slot in carried if slot is not None}
+        written = {slot for slot in carried if slot is not None}
         for slot in dict.fromkeys(loop.singles):
-            if slot not in taken:
+            if slot not in written:
                 ys = self._stacks[-1][loop.stacked.index(self._result(slot))]
                 unstacked(at, loop, ys, self._number(slot), slot)
 
@@ -286,11 +286,11 @@ class _Building:
 
     def _asked(self, loop: Loop) -> Iterator[tuple[int, int]]:
         """The carries that end with a value that is read after the loop, and its slot."""
-        taken: set[int] = set()
+        leaves: set[int] = set()
         for slot in dict.fromkeys(loop.singles):
             leaf = loop.carry_ago(self._result(slot), loop.iterations.count - self._number(slot))
-            if leaf is not None and leaf not in taken:
-                taken.add(leaf)
+            if leaf is not None and leaf not in leaves:
+                leaves.add(leaf)
                 yield leaf, slot
 
     def _result(self, slot: int) -> tuple[int, int]:

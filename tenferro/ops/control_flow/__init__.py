@@ -1,8 +1,8 @@
 """Ops that hold programs, and the vocabulary of all ops.
 
-`Scan` is a loop of a known number of rounds, `CheckpointedScan` one of which derivatives store
+`Scan` is a loop of a known number of iterations, `CheckpointedScan` one of which derivatives store
 less, `While` a loop that a condition ends, `Switch` a choice among programs, `Checkpointed` a
-program of which derivatives compute values again, `LaneSum` a loop that adds up what its rounds
+program of which derivatives compute values again, `LaneSum` a loop that adds up what its iterations
 compute, which several devices may share, `Sized` a program for sizes that data decide. The ops of
 `tenferro.ops` do not hold programs.
 

@@ -61,11 +61,11 @@ class ControlOp(StdTensorOp):
     category = Category.BOUNDARY
     n_inputs = None
     is_loop: ClassVar[bool] = True
-    """Whether it runs its programs in rounds."""
+    """Whether it runs its programs in iterations."""
     takes_mask: ClassVar[bool] = False
     """Whether its batch rule also takes for each entry whether it counts; see `CotangentMask`."""
     is_open: ClassVar[bool] = False
-    """Whether one of its programs, `cond`, says when the rounds end."""
+    """Whether one of its programs, `cond`, says when the iterations end."""
 
     @property
     def one_mode(self) -> bool:
@@ -86,7 +86,7 @@ class ControlOp(StdTensorOp):
 
     @property
     def const_places(self) -> dict[str, range]:
-        """For each program, the operands that it takes first, and that no round changes.
+        """For each program, the operands that it takes first, and that no iteration changes.
 
         They are all operands but for those that come after them, or before them.
         """
@@ -97,7 +97,7 @@ class ControlOp(StdTensorOp):
         raise AssertionError(f"{self.name}: does not say where its consts are")
 
     def without_fixed(self) -> Pruned | None:
-        """The loop that carries only what rounds change; None if that is the whole carry.
+        """The loop that carries only what iterations change; None if that is the whole carry.
 
         What it does not carry it reads as consts. The results that it leaves out are the operands
         in their place; see `overwrites`.
@@ -124,7 +124,7 @@ class ControlOp(StdTensorOp):
         return False
 
     def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
-        """The results for operands of any kind, its programs run round by round.
+        """The results for operands of any kind, its programs run iteration by iteration.
 
         None if it cannot be run so.
         """
@@ -137,10 +137,10 @@ class ControlOp(StdTensorOp):
     def work(self, operands: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> int:
         """The work of its programs, as often as they run."""
         bodies = [cast(ExecProgram, body).work() for body in self.bodies.values()]
-        return self.rounds * sum(bodies) if self.is_loop else max(bodies)
+        return self.iterations * sum(bodies) if self.is_loop else max(bodies)
 
     @property
-    def rounds(self) -> int:
+    def iterations(self) -> int:
         """How often a loop runs its programs; a guess if that is not known."""
         return _GUESSED_ITERATIONS
 
@@ -212,9 +212,9 @@ class ControlOp(StdTensorOp):
         for body in self.bodies.values():
             verify_once(cast(ExecProgram, body))
         self.check_arity(len(metas))
-        for position, (meta, taken) in enumerate(zip(metas, expected, strict=True)):
-            if meta != taken:
-                raise self._misfit(position, meta, taken)
+        for position, (meta, wanted) in enumerate(zip(metas, expected, strict=True)):
+            if meta != wanted:
+                raise self._misfit(position, meta, wanted)
 
     def _misfit(self, position: int, meta: TensorMeta, expected: TensorMeta) -> ControlFlowError:
         """The error for an operand of another type than its program takes."""
@@ -240,12 +240,12 @@ class ControlOp(StdTensorOp):
 
     @property
     def written_inside(self) -> Collection[int]:
-        """All results are those of the programs, but for a loop that stacks what rounds return."""
+        """All results are those of the programs; a loop may stack what iterations return."""
         return range(self.n_outputs)
 
 
 def plain(metas: Iterable[TensorMeta]) -> tuple[TensorMeta, ...]:
-    """The types without what is known of the numbers: a round or branch may return others."""
+    """The types without what is known of the numbers: an iteration or branch may return others."""
     return tuple(
         [meta if meta.as_size is None else TensorMeta(meta.dtype, meta.extents) for meta in metas]
     )
@@ -262,44 +262,44 @@ def inputs_read(program: ExecProgram, needed: Sequence[bool]) -> list[bool]:
     return [slot in alive for slot in program.input_slots]
 
 
-def in_all_rounds(
-    given: Sequence[bool],
+def in_all_iterations(
+    initial: Sequence[bool],
     start: int,
     carry: int,
-    round_of: Callable[[list[bool]], T],
+    iteration_of: Callable[[list[bool]], T],
     outputs_of: Callable[[T], Sequence[bool]],
 ) -> tuple[list[bool], T]:
-    """Which inputs of a round are set in any round, and what `round_of` makes of these.
+    """Which inputs of a body are set in any iteration, and what `iteration_of` makes of these.
 
     `outputs_of` says which outputs of that are set. The first `carry` outputs are what the inputs
-    from `start` on are in the next round.
+    from `start` on are in the next iteration.
     """
-    flags = list(given)
+    flags = list(initial)
     while True:
-        found = round_of(flags)
+        made = iteration_of(flags)
         wider = list(flags)
-        for leaf, on in enumerate(outputs_of(found)[:carry]):
+        for leaf, on in enumerate(outputs_of(made)[:carry]):
             wider[start + leaf] |= on
         if wider == flags:
-            return flags, found
+            return flags, made
         flags = wider
 
 
-def reached_in_rounds(
+def reached_in_iterations(
     body: ExecProgram, active: Sequence[bool], start: int, carry: int
 ) -> list[bool]:
-    """For each output of a body whether it depends on an active input, in any round.
+    """For each output of a body whether it depends on an active input, in any iteration.
 
-    The first `carry` outputs are what the inputs from `start` on are in the next round.
+    The first `carry` outputs are what the inputs from `start` on are in the next iteration.
     """
-    flags, reached = in_all_rounds(active, start, carry, body.reached, lambda reached: reached)
+    flags, reached = in_all_iterations(active, start, carry, body.reached, lambda reached: reached)
     return [on or (place < carry and flags[start + place]) for place, on in enumerate(reached)]
 
 
 def fixed_leaves(body: ExecProgram, consts: int, carry: int) -> list[int]:
     """The leaves of the carry that a body returns as it takes them."""
-    taken = body.input_slots[consts : consts + carry]
-    return [leaf for leaf, slot in enumerate(taken) if body.output_slots[leaf] == slot]
+    carried = body.input_slots[consts : consts + carry]
+    return [leaf for leaf, slot in enumerate(carried) if body.output_slots[leaf] == slot]
 
 
 def size_in_words(body: ExecProgram) -> str:
@@ -339,9 +339,9 @@ class Called(ControlOp):
 
 
 class PreparedBody(Steps):
-    """A body whose first inputs are `consts` values for all rounds, and then `carry` values.
+    """A body whose first inputs are `consts` values for all iterations, and then `carry` values.
 
-    Its first outputs are the next carry. A round drops the carry that it was given after the
+    Its first outputs are the next carry. An iteration drops the carry that it took after the
     last step that reads it.
     """
 
@@ -353,7 +353,7 @@ class PreparedBody(Steps):
         self._cleared = tuple([slot for slot in set(body.output_slots) if slot not in retained])
 
     def advance(self, values: list[Any]) -> None:
-        """Put the carry that a round has returned in the place of the one that it was given."""
+        """Put the carry that an iteration has returned in the place of the one that it took."""
         if len(self._to) == 1:
             values[self._to[0]] = values[self._from[0]]
         else:
@@ -363,5 +363,5 @@ class PreparedBody(Steps):
             values[slot] = None
 
     def carry(self, values: list[Any]) -> list[NumpyArray]:
-        """The carry that the next round would be given."""
+        """The carry that the next iteration would take."""
         return [values[slot] for slot in self._to]

@@ -67,7 +67,7 @@ from tenferro.ops import (
     shape_context,
     zeros_like,
 )
-from tenferro.ops.control_flow.base import ControlOp, in_all_rounds
+from tenferro.ops.control_flow.base import ControlOp, in_all_iterations
 
 __all__ = [
     "emitted",
@@ -129,10 +129,7 @@ def program_of(inputs: Keys, outputs: Keys) -> ExecProgram:
 
 
 def program_of_ops(
-    ops: Iterable[GlobalOpKey],
-    inputs: Keys,
-    outputs: Keys,
-    families: Container[str] | None = None,
+    ops: Iterable[GlobalOpKey], inputs: Keys, outputs: Keys, families: Container[str] | None = None
 ) -> ExecProgram:
     """The program of ops of a graph, each after those that it reads.
 
@@ -207,12 +204,12 @@ def spread(values: Iterable[T], places: Iterable[bool]) -> tuple[T | None, ...]:
 
 
 def filled(
-    emitter: KeyEmitter, found: Sequence[GlobalValKey | None], like: Keys, places: Sequence[bool]
+    emitter: KeyEmitter, keys: Sequence[GlobalValKey | None], like: Keys, places: Sequence[bool]
 ) -> Keys:
     """The values in the places, zeros of the type of `like` where there is none."""
     return [
         zeros_like(emitter, similar) if key is None else key
-        for key, similar, place in zip(found, like, places, strict=True)
+        for key, similar, place in zip(keys, like, places, strict=True)
         if place
     ]
 
@@ -239,12 +236,12 @@ def linear_in(
 def dependent(values: Keys, sources: Iterable[GlobalValKey]) -> set[GlobalValKey]:
     """The sources, and what depends on them of all that the values are computed from."""
     view: ResolvedView[Any] = resolve_keys()
-    found = set(sources)
-    ops, _ = view.topo_order(values, leaves=found)
+    reached = set(sources)
+    ops, _ = view.topo_order(values, leaves=reached)
     for op in ops:
-        if not found.isdisjoint(op.inputs):
-            found.update(op.outputs)
-    return found
+        if not reached.isdisjoint(op.inputs):
+            reached.update(op.outputs)
+    return reached
 
 
 class _Splitting(FragmentEmitter):
@@ -297,14 +294,14 @@ def dependencies(values: Keys, among: Iterable[GlobalValKey]) -> set[GlobalValKe
 
 
 def without_cheap(
-    read: Keys, given: Iterable[GlobalValKey], among: set[GlobalValKey]
+    read: Keys, available: Iterable[GlobalValKey], among: set[GlobalValKey]
 ) -> list[GlobalValKey]:
-    """The values to store so that the others follow from them, and from `given`, at little cost.
+    """The values to store so that the others follow cheaply from them, and from `available`.
 
-    Only values `among` a set, and copies of others, are left out. A value of `given` from which
+    Only values `among` a set, and copies of others, are left out. A value of `available` from which
     another one follows comes last.
     """
-    at_hand, stored = {*read, *given}, dict.fromkeys(read)
+    at_hand, stored = {*read, *available}, dict.fromkeys(read)
     for key in read:
         copied = _copied(key)
         if key not in among and copied is None:
@@ -420,9 +417,7 @@ def _at_site(at: Any, site: str | None) -> Iterator[None]:
 
 
 def transposed_through(
-    at: TransposeSite[V],
-    metas: Sequence[TensorMeta],
-    build: Callable[[KeyEmitter, Keys], Keys],
+    at: TransposeSite[V], metas: Sequence[TensorMeta], build: Callable[[KeyEmitter, Keys], Keys]
 ) -> Slots[V]:
     """The cotangents of the active operands of an op, through an equal graph.
 
@@ -436,11 +431,10 @@ def transposed_through(
     arriving = [ct is not None for ct in at.ct]
     seeds = fresh_like(compress(outputs, arriving), "ct")
     pulled = pull_back(linear, spread(seeds, arriving), ctx=ctx)
-    given = [*at.inputs, *(ct for ct in at.ct if ct is not None)]
-    known = dict(zip([*operands, *seeds], given, strict=True))
-    found = replay(at.emitter, pulled, known)
-    cts = iter(found)
-    return tuple([next(cts) if on else None for on in at.active])
+    values = [*at.inputs, *(ct for ct in at.ct if ct is not None)]
+    known = dict(zip([*operands, *seeds], values, strict=True))
+    cts = replay(at.emitter, pulled, known)
+    return spread(cts, at.active)
 
 
 def root(number: int, degree: int) -> int:
@@ -449,10 +443,10 @@ def root(number: int, degree: int) -> int:
     >>> root(9, 2), root(10, 2), root(0, 2), root(1000, 3)
     (3, 4, 1, 10)
     """
-    found = max(1, int(number ** (1 / degree)) - 1)
-    while found**degree < number:
-        found += 1
-    return found
+    size = max(1, int(number ** (1 / degree)) - 1)
+    while size**degree < number:
+        size += 1
+    return size
 
 
 # Programs that run for all entries of a batch, also for those that do not need them.
@@ -464,7 +458,7 @@ def may_not_end(program: ExecProgram) -> bool:
 
 
 def with_guard(program: ExecProgram, emitter: KeyEmitter) -> ExecProgram:
-    """The program with a further first input, a bool; if it is false, such loops have no round."""
+    """The program with a further first input, a bool that such loops have no iteration without."""
     guard = fresh_input(TensorMeta(BOOL, ()), "guard")
     inputs, _ = graph_of(program)
     outputs = _guarded_outputs(program, inputs, guard, emitter)
@@ -522,11 +516,11 @@ class CotangentMask:
     branches take the mask as an operand, and repeat the value inside.
 
     Attributes:
-        taken: for each entry whether it counts.
+        valid: for each entry whether it counts.
         guarded: values that are the same for all entries, whose cotangents stop if none counts.
     """
 
-    taken: GlobalValKey
+    valid: GlobalValKey
     guarded: set[GlobalValKey] = field(default_factory=set)
 
     @classmethod
@@ -546,52 +540,52 @@ class CotangentMask:
             if not op.moves and not op.repeats:  # it has coefficients, which may be infinite
                 for place in shared:
                     if inputs[place] not in self.guarded:
-                        inputs[place] = _guarded_by_any(emitter, self.taken, inputs[place])
+                        inputs[place] = _guarded_by_any(emitter, self.valid, inputs[place])
             results = emitter.emit_all(op, *inputs)
             if not self.guarded.isdisjoint(inputs) or inputs != list(at.inputs):
                 self.guarded.update(results)
             return tuple([(value, False) for value in results])
         if shared and isinstance(op, ControlOp) and op.takes_mask:
-            return cast(Any, op).batch_rule(at, self.taken)  # type: ignore[no-any-return]  # as below
+            return cast(Any, op).batch_rule(at, self.valid)  # type: ignore[no-any-return]  # as below
         flags = list(at.batched)
         for place in shared:
-            inputs[place] = masked_copies(emitter, inputs[place], self.taken, at.size)
+            inputs[place] = masked_copies(emitter, inputs[place], self.valid, at.size)
             flags[place] = True
         return op.batch_rule(BatchSite(emitter, tuple(inputs), tuple(flags), at.size))  # type: ignore[no-any-return]  # an op of any set
 
 
-def masked_copies(at: Emitter[V], value: V, taken: V | None, size: Dim) -> V:
-    """A value for each of `size` entries; no cotangent flows from entries that are not taken."""
+def masked_copies(at: Emitter[V], value: V, valid: V | None, size: Dim) -> V:
+    """A value for each of `size` entries; no cotangent flows from those that are not valid."""
     copies = repeated(at, value, size)
-    return copies if taken is None else _masked(at, taken, copies)
+    return copies if valid is None else _masked(at, valid, copies)
 
 
-def _masked(at: Emitter[V], taken: V, value: V) -> V:
-    """The value, through which no cotangent flows to entries that are not taken."""
+def _masked(at: Emitter[V], valid: V, value: V) -> V:
+    """The value, through which no cotangent flows to entries that are not valid."""
     if not is_inexact(at.ctx.meta(value).dtype):
         return value
-    return at.emit(CotangentWhere(), value, entries_like(at, taken, value))
+    return at.emit(CotangentWhere(), value, entries_like(at, valid, value))
 
 
-def _guarded_by_any(at: Emitter[V], taken: V, value: V) -> V:
-    """A value of all entries, through which a cotangent flows if one of them is taken."""
+def _guarded_by_any(at: Emitter[V], valid: V, value: V) -> V:
+    """A value of all entries, through which a cotangent flows if one of them is valid."""
     bools = TensorMeta(BOOL, at.ctx.meta(value).extents)
-    wanted = broadcast_like(at, at.emit(ReduceOr((0,)), taken), bools, (), "vmap")
+    wanted = broadcast_like(at, at.emit(ReduceOr((0,)), valid), bools, (), "vmap")
     return at.emit(CotangentWhere(), value, wanted)
 
 
-def entries_like(at: Emitter[V], taken: V, value: V) -> V:
+def entries_like(at: Emitter[V], valid: V, value: V) -> V:
     """One bool for each entry, repeated to the shape of a batch."""
-    bools = at.ctx.meta(taken).with_extents(at.ctx.meta(value).extents)
-    return broadcast_like(at, taken, bools, (0,), "vmap")
+    bools = at.ctx.meta(valid).with_extents(at.ctx.meta(value).extents)
+    return broadcast_like(at, valid, bools, (0,), "vmap")
 
 
 def repeated_where(
-    at: BatchSite[V], start: int, wanted: Sequence[bool], taken: V | None = None
+    at: BatchSite[V], start: int, wanted: Sequence[bool], valid: V | None = None
 ) -> list[V]:
     """The operands from `start` on, repeated where they are to be batched and are not."""
     return [
-        masked_copies(at.emitter, value, taken, at.size) if want and not on else value
+        masked_copies(at.emitter, value, valid, at.size) if want and not on else value
         for value, on, want in zip(at.inputs[start:], at.batched[start:], wanted, strict=False)
     ]
 
@@ -611,14 +605,14 @@ class BatchedBody(NamedTuple):
 
         It takes the mask first, if there is one.
         """
-        taken = None if self.mask is None else self.mask.taken
+        valid = None if self.mask is None else self.mask.valid
         outputs = [
-            masked_copies(self.emitter, key, taken, self.size) if want and not on else key
+            masked_copies(self.emitter, key, valid, self.size) if want and not on else key
             for key, on, want in zip(
                 self.outputs, self.batched, wanted or self.batched, strict=True
             )
         ]
-        return program_of([*self.inputs] if taken is None else [taken, *self.inputs], outputs)
+        return program_of([*self.inputs] if valid is None else [valid, *self.inputs], outputs)
 
 
 def batched_body(
@@ -648,20 +642,15 @@ def batched_body(
 
 
 def batched_iteration(
-    body: ExecProgram,
-    flags: list[bool],
-    start: int,
-    count: int,
-    at: BatchSite[V],
-    taken: V | None,
+    body: ExecProgram, flags: list[bool], start: int, count: int, at: BatchSite[V], valid: V | None
 ) -> tuple[list[bool], BatchedBody]:
     """Which inputs of a body are batched in some iteration, and its graph for all entries.
 
     The first `count` outputs are the carry of the next iteration, whose inputs begin at `start`.
     """
     emitter = inner_emitter(at.emitter)
-    mask = None if taken is None else CotangentMask.of_size(at.size)
-    return in_all_rounds(
+    mask = None if valid is None else CotangentMask.of_size(at.size)
+    return in_all_iterations(
         flags,
         start,
         count,
@@ -679,25 +668,25 @@ def for_all_entries(
 
 def batched_where(
     at: Emitter[V],
-    taken: V,
+    valid: V,
     program: ExecProgram,
     operands: Sequence[V],
     flags: Sequence[bool],
     size: Dim,
 ) -> list[V]:
-    """What a program computes for the entries that are taken; its results for others mean nothing.
+    """What a program computes for the entries that are valid; its results for others mean nothing.
 
     No cotangent flows to the others, and for them loops end at once. All results are batched.
     """
     inner = inner_emitter(at)
     values = [
-        _masked(at, taken, value) if on else value
+        _masked(at, valid, value) if on else value
         for value, on in zip(operands, flags, strict=True)
     ]
     if may_not_end(program):
-        program, values, flags = with_guard(program, inner), [taken, *values], [True, *flags]
+        program, values, flags = with_guard(program, inner), [valid, *values], [True, *flags]
     whole = batched_body(program, flags, size, inner, CotangentMask.of_size(size))
-    return inlined(at, whole.program([True] * len(whole.outputs)), [taken, *values])
+    return inlined(at, whole.program([True] * len(whole.outputs)), [valid, *values])
 
 
 def with_batch_axis(key: GlobalValKey, size: Dim) -> GlobalValKey:

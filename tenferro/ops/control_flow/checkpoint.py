@@ -197,10 +197,10 @@ class Checkpointed(Recomputed, name="checkpointed"):
         )
         return Pruned(op, tuple(operands), tuple(outputs))
 
-    def batch_rule(self, at: BatchSite[V], taken: V | None = None) -> Batched[V]:
-        mask = None if taken is None else CotangentMask.of_size(at.size)
+    def batch_rule(self, at: BatchSite[V], valid: V | None = None) -> Batched[V]:
+        mask = None if valid is None else CotangentMask.of_size(at.size)
         whole = batched_body(self.body, at.batched, at.size, inner_emitter(at.emitter), mask)
-        operands = at.inputs if taken is None else (taken, *at.inputs)
+        operands = at.inputs if valid is None else (valid, *at.inputs)
         results = at.emitter.emit_all(self.like(whole.program(), self.saved), *operands)
         return tuple(zip(results, whole.batched, strict=True))
 

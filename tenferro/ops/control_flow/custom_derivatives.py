@@ -74,10 +74,10 @@ class Rule(Handle):
 
 # The rules of a `Custom` op that was batched, or guarded: those of the op that it was before.
 
-Found = Sequence[GlobalValKey | None]
+Results = Sequence[GlobalValKey | None]
 
 
-def _linearized(op: Custom, tangents_of: Slots[V], at: Emitter[V]) -> tuple[Keys, Found]:
+def _linearized(op: Custom, tangents_of: Slots[V], at: Emitter[V]) -> tuple[Keys, Results]:
     """The linearize rule of `op` on new values of a graph: these, and the tangents it gives.
 
     The values are the operands, the outputs, and the tangents that there are.
@@ -141,13 +141,13 @@ class BatchedRule(Rule):
         seeds = [
             fresh_input(meta, "ct") for meta in compress(self.entry.body.output_metas, arriving)
         ]
-        found = self.entry.transpose_rule(
+        of_entry = self.entry.transpose_rule(
             TransposeSite(emitter, spread(seeds, arriving), inputs, at.active)
         )
         cts = [ct for ct in at.ct if ct is not None]
         flags = [*self.batched, *[True] * len(cts)]
         return self._for_all(
-            at.emitter, [*inputs, *seeds], flags, [*at.inputs, *cts], found, self.batched
+            at.emitter, [*inputs, *seeds], flags, [*at.inputs, *cts], of_entry, self.batched
         )
 
     def check_computed(self) -> None:
@@ -158,13 +158,13 @@ class BatchedRule(Rule):
         at: Emitter[V],
         values: Keys,
         flags: Sequence[bool],
-        given: Sequence[V],
-        found: Found,
+        passed: Sequence[V],
+        of_entry: Results,
         wanted: Sequence[bool],
     ) -> Slots[V]:
         """What was found for one entry, for all of them; summed over them unless `wanted`."""
         emitter = inner_emitter(at)
-        present = [key for key in found if key is not None]
+        present = [key for key in of_entry if key is not None]
         whole = [
             with_batch_axis(key, self.size) if on else key
             for key, on in zip(values, flags, strict=True)
@@ -174,20 +174,20 @@ class BatchedRule(Rule):
             batch(resolve_keys(), present, batched, self.size, ctx=emitter.ctx, emitter=emitter)
         )
         outputs: list[GlobalValKey | None] = []
-        for key, keep in zip(found, wanted, strict=True):
+        for key, keep in zip(of_entry, wanted, strict=True):
             if key is None:
                 outputs.append(None)
                 continue
             result, is_batched = next(results)
             result = result if is_batched else repeated(emitter, result, self.size)
             outputs.append(result if keep else emitter.emit(ReduceSum((0,)), result))
-        known = dict(zip(whole, given, strict=True))
+        known = dict(zip(whole, passed, strict=True))
         return emitted(at, outputs, known, values[0].serial)
 
 
 @dataclass(frozen=True)
 class GuardedRule(Rule):
-    """The rules of `entry`, whose loops have no round if the first operand is false."""
+    """The rules of `entry`, whose loops have no iteration if the first operand is false."""
 
     entry: Custom
 
@@ -209,10 +209,10 @@ class GuardedRule(Rule):
         present = [key for key in results if key is not None]
         program = program_of(values, present)
         guard, *operands = at.primal
-        given = [*operands, *at.out, *(tangent for tangent in at.tangent if tangent is not None)]
+        passed = [*operands, *at.out, *(tangent for tangent in at.tangent if tangent is not None)]
         if may_not_end(program):
-            program, given = with_guard(program, inner_emitter(at.emitter)), [guard, *given]
-        return spread(inlined(at.emitter, program, given), [key is not None for key in results])
+            program, passed = with_guard(program, inner_emitter(at.emitter)), [guard, *passed]
+        return spread(inlined(at.emitter, program, passed), [key is not None for key in results])
 
     def check_computed(self) -> None:
         self.entry.check_computed()

@@ -1,8 +1,8 @@
 """Sums over iterations in a fixed tree order.
 
-A *lane* is a run of neighbouring rounds that one worker adds up. The number of lanes depends on the
-number of rounds, and lanes are added in a fixed binary tree over their numbers; so the bits of the
-sum do not depend on the number of workers, nor on the order in which they finish.
+A *lane* is a run of neighbouring iterations that one worker adds up. The number of lanes depends on
+the number of iterations, and lanes are added in a fixed binary tree over their numbers; so the bits
+of the sum do not depend on the number of workers, nor on the order in which they finish.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ from tenferro.ops.control_flow.while_loop import While
 __all__ = ["LaneSum", "TreeSum", "lane_bounds", "lane_count"]
 
 
-# Lanes: how the rounds of a sliced network are shared out, and added in one order.
+# Lanes: how the iterations of a sliced network are shared out, and added in one order.
 
 Value = TypeVar("Value")
 
-FEWEST_ROUNDS = 8
-"""A lane has at least so many rounds, where there are more than `FEWEST_LANES`."""
+FEWEST_ITERATIONS = 8
+"""A lane has at least so many iterations, where there are more than `FEWEST_LANES`."""
 FEWEST_LANES = 16
-"""There are at least so many lanes, if there are as many rounds."""
+"""There are at least so many lanes, if there are as many iterations."""
 MOST_LANES = 64
 
 
 def lane_count(total: int, workers: int = 1) -> int:
-    """How many lanes `total` rounds make: a power of two, 64 at most.
+    """How many lanes `total` iterations make: a power of two, 64 at most.
 
     It depends on `total` alone as long as there are no more workers than lanes. With more lanes
-    than rounds the bits of the sum are the same for every number of lanes.
+    than iterations the bits of the sum are the same for every number of lanes.
 
     >>> lane_count(64), lane_count(256), lane_count(3), lane_count(10**6)
     (16, 32, 4, 64)
@@ -68,7 +68,7 @@ def lane_count(total: int, workers: int = 1) -> int:
     lanes = 1
     while lanes < min(total, FEWEST_LANES):
         lanes *= 2
-    while lanes < MOST_LANES and 2 * lanes * FEWEST_ROUNDS <= total:
+    while lanes < MOST_LANES and 2 * lanes * FEWEST_ITERATIONS <= total:
         lanes *= 2
     while lanes < workers:
         lanes *= 2
@@ -76,7 +76,7 @@ def lane_count(total: int, workers: int = 1) -> int:
 
 
 def lane_bounds(lane: int, lanes: int, total: int) -> tuple[int, int]:
-    """The first round of a lane, and the one after its last.
+    """The first iteration of a lane, and the one after its last.
 
     >>> [lane_bounds(lane, 4, 10) for lane in range(4)]
     [(0, 2), (2, 5), (5, 7), (7, 10)]
@@ -127,28 +127,29 @@ class TreeSum(Generic[Value]):
         return total
 
 
-# LaneSum: a loop that adds up what its rounds compute, in an order that many can share.
+# LaneSum: a loop that adds up what its iterations compute, in an order that many can share.
 
 
 @payload
 class LaneSum(ControlOp, name="lane_sum"):
-    """Adds up what `body` computes in rounds that do not depend on each other.
+    """Adds up what `body` computes in iterations that do not depend on each other.
 
-    The operands are `consts` values that every round reads. The body takes them, the sums so far
-    and the number of the round, an i64[]; it returns the sums with what the round adds. It must not
-    read them in another way. The results are the sums over all rounds.
+    The operands are `consts` values that every iteration reads. The body takes them, the sums so
+    far and the number of the iteration, an i64[]; it returns the sums with what the iteration adds.
+    It must not read them in another way. The results are the sums over all iterations.
 
-    The rounds are cut into lanes, runs of neighbouring rounds, each of which starts from zeros; the
-    lanes are added as `TreeSum` does. So the bits of the results depend on the number of lanes, but
-    not on how many workers share the lanes. Sums that are `apart` go on from lane to lane: there
-    each round writes to places of its own, so that no order of additions can be told.
+    The iterations are cut into lanes, runs of neighbouring iterations, each of which starts from
+    zeros; the lanes are added as `TreeSum` does. So the bits of the results depend on the number of
+    lanes, but not on how many workers share the lanes. Sums that are `apart` go on from lane to
+    lane: there each iteration writes to places of its own, so that any order of additions
+    gives the same.
 
     Attributes:
-        body: what one round adds.
-        consts: number of values that are the same in all rounds.
-        total: number of rounds, at least 1.
+        body: what one iteration adds.
+        consts: number of values that are the same in all iterations.
+        total: number of iterations, at least 1.
         lanes: number of lanes, a power of two.
-        apart: for each sum, whether each round adds to places to which no other one adds.
+        apart: for each sum, whether each iteration adds to places to which no other one adds.
         workers: number of devices that share the lanes.
         ordered: whether the workers' sums are added in the order of the lanes; else in any order.
 
@@ -217,7 +218,7 @@ class LaneSum(ControlOp, name="lane_sum"):
         return replace(self, body=cast(ExecProgram, bodies["body"]), consts=counts["body"])
 
     @property
-    def rounds(self) -> int:
+    def iterations(self) -> int:
         return self.total
 
     def surely_runs(self, label: str) -> bool:
@@ -238,8 +239,8 @@ class LaneSum(ControlOp, name="lane_sum"):
                 for old, zero, on in zip(sums, self._zeros(), self.apart, strict=True)
             ]
             values = steps.values([*inputs, *starts])
-            for round_number in range(*lane_bounds(lane, self.lanes, self.total)):
-                values[number] = np.asarray(round_number, np.int64)
+            for iteration in range(*lane_bounds(lane, self.lanes, self.total)):
+                values[number] = np.asarray(iteration, np.int64)
                 steps.run(values)
                 steps.advance(values)
             sums = steps.carry(values)
@@ -275,11 +276,11 @@ class LaneSum(ControlOp, name="lane_sum"):
         return self.body.reached([*active, *[False] * (self.n_outputs + 1)])
 
     def scan(self) -> Scan:
-        """The same loop, whose rounds are added one after another; see `further_operands`."""
+        """The same loop, whose iterations are added one after another; see `further_operands`."""
         return Scan(self.body, self.consts, self.n_outputs, self.total)
 
     def further_operands(self, at: Emitter[V]) -> tuple[V, ...]:
-        """What the scan reads beside the operands: zeros, and the numbers of the rounds."""
+        """What the scan reads after the operands: zeros, and the numbers of the iterations."""
         numbers = at.emit(Iota(INT64, self.total))
         return (*(full(at, 0, meta) for meta in self.sum_metas), numbers)
 
@@ -294,17 +295,17 @@ class LaneSum(ControlOp, name="lane_sum"):
         site = TransposeSite(at.emitter, at.ct, (*at.inputs, *more), active)
         return self.scan().transpose_rule(site)[: self.consts]
 
-    def batch_rule(self, at: BatchSite[V], taken: V | None = None) -> Batched[V]:
+    def batch_rule(self, at: BatchSite[V], valid: V | None = None) -> Batched[V]:
         more = self.further_operands(at.emitter)
         batched = (*at.batched, *[False] * len(more))
         site = BatchSite(at.emitter, (*at.inputs, *more), batched, at.size)
-        return self.scan().batch_rule(site, taken)
+        return self.scan().batch_rule(site, valid)
 
     @cached_property
     def part(self) -> ExecProgram:
-        """The sums of some rounds, as a program: it takes the consts, `first` and `stop`, i64[].
+        """The sums of some iterations, as a program of the consts, `first` and `stop`, i64[].
 
-        It adds up the rounds from `first` on, up to the one before `stop`, one after another.
+        It adds up the iterations from `first` on, up to the one before `stop`, one after another.
         """
         at = Rewriter(ExecProgram((), (), (), (), 0))
         consts = [at.input(meta) for meta in self.body.input_metas[: self.consts]]
@@ -325,7 +326,7 @@ class LaneSum(ControlOp, name="lane_sum"):
         return at.run(lambda step, operands: None, lambda: [at.emit(Compare("LT"), number, stop)])
 
     def _counted(self) -> ExecProgram:
-        """The body, which also returns the number of the next round."""
+        """The body, which also returns the number of the next iteration."""
         at = Rewriter(self.body)
         number = self.body.input_slots[-1]
 
@@ -336,7 +337,7 @@ class LaneSum(ControlOp, name="lane_sum"):
         return at.run(lambda step, operands: None, results)
 
     def in_words(self) -> str:
-        """The rounds, the lanes and the workers, where there are several."""
+        """The iterations, the lanes and the workers, where there are several."""
         lanes = f" in {self.lanes} lanes" if self.lanes > 1 else ""
         workers = f" on {self.workers} devices" if self.workers > 1 else ""
         return f"lane_sum: {self.total} rounds of {size_in_words(self.body)}{lanes}{workers}"
@@ -371,7 +372,7 @@ class LaneSum(ControlOp, name="lane_sum"):
         return self.workers if share * self.workers == self.lanes else share * self.workers
 
     def _copies(self) -> int:
-        """How often the sums that are not apart are held beside the results."""
+        """How many copies there are of the sums that are not apart, without the results."""
         share = -(-self.lanes // self.workers)
         waiting = share.bit_length() if share > 1 else 0  # and the sums of the last lane
         if self.workers == 1:

@@ -54,11 +54,11 @@ from tenferro.ops.control_flow.base import (
     PreparedBody,
     T,
     fixed_leaves,
-    in_all_rounds,
+    in_all_iterations,
     inputs_read,
     plain,
     positions,
-    reached_in_rounds,
+    reached_in_iterations,
     size_in_words,
 )
 from tenferro.ops.control_flow.bodies import (
@@ -89,23 +89,23 @@ __all__ = ["CheckpointedScan", "Scan"]
 class Scan(ControlOp, name="scan"):
     """Runs `body` once for each of `length` entries along the first axis of its last operands.
 
-    The operands are `consts` values that every round reads, `carry` values that the first round
-    starts from, and the *xs*, of which each round reads one entry. The body takes them in that
-    order and returns the next carry and then the *ys*. The results are the last carry, and the ys
-    of all rounds, stacked along a new first axis.
+    The operands are `consts` values that every iteration reads, `carry` values that the first
+    iteration starts from, and the *xs*, of which each iteration reads one entry. The body takes
+    them in that order and returns the next carry and then the *ys*. The results are the last carry,
+    and the ys of all iterations, stacked along a new first axis.
 
     Attributes:
-        body: what one round computes.
-        consts: number of values that are the same in all rounds.
-        carry: number of values that go from round to round.
-        length: number of rounds.
-        reverse: whether the rounds go from the last entry to the first.
-        unroll: number of rounds that an executor may compile as one; does not change results.
+        body: what one iteration computes.
+        consts: number of values that are the same in all iterations.
+        carry: number of values that go from iteration to iteration.
+        length: number of iterations.
+        reverse: whether the iterations go from the last entry to the first.
+        unroll: number of iterations that an executor may compile as one; does not change results.
 
     Raises:
         ControlFlowError: a field is of another type, the body has too few inputs or outputs, or it
             returns the carry with other types than it takes.
-        UnsupportedDynamicShapeError: data decide a size in the body, or the number of rounds.
+        UnsupportedDynamicShapeError: data decide a size in the body, or the number of iterations.
     """
 
     body: ExecProgram
@@ -161,24 +161,24 @@ class Scan(ControlOp, name="scan"):
         fixed = fixed_leaves(body, start, self.carry)
         if not fixed:
             return None
-        kept = [leaf for leaf in range(self.n_outputs) if leaf not in fixed]
+        remaining = [leaf for leaf in range(self.n_outputs) if leaf not in fixed]
         rest = [at for at in range(start, len(body.input_slots)) if at - start not in fixed]
         operands = (*range(start), *(start + leaf for leaf in fixed), *rest)
         op = replace(
             self,
-            body=restricted(body, operands, kept),
+            body=restricted(body, operands, remaining),
             consts=start + len(fixed),
             carry=self.carry - len(fixed),
         )
-        return Pruned(op, operands, tuple(kept))
+        return Pruned(op, operands, tuple(remaining))
 
     @property
-    def rounds(self) -> int:
-        """The number of rounds, if it is known."""
-        return self.length if isinstance(self.length, int) else super().rounds
+    def iterations(self) -> int:
+        """The number of iterations, if it is known."""
+        return self.length if isinstance(self.length, int) else super().iterations
 
     def surely_runs(self, label: str) -> bool:
-        """Whether there is certainly a round."""
+        """Whether there is certainly an iteration."""
         return isinstance(self.length, int) and self.length > 0
 
     def _kinds_of_operands(self) -> str:
@@ -222,7 +222,7 @@ class Scan(ControlOp, name="scan"):
         Operands that the smaller body does not read are left out, also where all outputs are live.
         """
         needed = list(live)
-        while True:  # a carry that a round reads must also be computed by the round before
+        while True:  # a carry that an iteration reads must also be computed by the iteration before
             read = inputs_read(self.body, needed)
             carried = read[self.consts : self.consts + self.carry]
             wider = [on or (i < self.carry and carried[i]) for i, on in enumerate(needed)]
@@ -242,7 +242,7 @@ class Scan(ControlOp, name="scan"):
         return Pruned(op, tuple(operands), tuple(outputs))
 
     def reached(self, active: Sequence[bool]) -> list[bool]:
-        return reached_in_rounds(self.body, active, self.consts, self.carry)
+        return reached_in_iterations(self.body, active, self.consts, self.carry)
 
     @property
     def checkpoints(self) -> int:
@@ -318,7 +318,7 @@ class Scan(ControlOp, name="scan"):
             metas = self.operand_metas
             return transposed_through(at, metas, lambda *inner: _blocks(self, *inner))
         this, ctx = Iteration.of(self), inner_context(at.ctx)
-        active, linear = in_all_rounds(
+        active, linear = in_all_iterations(
             at.active,
             self.consts,
             self.carry,
@@ -356,13 +356,13 @@ class Scan(ControlOp, name="scan"):
         cts = dict(zip(places, results, strict=True))
         return tuple([cts.get(place) if on else None for place, on in enumerate(at.active)])
 
-    def batch_rule(self, at: BatchSite[V], taken: V | None = None) -> Batched[V]:
+    def batch_rule(self, at: BatchSite[V], valid: V | None = None) -> Batched[V]:
         """One loop for all entries. A leaf of the carry is batched if it is so in any iteration."""
         start, end = self.consts, self.consts + self.carry
-        flags, whole = batched_iteration(self.body, list(at.batched), start, self.carry, at, taken)
+        flags, whole = batched_iteration(self.body, list(at.batched), start, self.carry, at, valid)
         wanted = [*flags[start:end], *whole.batched[self.carry :]]
-        first = [] if taken is None else [taken]
-        operands = [*first, *repeated_where(at, 0, flags[:end], taken)]
+        first = [] if valid is None else [valid]
+        operands = [*first, *repeated_where(at, 0, flags[:end], valid)]
         operands += [
             _swapped(at.emitter, value) if on else value
             for value, on in zip(at.inputs[end:], flags[end:], strict=True)
@@ -376,7 +376,7 @@ class Scan(ControlOp, name="scan"):
         return tuple(zip([*results[: self.carry], *ys], wanted, strict=True))
 
     def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
-        """The rounds one after another; None if their number is not known, or is zero."""
+        """The iterations one after another; None if their number is not known, or is zero."""
         if not isinstance(self.length, int) or not self.length:
             return None
         start = self.consts + self.carry
@@ -390,11 +390,11 @@ class Scan(ControlOp, name="scan"):
         return [*carry, *(at.stacked(ys) for ys in zip(*order, strict=True))]
 
     def in_words(self) -> str:
-        """The rounds, and what is compiled or stored in another way than by default."""
+        """The iterations, and what is compiled or stored in another way than by default."""
         unrolled = f", {self.unroll} at once" if self.unroll > 1 else ""
         levels = self.checkpoints
-        kept = f", checkpointed on {levels} levels" if levels > 1 else ""
-        return f"scan: {self.length} rounds of {size_in_words(self.body)}{unrolled}{kept}"
+        stored = f", checkpointed on {levels} levels" if levels > 1 else ""
+        return f"scan: {self.length} rounds of {size_in_words(self.body)}{unrolled}{stored}"
 
     @property
     def overwrites(self) -> Mapping[int, int]:
@@ -436,9 +436,9 @@ class Scan(ControlOp, name="scan"):
 class CheckpointedScan(Scan, name="checkpointed_scan"):
     """A `Scan` of which reverse mode stores less and computes more.
 
-    With one level it stores the carry of each round, and computes the other values of a round
-    again. With k levels the n rounds are blocks of blocks: it stores about the k-th root of n
-    carries on each level, and the values of as many rounds.
+    With one level it stores the carry of each iteration, and computes the other values of a
+    iteration again. With k levels the n iterations are blocks of blocks: it stores about the k-th
+    root of n carries on each level, and the values of as many iterations.
 
     Attributes:
         levels: the number of levels.
@@ -517,7 +517,7 @@ def linear_iteration(
     A leaf of the carry is active if a tangent reaches it in any iteration.
     """
     ctx = inner_context(at.ctx)
-    return in_all_rounds(
+    return in_all_iterations(
         active,
         len(this.consts),
         len(this.carry),
@@ -633,14 +633,16 @@ class _Flow:
             seeds = [carry.get(leaf) for leaf in range(op.carry)]
             seeds += [ys.get(place) for place in range(op.carry, len(linear.output_keys))]
             pulled = spread(pull_back(linear, seeds, ctx=ctx), active)
-            found = {place: key for place, key in enumerate(pulled) if key is not None}
+            flowing = {place: key for place, key in enumerate(pulled) if key is not None}
             before = {
-                place - op.consts: key for place, key in found.items() if op.consts <= place < split
+                place - op.consts: key
+                for place, key in flowing.items()
+                if op.consts <= place < split
             }
             wider = [on or leaf in before for leaf, on in enumerate(live)]
             if wider == live:
-                terms = {place: key for place, key in found.items() if place < op.consts}
-                xs = {place: key for place, key in found.items() if place >= split}
+                terms = {place: key for place, key in flowing.items() if place < op.consts}
+                xs = {place: key for place, key in flowing.items() if place >= split}
                 return cls(carry, ys, before, terms, xs)
             live = wider
 
@@ -699,7 +701,7 @@ def pairs(this: Iteration, at: JvpSite[V], first: int = 0) -> Pairs[V] | None:
 
 
 def _blocks(op: Scan, at: KeyEmitter, operands: Keys) -> Keys:
-    """The results of `op`, whose rounds run in blocks; the last rounds may not fill a block."""
+    """The results of `op`, whose iterations run in blocks; the last ones may not fill a block."""
     length = op.length
     if isinstance(length, DimExpr):
         raise ADRuleError(

@@ -6,12 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tenferro.core import (
-    Batched,
-    BatchSite,
-    GlobalValKey,
-    V,
-)
+from tenferro.core import Batched, BatchSite, GlobalValKey, V
 from tenferro.errors import ControlFlowError
 from tenferro.ir import (
     Dim,
@@ -89,14 +84,14 @@ class Sized(Recomputed, name="sized"):
         self._check_operands(self.body.input_metas, self.body.input_metas)
         self.check_arity(len(metas))
         places = self._places()
-        for position, (meta, taken) in enumerate(zip(metas, self.body.input_metas, strict=True)):
-            alike = meta.dtype == taken.dtype and meta.rank == taken.rank
+        for position, (meta, expected) in enumerate(zip(metas, self.body.input_metas, strict=True)):
+            alike = meta.dtype == expected.dtype and meta.rank == expected.rank
             if not alike or not all(
                 known == wanted or same_size(known, self._extent(wanted, places, metas))
-                for known, wanted in zip(meta.extents, taken.extents, strict=True)
+                for known, wanted in zip(meta.extents, expected.extents, strict=True)
                 if not self._is_place(wanted, meta, known, places, metas)
             ):
-                raise self._misfit(position, meta, taken)
+                raise self._misfit(position, meta, expected)
         return tuple(
             [
                 TensorMeta(
@@ -162,13 +157,13 @@ class Sized(Recomputed, name="sized"):
 
     def _places(self) -> dict[Leaf, InputDim]:
         """The axis of an operand of which each name is the size."""
-        found: dict[Leaf, InputDim] = {}
+        places: dict[Leaf, InputDim] = {}
         for name in self.names:
             place = _place_of(name, self.body.input_metas)
             assert place is not None, "checked when the op is made"
             (leaf,) = leaves(name)
-            found[leaf] = place
-        return found
+            places[leaf] = place
+        return places
 
     def _extent(
         self, extent: ShapeExtent, places: Mapping[Leaf, InputDim], metas: Sequence[TensorMeta]

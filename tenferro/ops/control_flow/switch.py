@@ -173,8 +173,8 @@ class Switch(ControlOp, name="switch"):
 
     def interpreted(self, values: Sequence[T], at: Interpreter[T]) -> list[T] | None:
         """What any of the branches returns."""
-        found = [at.run(branch, values[1:]) for branch in self.branches]
-        return [at.either(each) for each in zip(*found, strict=True)]
+        results = [at.run(branch, values[1:]) for branch in self.branches]
+        return [at.either(each) for each in zip(*results, strict=True)]
 
     def like(self, branches: Sequence[ExecProgram]) -> Switch:
         """A switch between as many other programs."""
@@ -224,22 +224,22 @@ class Switch(ControlOp, name="switch"):
         results = chosen_part(self, at.emitter, at.inputs, these, parts, cts, active)
         return (None, *spread(spread(results, reached), active))
 
-    def batch_rule(self, at: BatchSite[V], taken: V | None = None) -> Batched[V]:
+    def batch_rule(self, at: BatchSite[V], valid: V | None = None) -> Batched[V]:
         """One switch for all entries; if the index is batched, all branches run, one is selected.
 
         No cotangent then flows to entries that do not take a branch. Otherwise it could give NaN
         for an entry that another branch is there for.
         """
         if at.batched[0] and len(self.branches) > 1:
-            return self._select_branches(at, taken)
+            return self._select_branches(at, valid)
         emitter = inner_emitter(at.emitter)
         index = at.emit(scalar(0, INT32)) if at.batched[0] else at.inputs[0]
-        mask = None if taken is None else CotangentMask.of_size(at.size)
+        mask = None if valid is None else CotangentMask.of_size(at.size)
         graphs = [
             batched_body(branch, at.batched[1:], at.size, emitter, mask) for branch in self.branches
         ]
         wanted = [any(flags) for flags in zip(*(graph.batched for graph in graphs), strict=True)]
-        operands = at.inputs[1:] if taken is None else (taken, *at.inputs[1:])
+        operands = at.inputs[1:] if valid is None else (valid, *at.inputs[1:])
         choice = self.like([graph.program(wanted) for graph in graphs])
         return tuple(zip(at.emitter.emit_all(choice, index, *operands), wanted, strict=True))
 
@@ -255,15 +255,15 @@ class Switch(ControlOp, name="switch"):
             limit = broadcast_like(
                 at.emitter, at.emit(scalar(number, meta.dtype)), meta, (), "vmap"
             )
-            taken = at.emit(Compare(direction), index, limit)
-            both = taken if counts is None else at.emit(AND, taken, counts)
+            valid = at.emit(Compare(direction), index, limit)
+            both = valid if counts is None else at.emit(AND, valid, counts)
             branch, operands = self.branches[number], at.inputs[1:]
             values = batched_where(at.emitter, both, branch, operands, at.batched[1:], at.size)
             if results:
                 text = f"{'both' if count == 2 else f'all {count}'} {BRANCHES_RUN}"
                 with noted(at.emitter, text):
                     values = [
-                        at.emit(Select(), entries_like(at.emitter, taken, new), new, old)
+                        at.emit(Select(), entries_like(at.emitter, valid, new), new, old)
                         for new, old in zip(values, results, strict=True)
                     ]
             results = values
@@ -333,9 +333,9 @@ def chosen_part(
     index, *values = operands
     fixed = [not on for on in active] or [True] * len(values)
     reads = [_read(part, these.inputs) for part in parts]
-    given = [key for key in these.inputs if any(key in read for read in reads)]
+    shared = [key for key in these.inputs if any(key in read for read in reads)]
     slots: list[TensorMeta] = []
-    places = [_placed(read, given, slots) for read in reads]
+    places = [_placed(read, shared, slots) for read in reads]
     made: Sequence[V] = ()
     if slots:
         positions = list(compress(range(len(fixed)), fixed))
@@ -345,9 +345,9 @@ def chosen_part(
     bodies = []
     for part, place in zip(parts, places, strict=True):
         stored = [place.get(slot) or fresh_input(meta, "unread") for slot, meta in enumerate(slots)]
-        bodies.append(program_of([*given, *stored, *part.seeds], part.outputs))
+        bodies.append(program_of([*shared, *stored, *part.seeds], part.outputs))
     known = dict(zip(these.inputs, values, strict=True))
-    passed = [known[key] for key in given]
+    passed = [known[key] for key in shared]
     return at.emit_all(op.like(bodies), index, *passed, *made, *seeds)
 
 
@@ -357,14 +357,14 @@ def _read(part: Part, inputs: Keys) -> Keys:
     return without_cheap(read, inputs, dependent(read, inputs))
 
 
-def _placed(read: Keys, given: Keys, slots: list[TensorMeta]) -> dict[int, GlobalValKey]:
+def _placed(read: Keys, shared: Keys, slots: list[TensorMeta]) -> dict[int, GlobalValKey]:
     """The values that are not operands, by the number of a result of their type.
 
     `slots` are the types of these results; it grows where it has too few of a type.
     """
     placed: dict[int, GlobalValKey] = {}
     for key in read:
-        if key in given:
+        if key in shared:
             continue
         meta = type_of(key)
         free = [slot for slot, known in enumerate(slots) if known == meta and slot not in placed]

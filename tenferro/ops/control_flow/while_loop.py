@@ -1,9 +1,9 @@
 """While: the op, jvp, bounded reverse mode, batch rule.
 
-The tangents need no bound: they go along with the carry. The cotangents go from the last round to
-the first, so the rounds must be kept in memory that is allocated before: a loop of at most n rounds
-is written as ⌈√n⌉ blocks of ⌈√n⌉ rounds. The carry at the start of each block is stored, and the
-values of one block at a time are computed again.
+The tangents need no bound: they go along with the carry. The cotangents go from the last iteration
+to the first, so the iterations must be stored in memory that is allocated before: a loop of at most
+n iterations is written as ⌈√n⌉ blocks of ⌈√n⌉ iterations. The carry at the start of each block is
+stored, and the values of one block at a time are computed again.
 
 Source: A. Griewank and A. Walther, "Evaluating Derivatives", 2nd ed., chapter 12.
 """
@@ -49,7 +49,7 @@ from tenferro.ops.control_flow.base import (
     inputs_read,
     plain,
     positions,
-    reached_in_rounds,
+    reached_in_iterations,
     size_in_words,
 )
 from tenferro.ops.control_flow.bodies import (
@@ -79,18 +79,18 @@ __all__ = ["While"]
 class While(ControlOp, name="while"):
     """Runs `body` as long as `cond` is true of the carry.
 
-    The operands are `cond_consts` values that `cond` reads in every round, `body_consts` values
-    that `body` reads, and the carry that the first round starts from. `cond` takes its consts and
-    the carry and returns one rank-0 bool; `body` takes its consts and the carry and returns the
+    The operands are `cond_consts` values that `cond` reads in every iteration, `body_consts` values
+    that `body` reads, and the carry that the first iteration starts from. `cond` takes its consts
+    and the carry and returns one rank-0 bool; `body` takes its consts and the carry and returns the
     next carry. The results are the last carry.
 
     Attributes:
-        cond: whether another round runs.
-        body: what one round computes.
-        cond_consts: number of values that `cond` reads beside the carry.
-        body_consts: number of values that `body` reads beside the carry.
-        max_steps: the largest number of rounds; then the loop ends whatever `cond` says. None for
-            no bound.
+        cond: whether another iteration runs.
+        body: what one iteration computes.
+        cond_consts: number of values that `cond` reads in addition to the carry.
+        body_consts: number of values that `body` reads in addition to the carry.
+        max_steps: the largest number of iterations; then the loop ends whatever `cond` says. None
+            for no bound.
         checkpoints: on how many levels reverse mode stores the carry; see `CheckpointedScan`.
 
     Raises:
@@ -112,7 +112,7 @@ class While(ControlOp, name="while"):
 
     @property
     def one_mode(self) -> bool:
-        """Without a bound on the rounds there is no reverse mode."""
+        """Without a bound on the iterations there is no reverse mode."""
         return self.max_steps is None
 
     def __post_init__(self) -> None:
@@ -179,27 +179,27 @@ class While(ControlOp, name="while"):
     def without_fixed(self) -> Pruned | None:
         """The loop without the leaves that its body returns as they are, unless these are all."""
         fixed = fixed_leaves(self.body, self.body_consts, self.n_outputs)
-        kept = [leaf for leaf in range(self.n_outputs) if leaf not in fixed]
-        if not fixed or not kept:
+        remaining = [leaf for leaf in range(self.n_outputs) if leaf not in fixed]
+        if not fixed or not remaining:
             return None
         cond, body = (
-            [*range(consts), *(consts + leaf for leaf in (*fixed, *kept))]
+            [*range(consts), *(consts + leaf for leaf in (*fixed, *remaining))]
             for consts in (self.cond_consts, self.body_consts)
         )
         op = replace(
             self,
             cond=restricted(self.cond, cond, [0]),
-            body=restricted(self.body, body, kept),
+            body=restricted(self.body, body, remaining),
             cond_consts=self.cond_consts + len(fixed),
             body_consts=self.body_consts + len(fixed),
         )
         start = self.cond_consts + self.body_consts
         also = [start + leaf for leaf in fixed]
         consts = (*range(self.cond_consts), *also, *range(self.cond_consts, start), *also)
-        return Pruned(op, (*consts, *(start + leaf for leaf in kept)), tuple(kept))
+        return Pruned(op, (*consts, *(start + leaf for leaf in remaining)), tuple(remaining))
 
     def surely_runs(self, label: str) -> bool:
-        """Whether it is `cond`, which is asked before the first round."""
+        """Whether it is `cond`, which is asked before the first iteration."""
         return label == "cond" and self.max_steps != 0
 
     def _kinds_of_operands(self) -> str:
@@ -230,7 +230,7 @@ class While(ControlOp, name="while"):
 
     @cached_property
     def _steps(self) -> tuple[PreparedBody, PreparedBody]:
-        """Both programs, prepared to run in rounds."""
+        """Both programs, prepared to run in iterations."""
         carry = self.n_outputs
         cond = PreparedBody(self.cond, self.cond_consts, 0)
         return cond, PreparedBody(self.body, self.body_consts, carry)
@@ -264,8 +264,8 @@ class While(ControlOp, name="while"):
         leaves = positions(needed)
         consts = [positions(in_cond[: self.cond_consts]), positions(in_body[: self.body_consts])]
         cond, body = (
-            restricted(program, [*kept, *(count + leaf for leaf in leaves)], outputs)
-            for program, kept, count, outputs in (
+            restricted(program, [*remaining, *(count + leaf for leaf in leaves)], outputs)
+            for program, remaining, count, outputs in (
                 (self.cond, consts[0], self.cond_consts, [0]),
                 (self.body, consts[1], self.body_consts, leaves),
             )
@@ -276,19 +276,19 @@ class While(ControlOp, name="while"):
         return Pruned(smaller, tuple(positions(read)), tuple(leaves))
 
     def reached(self, active: Sequence[bool]) -> list[bool]:
-        """Which leaves depend on the active operands, in any round.
+        """Which leaves depend on the active operands, in any iteration.
 
-        The number of rounds may depend on those that `cond` reads, and then all leaves do.
+        The number of iterations may depend on those that `cond` reads, and then all leaves do.
         """
         if any(active[: self.cond_consts]):
             return [True] * self.n_outputs
         flags = active[self.cond_consts :]
-        reached = reached_in_rounds(self.body, flags, self.body_consts, self.n_outputs)
+        reached = reached_in_iterations(self.body, flags, self.body_consts, self.n_outputs)
         fixed = [False] * self.cond_consts
         return [True] * self.n_outputs if any(self.cond.reached([*fixed, *reached])) else reached
 
     def like(self, cond: ExecProgram, body: ExecProgram, body_consts: int) -> While:
-        """A loop of as many rounds of another body."""
+        """A loop of as many iterations of another body."""
         return replace(self, cond=cond, body=body, body_consts=body_consts)
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
@@ -309,7 +309,7 @@ class While(ControlOp, name="while"):
         """The cotangents of the active operands, through an equal program of scans and switches.
 
         Raises:
-            ADRuleError: there is no bound on the rounds.
+            ADRuleError: there is no bound on the iterations.
         """
         if self.max_steps is None:
             raise _unbounded(self, at)
@@ -317,21 +317,21 @@ class While(ControlOp, name="while"):
         metas = [*self.cond.input_metas[: self.cond_consts], *self.body.input_metas]
         return transposed_through(at, metas, lambda *inner: _bounded(self, steps, *inner))
 
-    def batch_rule(self, at: BatchSite[V], taken: V | None = None) -> Batched[V]:
+    def batch_rule(self, at: BatchSite[V], valid: V | None = None) -> Batched[V]:
         """One loop for all entries, until all have finished; a finished entry stays as it is."""
         first, split = self.cond_consts, self.cond_consts + self.body_consts
         flags, body = batched_iteration(
-            self.body, list(at.batched[first:]), self.body_consts, self.n_outputs, at, taken
+            self.body, list(at.batched[first:]), self.body_consts, self.n_outputs, at, valid
         )
         of_carry = flags[self.body_consts :]
         emitter = inner_emitter(at.emitter)
         cond = batched_body(self.cond, [*at.batched[:first], *of_carry], at.size, emitter)
         if cond.batched[0]:
-            return self._until_all_finished(at, taken)
-        mask = [] if taken is None else [taken]
+            return self._until_all_finished(at, valid)
+        mask = [] if valid is None else [valid]
         loop = self.like(cond.program(), body.program(of_carry), len(mask) + self.body_consts)
         operands = [*at.inputs[:first], *mask, *at.inputs[first:split]]
-        carry = repeated_where(at, split, of_carry, taken)
+        carry = repeated_where(at, split, of_carry, valid)
         return tuple(zip(at.emitter.emit_all(loop, *operands, *carry), of_carry, strict=True))
 
     def _until_all_finished(self, at: BatchSite[V], counts: V | None) -> Batched[V]:
@@ -367,7 +367,7 @@ class While(ControlOp, name="while"):
         return tuple([(result, True) for result in results])
 
     def in_words(self) -> str:
-        """The bound on the rounds, if there is one, and the size of a round."""
+        """The bound on the iterations, if there is one, and the size of an iteration."""
         bound = "" if self.max_steps is None else f"at most {self.max_steps} "
         return f"while: {bound}rounds of {size_in_words(self.body)}"
 
@@ -414,7 +414,7 @@ def _unbounded(op: While, at: TransposeSite[V]) -> ADRuleError:
 
 
 def _bounded(op: While, steps: int, at: KeyEmitter, operands: Keys) -> Sequence[GlobalValKey]:
-    """The carry after the rounds of `op` on these operands, by blocks of rounds."""
+    """The carry after the iterations of `op` on these operands, by blocks of iterations."""
     split = op.cond_consts + op.body_consts
     consts = operands[:split]
     size = root(steps, op.checkpoints)
@@ -437,9 +437,9 @@ def _bounded(op: While, steps: int, at: KeyEmitter, operands: Keys) -> Sequence[
     loop = Scan(guarded([*following, counted]), split, len(state), size)
     if op.checkpoints == 1:
         loop = loop.like(loop.body, split, len(state), length=steps, checkpoints=1)
-    rounds = size
+    iterations = size
     for _ in range(1, op.checkpoints):
         block = guarded(at.emit_all(loop, *inputs))
-        loop = CheckpointedScan(block, split, len(state), min(size, -(-steps // rounds)))
-        rounds *= size
+        loop = CheckpointedScan(block, split, len(state), min(size, -(-steps // iterations)))
+        iterations *= size
     return at.emit_all(loop, *consts, *carry)[:-1]

@@ -134,15 +134,15 @@ def by_expansion(op: Any, at: BatchSite[V]) -> Batched[V] | None:
         return None
     if outputs is None:
         return None
-    given = list(zip(entries, cast(Sequence[GlobalValKey], at.inputs), at.batched, strict=True))
+    operands = list(zip(entries, cast(Sequence[GlobalValKey], at.inputs), at.batched, strict=True))
     view: ResolvedView[Any] = resolve_keys()
     results = batch(
         view,
         outputs,
-        {entry: value for entry, value, on in given if on},
+        {entry: value for entry, value, on in operands if on},
         at.size,
         ctx=at.ctx,
-        replaced={entry: value for entry, value, on in given if not on},
+        replaced={entry: value for entry, value, on in operands if not on},
         emitter=emitter,
     )
     return cast(Batched[V], tuple(results))

@@ -365,10 +365,7 @@ class LinearFormula(FormulaOp):
     def _in_places(self, values: Sequence[Any]) -> list[Any]:
         """One entry for each input, None for those that are zero."""
         linear = iter(values[self.fixed :])
-        return [
-            *values[: self.fixed],
-            *[next(linear) if on else None for on in self.present],
-        ]
+        return [*values[: self.fixed], *[next(linear) if on else None for on in self.present]]
 
 
 class LinearFormulaRule(TransformRule):

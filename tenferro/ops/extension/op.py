@@ -82,10 +82,10 @@ def frozen(op: T) -> T:
     settings = getattr(type(op), "__dataclass_params__", None)
     if not changed and settings is not None and settings.frozen:
         return op
-    kept = copy.copy(op)
+    duplicate = copy.copy(op)
     for name, value in changed.items():
-        object.__setattr__(kept, name, value)
-    return kept
+        object.__setattr__(duplicate, name, value)
+    return duplicate
 
 
 def _fields(op: object) -> list[str]:
@@ -108,9 +108,9 @@ def _safe(value: Any) -> Any:
     if isinstance(value, np.integer | np.bool_):
         return value.item()
     if isinstance(value, np.ndarray) and (value.flags.writeable or value.base is not None):
-        held = np.array(value)
-        held.flags.writeable = False
-        return held
+        copied = np.array(value)
+        copied.flags.writeable = False
+        return copied
     if type(value) is tuple:
         items = tuple([_safe(item) for item in value])
         return items if any(map(is_not, items, value)) else value
@@ -390,10 +390,10 @@ def attributes_of(op: object) -> list[str]:
     """The attributes that an instance has, in its `__dict__` and in the `__slots__` of classes."""
     slots: list[str] = []
     for cls in type(op).__mro__:
-        given = vars(cls).get("__slots__", ())
-        slots += [given] if isinstance(given, str) else given
-    held = [name for name in slots if name not in ("__dict__", "__weakref__")]
-    return [*getattr(op, "__dict__", {}), *(name for name in held if hasattr(op, name))]
+        value = vars(cls).get("__slots__", ())
+        slots += [value] if isinstance(value, str) else value
+    copied = [name for name in slots if name not in ("__dict__", "__weakref__")]
+    return [*getattr(op, "__dict__", {}), *(name for name in copied if hasattr(op, name))]
 
 
 class ReverseOnlyOp(ExtensionOp):
@@ -559,9 +559,9 @@ def family_id(*, namespace: str, name: str, version: int) -> Callable[[C], C]:
         )
 
     def decorate(cls: C) -> C:
-        given: object = cls
-        if not isinstance(given, type):
-            raise MalformedFamilyIdError(text, f"family_id: takes an op class, got {given!r}")
+        value: object = cls
+        if not isinstance(value, type):
+            raise MalformedFamilyIdError(text, f"family_id: takes an op class, got {value!r}")
         cls.FAMILY_ID = text
         return cls
 
@@ -779,7 +779,5 @@ def _require(name: str, rule: object, kind: type[_OfFamily]) -> None:
         shown = f"the class {rule.__name__}" if isinstance(rule, type) else repr(rule)
         family = str(getattr(rule, "family_id", "rules"))
         raise ExtensionRegistryError(
-            family,
-            f"takes an {kind.__name__} with family or family_id, got {shown}",
-            name,
+            family, f"takes an {kind.__name__} with family or family_id, got {shown}", name
         )

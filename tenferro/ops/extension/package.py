@@ -250,11 +250,11 @@ def require_function(register: F) -> F:
     Raises:
         ExtensionRegistryError: it is not a function.
     """
-    given: object = register
-    if not callable(given):
-        kind = type(given).__name__
+    value: object = register
+    if not callable(value):
+        kind = type(value).__name__
         raise ExtensionRegistryError(
-            str(getattr(given, "family_id", "register_extension")),
+            str(getattr(value, "family_id", "register_extension")),
             f"takes a function of the registry, got a {kind}; write "
             "register_extension(lambda registry: registry.register(...)), or give the executor a "
             "package, packages=(...)",
@@ -394,6 +394,20 @@ class Package:
     def families(self) -> tuple[str, ...]:
         """The family ids, in the order of the ops."""
         return tuple(op.FAMILY_ID for op in self.ops)
+
+    def ad_rules(self) -> ExtensionRuleSet:
+        """A new set of the derivative rules and batch rules of these families.
+
+        Every context has those of tenferro's own packages.
+        """
+        return rules_of([self])
+
+    def register_runtime(self, registry: ExtensionRegistry) -> None:
+        """Register the runtimes of these families; for `register_extension(register_runtime)`.
+
+        Executors do not need it for tenferro's own packages: they run these families.
+        """
+        register_runtimes([self], registry)
 
 
 def _type_problems(package: Package) -> Iterator[str]:

@@ -50,13 +50,7 @@ from tenferro.ops import (
 )
 from tenferro.ops.functions.dispatch import array_function, emit, full_like
 from tenferro.ops.functions.elementwise import imag, real
-from tenferro.ops.functions.promotion import (
-    broadcast,
-    called,
-    convert,
-    inexact_dtype,
-    promote,
-)
+from tenferro.ops.functions.promotion import broadcast, called, convert, inexact_dtype, promote
 
 __all__ = [
     "acos",

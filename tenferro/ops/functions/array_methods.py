@@ -74,9 +74,7 @@ _reductions: Any = reductions
 S = TypeVar("S", bound="ArrayOperators")
 
 
-def _operators(
-    function: Any,
-) -> tuple[Callable[[S, ArrayLike], S], Callable[[S, ArrayLike], S]]:
+def _operators(function: Any) -> tuple[Callable[[S, ArrayLike], S], Callable[[S, ArrayLike], S]]:
     """An operator of two operands, and the one for a right operand."""
     body = function.body
 

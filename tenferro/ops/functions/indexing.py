@@ -522,8 +522,8 @@ def gather(
 def window_dims(rank: int, places: Places, batch: int) -> tuple[int, ...]:
     """The axes of the result that are whole axes of the indexed array."""
     count = rank - len(places.axes) + batch
-    taken = range(places.result, places.result + batch)
-    return tuple(axis for axis in range(count) if axis not in taken)
+    picked = range(places.result, places.result + batch)
+    return tuple(axis for axis in range(count) if axis not in picked)
 
 
 def index_vectors(
@@ -601,26 +601,21 @@ def moved(
     x: AnyTensor, axes: Sequence[int], arrays: Sequence[AnyTensor], mode: str
 ) -> list[AnyTensor]:
     """Indices along some axes, moved into bounds; negative ones count from the end."""
-    found = []
+    results = []
     for axis, each in zip(axes, arrays, strict=True):
         size = size_value(x, axis)
         if mode == "wrap":
             dtype = UINT64 if each.meta.dtype == UINT64 else INT64
             inside = remainder(*(convert(value, dtype) for value in (each, size)))
-            found.append(convert(inside, INT64))
+            results.append(convert(inside, INT64))
         else:
             place = _counted_bounds(x, each, axis)
-            found.append(clamp(place, 0, subtract(size, 1)))
-    return found
+            results.append(clamp(place, 0, subtract(size, 1)))
+    return results
 
 
 def selected(
-    x: AnyTensor,
-    *operands: Any,
-    items: Items,
-    counted: tuple[bool, ...],
-    mode: str,
-    filled: bool,
+    x: AnyTensor, *operands: Any, items: Items, counted: tuple[bool, ...], mode: str, filled: bool
 ) -> AnyTensor:
     """The elements of x that items and arrays select; those out of bounds by the mode.
 
@@ -633,25 +628,25 @@ def selected(
     if not arrays:  # nothing can be out of bounds
         return part
     inside = moved(part, places.axes, arrays, mode)
-    taken = gather(part, places, inside, (True,) * len(arrays))
+    picked = gather(part, places, inside, (True,) * len(arrays))
     if mode != "fill":
-        return taken
-    fill = fitting("get", value, taken.meta.dtype)
-    read: AnyTensor = where(_inside(part, places, arrays, taken), taken, fill)
+        return picked
+    fill = fitting("get", value, picked.meta.dtype)
+    read: AnyTensor = where(_inside(part, places, arrays, picked), picked, fill)
     return read
 
 
 def _inside(
-    x: AnyTensor, places: Places, arrays: Sequence[AnyTensor], taken: AnyTensor
+    x: AnyTensor, places: Places, arrays: Sequence[AnyTensor], picked: AnyTensor
 ) -> AnyTensor:
     """For each element that is taken, whether its indices are in bounds."""
-    found: list[AnyTensor] = []
+    results: list[AnyTensor] = []
     for axis, each in zip(places.axes, arrays, strict=True):
         place = _counted_bounds(x, each, axis)
-        found.append(within(place, size_value(x, axis)))
-    mask = functools.reduce(bitwise_and, found)
+        results.append(within(place, size_value(x, axis)))
+    mask = functools.reduce(bitwise_and, results)
     rank = mask.meta.rank
-    shape = taken.meta.exact_shape("index", "result")
+    shape = picked.meta.exact_shape("index", "result")
     return emit(BroadcastInDim(shape, tuple(range(places.result, places.result + rank))), mask)
 
 

@@ -164,8 +164,7 @@ def kron(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     rank = max(left.meta.rank, right.meta.rank)
     left, right = (_of_rank(value, rank) for value in (left, right))
     shape = zip(
-        *(value.meta.exact_shape("kron", "operand") for value in (left, right)),
-        strict=True,
+        *(value.meta.exact_shape("kron", "operand") for value in (left, right)), strict=True
     )
     left = expand_dims(left, tuple(range(1, 2 * rank, 2)))
     right = expand_dims(right, tuple(range(0, 2 * rank, 2)))
@@ -207,8 +206,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, axis: int = -1) -> AnyTensor:
         return roll(value, by, -1)
 
     product = subtract(
-        multiply(turned(left, -1), turned(right, 1)),
-        multiply(turned(left, 1), turned(right, -1)),
+        multiply(turned(left, -1), turned(right, 1)), multiply(turned(left, 1), turned(right, -1))
     )
     return moveaxis(product, -1, axis)
 

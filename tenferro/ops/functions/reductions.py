@@ -126,11 +126,7 @@ def reduce(name: str, op: Reduction, x: ArrayLike, axis: Axis, keepdims: bool) -
 
 @array_function
 def sum(
-    x: ArrayLike,
-    axis: Axis = None,
-    *,
-    dtype: DTypeLike | None = None,
-    keepdims: bool = False,
+    x: ArrayLike, axis: Axis = None, *, dtype: DTypeLike | None = None, keepdims: bool = False
 ) -> AnyTensor:
     """Sum over `axis` (None: all axes). Bools and integers are summed in 64 bits.
 
@@ -142,11 +138,7 @@ def sum(
 
 @array_function
 def prod(
-    x: ArrayLike,
-    axis: Axis = None,
-    *,
-    dtype: DTypeLike | None = None,
-    keepdims: bool = False,
+    x: ArrayLike, axis: Axis = None, *, dtype: DTypeLike | None = None, keepdims: bool = False
 ) -> AnyTensor:
     """Product over `axis`. Its derivative is correct for factors of zero.
 
@@ -209,11 +201,7 @@ def count_nonzero(x: ArrayLike, axis: Axis = None, *, keepdims: bool = False) ->
 
 @array_function
 def mean(
-    x: ArrayLike,
-    axis: Axis = None,
-    *,
-    dtype: DTypeLike | None = None,
-    keepdims: bool = False,
+    x: ArrayLike, axis: Axis = None, *, dtype: DTypeLike | None = None, keepdims: bool = False
 ) -> AnyTensor:
     """Mean over `axis`; integers become float64.
 
@@ -339,10 +327,7 @@ def ptp(x: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> AnyTensor
 
 
 def average(
-    x: ArrayLike,
-    weights: ArrayLike | None = None,
-    axis: Axis = None,
-    keepdims: bool = False,
+    x: ArrayLike, weights: ArrayLike | None = None, axis: Axis = None, keepdims: bool = False
 ) -> AnyTensor:
     """Mean weighted by `weights`."""
     if weights is None:
@@ -486,13 +471,7 @@ def _scan(
     return concat(full(start, TensorMeta.of(meta.dtype, shape)), result, axis=along)
 
 
-def diff(
-    x: ArrayLike,
-    *ends: ArrayLike,
-    before: int = 0,
-    n: int = 1,
-    axis: int = -1,
-) -> AnyTensor:
+def diff(x: ArrayLike, *ends: ArrayLike, before: int = 0, n: int = 1, axis: int = -1) -> AnyTensor:
     """Each element minus the one before it, `n` times; for bools, whether the two differ.
 
     The first `before` of `ends` are put before the elements, the rest after them.
@@ -532,11 +511,7 @@ def _end(value: AnyTensor, end: ArrayLike, axis: int) -> AnyTensor:
 
 @array_function
 def sort(
-    x: ArrayLike,
-    axis: int = -1,
-    *,
-    descending: bool = False,
-    stable: bool = True,
+    x: ArrayLike, axis: int = -1, *, descending: bool = False, stable: bool = True
 ) -> AnyTensor:
     """The elements of x along `axis` in ascending or descending order. NaN counts as the largest.
 
@@ -555,11 +530,7 @@ def sort(
 
 @array_function
 def argsort(
-    x: ArrayLike,
-    axis: int = -1,
-    *,
-    descending: bool = False,
-    stable: bool = True,
+    x: ArrayLike, axis: int = -1, *, descending: bool = False, stable: bool = True
 ) -> AnyTensor:
     """The indices that sort x along `axis`; equal elements keep their order.
 
@@ -617,11 +588,7 @@ def argmin(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> 
 
 
 def _place(
-    name: str,
-    op: type[ArgMax] | type[ArgMin],
-    x: ArrayLike,
-    axis: int | None,
-    keepdims: bool,
+    name: str, op: type[ArgMax] | type[ArgMin], x: ArrayLike, axis: int | None, keepdims: bool
 ) -> AnyTensor:
     (value,) = promote((x,))
     meta: TensorMeta = value.meta
@@ -667,12 +634,12 @@ def take_along_axis(
     if mode == "wrap":
         places = remainder(indices, size_value(x, along))
     whole, wide = broadcast_to(x, shapes[0]), broadcast_to(places, shapes[1])
-    taken = gather_along(whole, wide, along, unique=False)
+    picked = gather_along(whole, wide, along, unique=False)
     if mode != "fill":
-        return taken
+        return picked
     inside = within(wide, size_value(x, along))
     value = fill_of(meta.dtype) if fill_value is None else fill_value
-    return where(inside, taken, value)
+    return where(inside, picked, value)
 
 
 # Reductions with a mask, an initial value, or both: `x.sum(where=mask, initial=1)`.

@@ -53,13 +53,7 @@ from tenferro.ops.functions.indexing import (
     window_dims,
     window_of,
 )
-from tenferro.ops.functions.promotion import (
-    KINDS,
-    as_value,
-    broadcast_to,
-    fitting,
-    is_number,
-)
+from tenferro.ops.functions.promotion import KINDS, as_value, broadcast_to, fitting, is_number
 
 _ELEMENTWISE: dict[str, StdTensorOp] = {"add": ADD, "mul": MUL, "min": MINIMUM, "max": MAXIMUM}
 
@@ -136,9 +130,9 @@ class Selection:
             return self._applied(index, mode=mode)
         if fill_value is not None and not hasattr(fill_value, "meta"):
             fill_value = fill_number("get", fill_value, self._array.meta.dtype)
-        given = () if fill_value is None else (fill_value,)
-        kept = {"mode": known, "filled": bool(given)}
-        return self._applied(selected, *given, mode=mode, kept=kept)
+        fill = () if fill_value is None else (fill_value,)
+        extra = {"mode": known, "filled": bool(fill)}
+        return self._applied(selected, *fill, mode=mode, extra=extra)
 
     def set(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
         """The array with the elements replaced."""
@@ -189,14 +183,14 @@ class Selection:
             raise TypeError(f"{combiner}: there is no option {unknown[0]!r}")
         mode = options.get("mode")
         known = mode_named(combiner, mode)
-        return self._applied(update, values, mode=mode, kept={"combiner": combiner, "mode": known})
+        return self._applied(update, values, mode=mode, extra={"combiner": combiner, "mode": known})
 
     def _applied(
         self,
         function: Callable[..., Any],
         *values: ArrayLike,
         mode: str | None,
-        kept: Mapping[str, object] | None = None,
+        extra: Mapping[str, object] | None = None,
     ) -> AnyTensor:
         expression = parse(self._indices, self._array.meta, anywhere=mode is not None)
         return apply_method(
@@ -206,7 +200,7 @@ class Selection:
             *expression.arrays,
             items=expression.items,
             counted=expression.counted,
-            **(kept or {}),
+            **(extra or {}),
         )
 
 
@@ -239,8 +233,8 @@ def update(
     """x with values combined into the elements that items and arrays select."""
     meta: TensorMeta = x.meta
     if combiner in _POINTWISE:
-        ones, held = full_like(1, x), {"items": items, "counted": counted, "mode": mode}
-        whole = update(ones, values, *arrays, combiner="mul", **held)  # type: ignore[arg-type]
+        ones, selection = full_like(1, x), {"items": items, "counted": counted, "mode": mode}
+        whole = update(ones, values, *arrays, combiner="mul", **selection)  # type: ignore[arg-type]
         result: AnyTensor = _POINTWISE[combiner](x, whole)
         return result
     new = fitting("update", values, meta.dtype)

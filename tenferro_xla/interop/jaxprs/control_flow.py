@@ -41,7 +41,7 @@ from tenferro_xla.interop.jaxprs.reader import (
     of_parameters,
 )
 
-_HELD = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee")
+_JAXPRS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee")
 """Names of the parameter in which an equation of a call holds the called jaxpr."""
 
 _CALLS = (
@@ -52,10 +52,10 @@ _CALLS = (
 
 def _call(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     """The outputs of the called jaxpr. A rule for batches that comes with it is dropped."""
-    held = next((equation.params[name] for name in _HELD if name in equation.params), None)
-    if held is None:
+    jaxpr = next((equation.params[name] for name in _JAXPRS if name in equation.params), None)
+    if jaxpr is None:
         raise at.refuse(equation, "holds no jaxpr")
-    return at.read(held, operands)
+    return at.read(jaxpr, operands)
 
 
 def _checkpoint(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
@@ -158,9 +158,9 @@ def _frozen(at: Reader, params: Any, body: Body) -> Body:
     asked, carry = at.body(params["cond_jaxpr"]), body.inputs[of_body:]
     consts = asked.inputs[:of_cond]
     (pred,) = at.read(params["cond_jaxpr"], [*consts, *carry])
-    kept = [_chosen(at, pred, new, old) for new, old in zip(body.outputs, carry, strict=True)]
+    chosen = [_chosen(at, pred, new, old) for new, old in zip(body.outputs, carry, strict=True)]
     everything = dict.fromkeys([*body.captured, *asked.captured])
-    return Body([*consts, *body.inputs], kept, [*everything])
+    return Body([*consts, *body.inputs], chosen, [*everything])
 
 
 def _chosen(at: Reader, pred: GlobalValKey, new: GlobalValKey, old: GlobalValKey) -> GlobalValKey:
@@ -231,10 +231,9 @@ class _Equation:
         self.variables = list(
             dict.fromkeys(atom for atom in equation.invars if not hasattr(atom, "val"))
         )
-        held = equation.params["call_jaxpr"]
-        debug_info = getattr(held, "jaxpr", held).debug_info
+        self._called = equation.params["call_jaxpr"]
+        debug_info = getattr(self._called, "jaxpr", self._called).debug_info
         jaxpr = core.Jaxpr((), self.variables, equation.outvars, [equation], debug_info=debug_info)
-        self._held = held
         self.in_jax: Callable[..., Any] = core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, ()))
 
     def given(self, operands: Keys) -> list[TracedTensor]:
@@ -253,7 +252,7 @@ class _Equation:
             else known[atom].key
             for atom in self._equation.invars
         ]
-        return self._traced(reader, self._held, operands)
+        return self._traced(reader, self._called, operands)
 
     def read(self, function: Callable[..., Any], *given: Any) -> Traced:
         """A function of JAX on traced values."""
@@ -322,30 +321,30 @@ def _vjp(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     def fwd(*xs: TracedTensor) -> tuple[Any, Any]:
         trees: list[Any] = []
 
-        def kept(*values: Any) -> Any:
+        def saved(*values: Any) -> Any:
             _, pullback = jax.vjp(this.in_jax, *values)
             leaves, tree = jax.tree.flatten(pullback)
             trees.append(tree)
             return leaves
 
-        return ruled(*xs), (this.read(kept, *xs), trees[0])
+        return ruled(*xs), (this.read(saved, *xs), trees[0])
 
     def bwd(residuals: tuple[Traced, Any], cts: tuple[TracedTensor | None, ...]) -> tuple[Any, ...]:
-        kept, tree = residuals
+        saved, tree = residuals
         moving = [ct is not None for ct in cts]
         is_zero: list[bool] = []
 
         def pulled(*values: Any) -> Any:
-            rest = iter(values[len(kept) :])
+            rest = iter(values[len(saved) :])
             pairs = zip(moving, equation.outvars, strict=True)
             given = [next(rest) if on else _float0(variable.aval) for on, variable in pairs]
-            found = jax.tree.unflatten(tree, values[: len(kept)])(given)
+            found = jax.tree.unflatten(tree, values[: len(saved)])(given)
             is_zero[:] = [leaf.dtype == FLOAT0 for leaf in found]
             typed = zip(found, this.variables, strict=True)
             return [_like(leaf, var.aval) for leaf, var in typed if leaf.dtype != FLOAT0]
 
         given = [conj(ct) for ct in cts if ct is not None]
-        found = iter(this.read(pulled, *kept, *given))
+        found = iter(this.read(pulled, *saved, *given))
         return tuple([None if zero else conj(next(found)) for zero in is_zero])
 
     ruled.defvjp(fwd, bwd)

@@ -34,11 +34,11 @@ def for_each_word(translation: Translation) -> Translation:
             return translation(at, equation, operands)
         moved = []
         for word in range(2):
-            given = [
+            words = [
                 _word(at, operand, word) if is_key(atom.aval) else operand
                 for operand, atom in zip(operands, equation.invars, strict=True)
             ]
-            made = translation(at, equation, given)
+            made = translation(at, equation, words)
             moved.append([made] if isinstance(made, GlobalValKey) else made)
         return [_together(at, *words) for words in zip(*moved, strict=True)]
 

@@ -53,8 +53,8 @@ def _only_primitive(jaxpr: Any) -> str:
         return ""
     (step,) = inner.eqns
     same = [*step.outvars] == [*inner.outvars]
-    given = [*step.invars] in ([*inner.invars], [*reversed(inner.invars)])
-    return str(step.primitive.name) if same and given else ""
+    direct = [*step.invars] in ([*inner.invars], [*reversed(inner.invars)])
+    return str(step.primitive.name) if same and direct else ""
 
 
 def _place(op: Callable[[int], ops.StdTensorOp]) -> Translation:

@@ -125,11 +125,11 @@ def test_a_single_call_keeps_nothing() -> None:
     executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     f = shifted(executor)
     f(X, 1.0)
-    assert not len(executor._executables.kept)
+    assert not len(executor._executables.pool)
     f(X, 1.0)
-    assert len(executor._executables.kept) == 1
+    assert len(executor._executables.pool) == 1
     executor.clear()
-    assert not len(executor._executables.kept)
+    assert not len(executor._executables.pool)
     np.testing.assert_array_equal(f(X, 1.0), X + 1)
 
 
@@ -140,7 +140,7 @@ def test_small_results_limits_and_donations_keep_nothing() -> None:
     donating = tn.jit(lambda x: x + 1, executor=executor, donate_argnums=0)
     for _ in range(ROUNDS):
         small(X[:1000]), limited(X), donating(tn.Tensor(executor.put(X)))
-    assert not len(executor._executables.kept)
+    assert not len(executor._executables.pool)
 
 
 def test_no_more_is_kept_than_asked() -> None:
@@ -148,12 +148,12 @@ def test_no_more_is_kept_than_asked() -> None:
     f = shifted(executor)
     for _ in range(ROUNDS):
         f(X, 1.0)
-    assert len(executor._executables.kept) == 1
+    assert len(executor._executables.pool) == 1
     none = txla.XlaExecutor("cpu", kept_bytes=0)
     g = shifted(none)
     for _ in range(ROUNDS):
         g(X, 1.0)
-    assert not len(none._executables.kept)
+    assert not len(none._executables.pool)
     assert causes(none) == ["first"]
     with pytest.raises(ConfigError, match="kept_bytes"):
         txla.XlaExecutor("cpu", kept_bytes=-1)
@@ -200,8 +200,8 @@ def test_what_one_program_keeps_is_not_dropped_for_another() -> None:
     for _ in range(ROUNDS):
         many(X)[0].block_until_ready()
         one(X).block_until_ready()
-    assert len(executor._executables.kept) == 6
-    assert executor._executables.kept._bytes == 6 * X.nbytes
+    assert len(executor._executables.pool) == 6
+    assert executor._executables.pool._bytes == 6 * X.nbytes
 
 
 def test_a_second_executable_that_cannot_be_made_is_done_without(

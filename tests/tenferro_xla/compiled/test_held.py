@@ -142,7 +142,7 @@ def test_the_error_of_a_call_does_not_reach_another_one() -> None:
 
 def test_code_of_users_that_runs_within_a_call() -> None:
     executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
-    kept = executor._executables.kept
+    kept = executor._executables.pool
     f = shifted(executor)
     f(X, 0.0)
     f(X, 0.0)
