@@ -100,15 +100,20 @@ Transform = tuple[str, tuple[bool, ...]]
 
 
 def transformed(
-    transforms: Sequence[Transform], inputs: Sequence[T], outputs: Sequence[T]
+    transforms: Sequence[Transform], inputs: Sequence[T], outputs: Sequence[T], family: str = ""
 ) -> tuple[list[T], list[T]]:
     """What the inputs and the outputs of an op with transforms belong to, from those of the op.
 
     A tangent belongs to what its primal does, and a cotangent to what it is the cotangent of.
+
+    Raises:
+        InvalidConfigError: there is no such transform of these inputs and outputs.
     """
     inputs, outputs = list(inputs), list(outputs)
     for kind, mask in transforms:
         chosen = outputs if kind == "select" else inputs
+        if kind not in ("jvp", "vjp", "select") or len(mask) != len(chosen):
+            raise InvalidConfigError(family, f"family_id={family}: no transform {kind!r}")
         active = [each for each, on in zip(chosen, mask, strict=True) if on]
         if kind == "jvp":
             inputs = inputs + active
@@ -161,28 +166,18 @@ class FormulaOp(ExtensionOp):
     @property
     def input_count(self) -> int:
         """The inputs of the formula, and those that the transforms add."""
-        return self._counts()[0]
+        outputs = range(self.formula_outputs)
+        return len(
+            transformed(self.transforms, range(self.formula_inputs), outputs, self.family_id)[0]
+        )
 
     @property
     def output_count(self) -> int:
         """The outputs that are left by the transforms."""
-        return self._counts()[1]
-
-    def _counts(self) -> tuple[int, int]:
-        inputs, outputs = self.formula_inputs, self.formula_outputs
-        for kind, mask in self.transforms:
-            match kind:
-                case "jvp":
-                    inputs += sum(mask)
-                case "vjp":
-                    inputs, outputs = inputs + outputs, sum(mask)
-                case "select":
-                    outputs = sum(mask)
-                case _:
-                    raise InvalidConfigError(
-                        self.family_id, f"family_id={self.family_id}: no transform {kind!r}"
-                    )
-        return inputs, outputs
+        outputs = range(self.formula_outputs)
+        return len(
+            transformed(self.transforms, range(self.formula_inputs), outputs, self.family_id)[1]
+        )
 
     def infer_output_meta(
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
