@@ -98,7 +98,7 @@ def load_function(target: str, packages: Sequence[Package] = ()) -> NamedFunctio
 
     Args:
         target: what the command line says.
-        packages: families that the program may hold, beside those that come with tenferro.
+        packages: families that the program may hold, in addition to tenferro's own.
 
     Raises:
         CommandError: there is no such file or function, or the file cannot be imported.

@@ -83,7 +83,7 @@ class Pipeline:
         unoptimized: the graph lowered, before any pass.
         passes: what each canonical pass did that changed the program.
         program: the canonical program, which executors take.
-        packages: families that it may hold, beside those that come with tenferro.
+        packages: families that it may hold, in addition to tenferro's own.
     """
 
     primal: Fragment[StdTensorOp]
@@ -204,9 +204,10 @@ def stablehlo(
     observe: Observer | None = None,
     packages: Sequence[Package] = (),
 ) -> str:
-    """The StableHLO of a program, its symbols bound to `sizes`; `observe` is told of each pass.
+    """The StableHLO of a program, its symbols bound to `sizes`.
 
-    `packages` are the families that it may hold, beside those that come with tenferro.
+    `observe` gets a report of each pass. `packages` are the families that it may hold, in addition
+    to tenferro's own.
 
     Raises:
         CommandError: a symbol has no size, or there is no such symbol.

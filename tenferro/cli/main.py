@@ -32,6 +32,9 @@ from tenferro.runtime import GraphProgram
 from tenferro.serialization import MissingExtension, loads, read_bytes, written_digest
 from tenferro.transforms import flatten, jit, leaf_names
 
+__all__ = ["main"]
+
+
 # `tenferro run`: a function on arrays from files.
 
 
@@ -157,7 +160,7 @@ def _declared(each: Any) -> str:
     return f"{each.name}: {each.meta}{default}"
 
 
-__all__ = ["main"]
+# The parser of all commands, and what becomes of an error: one line, and exit code 2.
 
 Command = Callable[[argparse.Namespace], int]
 

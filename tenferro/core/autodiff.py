@@ -130,24 +130,6 @@ def finish(
 # Apply one derivative rule, and check what it returns.
 
 
-def linearize_op(
-    op: GlobalOpKey,
-    outputs: tuple[GlobalValKey, ...],
-    incoming: Slots[GlobalValKey],
-    emitter: KeyEmitter,
-) -> Slots[GlobalValKey]:
-    """Tangents of the outputs of an op from those of its operands.
-
-    Raises:
-        ADRuleError: the op has no linearize rule, or the rule breaks its arity.
-    """
-    rule = getattr(op.primitive, "linearize", None)
-    if rule is None:
-        raise ADRuleError(f"{op.primitive}: has no linearize rule")
-    result = rule(JvpSite(emitter, op.inputs, outputs, incoming))
-    return _checked(op.primitive, "linearize", result, len(outputs), "output")
-
-
 def transpose_op(
     node: GlobalOpKey, mode: Linear, ct: Slots[GlobalValKey], emitter: KeyEmitter
 ) -> Slots[GlobalValKey]:
@@ -279,9 +261,13 @@ def _propagate(
         incoming = tuple(map(get, op.inputs))
         if not any(incoming):
             continue
+        rule = getattr(op.primitive, "linearize", None)
+        if rule is None:
+            raise ADRuleError(f"{op.primitive}: has no linearize rule")
         produced = op.outputs
         emitter.site = op.site
-        results = linearize_op(op, produced, incoming, emitter)
+        result = rule(JvpSite(emitter, op.inputs, produced, incoming))
+        results = _checked(op.primitive, "linearize", result, len(produced), "output")
         for key, tangent in zip(produced, results, strict=True):
             if tangent is None:
                 continue

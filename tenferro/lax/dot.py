@@ -9,14 +9,7 @@ import numpy as np
 
 from tenferro.errors import AxisError
 from tenferro.ir import AnyTensor, ArrayLike, DTypeLike
-from tenferro.lax.arguments import (
-    LAX,
-    PRECISION,
-    axes_of,
-    require_default,
-    result_type,
-    same_dtype,
-)
+from tenferro.lax.arguments import LAX, PRECISION, axes_of, require_default, result_type, same_dtype
 from tenferro.ops import DotGeneral
 from tenferro.ops.functions import array_function, called, elementwise
 

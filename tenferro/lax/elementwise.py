@@ -272,8 +272,7 @@ def is_finite(x: ArrayLike) -> AnyTensor:
 
 @array_function(module=LAX)
 def round(
-    x: ArrayLike,
-    rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO,
+    x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO
 ) -> AnyTensor:
     """The nearest integer; a half is taken away from zero, or to the even one.
 

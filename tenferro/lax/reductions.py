@@ -325,11 +325,7 @@ def pads_of(
 
 
 def windows(
-    name: str,
-    array: AnyTensor,
-    window: Sequence[int],
-    strides: Sequence[int],
-    holes: Sequence[int],
+    name: str, array: AnyTensor, window: Sequence[int], strides: Sequence[int], holes: Sequence[int]
 ) -> list[tuple[AnyTensor, tuple[int, ...]]]:
     """For each place in a window, the elements at it of all windows; and the place."""
     counts: list[Any] = []

@@ -404,9 +404,7 @@ def full_like(
     """
     array = creation.asarray(x)
     return creation.full(
-        array.shape if shape is None else shape,
-        fill_value,
-        array.dtype if dtype is None else dtype,
+        array.shape if shape is None else shape, fill_value, array.dtype if dtype is None else dtype
     )
 
 

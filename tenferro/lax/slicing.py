@@ -10,7 +10,7 @@ import numpy as np
 
 from tenferro import ops
 from tenferro.errors import AxisError, GraphError
-from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DType, Number, Shape, TensorMeta, dim
+from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, Number, Shape, TensorMeta, dim
 from tenferro.lax.arguments import LAX, along, matched, same_dtype, tuple_of
 from tenferro.numpy import asarray
 from tenferro.ops.functions import (
@@ -203,10 +203,7 @@ def _starts(
 
 
 def _sliced(
-    operand: ArrayLike,
-    *starts: ArrayLike,
-    sizes: tuple[Dim, ...],
-    negative: tuple[bool, ...],
+    operand: ArrayLike, *starts: ArrayLike, sizes: tuple[Dim, ...], negative: tuple[bool, ...]
 ) -> AnyTensor:
     (value,) = same_dtype("dynamic_slice", [operand])
     op = ops.DynamicSlice(sizes)
@@ -214,10 +211,7 @@ def _sliced(
 
 
 def _updated(
-    operand: ArrayLike,
-    update: ArrayLike,
-    *starts: ArrayLike,
-    negative: tuple[bool, ...],
+    operand: ArrayLike, update: ArrayLike, *starts: ArrayLike, negative: tuple[bool, ...]
 ) -> AnyTensor:
     name = "dynamic_update_slice"
     value, window = same_dtype(name, [operand, update])
@@ -362,7 +356,8 @@ def gather(
     sizes = tuple_of("gather", "slice_sizes", slice_sizes, meta.rank, 0)
     offset, collapsed, index_map, batching, of_indices = axes
     fills = known is GatherScatterMode.FILL_OR_DROP and bool(index_map)
-    fill = _fill(fill_value, meta.dtype) if fills else 0
+    fill_value = indexing.fill_of(meta.dtype) if fill_value is None else fill_value
+    fill = fill_value if fills else 0
     promised = unique_indices and known is GatherScatterMode.PROMISE_IN_BOUNDS
     vector = indices.meta.rank - 1
     op = ops.Gather(
@@ -419,20 +414,6 @@ def _inside(
     low = emit(ops.Compare("GE"), wide, full_like(0, wide))
     high = emit(ops.Compare("LE"), wide, limit)
     return emit(ops.ReduceAnd((meta.rank - 1,)), emit(ops.AND, low, high))
-
-
-def _fill(value: Number | None, dtype: DType) -> Any:
-    if value is not None:
-        return value
-    match dtype.kind:
-        case "f" | "c":
-            return np.nan
-        case "i":
-            return np.iinfo(dtype).min
-        case "u":
-            return np.iinfo(dtype).max
-        case _:
-            return True
 
 
 class ScatterFunction(Protocol):

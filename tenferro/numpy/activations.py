@@ -18,11 +18,7 @@ from tenferro.ops.functions import (
     reductions,
 )
 
-__all__ = [
-    "log_softmax",
-    "logsumexp",
-    "softmax",
-]
+__all__ = ["log_softmax", "logsumexp", "softmax"]
 
 
 def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> AnyTensor:
@@ -112,12 +108,7 @@ def logsumexp(
 
 
 def _weighted(
-    a: ArrayLike,
-    b: ArrayLike,
-    *where: ArrayLike,
-    axis: Axis,
-    keepdims: bool,
-    signed: bool,
+    a: ArrayLike, b: ArrayLike, *where: ArrayLike, axis: Axis, keepdims: bool, signed: bool
 ) -> AnyTensor | tuple[AnyTensor, AnyTensor]:
     """The logarithm of the sum of b·exp(a); terms with b = 0 are 0 whatever a is."""
     value, factor = analytic.inexact("logsumexp", a, b)

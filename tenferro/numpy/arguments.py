@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,35 +29,41 @@ from tenferro.runtime import Tensor, weak_number
 
 
 @dataclass(frozen=True)
-class Promoted:
-    """The array function that promotes its operands to a common dtype.
+class Named:
+    """An array function in the name of what users called.
 
     Caches treat equal instances as one function.
 
     Attributes:
-        name: the function that users called, for errors.
-        inexact: whether integers and bools become float64.
+        name: what users called, for errors.
+        body: takes the name, the options and the operands.
+        options: those of the body.
     """
 
     name: str
-    inexact: bool = False
+    body: Callable[..., Any]
+    options: tuple[Any, ...] = ()
 
     @property
     def __name__(self) -> str:
         return self.name
 
-    def __call__(self, *operands: ArrayLike) -> tuple[AnyTensor, ...]:
-        """The operands in their common dtype."""
-        dtype = result_dtype(operands)
-        if self.inexact and not is_inexact(dtype):
-            dtype = FLOAT64
-        return tuple(promote(operands, dtype))
+    def __call__(self, *operands: ArrayLike) -> Any:
+        """What the body makes of the operands."""
+        return self.body(self.name, *self.options, *operands)
 
 
 def promoted(name: str, *operands: Any, inexact: bool = False) -> list[Any]:
-    """The operands as arrays of their common dtype; numbers are weak."""
-    arrays: Any = apply(Promoted(name, inexact), *[_listed(operand) for operand in operands])
-    return list(arrays)
+    """The operands as arrays of their common dtype; numbers are weak.
+
+    With `inexact`, integers and bools become float64.
+    """
+    return list(apply(Named(name, _promoted, (inexact,)), *map(_listed, operands)))
+
+
+def _promoted(name: str, inexact: bool, *operands: ArrayLike) -> tuple[AnyTensor, ...]:
+    dtype = result_dtype(operands)
+    return tuple(promote(operands, FLOAT64 if inexact and not is_inexact(dtype) else dtype))
 
 
 def array(name: str, operand: Any) -> Any:

@@ -9,9 +9,7 @@ from tenferro.numpy import dtypes as element_types
 from tenferro.numpy.dtypes import ElementType, isdtype
 from tenferro.runtime import device_names
 
-__all__ = [
-    "namespace_info",
-]
+__all__ = ["namespace_info"]
 
 
 _NAMES = (

@@ -148,11 +148,7 @@ def _any_recorded(values: list[ArrayLike] | tuple[ArrayLike, ...]) -> bool:
 
 
 def full(
-    shape: Shape,
-    fill_value: ArrayLike,
-    dtype: DTypeLike | None = None,
-    *,
-    device: Device = None,
+    shape: Shape, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, device: Device = None
 ) -> AnyTensor:
     """A new array whose every element is `fill_value`; sizes may be names in a traced program.
 
@@ -312,11 +308,7 @@ def tri(
 
 
 def full_like(
-    x: ArrayLike,
-    fill_value: ArrayLike,
-    dtype: DTypeLike | None = None,
-    *,
-    device: Device = None,
+    x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, device: Device = None
 ) -> AnyTensor:
     """An array of the shape of x whose every element is `fill_value`.
 

@@ -174,12 +174,7 @@ def fill_diagonal(
 
 
 def put(
-    x: ArrayLike,
-    ind: ArrayLike,
-    v: ArrayLike,
-    mode: str | None = None,
-    *,
-    inplace: bool = True,
+    x: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
 ) -> AnyTensor:
     """A copy of x with values at places of the flattened array; `v` is repeated if it is shorter.
 

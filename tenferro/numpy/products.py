@@ -14,11 +14,7 @@ from tenferro.numpy.arguments import promoted
 from tenferro.ops.functions.elementwise import conj
 from tenferro.ops.functions.products import matmul
 
-__all__ = [
-    "einsum_path",
-    "matvec",
-    "vecmat",
-]
+__all__ = ["einsum_path", "matvec", "vecmat"]
 
 
 def matvec(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:

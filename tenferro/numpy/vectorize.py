@@ -16,12 +16,7 @@ from tenferro.ops.functions import normal_axis
 from tenferro.ops.functions.manipulation import expand_dims
 from tenferro.transforms import vmap
 
-__all__ = [
-    "apply_along_axis",
-    "apply_over_axes",
-    "fromfunction",
-    "vectorize",
-]
+__all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "vectorize"]
 
 
 _NAME = r"\w+"

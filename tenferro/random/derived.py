@@ -29,10 +29,7 @@ __all__ = [
 
 
 def lognormal(
-    key: AnyKey,
-    sigma: ArrayLike = 1.0,
-    shape: Shape | None = None,
-    dtype: DTypeLike | None = None,
+    key: AnyKey, sigma: ArrayLike = 1.0, shape: Shape | None = None, dtype: DTypeLike | None = None
 ) -> AnyTensor:
     """Numbers whose logarithms are normal with mean 0 and deviation sigma.
 

@@ -73,11 +73,7 @@ def bits(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> AnyT
 
 
 def randint(
-    key: AnyKey,
-    shape: Shape,
-    minval: ArrayLike,
-    maxval: ArrayLike,
-    dtype: DTypeLike | None = None,
+    key: AnyKey, shape: Shape, minval: ArrayLike, maxval: ArrayLike, dtype: DTypeLike | None = None
 ) -> AnyTensor:
     """Integers from `minval` to `maxval`, which is excluded, each as likely.
 

@@ -115,11 +115,7 @@ def ball(
 
 
 def orthogonal(
-    key: AnyKey,
-    n: int,
-    shape: Shape = (),
-    dtype: DTypeLike | None = None,
-    m: int | None = None,
+    key: AnyKey, n: int, shape: Shape = (), dtype: DTypeLike | None = None, m: int | None = None
 ) -> AnyTensor:
     """Matrices [..., n, m] with orthonormal columns, or rows if m is larger, each as likely.
 

@@ -35,7 +35,7 @@ class BlasThreads:
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """A context for NumPy beside a thread that takes all cores: one thread for each product.
+        """A context for NumPy while another thread takes all cores: one thread for each product.
 
         Threads that wait for a core waste those that compute.
 

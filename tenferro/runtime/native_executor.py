@@ -243,7 +243,7 @@ class GraphExecutor(CacheOwner):
         segmented: whether neighbouring instructions share a backend session; the results are the
             same.
         max_bytes: the largest value in bytes that a program may hold; checked before it runs.
-        packages: families that programs may hold, beside those that come with tenferro.
+        packages: families that programs may hold, in addition to tenferro's own.
 
     Raises:
         ExtensionRegistryError: a package is given twice, or is not one.

@@ -10,8 +10,7 @@ Tensor([1.79175947])
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tenferro import numpy as tn
 from tenferro.errors import DTypeError, ShapeError
@@ -36,6 +35,7 @@ from tenferro.numpy import (
 )
 from tenferro.numpy import gammaln as loggamma
 from tenferro.numpy import sigmoid as expit
+from tenferro.numpy.arguments import Named
 from tenferro.ops.functions import analytic, apply
 
 __all__ = [
@@ -94,45 +94,20 @@ __all__ = [
 
 def real(name: str, *operands: ArrayLike) -> tuple[AnyTensor, ...]:
     """The operands as floating-point values of one dtype and shape."""
-    return apply(_Real(name), *operands)
+    return apply(Named(name, _real), *operands)
+
+
+def _real(name: str, *operands: ArrayLike) -> tuple[AnyTensor, ...]:
+    values = analytic.inexact(name, *operands)
+    meta = values[0].meta
+    if is_complex(meta.dtype):
+        raise DTypeError(f"{name}: takes real operands, got {meta}; pass real parts")
+    return tuple(values)
 
 
 def special_function(name: str, function: str, *operands: ArrayLike) -> AnyTensor:
     """A row of `tenferro.ops.SPECIAL_FUNCTIONS` on the operands."""
-    return apply(_Special(name, function), *operands)
-
-
-@dataclass(frozen=True)
-class _Real:
-    """Promotes and broadcasts operands, for the function `name`."""
-
-    name: str
-
-    @property
-    def __name__(self) -> str:
-        return self.name
-
-    def __call__(self, *operands: ArrayLike) -> Any:
-        values = analytic.inexact(self.name, *operands)
-        meta = values[0].meta
-        if is_complex(meta.dtype):
-            raise DTypeError(f"{self.name}: takes real operands, got {meta}; pass real parts")
-        return tuple(values)
-
-
-@dataclass(frozen=True)
-class _Special:
-    """A special function under the name that users call."""
-
-    name: str
-    function: str
-
-    @property
-    def __name__(self) -> str:
-        return self.name
-
-    def __call__(self, *operands: ArrayLike) -> AnyTensor:
-        return analytic.special(self.name, self.function, *operands)
+    return apply(Named(name, analytic.special, (function,)), *operands)
 
 
 # The gamma function and its relatives.

@@ -17,12 +17,12 @@ from tenferro.testing.execution import EXECUTION
 from tenferro.testing.identity import FILES, IDENTITY, UNCHANGED, rebuilt
 from tenferro.testing.report import Clause, ExtensionReport, Parts, judged
 from tenferro.testing.subject import FamilySubject, active, named, some_arrays
-from tenferro.testing.types import LATE_SIZES, TYPES
+from tenferro.testing.types import DYNAMIC_SIZES, TYPES
 
 __all__ = ["CLAUSES", "check_extension"]
 
 CLAUSES: tuple[Clause[FamilySubject], ...] = (
-    *IDENTITY, *TYPES, *EXECUTION, *DERIVATIVES, *BATCHES, *LATE_SIZES, *FILES, UNCHANGED,
+    *IDENTITY, *TYPES, *EXECUTION, *DERIVATIVES, *BATCHES, *DYNAMIC_SIZES, *FILES, UNCHANGED,
 )  # fmt: skip
 """What is checked, in order."""
 

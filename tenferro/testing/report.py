@@ -175,7 +175,7 @@ def _line(verdict: Verdict) -> str:
     return f"  {verdict}".replace("\n", "\n  ")
 
 
-# What is checked of a family beside its op: given part by part, or as packages.
+# What is checked of a family in addition to its op: part by part, or as packages.
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import cast
 
 import numpy as np
@@ -240,14 +241,14 @@ def _pruning(subject: FamilySubject) -> Findings:
     op, count = subject.op, subject.op.output_count
     if count < 2:
         return
-    masks = [tuple(i == kept for i in range(count)) for kept in range(count)]
+    masks = [tuple(i == only for i in range(count)) for only in range(count)]
     masks += [tuple(i != gone for i in range(count)) for gone in range(count)] if count > 2 else []
     for live in masks:
         smaller = op.prune_outputs(live)
         if smaller is None:
             continue
         pruned = replace(subject, op=smaller)
-        wanted = [meta for meta, kept in zip(_inferred(subject), live, strict=True) if kept]
+        wanted = list(compress(_inferred(subject), live))
         if smaller.input_count != op.input_count or smaller.output_count != sum(live):
             yield (
                 f"of {live} gives an op of {smaller.input_count} inputs and "
@@ -256,7 +257,7 @@ def _pruning(subject: FamilySubject) -> Findings:
         elif list(_inferred(pruned)) != wanted:
             yield f"of {live} gives {_list(_inferred(pruned))}, not {_list(wanted)}"
         else:
-            values = [array for array, kept in zip(subject.expected, live, strict=True) if kept]
+            values = list(compress(subject.expected, live))
             for one, other in zip(pruned.expected, values, strict=True):
                 if not np.allclose(one, other, equal_nan=True):
                     yield f"of {live} gives an op with other results"
@@ -289,7 +290,7 @@ Axes = list[tuple[int, int]]
 """Positions of inputs, and axes of them."""
 
 
-def _late(subject: FamilySubject) -> Findings:
+def _dynamic(subject: FamilySubject) -> Findings:
     """For each name of a size: the inputs are one longer, and a scalar says how much is meant."""
     checked = False
     for leaf, size in subject.sizes.items():
@@ -382,8 +383,8 @@ def _axes(subject: FamilySubject, leaf: Leaf) -> Axes:
     return found
 
 
-LATE_SIZES = (
+DYNAMIC_SIZES = (
     Clause(
-        7, "late sizes", "data may decide sizes", _late, ("symbolic", "guarantees", "reference")
+        7, "late sizes", "data may decide sizes", _dynamic, ("symbolic", "guarantees", "reference")
     ),
 )

@@ -87,11 +87,7 @@ def save_only_these_names(*names: str) -> Policy:
     Tensor(0.)
     """
     wanted = _names("save_only_these_names", names)
-
-    def policy(op: ExecOp, metas: Sequence[TensorMeta]) -> bool:
-        return isinstance(op, CheckpointName) and op.tag in wanted
-
-    return policy
+    return lambda op, metas: isinstance(op, CheckpointName) and op.tag in wanted
 
 
 def save_any_names_but_these(*names: str) -> Policy:
@@ -103,11 +99,7 @@ def save_any_names_but_these(*names: str) -> Policy:
     Tensor(1.)
     """
     unwanted = _names("save_any_names_but_these", names)
-
-    def policy(op: ExecOp, metas: Sequence[TensorMeta]) -> bool:
-        return isinstance(op, CheckpointName) and op.tag not in unwanted
-
-    return policy
+    return lambda op, metas: isinstance(op, CheckpointName) and op.tag not in unwanted
 
 
 def save_anything_except_these_names(*names: str) -> Policy:
@@ -119,11 +111,7 @@ def save_anything_except_these_names(*names: str) -> Policy:
     Tensor(1.)
     """
     unwanted = _names("save_anything_except_these_names", names)
-
-    def policy(op: ExecOp, metas: Sequence[TensorMeta]) -> bool:
-        return not (isinstance(op, CheckpointName) and op.tag in unwanted)
-
-    return policy
+    return lambda op, metas: not (isinstance(op, CheckpointName) and op.tag in unwanted)
 
 
 def save_from_both_policies(first: Policy, second: Policy) -> Policy:
@@ -138,11 +126,7 @@ def save_from_both_policies(first: Policy, second: Policy) -> Policy:
     Tensor(1.)
     """
     one, other = policy_of(first), policy_of(second)
-
-    def policy(op: ExecOp, metas: Sequence[TensorMeta]) -> bool:
-        return one(op, metas) or other(op, metas)
-
-    return policy
+    return lambda op, metas: one(op, metas) or other(op, metas)
 
 
 _BY_NAME: dict[str, Policy] = {

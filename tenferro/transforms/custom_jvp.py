@@ -46,7 +46,7 @@ from tenferro.transforms.higher_order import (
     weak_leaf,
 )
 from tenferro.transforms.program import wraps
-from tenferro.transforms.trace import leaf_meta, trace, values_of
+from tenferro.transforms.trace import is_traced, leaf_meta, trace, values_of
 from tenferro.transforms.traced_tensor import (
     TracedTensor,
     TraceEmitter,
@@ -218,12 +218,8 @@ FLOAT0 = np.dtype([("float0", np.void, 0)])
 def is_differentiable(arrays: Sequence[Any]) -> bool:
     """Whether a derivative may be asked for of a function of these arguments."""
     leaves = flatten(arrays)[0]
-    traced = any(isinstance(leaf, TracedTensor) for leaf in leaves)
-    return traced or is_tracing() or any(_is_tracked(leaf) for leaf in leaves)
-
-
-def _is_tracked(leaf: Any) -> bool:
-    return isinstance(leaf, EagerTensor) and leaf.tracked
+    tracked = any(isinstance(leaf, EagerTensor) and leaf.tracked for leaf in leaves)
+    return tracked or is_tracing() or is_traced(leaves)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -304,11 +300,6 @@ class RuledCall:
             f"{self.name}: a derivative is asked for by a value that the function closes over, of "
             "which its rule knows nothing; make the value an argument"
         )
-
-    def check_value(self, what: str, result: Any, metas: Sequence[TensorMeta]) -> None:
-        """Raise ADRuleError unless a rule returned a value like that of the function."""
-        if None in self.matched(what, result, self.out_tree, metas):
-            raise ADRuleError(f"{self.name}: {what} is None in a place")
 
     def arrays(self, keys: Sequence[GlobalValKey | None], scope: TraceContext) -> tuple[Any, ...]:
         """Values like the arrays among the arguments, as users see them. None stays None."""

@@ -155,20 +155,15 @@ def traced_like(
                 f"got {body}"
             )
         tree, metas = parts[0], metas[: parts[0].num_leaves]
-    _adapt(body, len(metas), like)
+    for place, (meta, goal) in enumerate(zip(metas, like.metas, strict=False)):
+        if promoted(meta, body.weak[place], goal):
+            body.convert(place, goal.dtype)
     if tree != like.tree or body.metas[: len(metas)] != like.metas:
         raise ADError(
             f"{bodies.caller}: {name} returns {shown(tree, body.metas[: len(metas)])} for {like}; "
             "it must return the same structure and types"
         )
     return body, body.tree
-
-
-def _adapt(body: Trace, count: int, like: Leaves) -> None:
-    """Convert Python numbers among the first results to the dtypes that they are to have."""
-    for place, goal in enumerate(like.metas[:count]):
-        if place < count and promoted(body.metas[place], body.weak[place], goal):
-            body.convert(place, goal.dtype)
 
 
 def transposed(caller: str, body: Trace, like: Leaves) -> GraphFunction:

@@ -130,7 +130,9 @@ class _CotangentRule(CallRule):
                     f"{described(result)}"
                 )
             value, residuals = result
-            form.check_value("the value that fwd returns", value, op.body.output_metas)
+            what = "the value that fwd returns"
+            if None in form.matched(what, value, form.out_tree, op.body.output_metas):
+                raise ADRuleError(f"{form.name}: {what} is None in a place")
             leaves, tree = flatten(residuals)
             traced = [
                 TracedTensor(as_key(leaf), weak_leaf(leaf)) if is_array(leaf) else leaf

@@ -22,7 +22,6 @@ from tenferro.ir import (
     Exact,
     ExecOp,
     Leaf,
-    Source,
     SymDim,
     TensorMeta,
     UpperBound,
@@ -85,17 +84,14 @@ class Naming:
         """A size with a name for each symbol that data decide."""
         if self.outer is not None:
             size = self.outer.size(size)
-        decided = [leaf for leaf in runtime_dims(size) if self._is_older(leaf.source)]
-        for leaf in decided:
-            if leaf not in self.names:
+        for leaf in runtime_dims(size):
+            older = leaf.source is not None and leaf.source.value.serial < self.start
+            if older and leaf not in self.names:
                 name = f"size{self.depth}_{len(self.names)}"
                 self.names[leaf] = symbol(SymDim(name))
                 assert leaf.source is not None, "older than the call"
                 self.key(leaf.source.value)
         return substitute(size, lambda leaf: self.names.get(leaf, symbol(leaf)))
-
-    def _is_older(self, source: Source | None) -> bool:
-        return source is not None and source.value.serial < self.start
 
     def mentions(self, *sizes: Dim) -> bool:
         """Whether sizes mention a name of this call or of one around it."""

@@ -21,7 +21,7 @@ from tenferro.ir import (
     with_last_use,
 )
 from tenferro.ops import StdTensorOp
-from tenferro.ops.control_flow import ControlOp, Custom
+from tenferro.ops.control_flow import Custom
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
     BoundaryDispatch,
@@ -174,7 +174,7 @@ class EagerPlanner:
     ) -> None:
         backend = executor.backend if isinstance(executor, GraphExecutor) else None
         self.boundary = None if backend is None else BoundaryDispatch(backend, packages, "runtime")
-        self.on_host = type(backend) is NumpyBackend
+        self._on_host = type(backend) is NumpyBackend
         self.owner = tensor_owner(executor)
         self._executor = executor
         self._ctx = ctx
@@ -194,13 +194,72 @@ class EagerPlanner:
             check_size(meta, step.op.name, config.max_bytes)
         if len(program.instructions) > 1 and not is_static(program):
             return None
-        return _PlanBuilder(self, program, kinds).plan(single)
+        count, outputs = len(kinds), program.output_slots
+        metas = cast("list[TensorMeta]", program.slot_metas())
+        origins = {slot: slot + 1 for slot, kind in enumerate(kinds) if kind.tracked}
+        of_operands = tuple([origins.get(slot, 0) for slot in range(count)])
+        n_origins = count + 1
+        constants: dict[int, GlobalValKey] = {}
+        recorded: list[tuple[OpDerivative, tuple[int, ...], list[int]]] = []
+        for step in program.instructions:
+            op, slots = cast(StdTensorOp, step.op), (*step.input_slots, *step.output_slots)
+            active = tuple([slot in origins for slot in step.input_slots])
+            known = tuple([constants.get(slot) for slot in step.input_slots])
+            if not any(active):
+                if op.n_outputs == 1 and None not in known and (op.source or op.repeats):
+                    (slot,) = step.output_slots
+                    constants[slot] = op_key(op, cast("tuple[GlobalValKey, ...]", known)).output(0)
+                continue
+            types = tuple([metas[slot] for slot in step.input_slots])
+            derivative = self._derivative(op, types, active, known)
+            moving = [
+                (slot, n_origins + number)
+                for number, slot in enumerate(step.output_slots)
+                if derivative.reaches[number] and is_inexact(metas[slot].dtype)
+            ]
+            if moving:
+                sources = tuple([origins.get(slot, 0) for slot in step.input_slots])
+                recorded.append((derivative, sources, [slots[read] for read in derivative.reads]))
+                origins.update(moving)
+                n_origins += len(step.output_slots)
+        tracked = any(slot in origins for slot in outputs)
+        if not tracked:
+            recorded.clear()
+        saved = [slot for _, _, slots in recorded for slot in slots]
+        returned = [slot for slot in dict.fromkeys([*outputs, *saved]) if slot >= count]
+        value = {slot: number for number, slot in enumerate([*range(count), *returned])}
+        steps = tuple(
+            RecordedStep(
+                derivative,
+                sources,
+                tuple([value[slot] for slot in slots]),
+                derivative.op.n_outputs == 1,
+            )
+            for derivative, sources, slots in recorded
+        )
+        results = []
+        for slot in outputs:
+            kind, origin = _kind(metas[slot]), origins.get(slot, 0)
+            results.append(Result(value[slot], origin, kind and (kind.active if origin else kind)))
+        in_order = [(step.single, step.sources) for step in steps] == [(True, of_operands)]
+        short = len(returned) == len(results) == 1 and (not tracked or in_order)
+        return EagerPlan(
+            self._kernel(replace(program, output_slots=tuple(returned))),
+            tuple([value[slot] for slot in returned if slot in outputs and self._on_host]),
+            steps,
+            tuple(results),
+            single,
+            tracked,
+            self.owner,
+            all(step.derivative.lasting for step in steps),
+            results[0].kind if short else None,
+        )
 
-    def kernel(self, program: ExecProgram) -> Kernel:
+    def _kernel(self, program: ExecProgram) -> Kernel:
         """A program that has one instruction, or constant sizes, as a function of buffers."""
         if not program.output_slots:
             return lambda buffers: []
-        if self.on_host:
+        if self._on_host:
             return prepared(program, self.boundary)
         compiled = with_last_use(without_rules(program))
         by_runtimes = self.boundary is not None and any(
@@ -217,123 +276,25 @@ class EagerPlanner:
             return self._executor.run_op(step.op, *operands)
         return self.boundary(step.op, operands)
 
-    def derivative(
+    def _derivative(
         self,
         op: StdTensorOp,
         metas: tuple[TensorMeta, ...],
         active: tuple[bool, ...],
         constants: Constants,
     ) -> OpDerivative:
-        """The derivative of an op on operands of types `metas`."""
-        if is_ruled_by_hand(op):
+        """The derivative of an op; one by hand is not cached, since it may read other values."""
+        programs = [cast(ExecProgram, body) for body in op.bodies.values()]
+        by_hand = isinstance(op, Custom) or any(
+            part.has_op(Custom) for program in programs for part in program.walk()
+        )
+        if by_hand:
             return OpDerivative(op, metas, active, constants, self._ctx, lasting=False)
         derivative: OpDerivative = self._cache.get_or_make(
             (op, metas, active, constants),
             lambda: OpDerivative(op, metas, active, constants, self._ctx, lasting=True),
         )
         return derivative
-
-
-class _PlanBuilder:
-    """A plan under construction."""
-
-    def __init__(
-        self,
-        planner: EagerPlanner,
-        program: ExecProgram,
-        kinds: Sequence[OperandKind],
-    ) -> None:
-        self._planner = planner
-        self._program = program
-        self._metas = cast("list[TensorMeta]", program.slot_metas())
-        self._origin = {slot: slot + 1 for slot, kind in enumerate(kinds) if kind.tracked}
-        self._n_operands = len(kinds)
-        self._operand_origins = tuple([self._origin.get(slot, 0) for slot in range(len(kinds))])
-        self._n_origins = len(kinds) + 1
-        self._steps: list[tuple[OpDerivative, tuple[int, ...], list[int]]] = []
-        self._constant: dict[int, GlobalValKey] = {}
-
-    def plan(self, single: bool) -> EagerPlan:
-        """The plan."""
-        for step in self._program.instructions:
-            self._add(cast(StdTensorOp, step.op), step.input_slots, step.output_slots)
-        n_operands = self._n_operands
-        outputs = self._program.output_slots
-        tracked = any(slot in self._origin for slot in outputs)
-        if not tracked:
-            self._steps.clear()
-        saved = [slot for _, _, slots in self._steps for slot in slots]
-        returned = [slot for slot in dict.fromkeys([*outputs, *saved]) if slot >= n_operands]
-        value = {slot: slot for slot in range(n_operands)}
-        value |= {slot: n_operands + place for place, slot in enumerate(returned)}
-        results = tuple(self._result(slot, value[slot]) for slot in outputs)
-        short = len(returned) == len(results) == 1 and (not tracked or self._is_one_step())
-        return EagerPlan(
-            self._planner.kernel(replace(self._program, output_slots=tuple(returned))),
-            tuple([value[slot] for slot in returned if slot in outputs and self._planner.on_host]),
-            tuple(
-                RecordedStep(
-                    derivative,
-                    sources,
-                    tuple([value[slot] for slot in slots]),
-                    derivative.op.n_outputs == 1,
-                )
-                for derivative, sources, slots in self._steps
-            ),
-            results,
-            single,
-            tracked,
-            self._planner.owner,
-            all(derivative.lasting for derivative, _, _ in self._steps),
-            results[0].kind if short else None,
-        )
-
-    def _is_one_step(self) -> bool:
-        """Whether only one op is recorded, which takes the operands in order and has one result."""
-        if len(self._steps) != 1:
-            return False
-        ((derivative, sources, _),) = self._steps
-        return derivative.op.n_outputs == 1 and sources == self._operand_origins
-
-    def _add(self, op: StdTensorOp, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> None:
-        active = tuple([slot in self._origin for slot in inputs])
-        constants = tuple([self._constant.get(slot) for slot in inputs])
-        if not any(active):
-            if op.n_outputs == 1 and None not in constants and (op.source or op.repeats):
-                self._constant[outputs[0]] = op_key(
-                    op, cast("tuple[GlobalValKey, ...]", constants)
-                ).output(0)
-            return
-        metas = tuple([self._metas[slot] for slot in inputs])
-        derivative = self._planner.derivative(op, metas, active, constants)
-        reaches = [
-            reached and is_inexact(self._metas[slot].dtype)
-            for slot, reached in zip(outputs, derivative.reaches, strict=True)
-        ]
-        if not any(reaches):
-            return
-        slots = (*inputs, *outputs)
-        sources = tuple([self._origin.get(slot, 0) for slot in inputs])
-        self._steps.append((derivative, sources, [slots[read] for read in derivative.reads]))
-        for number, (slot, reached) in enumerate(zip(outputs, reaches, strict=True)):
-            if reached:
-                self._origin[slot] = self._n_origins + number
-        self._n_origins += len(outputs)
-
-    def _result(self, slot: int, value: int) -> Result:
-        origin = self._origin.get(slot, 0)
-        kind = _kind(self._metas[slot])
-        return Result(value, origin, kind and (kind.active if origin else kind))
-
-
-def is_ruled_by_hand(op: StdTensorOp) -> bool:
-    """Whether a rule gives the derivatives of the op, or of one in the programs inside it."""
-    if not isinstance(op, ControlOp):
-        return False
-    programs = [cast(ExecProgram, body) for body in op.bodies.values()]
-    return isinstance(op, Custom) or any(
-        part.has_op(Custom) for program in programs for part in program.walk()
-    )
 
 
 def is_static(program: ExecProgram) -> bool:

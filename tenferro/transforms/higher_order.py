@@ -79,9 +79,7 @@ class Leaves:
 
     def typed(self) -> list[Any]:
         """The leaves, converted to the types that they are to have."""
-        return [
-            _converted(value, meta) for value, meta in zip(self.values, self.metas, strict=True)
-        ]
+        return list(map(_converted, self.values, self.metas))
 
     def __str__(self) -> str:
         """The tree with the types of its leaves: `(f64[2], i64[])`."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast
 
 from tenferro.compiler import MemoryLimit, memory_report, optimize, tighter, without_rules
 from tenferro.config import config
-from tenferro.core import GlobalOpKey, GlobalValKey, ResolvedView, resolve_keys
+from tenferro.core import GlobalOpKey, GlobalValKey, resolve_keys
 from tenferro.errors import (
     ADError,
     ADRuleError,
@@ -20,7 +20,6 @@ from tenferro.errors import (
     PytreeError,
 )
 from tenferro.ir import ExecProgram, PyTree, TensorMeta, integer_of, is_complex, is_inexact
-from tenferro.ops import StdTensorOp
 from tenferro.ops.control_flow import ControlOp, Custom, foreign, program_of
 from tenferro.ops.extension import Extension
 from tenferro.transforms.ad_context import AD, AdContext, context_of, results_of, traced_with
@@ -347,7 +346,8 @@ class JacobianCall:
             return sparse_plans(pattern, False, True, False)
         # rules by hand need not be the derivatives of anything, and so their matrix not symmetric
         symmetric = self.kind.of_gradient and not any(
-            _has_rules_by_hand(_ops_of(trace), ad) for trace in self.traced
+            _has_rules_by_hand(resolve_keys().topo_order(trace.outputs, leaves=trace.inputs)[0], ad)
+            for trace in self.traced
         )
         return sparse_plans(pattern, forward, reverse, symmetric)
 
@@ -370,12 +370,6 @@ def _peak(blocks: Blocks, trace: Trace) -> int:
     outputs = [*itertools.chain(*blocks[0])]
     inputs = [*trace.inputs, *foreign(outputs, trace.inputs)]
     return memory_report(optimize(without_rules(program_of(inputs, outputs)))).peak
-
-
-def _ops_of(trace: Trace) -> Sequence[GlobalOpKey]:
-    view: ResolvedView[StdTensorOp] = resolve_keys()
-    ops, _ = view.topo_order(trace.outputs, leaves=trace.inputs)
-    return ops
 
 
 def _has_rules_by_hand(nodes: Iterable[GlobalOpKey], ad: AdContext | None = None) -> bool:

@@ -409,11 +409,13 @@ def _axes(name: str, declared: Any) -> Axes:
 def _is_shape(value: Any) -> bool:
     if type(value) is not tuple:
         return isinstance(value, TensorSpec)
-    return all(size is None or size is ... or _is_size(size) for size in value)
-
-
-def _is_size(value: Any) -> bool:
-    return isinstance(value, str | DimExpr) or integer_of(value) is not None
+    return all(
+        size is None
+        or size is ...
+        or isinstance(size, str | DimExpr)
+        or integer_of(size) is not None
+        for size in value
+    )
 
 
 def named_arguments(call: CallArguments) -> Iterator[tuple[str | None, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from tenferro.compiler import (
@@ -30,7 +30,7 @@ from tenferro.core import (
     resolve_keys,
 )
 from tenferro.errors import BindingError, TracingError
-from tenferro.ir import Guard, PyTree, TensorSpec, fresh_input, type_of
+from tenferro.ir import Guard, Leaf, PyTree, TensorSpec, fresh_input, type_of
 from tenferro.ops import StdTensorOp, replay, shape_context
 from tenferro.ops.control_flow import program_of_ops
 from tenferro.ops.extension import ExtensionCaches, Package
@@ -190,15 +190,17 @@ def compile_keys(
         check_keys(program)
     assumed = all_guards(program, guards)
     program = optimize(program, options)
-    symbols, known = program.symbols(), set[int]()
-    for op in program.ops():
-        if id(op) not in known:
-            known.add(id(op))
-            if unknown := op.symbols() - symbols:
-                raise BindingError(
-                    f"compile: {op} needs the size {min(map(str, unknown))}, which no input "
-                    "has; declare the input that defines it with compile(..., inputs=[...])"
-                )
+    every = program.ops()
+    symbols: set[Leaf] | None = None
+    for op in dict(zip(map(id, every), every, strict=True)).values():
+        mentioned = op.symbols()
+        if mentioned and symbols is None:
+            symbols = program.symbols()
+        if symbols is not None and (unknown := mentioned - symbols):
+            raise BindingError(
+                f"compile: {op} needs the size {min(map(str, unknown))}, which no input "
+                "has; declare the input that defines it with compile(..., inputs=[...])"
+            )
     return GraphProgram(program, _declared(keys), assumed, options, with_rules=with_rules)
 
 
@@ -299,30 +301,33 @@ def compiled_within(function: Any) -> CompiledFunction | None:
 _TYPES = shape_context()
 
 
+@dataclass(slots=True)
 class Results:
     """Converts graph values into results.
 
     They are computed, or, in an outer trace, returned as values of that trace. If an eager runtime
     tracks one of the actual values, it computes and records them.
+
+    Attributes:
+        inputs: the values of the graph that the results depend on.
+        actual: an array for each.
+        traced: whether the results are values of an outer trace; they are if one of `actual` is.
+        function: the function that a user transformed, on whose executor they are computed.
+        packages: the packages of extension families that the executor must have.
+        limit: the memory limit that the program must keep.
     """
 
-    def __init__(
-        self,
-        inputs: Sequence[GlobalValKey],
-        actual: Sequence[Any],
-        outer: bool,
-        function: Any = None,
-        packages: Sequence[Package] = (),
-        limit: MemoryLimit | None = None,
-    ) -> None:
-        require_packages(packages)
-        require_limit(limit)
-        self._packages = packages
-        self._limit = limit
-        self.inputs = inputs
-        self.actual = actual
-        self.traced = outer or is_traced(actual)
-        self._function = function
+    inputs: Sequence[GlobalValKey]
+    actual: Sequence[Any]
+    traced: bool
+    function: Any = None
+    packages: Sequence[Package] = ()
+    limit: MemoryLimit | None = None
+
+    def __post_init__(self) -> None:
+        require_packages(self.packages)
+        require_limit(self.limit)
+        self.traced = self.traced or is_traced(self.actual)
 
     def seeds(self, leaves: Sequence[Any], names: str) -> tuple[list[GlobalValKey], Results]:
         """Graph values for further arguments, and the `Results` that bind them.
@@ -340,11 +345,11 @@ class Results:
 
     def within(self) -> Results:
         """The same inputs, with results that are values of the enclosing trace."""
-        return Results(self.inputs, self.actual, True, self._function, self._packages, self._limit)
+        return replace(self, traced=True)
 
     def extended(self, inputs: Sequence[GlobalValKey], actual: Sequence[Any]) -> Results:
         """The same conversion for other inputs."""
-        return Results(inputs, actual, self.traced, self._function, self._packages, self._limit)
+        return replace(self, inputs=inputs, actual=actual)
 
     def of(self, outputs: Sequence[GlobalValKey]) -> list[Any]:
         """The results for `outputs`."""
@@ -377,11 +382,11 @@ class Results:
         return list(results)
 
     def _run(self, outputs: Sequence[GlobalValKey]) -> list[Tensor]:
-        compiled = compiled_within(self._function)
+        compiled = compiled_within(self.function)
         tensors = [Tensor(leaf) for leaf in self.actual]
         inputs = [key for key in self.inputs if isinstance(key, Input)]
         options = DEFAULT_OPTIONS if compiled is None else compiled.options
-        program = compile_keys(outputs, inputs, options=options.limited(self._limit))
+        program = compile_keys(outputs, inputs, options=options.limited(self.limit))
         captured: list[Tensor] = []
         for declared in program.inputs[len(tensors) :]:
             if declared.default is None:
@@ -393,7 +398,7 @@ class Results:
         operands = [*tensors, *captured]
         executor = where_to_run("call", operands) if compiled is None else compiled.executor
         runs_on = executor_named("numpy") if executor is None else executor
-        runs_on = with_brought(runs_on, self._packages)
+        runs_on = with_brought(runs_on, self.packages)
         execute = runs_on.compile_exec(program.exec_program, options=program.options)
         results = execute(*[place(runs_on.name, tensor, runs_on) for tensor in operands])
         owner = tensor_owner(runs_on)

@@ -13,6 +13,7 @@ import functools
 import itertools
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -85,13 +86,9 @@ def argument(value: GlobalValKey) -> GlobalValKey | None:
     None if simplifications need the op that computed the value, as for constants. The argument
     should then be an input, which is replaced by the value afterwards.
     """
-    if isinstance(value, SingleOutputNode) and _primitive(value).transparent:
+    if isinstance(value, SingleOutputNode) and cast(StdTensorOp, value.primitive).transparent:
         return None
     return op_key(Argument(next(_numbers)), (value,)).output(0)
-
-
-def _primitive(node: SingleOutputNode) -> Any:
-    return node.primitive
 
 
 # Replacing values of a graph by others, and arguments by the passed values.
@@ -239,6 +236,7 @@ class Aux:
 
 
 _NO_AUX = Aux.of(None)
+_SOURCE = attrgetter("key")
 
 
 @dataclass(slots=True)
@@ -330,7 +328,7 @@ def trace_function(
         outputs = list(map(_output_key, parts, itertools.count()))
         view: ResolvedView[StdTensorOp] = resolve_keys()
         ops, met = view.topo_order([*outputs, *aux.keys], leaves=inputs)
-        outer = any(not isinstance(key.key, CapturedArray) for key in met)
+        outer = not set(map(type, map(_SOURCE, met))) <= {CapturedArray}
         return Trace(context, inputs, joined(outputs, ops), tree, (), input_at, aux, outer)
 
     args, kwargs = unflatten(treedef, values)

@@ -36,7 +36,6 @@ from tenferro.ir import (
     Dim,
     DimExpr,
     Number,
-    NumpyArray,
     ShapeExtent,
     TensorInput,
     TensorMeta,
@@ -154,11 +153,10 @@ def _unchanged(captured: CapturedArray, source: object) -> bool:
     if not source.flags.writeable and source.base is None:
         return True  # unlike a read-only view of a writable array
     copy = captured.tensor.numpy()
-    return copy.dtype == source.dtype and copy.shape == source.shape and _same_bytes(copy, source)
-
-
-def _same_bytes(a: NumpyArray, b: NumpyArray) -> bool:
-    return bool(np.array_equal(a.view(np.uint8), np.ascontiguousarray(b).view(np.uint8)))
+    if copy.dtype != source.dtype or copy.shape != source.shape:
+        return False
+    own, other = copy.view(np.uint8), np.ascontiguousarray(source).view(np.uint8)
+    return bool(np.array_equal(own, other))
 
 
 def check_named(name: str, *sizes: object) -> None:

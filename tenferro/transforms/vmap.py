@@ -124,8 +124,7 @@ class MappedArgument:
     @property
     def front(self) -> tuple[int, ...]:
         """The order of axes in which the mapped one is the first."""
-        others = [axis for axis in range(self.meta.rank) if axis != self.axis]
-        return (self.axis, *others)
+        return (self.axis, *range(self.axis), *range(self.axis + 1, self.meta.rank))
 
 
 def entry_ranks(tree: Any) -> list[int]:

@@ -279,8 +279,8 @@ class Problem:
         return out in self.read_once and all(slot in self.unwritten for slot in step.input_slots)
 
     def is_best(self, costs: DeviceCosts) -> bool:
-        """Whether nothing is moved, and each product reads its operands as they lie."""
-        if self.program.has_op(Transpose):
+        """Whether nothing is moved or repeated, and each product reads its operands as they lie."""
+        if self.program.has_op((Transpose, BroadcastInDim)):
             return False
         return all(each.is_best(costs) for each in self.contractions.values())
 

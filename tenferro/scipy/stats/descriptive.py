@@ -96,11 +96,7 @@ def mode(
 
 
 def rankdata(
-    a: ArrayLike,
-    method: str = "average",
-    *,
-    axis: int | None = None,
-    nan_policy: str = "propagate",
+    a: ArrayLike, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate"
 ) -> AnyTensor:
     """The rank of each element among all, or along an axis; the smallest has rank 1.
 
