@@ -10,16 +10,17 @@ Source: Higham, Functions of Matrices, appendix B.16 and chapter 3.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import reduce
 from itertools import combinations
 from math import factorial
+from operator import add, and_
 
 import numpy as np
 
 from tenferro.ir import AnyTensor
-from tenferro.linalg.matrix_op import constant
-from tenferro.ops import Iota
+from tenferro.linalg.matrix_op import places
 from tenferro.ops.functions import analytic, apply, elementwise, indexing, manipulation
-from tenferro.ops.functions.elementwise import where
+from tenferro.ops.functions.elementwise import maximum, minimum, where
 
 # Divided differences of scalar functions at all tuples of eigenvalues.
 
@@ -143,7 +144,7 @@ class Smooth(ByWidestGap):
     def higher(self, w: AnyTensor, order: int) -> AnyTensor:
         """By the widest gap; for tuples narrower than ε^(1/5) of the scale by the series."""
         points, widest, quotient = self.quotients(w, order)
-        mean = _total(points) * (1 / len(points))
+        mean = reduce(add, points) * (1 / len(points))
         limit = float(np.finfo(w.dtype).eps ** 0.2)
         return where(widest <= limit * self.scale(mean), self._series(points, mean), quotient)
 
@@ -151,7 +152,7 @@ class Smooth(ByWidestGap):
         """Gaps of at most ε^(1/4) of the scale at both values."""
         x, y = pairs(w)
         limit = float(np.finfo(w.dtype).eps ** 0.25)
-        return abs(x - y) <= smaller(self.scale(x), self.scale(y)) * limit
+        return abs(x - y) <= minimum(self.scale(x), self.scale(y)) * limit
 
     def series(self, w: AnyTensor, near: AnyTensor) -> list[Term]:
         """The Taylor series at w_j to the second order, Σ h^(2+p)(w_j)/(2+p)! H_p.
@@ -181,8 +182,8 @@ class Smooth(ByWidestGap):
         """
         order = len(points) - 1
         away = [point - mean for point in points]
-        second = _total([d * d for d in away]) * 0.5
-        third = _total([d * d * d for d in away]) * (1 / 3)
+        second = reduce(add, [d * d for d in away]) * 0.5
+        third = reduce(add, [d * d * d for d in away]) * (1 / 3)
         return (
             mean * 0
             + self.coefficient(mean, order)
@@ -226,33 +227,17 @@ def _product(x: AnyTensor, factor: AnyTensor | float) -> AnyTensor | float:
     return where(x == 0, 0.0, x * where(x == 0, 1.0, factor))
 
 
-def _total(terms: list[AnyTensor]) -> AnyTensor:
-    result = terms[0]
-    for term in terms[1:]:
-        result = result + term
-    return result
-
-
 def pairs(w: AnyTensor) -> tuple[AnyTensor, AnyTensor]:
     """The values i and j of pairs: [..., n, 1] and [..., 1, n]."""
     return spread(w, 0, 2), spread(w, 1, 2)
 
 
-def larger(a: AnyTensor, b: AnyTensor) -> AnyTensor:
-    """The larger of two values; NaN if one is."""
-    return elementwise.maximum(a, b)
-
-
-def smaller(a: AnyTensor, b: AnyTensor) -> AnyTensor:
-    """The smaller of two values; NaN if one is."""
-    return elementwise.minimum(a, b)
-
-
 class Exponential(Smooth):
     """e^w."""
 
+    second = Smooth.by_products
+
     def value(self, w: AnyTensor) -> AnyTensor:
-        """e^w."""
         return analytic.exp(w)
 
     def first(self, w: AnyTensor) -> AnyTensor:
@@ -261,42 +246,33 @@ class Exponential(Smooth):
         gap = abs(a - b)
         safe = where(gap > 0, gap, 1.0)
         ratio = where(gap > 0, -analytic.expm1(-safe) / safe, 1.0)
-        return self.value(larger(a, b)) * ratio
-
-    def second(self, w: AnyTensor) -> list[Term]:
-        """By products."""
-        return self.by_products(w)
+        return self.value(maximum(a, b)) * ratio
 
     def coefficient(self, m: AnyTensor, k: int) -> AnyTensor:
         """e^m / k!."""
         return self.value(m) * (1 / factorial(k))
 
     def scale(self, mean: AnyTensor) -> AnyTensor:
-        """1."""
         return mean * 0 + 1.0
 
 
 class Logarithm(Smooth):
     """The natural logarithm; NaN for negative values."""
 
+    second = Smooth.by_products
+
     def value(self, w: AnyTensor) -> AnyTensor:
-        """log w."""
         return analytic.log(w)
 
     def domain(self, w: AnyTensor) -> AnyTensor:
-        """NaN where w is negative."""
         return where(w < 0, float("nan"), w)
 
     def first(self, w: AnyTensor) -> AnyTensor:
         """log(1 + (b − a)/a) / (b − a) for a ≤ b."""
         a, b = pairs(w)
-        low, gap = smaller(a, b), abs(a - b)
+        low, gap = minimum(a, b), abs(a - b)
         safe = where(gap > 0, gap, 1.0)
         return where(gap > 0, analytic.log1p(safe / low) / safe, 1.0 / low)
-
-    def second(self, w: AnyTensor) -> list[Term]:
-        """By products."""
-        return self.by_products(w)
 
     def coefficient(self, m: AnyTensor, k: int) -> AnyTensor:
         """(−1)^(k−1) / (k m^k); log m for k = 0."""
@@ -331,14 +307,13 @@ class Power(Smooth):
         return zeros_cleared(w) if self.exponent > 0 else where(w < 0, float("nan"), w)
 
     def value(self, w: AnyTensor) -> AnyTensor:
-        """w^p."""
         return _raised(w, self.exponent)
 
     def first(self, w: AnyTensor) -> AnyTensor:
         """a^(p−1) ((1 + t)^p − 1) / t with t = (b − a)/a, for |a| ≤ |b| of one sign."""
         a, b = pairs(w)
         p = self.exponent
-        low, high = smaller(abs(a), abs(b)), larger(abs(a), abs(b))
+        low, high = minimum(abs(a), abs(b)), maximum(abs(a), abs(b))
         t = (high - low) / where(low > 0, low, 1.0)
         safe = where(t > 0, t, 1.0)
         growth = analytic.expm1(analytic.log1p(safe) * p) / safe
@@ -431,17 +406,15 @@ class XLogX(Smooth):
     """w log w, 0 at 0. The derivative at 0 is infinite."""
 
     def domain(self, w: AnyTensor) -> AnyTensor:
-        """NaN where w is negative."""
         return zeros_cleared(w)
 
     def value(self, w: AnyTensor) -> AnyTensor:
-        """w log w."""
         return where(w == 0, 0.0, w * analytic.log(where(w == 0, 1.0, w)))
 
     def first(self, w: AnyTensor) -> AnyTensor:
         """b log[a, b] + log a for a ≤ b; the quotient where b > 2a."""
         a, b = pairs(w)
-        low, high, gap = smaller(a, b), larger(a, b), a - b
+        low, high, gap = minimum(a, b), maximum(a, b), a - b
         h = self.value(w)
         wide = (spread(h, 0, 2) - spread(h, 1, 2)) / where(gap == 0, 1.0, gap)
         logs = analytic.log(low)
@@ -470,9 +443,7 @@ class Sided(ByWidestGap):
         """0 for values on one side, else by the widest gap, which crosses."""
         _, _, table = self.quotients(w, order)
         sides = [spread(self.value(w), place, order + 1) for place in range(order + 1)]
-        alike = sides[0] == sides[1]
-        for side in sides[2:]:
-            alike = alike & (sides[0] == side)
+        alike = reduce(and_, [sides[0] == side for side in sides[1:]])
         return where(alike, table * 0, table)
 
     def first(self, w: AnyTensor) -> AnyTensor:
@@ -491,7 +462,6 @@ class Sided(ByWidestGap):
         return x == y
 
     def series(self, w: AnyTensor, near: AnyTensor) -> list[Term]:
-        """None: the differences are 0."""
         return []
 
     @abstractmethod
@@ -503,7 +473,6 @@ class Signum(Sided):
     """The sign of w. No derivative where w = 0."""
 
     def value(self, w: AnyTensor) -> AnyTensor:
-        """−1, 0 or 1."""
         return elementwise.sign(w)
 
     def undefined(self, w: AnyTensor, a: AnyTensor, b: AnyTensor, alike: AnyTensor) -> AnyTensor:
@@ -522,8 +491,7 @@ class Step(Sided):
         self.count = count
 
     def value(self, w: AnyTensor) -> AnyTensor:
-        """0 or 1."""
-        index = constant(w, Iota(w.dtype, w.shape[-1]))
+        index = places(w, w.shape[-1], w.dtype)
         if self.count >= 0:
             inside = index < self.count
         else:
@@ -534,7 +502,7 @@ class Step(Sided):
     def undefined(self, w: AnyTensor, a: AnyTensor, b: AnyTensor, alike: AnyTensor) -> AnyTensor:
         """Where a value inside and one outside are equal."""
         limit = spread(largest(w), 0, 2) * small_gap(w)
-        return (alike == False) & (abs(a - b) <= limit)  # noqa: E712  # an array
+        return ~alike & (abs(a - b) <= limit)
 
 
 class Times(ScalarFunction):
@@ -544,7 +512,6 @@ class Times(ScalarFunction):
         self.other = other
 
     def value(self, w: AnyTensor) -> AnyTensor:
-        """w h(w)."""
         return w * self.other.value(w)
 
     def first(self, w: AnyTensor) -> AnyTensor:

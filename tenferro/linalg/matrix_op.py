@@ -74,6 +74,20 @@ def skew(x: AnyTensor) -> AnyTensor:
     return (x - H(x)) * 0.5
 
 
+def plus(x: AnyTensor | None, y: AnyTensor | None) -> AnyTensor:
+    """The sum of what there is; one of both is."""
+    if x is None or y is None:
+        result = y if x is None else x
+        assert result is not None
+        return result
+    return x + y
+
+
+def less(x: AnyTensor | None, y: AnyTensor) -> AnyTensor:
+    """x − y; −y if there is no x."""
+    return -y if x is None else x - y
+
+
 def diagonal(x: AnyTensor) -> AnyTensor:
     """The main diagonals, along the last axis."""
     return manipulation.diagonal(x, axis1=-2, axis2=-1)

@@ -20,7 +20,6 @@ from tenferro.ops import ReduceNorm
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
     array_function,
-    elementwise,
     emit,
     emit_all,
     manipulation,
@@ -60,8 +59,7 @@ def vector_norm(
     Tensor(5.)
     """
     (value,) = floating("vector_norm", x)
-    a, order = value, _order("vector_norm", ord)
-    return _vector_norm(a, order, axis, keepdims)
+    return _vector_norm(value, _order("vector_norm", ord), axis, keepdims)
 
 
 @array_function(module="tenferro.linalg")
@@ -89,7 +87,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") ->
     """
     a = matrix("matrix_norm", x)
     result = _matrix_norm("matrix_norm", a, _order("matrix_norm", ord))
-    return _expanded(result, (-2, -1)) if keepdims else result
+    return manipulation.expand_dims(result, (-2, -1)) if keepdims else result
 
 
 @array_function(module="tenferro.linalg")
@@ -132,7 +130,7 @@ def norm(
     others = [i for i in range(a.ndim) if i not in (first, second)]
     a = manipulation.permute_dims(a, axes=(*others, first, second))
     result = _matrix_norm("norm", a, "fro" if ord is None else ord)
-    return _expanded(result, (first, second)) if keepdims else result
+    return manipulation.expand_dims(result, (first, second)) if keepdims else result
 
 
 @array_function(module="tenferro.linalg")
@@ -158,11 +156,9 @@ def cond(x: ArrayLike, /, p: Any = None) -> AnyTensor:
         large, small = _spectral(a, largest=True), _spectral(a, largest=False)
         return small / large if p == -2 else large / small
     a = square("cond", x)
-    factors = emit_all(Extension(Qr()), a)
-    r, q = factors
-    result = _matrix_norm("cond", a, p) * _matrix_norm(
-        "cond", triangular_solve(r, H(q), lower=False), p
-    )
+    r, q = emit_all(Extension(Qr()), a)
+    inverse = triangular_solve(r, H(q), lower=False)
+    result = _matrix_norm("cond", a, p) * _matrix_norm("cond", inverse, p)
     singular = (result != result) & (a == a).all(axis=(-2, -1))
     return where(singular, inf, result)
 
@@ -183,16 +179,15 @@ def _order(name: str, order: Any) -> Any:
 
 
 def _vector_norm(a: AnyTensor, order: Any, axis: Axis, keepdims: bool) -> AnyTensor:
-    number = number_of(order)
-    if number is None:
-        refuse_traced("vector_norm", "ord", order)
-        raise ConfigError(f"vector_norm: ord must be a number, got {order!r}")
-    order = number
+    name, order = order, number_of(order)
+    if order is None:
+        refuse_traced("vector_norm", "ord", name)
+        raise ConfigError(f"vector_norm: ord must be a number, got {name!r}")
     axes = promotion.normal_axes("norm", axis, a.ndim)
     if order == 2:
         result = emit(ReduceNorm(axes), a)
-        return _expanded(result, axes) if keepdims else result
-    sizes = elementwise.abs(a)
+        return manipulation.expand_dims(result, axes) if keepdims else result
+    sizes = abs(a)
     if order == inf:
         return _largest(sizes, axis, keepdims)
     if order == -inf:
@@ -215,7 +210,7 @@ def _matrix_norm(name: str, a: AnyTensor, order: Any) -> AnyTensor:
         return _nuclear(a)
     if order in (2, -2):
         return _spectral(a, largest=order == 2)
-    sums = elementwise.abs(a).sum(axis=-2 if order in (1, -1) else -1)
+    sums = abs(a).sum(axis=-2 if order in (1, -1) else -1)
     return _largest(sums, -1, False) if order > 0 else sums.min(axis=-1)
 
 
@@ -224,7 +219,7 @@ def _nuclear(a: AnyTensor) -> AnyTensor:
 
     √x² at 0 has the value 0 and the derivative NaN; it is added where a singular value is zero.
     """
-    s = _values(a)
+    s = emit_all(Extension(Svd()), a)[0]
     if s.shape[-1] == 0:
         return s.sum(axis=-1)
     _, block, _ = singular_blocks(a)
@@ -244,14 +239,9 @@ def _largest(x: AnyTensor, axis: Axis, keepdims: bool) -> AnyTensor:
     return x.max(axis=axes, keepdims=keepdims)
 
 
-def _values(a: AnyTensor) -> AnyTensor:
-    """The singular values."""
-    return emit_all(Extension(Svd()), a)[0]
-
-
 def _spectral(a: AnyTensor, largest: bool) -> AnyTensor:
     """The largest or least singular value: the mean of those that are equal to it."""
-    s = _values(a)
+    s = emit_all(Extension(Svd()), a)[0]
     if s.shape[-1] == 0:
         return s.sum(axis=-1)
     same = Degeneracy().same(s)[..., 0 if largest else -1, :].astype(s.dtype)
@@ -263,8 +253,3 @@ def _from_front(a: AnyTensor, axis: int) -> int:
     if not -a.ndim <= axis < a.ndim:
         raise AxisError(f"norm: axis {axis} is out of range for {a.meta}")
     return axis % a.ndim
-
-
-def _expanded(x: AnyTensor, axes: tuple[int, ...]) -> AnyTensor:
-    """The value with axes of size 1."""
-    return manipulation.expand_dims(x, axis=axes)

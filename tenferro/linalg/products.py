@@ -9,11 +9,10 @@ from typing import Any
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, DTypeLike, TensorMeta
 from tenferro.linalg.arguments import agreed, integer, same_batch
-from tenferro.linalg.matrix_op import columns, rows
+from tenferro.linalg.matrix_op import columns, padded, places, rows
 from tenferro.network.einsum_op import EinsumOp
 from tenferro.network.search import ContractionOptimizerOptions
 from tenferro.network.subscripts import Subscripts
-from tenferro.ops import Iota
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import (
     apply,
@@ -184,27 +183,16 @@ def block_diag(*arrays: ArrayLike) -> AnyTensor:
 
 @named("block_diag")
 def _block_diag(*arrays: Any) -> AnyTensor:
-    """The matrices with the blocks on their diagonals; see `block_diag`."""
     name = "block_diag"
     if not arrays:
         raise ShapeError(f"{name}: needs at least one array, got none")
-    blocks = [manipulation.at_least(value, 2) for value in promote(arrays)]
-    blocks = same_batch(name, *blocks)
+    blocks = same_batch(name, *[manipulation.at_least(value, 2) for value in promote(arrays)])
     widths: list[Dim] = [block.meta.exact_shape(name)[-1] for block in blocks]
-    parts = []
-    for number, block in enumerate(blocks):
-        before, after = _total(widths[:number]), _total(widths[number + 1 :])
-        meta: TensorMeta = block.meta
-        border = [*[(0, 0)] * (meta.rank - 1), (before, after)]
-        parts.append(manipulation.pad(block, pad_width=border))
-    return manipulation.concat(*parts, axis=-2)
-
-
-def _total(sizes: list[Dim]) -> Dim:
-    total: Dim = 0
-    for size in sizes:
-        total = total + size
-    return total
+    lines = [
+        padded(block, -1, sum(widths[:number]), sum(widths[number + 1 :]))
+        for number, block in enumerate(blocks)
+    ]
+    return manipulation.concat(*lines, axis=-2)
 
 
 def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> AnyTensor:
@@ -222,38 +210,24 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> AnyTensor:
             [2, 1],
             [3, 2]])
     """
-    if r is None:
-        return apply(_hermitian_toeplitz, c)
-    return apply(_toeplitz, c, r)
+    return apply(_toeplitz, c) if r is None else apply(_toeplitz, c, r)
 
 
 @named("toeplitz")
-def _toeplitz(c: AnyTensor, r: AnyTensor) -> AnyTensor:
-    """The matrices with constant diagonals; see `toeplitz`."""
+def _toeplitz(c: AnyTensor, r: AnyTensor | None = None) -> AnyTensor:
     name = "toeplitz"
-    column, row = promote((c, r))
+    column, row = promote((c, elementwise.conj(c) if r is None else r))
     for label, value in (("c", column), ("r", row)):
         if not value.meta.rank:
             raise ShapeError(f"{name}: {label} must have an axis, got {value.meta}")
-    lines = [manipulation.expand_dims(value, -2) for value in (column, row)]
-    lines = same_batch(name, *lines, types=[value.meta for value in (column, row)])
-    lines = [manipulation.squeeze(line, -2) for line in lines]
-    first, top = lines
+    types = [column.meta, row.meta]
+    lines = same_batch(name, columns(column), columns(row), types=types)
+    first, top = (manipulation.squeeze(line, -2) for line in lines)
     n, m = first.shape[-1], top.shape[-1]
     if 0 in (n, m):
         return full(0, TensorMeta.of(first.dtype, (*first.shape, m)))
     along = manipulation.concat(manipulation.flip(first, axis=-1), top[..., 1:], axis=-1)
-    down: Any
-    right: Any
-    down, right = (emit(Iota(INT64, size)) for size in (n, m))
-    last = manipulation.flip(down)
-    places: Any = rows(last) + columns(right)
+    down, right = (places(first, size, INT64) for size in (n, m))
+    diagonals = rows(manipulation.flip(down)) + columns(right)
     axis = along.ndim - 1
-    at_places = indexing.Places((axis,), axis)
-    return indexing.gather(along, at_places, [places], [True])
-
-
-@named("toeplitz")
-def _hermitian_toeplitz(c: AnyTensor) -> AnyTensor:
-    """The Hermitian matrices with first columns c."""
-    return _toeplitz(c, elementwise.conj(c))
+    return indexing.gather(along, indexing.Places((axis,), axis), [diagonals], [True])

@@ -32,8 +32,10 @@ from tenferro.linalg.matrix_op import (
     embedded,
     family,
     joined,
+    less,
     mirrored,
     places,
+    plus,
     real,
     rows,
     skew,
@@ -147,7 +149,7 @@ class Qr(FamilyOp):
         if parts.r2 is not None and r_ct is not None:
             further = parts.q1 @ r_ct[..., k:]
             moved = parts.q1 @ (parts.r2 @ H(r_ct[..., k:]))
-            of_q = moved if of_q is None else of_q + moved
+            of_q = plus(of_q, moved)
         result = parts.pulled(of_r, of_q)
         if parts.r2 is not None:
             further = 0.0 * H(parts.q1) @ parts.r2 if further is None else further
@@ -189,20 +191,15 @@ class _Parts:
         """
         size = abs(self.r1).max(axis=-2)
         smallest = size * float(np.finfo(self.r1.dtype).eps ** 0.75)
-        regular: AnyTensor = abs(diagonal(self.r1)) > smallest
-        return regular.all(axis=-1)
+        return (abs(diagonal(self.r1)) > smallest).all(axis=-1)
 
     def pulled(self, r_ct: AnyTensor | None, q_ct: AnyTensor | None) -> AnyTensor:
         """The cotangent of the first k columns."""
-        total: AnyTensor | None = None
-        if r_ct is not None:
-            total = r_ct @ H(self.r1)
+        total = None if r_ct is None else r_ct @ H(self.r1)
         if q_ct is not None:
-            product = H(self.q1) @ q_ct
-            total = -product if total is None else total - product
+            total = less(total, H(self.q1) @ q_ct)
         assert total is not None
-        left = self.q1 @ mirrored(total)
-        left = left if q_ct is None else q_ct + left
+        left = plus(q_ct, self.q1 @ mirrored(total))
         return triangular_solve(self.r1, left, left=False, lower=False, trans="c")
 
 
@@ -216,11 +213,8 @@ def _upper(c: AnyTensor) -> AnyTensor:
 def signs(r: AnyTensor) -> AnyTensor:
     """1 or −1 for each row of R: the sign of its entry on the diagonal, which is real; else 1."""
     m, n = (places(r, size, INT64) for size in r.shape[-2:])
-    on_diagonal = rows(m) == columns(n)
-    real: Any = r.real
-    negative = real < 0
-    result = where(negative & on_diagonal, -2.0, 0.0)
-    return (result.sum(axis=-1) + 1.0).astype(r.dtype)
+    negative = (r.real < 0) & (rows(m) == columns(n))
+    return (where(negative, -2.0, 0.0).sum(axis=-1) + 1.0).astype(r.dtype)
 
 
 class QRResult(NamedTuple):

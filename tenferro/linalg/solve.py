@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import (
     AnyTensor,
     ArrayLike,
     NumpyArray,
-    ShapeExtent,
     TensorMeta,
     canonical,
     product,
@@ -29,8 +27,13 @@ from tenferro.linalg.arguments import (
 )
 from tenferro.linalg.cholesky import Cholesky
 from tenferro.linalg.lu import inverse_of, lu_factors, packed_of, solved
-from tenferro.linalg.matrix_op import FactoredOp, SystemOp, family, sym
-from tenferro.linalg.triangular_solve import substituted, transposed, triangular_solve
+from tenferro.linalg.matrix_op import FactoredOp, SystemOp, family, less, sym
+from tenferro.linalg.triangular_solve import (
+    adjoint_solved,
+    substituted,
+    transposed,
+    triangular_solve,
+)
 from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import (
     array_function,
@@ -101,23 +104,14 @@ class LuSolve(FactoredOp, SystemOp):
         if da is None and right is None:
             return [None]
         if da is not None:
-            product = (sym(da) if self.kind == "pos" else transposed(da, self.trans)) @ x
-            right = -product if right is None else right - product
+            right = less(right, (sym(da) if self.kind == "pos" else transposed(da, self.trans)) @ x)
         return emit_all(Extension(self), a, *factors, right)
 
     def vjp(self, at: FormulaSite) -> Terms:
         """B̄ = op(A)⁻ᴴ X̄."""
-        (a, *factors, _), (ct,) = at.operands, at.cts
         if self.kind == "pos":
-            return emit_all(Extension(self), a, *factors, ct)
-        if a.dtype.kind != "c":
-            adjoint = replace(self, trans="t" if self.trans == "n" else "n")
-            return emit_all(Extension(adjoint), a, *factors, ct)
-        adjoint = replace(self, trans="c" if self.trans == "n" else "n")
-        if self.trans != "t":
-            return emit_all(Extension(adjoint), a, *factors, ct)
-        result = emit(Extension(adjoint), a, *factors, ct.conj())
-        return [result.conj()]  # the adjoint of Aᵀ is the conjugate of A
+            return emit_all(Extension(self), *at.operands[:-1], *at.cts)
+        return adjoint_solved(self, self.trans, at)
 
 
 @family(name="inverse")
@@ -182,12 +176,9 @@ def solve(a: ArrayLike, b: ArrayLike, /, *, assume_a: str = "gen") -> AnyTensor:
         names = ", ".join(map(repr, ASSUMPTIONS))
         raise ConfigError(f"solve: assume_a must be one of {names}, got {assume_a!r}")
     if assume_a.endswith("triangular"):
-        lhs, rhs, restore = systems("solve", a, b)
-        lower = assume_a.startswith("lower")
-        x = triangular_solve(lhs, rhs, lower=lower)
-        return restore(x)
-    lhs, rhs, restore = systems("solve", a, b, repeat=False)
-    matrix, right = lhs, rhs
+        matrix, right, restore = systems("solve", a, b)
+        return restore(triangular_solve(matrix, right, lower=assume_a.startswith("lower")))
+    matrix, right, restore = systems("solve", a, b, repeat=False)
     if assume_a in ("sym", "her"):
         matrix = sym(matrix) if assume_a == "her" else (matrix + matrix.mT) * 0.5
     return restore(_solved(matrix, right, positive=assume_a == "pos"))
@@ -201,24 +192,14 @@ def _solved(a: AnyTensor, b: AnyTensor, positive: bool) -> AnyTensor:
     if a.ndim == 2 and b.ndim > 2:
         columns = manipulation.moveaxis(b, source=-2, destination=0)
         flat = _solved(a, columns.reshape(columns.shape[0], -1), positive)
-        unflat = flat.reshape(columns.shape)
-        return manipulation.moveaxis(unflat, source=0, destination=-2)
-    if positive:
-        factors: Any = emit_all(Extension(Cholesky()), a)
-    else:
-        packed, _, permutation = lu_factors(a)
-        factors = (packed, permutation)
+        return manipulation.moveaxis(flat.reshape(columns.shape), source=0, destination=-2)
+    factors = emit_all(Extension(Cholesky()), a) if positive else lu_factors(a)[::2]
     batch = common_batch("solve", [a.meta, b.meta])
-    whole = [_with_batch(x, batch, a.ndim - 2) for x in (a, *factors)]
-    right = _with_batch(b, batch, b.ndim - 2)
-    op = LuSolve(kind="pos" if positive else "gen")
-    return emit(Extension(op), *whole, right)
-
-
-def _with_batch(x: AnyTensor, batch: Sequence[ShapeExtent], rank: int) -> AnyTensor:
-    """x with its first `rank` axes, which are its batch axes, repeated to a batch."""
-    extents = (*batch, *x.meta.extents[rank:])
-    return repeated("solve", x, extents)
+    operands = [(x, a.ndim - 2) for x in (a, *factors)] + [(b, b.ndim - 2)]
+    return emit(
+        Extension(LuSolve(kind="pos" if positive else "gen")),
+        *[repeated("solve", x, (*batch, *x.meta.extents[rank:])) for x, rank in operands],
+    )
 
 
 @array_function(module="tenferro.linalg")

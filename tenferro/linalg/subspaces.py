@@ -36,6 +36,7 @@ from tenferro.linalg.matrix_op import (
     diagonal,
     embedded,
     family,
+    less,
     over_batch,
     rows,
     skew,
@@ -106,9 +107,9 @@ class BlockSylvester(ExpandedOp):
         """The same system with the right side dR − dC X − sign · X dB."""
         (c, b, _), (x,), (dc, db, right) = at.operands, at.results, at.tangents
         if dc is not None:
-            right = _less(right, dc @ x)
+            right = less(right, dc @ x)
         if db is not None:
-            right = _less(right, (x @ db) * float(self.sign))
+            right = less(right, (x @ db) * float(self.sign))
         return emit_all(Extension(self), c, b, right)
 
     def vjp(self, at: FormulaSite) -> Terms:
@@ -127,12 +128,7 @@ def _size(heights: AnyTensor, widths: AnyTensor) -> AnyTensor:
 def _divided(right: AnyTensor, divisors: AnyTensor, size: AnyTensor) -> AnyTensor:
     """The quotient; NaN for a matrix with a divisor that is small compared with `size`."""
     vanishes = (abs(divisors) <= size * small_gap(divisors)).any(axis=(-2, -1))
-    return right / divisors * factor(vanishes == False, divisors.dtype)  # noqa: E712  # an array
-
-
-def _less(x: AnyTensor | None, y: AnyTensor) -> AnyTensor:
-    """x − y; a sum without x is −y."""
-    return -y if x is None else x - y
+    return right / divisors * factor(~vanishes, divisors.dtype)
 
 
 def sylvester(c: AnyTensor, b: AnyTensor, right: AnyTensor, sign: int) -> AnyTensor:
@@ -203,9 +199,9 @@ class BlockCoupled(ExpandedOp):
         """The same system with the right sides dR − X dB + dD Y and dS − Y dB + dDᴴ X."""
         (b, d, *rest), (x, y), (db, dd, right, other, *_) = at.operands, at.results, at.tangents
         if db is not None:
-            right, other = _less(right, x @ db), _less(other, y @ db)
+            right, other = less(right, x @ db), less(other, y @ db)
         if dd is not None:
-            right, other = _less(right, -(dd @ y)), _less(other, -(H(dd) @ x))
+            right, other = less(right, -(dd @ y)), less(other, -(H(dd) @ x))
         if right is None and other is None:
             return [None, None]
         return coupled(b, d, _or_zeros(right, rest[0]), _or_zeros(other, rest[1]), rest[2:])

@@ -36,6 +36,7 @@ from tenferro.linalg.matrix_op import (
     embedded,
     family,
     joined,
+    plus,
     rows,
     skew,
     stacked,
@@ -190,8 +191,8 @@ class Svd(FamilyOp):
         checks.add_values(s_ct)
         checks.add_pairs(left_ct, right_ct)
         clusters = checks.clusters
-        middle = clusters.inverse_gaps(s) * _sum(of_u, of_v)
-        middle = middle + clusters.inverse_sums(s) * _sum(of_u, None if of_v is None else -of_v)
+        middle = clusters.inverse_gaps(s) * plus(of_u, of_v)
+        middle = middle + clusters.inverse_sums(s) * plus(of_u, None if of_v is None else -of_v)
         if s_ct is not None:
             middle = middle + embedded(s_ct).astype(u.dtype)
         rest: AnyTensor | None = None
@@ -204,8 +205,8 @@ class Svd(FamilyOp):
         middle = middle * checks.factor()
         if right.has_complement:
             rest = None if rest is None else H(rest)
-            return [left.vectors @ _sum(middle @ H(right.vectors), rest)]
-        return [_sum(left.vectors @ middle, rest) @ H(right.vectors)]
+            return [left.vectors @ plus(middle @ H(right.vectors), rest)]
+        return [plus(left.vectors @ middle, rest) @ H(right.vectors)]
 
 
 def _spread(clusters: SingularClusters, inner: AnyTensor) -> AnyTensor:
@@ -271,15 +272,6 @@ def _sides(s: AnyTensor, u: AnyTensor, vh: AnyTensor) -> tuple[_Side, _Side] | N
 def _turn(side: _Side, ct: AnyTensor | None) -> AnyTensor | None:
     """What of a cotangent turns the vectors among themselves."""
     return None if ct is None else skew(H(side.vectors) @ ct)
-
-
-def _sum(x: AnyTensor | None, y: AnyTensor | None) -> AnyTensor:
-    """The sum of what there is; one of both is."""
-    if x is None or y is None:
-        result = y if x is None else x
-        assert result is not None
-        return result
-    return x + y
 
 
 class _Checks:
@@ -349,7 +341,7 @@ class _Checks:
         for turn in others:
             if turn is not None:
                 self._small(largest_of(turn), self._size)
-        clusters, joint = self.clusters, _sum(of_u, of_v)
+        clusters, joint = self.clusters, plus(of_u, of_v)
         if clusters.zero is None:
             if is_complex(joint.dtype):  # the diagonal of a real one is zero
                 self._small(abs(diagonal(joint)).max(axis=-1), self._size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from tenferro.linalg.arguments import (
     same_batch,
     systems,
 )
-from tenferro.linalg.matrix_op import H, SystemOp, family, padded, rows, scipy_linalg
+from tenferro.linalg.matrix_op import H, SystemOp, family, less, padded, rows, scipy_linalg
 from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import array_function, emit, emit_all, manipulation
 from tenferro.ops.functions.manipulation import tril, triu
@@ -83,8 +84,6 @@ def _row_by_row(t: NumpyArray, b: NumpyArray, lower: bool, unit: bool) -> NumpyA
 
 # The op.
 
-_ADJOINT = {"n": "c", "c": "n"}
-
 
 @family(name="triangular_solve")
 @dataclass(frozen=True)
@@ -129,21 +128,22 @@ class TriangularSolve(SystemOp):
         if da is not None:
             triangle = tril(da, -int(self.unit)) if self.lower else triu(da, int(self.unit))
             moved = transposed(triangle, self.trans)
-            product = moved @ x if self.left else x @ moved
-            right = -product if right is None else right - product
+            right = less(right, moved @ x if self.left else x @ moved)
         return emit_all(Extension(self), a, right)
 
     def vjp(self, at: FormulaSite) -> Terms:
         """B̄ = op(A)⁻ᴴ X̄."""
-        (a, _), (ct,) = at.operands, at.cts
-        if a.dtype.kind != "c":
-            return emit_all(
-                Extension(replace(self, trans="t" if self.trans == "n" else "n")), a, ct
-            )
-        if self.trans == "t":  # the adjoint of Aᵀ is the conjugate of A
-            result = emit(Extension(replace(self, trans="n")), a, ct.conj())
-            return [result.conj()]
-        return emit_all(Extension(replace(self, trans=_ADJOINT[self.trans])), a, ct)
+        return adjoint_solved(self, self.trans, at)
+
+
+def adjoint_solved(op: Any, trans: str, at: FormulaSite) -> Terms:
+    """The op that solves with op(A), of the last operand, applied to the cotangent for op(A)ᴴ."""
+    (*factors, _), (ct,) = at.operands, at.cts
+    adjoint = "t" if factors[0].dtype.kind != "c" else "c"
+    back = Extension(replace(op, trans=adjoint if trans == "n" else "n"))
+    if trans == "t" and adjoint == "c":  # the adjoint of Aᵀ is the conjugate of A
+        return [emit(back, *factors, ct.conj()).conj()]
+    return emit_all(back, *factors, ct)
 
 
 def transposed(x: AnyTensor, trans: str) -> AnyTensor:
