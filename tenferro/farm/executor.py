@@ -68,12 +68,12 @@ __all__ = ["FarmExecutor"]
 @family_id(namespace="tenferro-farm", name="loop", version=1)
 @dataclass(frozen=True)
 class FarmLoop(ExtensionOp):
-    """The sums over all rounds of a loop whose rounds do not depend on each other.
+    """The sums over all iterations of a loop whose iterations do not depend on each other.
 
-    It takes the operands of the loop and the number of rounds, an i64[].
+    It takes the operands of the loop and the number of iterations, an i64[].
 
     Attributes:
-        part: the sums of some rounds: a program of the operands, the first round and the stop.
+        part: the sums of some iterations: a program of the operands, the first one and the stop.
     """
 
     part: ExecProgram
@@ -84,7 +84,7 @@ class FarmLoop(ExtensionOp):
 
     @property
     def input_count(self) -> int:
-        """The operands, and the number of rounds."""
+        """The operands, and the number of iterations."""
         return len(self.part.input_slots) - 1
 
     @property
@@ -99,7 +99,7 @@ class FarmLoop(ExtensionOp):
         return [(meta.dtype, meta.static_shape or ()) for meta in self.part.output_metas]
 
     def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
-        """All rounds one after another."""
+        """All iterations one after another."""
         *operands, total = inputs
         return evaluate(self.part, [*operands, np.zeros_like(total), total])
 
@@ -144,7 +144,7 @@ def with_farm_loops(
     """A program for given sizes in which each loop of sliced networks is a `FarmLoop`.
 
     Loops that share work become one before, such as those of value and gradient. What is the same
-    in all rounds stays in the loop: it is computed by those who compute parts.
+    in all iterations stays in the loop: it is computed by those who compute parts.
 
     Args:
         program: a program.
@@ -185,7 +185,7 @@ class FarmExecutor(GraphExecutor):
         keep: whether parts stay in the store when the result is there.
         same_maker: whether parts are made again that another kind of machine, or another version of
             a library, has made. Their last bits may differ.
-        packages: families that programs may hold, beside those that come with tenferro.
+        packages: families that programs may hold, in addition to tenferro's own.
 
     Raises:
         ConfigError: an argument is not of these kinds.
