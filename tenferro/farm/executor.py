@@ -41,10 +41,9 @@ from tenferro.ir import (
     Leaf,
     NumpyArray,
     Rewriter,
+    TensorMeta,
     evaluate,
-    make_meta,
     program_of_op,
-    run,
 )
 from tenferro.network.sliced_op import SlicedNetwork
 from tenferro.ops import scalar
@@ -57,7 +56,13 @@ from tenferro.ops.extension import (
     Package,
     family_id,
 )
-from tenferro.runtime import GraphExecutor, NumpyBackend, installed_executors, planning_for
+from tenferro.runtime import (
+    GraphExecutor,
+    NumpyBackend,
+    StandardRuntime,
+    installed_executors,
+    planning_for,
+)
 
 __all__ = ["FarmExecutor"]
 
@@ -313,30 +318,15 @@ class FarmRuntime:
         return complete(job, self._engines, self.rules, report)
 
 
-class SlicedRuntime:
+class SlicedRuntime(StandardRuntime):
     """Runs sliced networks that no pass has made a loop of: those whose sizes data decide."""
 
-    family_id = SlicedNetwork.FAMILY_ID
-
     def __init__(self, farm: FarmRuntime) -> None:
-        self._farm = farm
+        super().__init__(SlicedNetwork.FAMILY_ID, (farm,))
 
-    def execute(
-        self, backend: Any, op: ExtensionOp, inputs: Sequence[NumpyArray], cache: ExtensionCache
-    ) -> Sequence[NumpyArray]:
-        """The results of a network, whose loop the farm runs."""
-        metas = tuple([make_meta(array.dtype, array.shape) for array in inputs])
-        program: ExecProgram = cache.get_or_make(
-            (op.payload_identity(), metas),
-            lambda: with_farm_loops(program_of_op(Extension(op), metas)),
-        )
-
-        def handler(step: ExecInstruction, operands: list[NumpyArray]) -> Sequence[NumpyArray]:
-            if isinstance(step.op, Extension) and isinstance(step.op.op, FarmLoop):
-                return self._farm.execute(backend, step.op.op, operands, cache)
-            return step.op.evaluate(operands)
-
-        return run(program, list(inputs), handler)
+    def program(self, op: ExtensionOp, metas: Sequence[TensorMeta]) -> ExecProgram:
+        """The program of a network, whose loop the farm runs."""
+        return with_farm_loops(program_of_op(Extension(op), metas))
 
 
 def _folder(store: object) -> str:
