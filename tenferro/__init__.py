@@ -32,7 +32,7 @@ _HOMES = {
     "errors": "TenferroError",
     "farm": "FarmExecutor",
     "ir": "ShapeDtypeStruct SymDim TensorSpec",
-    "network": "einsum einsum_plan",
+    "network": "einsum einsum_path einsum_plan",
     "numpy": "__array_namespace_info__",
     "runtime": "GraphExecutor GraphProgram NumpyBackend executor_named",
     "serialization": "PayloadCodecs cache call dumps load loads save",

@@ -26,8 +26,9 @@ from tenferro.ir import ShapeDtypeStruct as ShapeDtypeStruct
 from tenferro.ir import SymDim as SymDim
 from tenferro.ir import TensorSpec as TensorSpec
 from tenferro.network import einsum as einsum
+from tenferro.network import einsum_path as einsum_path
 from tenferro.network import einsum_plan as einsum_plan
-from tenferro.numpy import *
+from tenferro.numpy import *  # type: ignore[no-redef]  # `shape` is a function there
 from tenferro.numpy import __array_namespace_info__ as __array_namespace_info__
 from tenferro.runtime import GraphExecutor as GraphExecutor
 from tenferro.runtime import GraphProgram as GraphProgram
@@ -83,6 +84,7 @@ from tenferro.transforms import value_and_grad as value_and_grad
 from tenferro.transforms import vjp as vjp
 from tenferro.transforms import vmap as vmap
 from tenferro.transforms import while_loop as while_loop
+from tenferro import shape as shape
 
 __version__: str
 __array_api_version__: str

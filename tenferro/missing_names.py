@@ -247,4 +247,6 @@ JAX: dict[str, str] = {
 }
 """Names of `jax` itself."""
 
+ARRAYS: dict[str, str] = {**NUMPY, **dict.fromkeys(("load", "save"), FILES)}
+"""What `tenferro.numpy` does not have; `tn.load` and `tn.save` are for programs."""
 MISSING: dict[str, str] = {**NUMPY, **JAX}

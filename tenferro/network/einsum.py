@@ -34,7 +34,7 @@ from tenferro.ops.functions import apply
 from tenferro.runtime import HOST_MODEL, Tensor, holder_of, planned_model
 from tenferro.transforms import apply as apply_extension
 
-__all__ = ["PLANS", "einsum", "einsum_plan"]
+__all__ = ["PLANS", "einsum", "einsum_path", "einsum_plan"]
 
 Bytes = int | float | str | None
 PLANS: BoundedCache[Any, EinsumPlan] = PLANNER.plans
@@ -287,3 +287,16 @@ def _unplanned(call: EinsumCall) -> AnyTensor:
     op = EinsumOp(network.inputs, network.output, plan)
     result: AnyTensor = apply_extension(op, *operands)  # the op has one output
     return result
+
+
+def einsum_path(
+    subscripts: Any, /, *operands: Any, optimize: Any = True
+) -> tuple[list[tuple[int, ...]], EinsumPlan]:
+    """The order in which `tn.einsum` contracts a network, and the plan, which prints its costs.
+
+    >>> import numpy as np
+    >>> tn.einsum_path("ij,jk,k->i", np.ones((2, 9)), np.ones((9, 9)), np.ones(9))[0]
+    [(1, 2), (0, 1)]
+    """
+    plan = einsum_plan(subscripts, *operands, optimize=True if optimize == "auto" else optimize)
+    return [tuple(pair) for pair in plan.path], plan

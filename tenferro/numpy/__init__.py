@@ -11,9 +11,10 @@ Tensor(5.)
 
 import typing as _typing
 
-from tenferro import fft as fft
-from tenferro import linalg as linalg
+import tenferro as _tenferro
+from tenferro.missing_names import ARRAYS as _MISSING
 from tenferro.missing_names import public as _public
+from tenferro.missing_names import refusal as _refusal
 from tenferro.numpy.activations import *
 from tenferro.numpy.array_api import *
 from tenferro.numpy.creation import *
@@ -80,6 +81,21 @@ power = pow
 transpose = permute_dims
 true_divide = divide
 
-if not _typing.TYPE_CHECKING:  # type checkers read the imports
-    __all__ = ["__array_namespace_info__", *_public(vars(), "fft", "linalg")]
+_LATER = ("einsum", "einsum_path", "fft", "linalg")
+"""Names that the front door loads when they are first used: other functions do not need them."""
+
+if _typing.TYPE_CHECKING:
+    from tenferro import fft as fft
+    from tenferro import linalg as linalg
+    from tenferro.network import einsum as einsum
+    from tenferro.network import einsum_path as einsum_path
+else:  # type checkers read the imports, and refuse other names
+    __all__ = sorted(["__array_namespace_info__", *_public(vars(), *_LATER)])
     __all__.remove("namespace_info")
+    _refuse = _refusal("tenferro.numpy", __all__, _MISSING)
+
+    def __dir__():
+        return __all__
+
+    def __getattr__(name):
+        return getattr(_tenferro, name) if name in _LATER else _refuse(name)

@@ -69,6 +69,7 @@ __all__ = [
     "roll",
     "rollaxis",
     "rot90",
+    "shape",
     "size",
     "split",
     "stack",
@@ -574,6 +575,15 @@ def size(x: Any, axis: Axis = None) -> Any:
         return product(shape)
     axes = axis if isinstance(axis, tuple | list) else (axis,)
     return product(shape[normal_axis("size", each, len(shape))] for each in axes)
+
+
+def shape(x: Any) -> tuple[Any, ...]:
+    """The sizes of the axes; `tn.shape`, which is a module, can be called with the same meaning.
+
+    >>> tn.numpy.shape([[1, 2], [3, 4], [5, 6]])
+    (3, 2)
+    """
+    return tuple(x.shape if hasattr(x, "shape") else array("shape", x).shape)
 
 
 def ndim(x: Any) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro import linalg
+import tenferro as tn
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, DimExpr
 from tenferro.numpy import creation
@@ -181,13 +181,13 @@ def polyfit(
         lhs = lhs * weights[:, None]
         values = values * (weights[:, None] if values.ndim == 2 else weights)
     scale: Any = sqrt(reductions.sum(square(lhs), axis=0))
-    fit: Any = linalg.lstsq(lhs / scale, values, rcond=rcond)
+    fit: Any = tn.linalg.lstsq(lhs / scale, values, rcond=rcond)
     coefficients = (fit[0].T / scale).T
     if full:
         return coefficients, fit[1], fit[2], fit[3], asarray(rcond)
     if not cov:
         return coefficients
-    base = linalg.inv(lhs.T @ lhs)
+    base = tn.linalg.inv(lhs.T @ lhs)
     if cov == "unscaled":
         return coefficients, base
     apart: Any = reductions.sum(square(lhs @ coefficients - values), axis=0)
@@ -224,7 +224,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> AnyTensor:
     if degree < 1:
         return creation.zeros(zeros, dtype)
     matrix: Any = eye(degree, k=-1, dtype=a.dtype).at[0].add(negative(a[1:] / a[0]))
-    return concat([linalg.eigvals(matrix).astype(dtype), creation.zeros(zeros, dtype)])
+    return concat([tn.linalg.eigvals(matrix).astype(dtype), creation.zeros(zeros, dtype)])
 
 
 def poly(seq_of_zeros: ArrayLike) -> AnyTensor:
@@ -236,7 +236,7 @@ def poly(seq_of_zeros: ArrayLike) -> AnyTensor:
     (zeros,) = promoted("poly", seq_of_zeros, inexact=True)
     is_real = zeros.dtype.kind == "f"
     if zeros.ndim == 2:
-        zeros = linalg.eigvals(zeros)
+        zeros = tn.linalg.eigvals(zeros)
     elif zeros.ndim != 1:
         raise ShapeError(f"poly: takes a vector or a square matrix, got {zeros.meta}")
     result: Any = ones(1, zeros.dtype)

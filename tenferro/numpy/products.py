@@ -1,20 +1,18 @@
-"""Products of matrices and vectors, and orders of contractions.
+"""Products of matrices and vectors.
 
-`matmul`, `dot`, `tensordot`, `kron` and the like: `tenferro.ops.functions.products`.
+`matmul`, `dot`, `tensordot`, `kron` and the like: `tenferro.ops.functions.products`; `einsum`,
+`einsum_path`: `tenferro.network.einsum`.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from tenferro.errors import ShapeError
 from tenferro.ir import AnyTensor, ArrayLike
-from tenferro.network import EinsumPlan, einsum_plan
 from tenferro.numpy.arguments import promoted
 from tenferro.ops.functions.elementwise import conj
 from tenferro.ops.functions.products import matmul
 
-__all__ = ["einsum_path", "matvec", "vecmat"]
+__all__ = ["matvec", "vecmat"]
 
 
 def matvec(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
@@ -39,16 +37,3 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
     if a.ndim < 2 or v.ndim < 1:
         raise ShapeError(f"vecmat: takes vectors and matrices, got {v.meta} and {a.meta}")
     return matmul(conj(v)[..., None, :], a)[..., 0, :]
-
-
-def einsum_path(
-    subscripts: Any, /, *operands: Any, optimize: Any = True
-) -> tuple[list[tuple[int, ...]], EinsumPlan]:
-    """The order in which `tn.einsum` contracts a network, and the plan, which prints its costs.
-
-    >>> import numpy as np
-    >>> tn.einsum_path("ij,jk,k->i", np.ones((2, 9)), np.ones((9, 9)), np.ones(9))[0]
-    [(1, 2), (0, 1)]
-    """
-    plan = einsum_plan(subscripts, *operands, optimize=True if optimize == "auto" else optimize)
-    return [tuple(pair) for pair in plan.path], plan

@@ -89,7 +89,7 @@ STATS = [
 ]
 HOMES = [
     Home("jax", "tn", missing_names.JAX),
-    Home("jax.numpy", "tn", missing_names.NUMPY),
+    Home("jax.numpy", "tn.numpy", missing_names.ARRAYS),
     *(_of(f"jax.numpy.{name}", f"tn.{name}") for name in ("linalg", "fft")),
     *(_of(f"jax.{name}", f"tn.{name}") for name in ("lax", "nn", "nn.initializers", "random")),
     *(_of(f"jax.{name}", f"tn.{name}") for name in ("tree", "tree_util", "scipy")),

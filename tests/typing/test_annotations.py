@@ -58,7 +58,7 @@ MAY_BE_ANY |= {
     f"tn.{name}": "users' functions and lists, and NumPy's options"
     for name in (
         *("apply_along_axis", "apply_over_axes", "argwhere", "array_repr", "array_str", "block"),
-        *("broadcast_shapes", "choose", "compress", "delete", "einsum_path", "extract"),
+        *("broadcast_shapes", "choose", "compress", "delete", "einsum", "einsum_path", "extract"),
         *("flatnonzero", "frombuffer", "fromfunction", "fromiter"),
         *("gradient", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"),
         *("indices", "insert", "intersect1d", "iscomplexobj", "isrealobj", "isscalar"),
