@@ -41,7 +41,10 @@ SAME_EVERYWHERE = [  # they read the sources, call mypy, or run whole programs o
     "tests/typing",
 ]
 USER_TYPES = "tests/typing/test_user_code.py"  # mypy on programs of a user: a part of `types`
-WITHOUT_JAX = [*GENERIC_CORE, "ir", "ops/control_flow", "compiler", "native"]
+WITHOUT_JAX = [
+    *(*GENERIC_CORE, "ir", "ops/control_flow", "compiler"),
+    *("runtime/test_blas_threads.py", "runtime/test_executor.py"),
+]
 
 
 @nox.session(python=False)

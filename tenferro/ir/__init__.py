@@ -1,7 +1,6 @@
 """What is known of a tensor, and the SSA program: types, verifier, text, interpreter, rewriter."""
 
 from tenferro.ir.builder import *
-from tenferro.ir.called import *
 from tenferro.ir.dims import *
 from tenferro.ir.dtypes import *
 from tenferro.ir.inference import *

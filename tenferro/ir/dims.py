@@ -95,6 +95,39 @@ Monomial = tuple[Atom, ...]
 Term = tuple[Monomial, int]
 
 
+def _operators(name: str, exact: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    """An operator of sizes and integers, and the one for a right operand.
+
+    Other operands give an array, which the function of the name computes.
+    """
+
+    def operator(self: DimExpr, other: Any) -> Any:
+        if not isinstance(other, DimExpr | Integral):
+            return self._computed(name, self, other)
+        return exact(self, _plain(other))
+
+    def reflected(self: DimExpr, other: Any) -> Any:
+        if not isinstance(other, Integral):
+            return self._computed(name, other, self)
+        return exact(_plain(other), self)
+
+    return operator, reflected
+
+
+def _unordered(relation: str) -> Callable[[DimExpr, object], bool]:
+    """An operator that refuses to order sizes; a tensor operand compares by its own operators."""
+
+    def operator(self: DimExpr, other: object) -> bool:
+        if not isinstance(other, DimExpr | Number):
+            return NotImplemented  # type: ignore[no-any-return]  # as operators may
+        raise TracingError(
+            f"size {self} {relation} {other}: {self} has no value while tracing; give the argument "
+            "a constant size, or compare outside the traced function"
+        )
+
+    return operator
+
+
 class DimExpr:
     """A size that is not a plain integer.
 
@@ -147,15 +180,7 @@ class DimExpr:
     def __abs__(self) -> Dim:
         return maximum(self, -self)
 
-    def __sub__(self, other: Any) -> Any:
-        if not isinstance(other, DimExpr | Integral):
-            return self._computed("subtract", self, other)
-        return self + -1 * other
-
-    def __rsub__(self, other: Any) -> Any:
-        if not isinstance(other, Integral):
-            return self._computed("subtract", other, self)
-        return -1 * self + other
+    __sub__, __rsub__ = _operators("subtract", lambda a, b: a + -1 * b)
 
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, DimExpr | Integral):
@@ -181,25 +206,8 @@ class DimExpr:
     def __rpow__(self, base: Any) -> Any:
         return self._computed("pow", base, self)
 
-    def __floordiv__(self, other: Any) -> Any:
-        if not isinstance(other, DimExpr | Integral):
-            return self._computed("floor_divide", self, other)
-        return floordiv(self, _plain(other))
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        if not isinstance(other, Integral):
-            return self._computed("floor_divide", other, self)
-        return floordiv(_plain(other), self)
-
-    def __mod__(self, other: Any) -> Any:
-        if not isinstance(other, DimExpr | Integral):
-            return self._computed("remainder", self, other)
-        return self - other * (self // other)
-
-    def __rmod__(self, other: Any) -> Any:
-        if not isinstance(other, Integral):
-            return self._computed("remainder", other, self)
-        return other - self * (other // self)
+    __floordiv__, __rfloordiv__ = _operators("floor_divide", lambda a, b: floordiv(a, b))
+    __mod__, __rmod__ = _operators("remainder", lambda a, b: a - b * (a // b))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -237,26 +245,7 @@ class DimExpr:
             "argument a constant size"
         )
 
-    def __lt__(self, other: object) -> bool:
-        return self._unordered("<", other)
-
-    def __le__(self, other: object) -> bool:
-        return self._unordered("<=", other)
-
-    def __gt__(self, other: object) -> bool:
-        return self._unordered(">", other)
-
-    def __ge__(self, other: object) -> bool:
-        return self._unordered(">=", other)
-
-    def _unordered(self, relation: str, other: object) -> bool:
-        """Refuse to order sizes; a tensor operand compares by its own operators."""
-        if not isinstance(other, DimExpr | Number):
-            return NotImplemented  # type: ignore[no-any-return]  # as operators may
-        raise TracingError(
-            f"size {self} {relation} {other}: {self} has no value while tracing; give the argument "
-            "a constant size, or compare outside the traced function"
-        )
+    __lt__, __le__, __gt__, __ge__ = map(_unordered, ("<", "<=", ">", ">="))
 
     def leaves(self) -> set[Leaf]:
         """The symbols of the expression, including those inside calls."""

@@ -24,7 +24,6 @@ from tenferro.ops.piecewise import *
 from tenferro.ops.random import *
 from tenferro.ops.rearrange import *
 from tenferro.ops.reductions import *
-from tenferro.ops.replay import *
 from tenferro.ops.slicing import *
 from tenferro.ops.special import *
 

@@ -1,25 +1,30 @@
-"""Identities that tell transforms something: argument, sharding, assumed size, name."""
+"""Identities that tell transforms something: argument, sharding, assumed size, name; replay."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, cast
 
 from tenferro.core import (
     Batched,
     BatchSite,
     Emitter,
+    GlobalValKey,
     JvpSite,
+    KeyEmitter,
+    ResolvedView,
     Slots,
     TransposeSite,
     V,
     each_active,
     multilinear,
+    resolve_keys,
 )
 from tenferro.errors import (
     DTypeError,
     GuardViolationError,
     ShapeError,
+    TracingError,
     UnsupportedDynamicShapeError,
 )
 from tenferro.ir import (
@@ -33,6 +38,7 @@ from tenferro.ir import (
     TensorMeta,
     canonical,
     describe,
+    fresh_input,
     payload,
 )
 from tenferro.ops.base import (
@@ -46,7 +52,15 @@ from tenferro.ops.base import (
 from tenferro.ops.broadcast import zeros_like
 from tenferro.ops.elementwise import SELECT
 
-__all__ = ["Argument", "AssumeSize", "CheckpointName", "CotangentWhere", "ShardingConstraint"]
+__all__ = [
+    "Argument",
+    "AssumeSize",
+    "CheckpointName",
+    "CotangentWhere",
+    "ShardingConstraint",
+    "emit_graph",
+    "replay",
+]
 
 
 # Argument: an argument of a function, as a value that differs from every other value.
@@ -248,3 +262,59 @@ class CotangentWhere(LinearInFirst, name="cotangent_where"):
         """The cotangent, and zero where it does not flow."""
         flows = at.inputs[1]
         return each_active(at, lambda ct: at.emit(SELECT, flows, ct, zeros_like(at.emitter, ct)))
+
+
+# Graphs emitted again, without the arguments in them.
+
+
+def replay(
+    at: Emitter[V],
+    outputs: Sequence[GlobalValKey | None],
+    known: Mapping[GlobalValKey, V],
+    caller: str = "replay",
+    keep_sites: bool = False,
+) -> list[V | None]:
+    """Emit the ops of a graph, with `known` as the values of its inputs. None stays None.
+
+    Errors name the function `caller`. If `keep_sites`, a `KeyEmitter` records each op at the site
+    that it has in the graph.
+
+    Raises:
+        TracingError: the graph has an input that is not among `known`.
+    """
+    view: ResolvedView[StdTensorOp] = resolve_keys()
+    keys = [key for key in outputs if key is not None]
+    ops, inputs = view.topo_order(keys, leaves=tuple(known))
+    foreign = [key for key in inputs if key not in known]
+    if foreign:
+        raise TracingError(
+            f"{caller}: the function reads {foreign[0]}, which is not among its arguments; "
+            "pass it as a value"
+        )
+    values: dict[GlobalValKey, V] = dict(known)
+    emitter: Any = at
+    sited = emitter if keep_sites and isinstance(emitter, KeyEmitter) else None
+    for op in ops:
+        operands = [values[key] for key in op.inputs]
+        if type(op.primitive) is Argument:
+            (values[op.output(0)],) = operands
+            continue
+        if sited is not None:
+            sited.site = op.site
+        results = at.emit_all(cast(StdTensorOp, op.primitive), *operands)
+        values.update(zip(op.outputs, results, strict=True))
+    return [None if key is None else values[key] for key in outputs]
+
+
+def emit_graph(
+    at: Emitter[V],
+    values: Sequence[V],
+    make: Callable[[Sequence[GlobalValKey]], Sequence[GlobalValKey] | None],
+) -> list[V] | None:
+    """Emit on `values` the graph that `make` makes of inputs of their types; None if it is None."""
+    keys = [fresh_input(at.ctx.meta(value), f"x{i}") for i, value in enumerate(values)]
+    outputs = make(keys)
+    if outputs is None:
+        return None
+    results = replay(at, outputs, dict(zip(keys, values, strict=True)))
+    return [value for value in results if value is not None]

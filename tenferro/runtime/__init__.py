@@ -9,6 +9,5 @@ from tenferro.runtime.native_executor import *
 from tenferro.runtime.packages import *
 from tenferro.runtime.plans import *
 from tenferro.runtime.program import *
-from tenferro.runtime.sizes import *
 from tenferro.runtime.tensor import *
 from tenferro.runtime.trace_context import *

@@ -7,13 +7,26 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from tenferro.compiler import DEFAULT_OPTIONS, MemoryReport, OptimizerOptions
 from tenferro.config import config
 from tenferro.core import BoundedCache, Capacity, Emitter, GlobalValKey, V
 from tenferro.errors import BindingError, DTypeError, TenferroError
-from tenferro.ir import Dim, ExecProgram, Guard, Leaf, TensorMeta, bring_guards, run
+from tenferro.ir import (
+    Dim,
+    DimExpr,
+    Exact,
+    ExecProgram,
+    Guard,
+    Leaf,
+    TensorMeta,
+    bind,
+    bring_guards,
+    leaves,
+    run,
+    symbol,
+)
 from tenferro.ops.extension import Package
 from tenferro.ops.functions import OnValues, apply_method
 from tenferro.runtime.executors import (
@@ -24,7 +37,6 @@ from tenferro.runtime.executors import (
     memory_of,
     with_brought,
 )
-from tenferro.runtime.sizes import Solved, learn_sizes, solve_sizes
 from tenferro.runtime.tensor import RunEmitter, Tensor, fitted, meta_of_value, page_of
 from tenferro.runtime.trace_context import require_limit, require_packages
 
@@ -32,11 +44,96 @@ __all__ = [
     "Bound",
     "GraphProgram",
     "ProgramInput",
+    "Solved",
     "bind_inputs",
     "bind_shapes",
     "bind_specs",
     "check_program",
+    "learn_sizes",
+    "lone_symbol",
+    "solve_sizes",
 ]
+
+
+# Sizes of symbols, solved from the shapes of the inputs that mention them.
+
+Shape = Sequence[Dim]
+Solved = dict[Leaf, Dim]
+
+
+class Declared(Protocol):
+    """An input with a name and a type."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def meta(self) -> TensorMeta:
+        """Its type."""
+
+
+def solve_sizes(caller: str, inputs: Sequence[Declared], shapes: Sequence[Shape]) -> Solved:
+    """The sizes of all symbols in the types of inputs that have these shapes.
+
+    A shape may mention symbols of an enclosing trace. Errors name `caller`, the called function.
+
+    Raises:
+        BindingError: a shape differs from the declared one, one symbol would have two sizes, or the
+            size of a symbol cannot be inferred.
+    """
+    sizes: Solved = {}
+    for declared, shape in zip(inputs, shapes, strict=True):
+        learn_sizes(caller, declared, shape, sizes)
+    for declared, shape in zip(inputs, shapes, strict=True):
+        if declared.meta.static_shape is not None:
+            continue
+        unknown = sorted(str(leaf) for leaf in declared.meta.symbols() - sizes.keys())
+        if unknown:
+            raise BindingError(
+                f"{caller}: input {declared.name!r} is {declared.meta}, and no input has the "
+                f"extent {unknown[0]} alone, which would give its size"
+            )
+        learn_sizes(caller, declared, shape, sizes)
+    return sizes
+
+
+def learn_sizes(caller: str, declared: Declared, shape: Shape, sizes: Solved) -> None:
+    """Add the sizes that follow from the shape of one input to `sizes`, and check it against them.
+
+    Raises:
+        BindingError: the shape differs from the declared one, or one symbol would have two sizes.
+    """
+    meta = declared.meta
+    if shape == meta.static_shape:
+        return
+    if len(shape) != meta.rank:
+        raise BindingError(
+            f"{caller}: input {declared.name!r} is {meta}, but its shape is {tuple(shape)}"
+        )
+    for axis, (extent, size) in enumerate(zip(meta.extents, shape, strict=True)):
+        if not isinstance(extent, Exact):
+            continue
+        leaf = lone_symbol(extent.dim)
+        if leaf is not None:
+            sizes.setdefault(leaf, size)
+        expected = bind(extent.dim, sizes)
+        known = isinstance(expected, int) or leaves(extent.dim) <= sizes.keys()
+        if known and expected != size:
+            derived = f" ({extent.dim} is {expected})" if isinstance(extent.dim, DimExpr) else ""
+            raise BindingError(
+                f"{caller}: axis {axis} of input {declared.name!r} is declared "
+                f"{extent.dim}{derived}, but the value has size {size}"
+            )
+
+
+def lone_symbol(size: Dim) -> Leaf | None:
+    """The symbol, if the size is a single symbol and not a number or an expression."""
+    mentioned = leaves(size)
+    if len(mentioned) != 1:
+        return None
+    (leaf,) = mentioned
+    return leaf if symbol(leaf) == size else None
 
 
 # GraphProgram: an execution program with names for its inputs, which can be called.

@@ -69,7 +69,6 @@ from tenferro.runtime.plans import (
     number_key,
     with_options,
 )
-from tenferro.runtime.sizes import refuse_names
 
 __all__ = [
     "RunEmitter",
@@ -528,6 +527,10 @@ def _compute(  # noqa: C901  # the usual case is written out, since every call p
             parts += (buffer.dtype, buffer.shape)
         elif is_number(operand):
             parts.append(number_key(operand))
+        elif type(operand) is np.ndarray:
+            buffer = host_array(operand)
+            buffers.append(buffer)
+            parts += (buffer.dtype, buffer.shape)
         else:
             key = None
             break
@@ -536,7 +539,8 @@ def _compute(  # noqa: C901  # the usual case is written out, since every call p
     try:
         plan = HOST_PLANS.get(key)
         if plan is None and key is not None and lasts(function):
-            types = [each if is_number(each) else each.meta for each in operands]
+            metas = map(buffer_meta, buffers)
+            types = [each if is_number(each) else next(metas) for each in operands]
             plan = HOST_PLANS.make(key, function, types, options)
         if not plan:
             return _run(function, operands, options)
@@ -552,8 +556,19 @@ def _compute(  # noqa: C901  # the usual case is written out, since every call p
         if mentions_symbols(list(options.values())):
             return KINDS[DimExpr].apply(function, operands, options, operator)
         if isinstance(error, UnsupportedDynamicShapeError):
-            refuse_names(function.__name__, options.get("shape", ()), error)
+            _refuse_names(function.__name__, options.get("shape", ()), error)
         raise
+
+
+def _refuse_names(name: str, shape: object, error: Exception) -> None:
+    """Raise ShapeError if a size in the shape that `name` was called with is a name."""
+    sizes = shape if isinstance(shape, tuple | list) else (shape,)
+    names = [size for size in sizes if isinstance(size, str)]
+    if names:
+        raise ShapeError(
+            f"{name}: the size {names[0]!r} has a number only in a function that is traced; pass a "
+            "number, or the size of a value, such as x.shape[0]"
+        ) from error
 
 
 def _run(function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -4,7 +4,6 @@ from tenferro.runtime import Tensor as Tensor
 from tenferro.transforms.ad_context import *
 from tenferro.transforms.checkpoint import *
 from tenferro.transforms.cond import *
-from tenferro.transforms.creation import *
 from tenferro.transforms.custom_jvp import *
 from tenferro.transforms.custom_linear_solve import *
 from tenferro.transforms.custom_vjp import *

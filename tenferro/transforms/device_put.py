@@ -8,7 +8,7 @@ from tenferro.config import config
 from tenferro.errors import DeviceError
 from tenferro.ir import PyTree
 from tenferro.runtime import Executor, Tensor, device_names, executor_module, is_array
-from tenferro.transforms.creation import constrained
+from tenferro.transforms.shardings import constrained
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import flatten, spread, unflatten
 

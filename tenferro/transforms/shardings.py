@@ -9,10 +9,12 @@ from typing import Any
 import optree
 
 from tenferro.errors import PytreeError, ShardingError
-from tenferro.ir import PyTree
-from tenferro.runtime import INFERRED, Executor, RunsOnMesh, Shardings, on_mesh
-from tenferro.transforms.creation import constrained
+from tenferro.ir import AnyTensor, ArrayLike, PyTree
+from tenferro.ops import ShardingConstraint
+from tenferro.ops.functions import OpFunction, apply
+from tenferro.runtime import INFERRED, Executor, RunsOnMesh, Shardings, executor_module, on_mesh
 from tenferro.transforms.jit_arguments import CallArguments
+from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, spread, unflatten
 
@@ -103,6 +105,20 @@ def program_shardings(
 ) -> Shardings:
     """How a program is divided: as `jit` is told, or else as its inputs are."""
     return INFERRED if shardings is None else shardings.of(call, (), out_tree).given_by(inputs)
+
+
+def constrained(caller: str, leaf: ArrayLike, sharding: object) -> AnyTensor:
+    """An array, divided as is said where a compiled function computes it.
+
+    A sharding on one device leaves it as it is.
+
+    Raises:
+        ShardingError: it is not a sharding, or has more axes than the array.
+    """
+    meta = leaf_meta(leaf, f"{caller}: argument")
+    spec = executor_module("xla").sharding.spec_entries(caller, sharding, meta.rank)
+    op = ShardingConstraint((None,) * meta.rank if spec is None else spec)
+    return apply(OpFunction(op), leaf)
 
 
 def _constrained(tree: PyTree, shardings: Sequence[Any]) -> Any:

@@ -8,6 +8,7 @@ is used.
 from __future__ import annotations
 
 import inspect
+import math
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from tenferro.core import (
     KeyEmitter,
     PrimitiveOp,
     SingleOutputNode,
+    called_function,
     input_key,
     name_of,
     only_output,
@@ -33,6 +35,8 @@ from tenferro.core import (
 )
 from tenferro.errors import NoAxesError, TracingError, UnsupportedDynamicShapeError
 from tenferro.ir import (
+    FLOAT64,
+    AnyTensor,
     Dim,
     DimExpr,
     Number,
@@ -41,6 +45,7 @@ from tenferro.ir import (
     TensorMeta,
     annotate,
     bring_guards,
+    check_size,
     fresh_input,
     is_traced_value,
     type_of,
@@ -50,8 +55,11 @@ from tenferro.ops.functions import (
     KINDS,
     ArrayOperators,
     Expression,
+    apply,
+    elementwise,
     enter_kind,
     is_number,
+    refuse,
     run_body,
 )
 from tenferro.runtime import Tensor, TraceContext, current_trace, is_tracing, open_traces, owner_of
@@ -75,6 +83,7 @@ __all__ = [
     "as_key",
     "capture",
     "check_named",
+    "create",
     "record",
     "split_result",
 ]
@@ -653,3 +662,42 @@ def _lift(operand: Any) -> Any:
 
 enter_kind(TracedTensor, 2, record)
 KINDS[DimExpr] = KINDS[TracedTensor]
+
+
+# New arrays, and arithmetic of sizes: recorded while a function is traced.
+
+
+def create(function: Callable[..., Any], *operands: Any, **options: Any) -> AnyTensor:
+    """Create an array from the operands: recorded while tracing, else at once."""
+    sizes = _sizes(options.get("shape", ()))
+    if is_tracing() or any(isinstance(size, str | DimExpr) for size in sizes):
+        result: AnyTensor = KINDS[DimExpr].apply(function, operands, options, False)
+        return refuse(function, operands) if result is NotImplemented else result
+    _check_new(function.__name__, options)
+    return apply(function, *operands, **options)
+
+
+def _check_new(name: str, options: dict[str, Any]) -> None:
+    """Raise ExtentError, in the name of what the user called, if the array exceeds the budget."""
+    sizes = _sizes(options.get("shape", ()))
+    if all(isinstance(size, int) and size >= 0 for size in sizes) and math.prod(sizes) > 1 << 20:
+        dtype = options.get("dtype") or FLOAT64
+        check_size(TensorMeta.of(dtype, sizes), called_function(name), config.max_bytes)
+
+
+def _sizes(shape: object) -> Any:
+    return shape if isinstance(shape, tuple | list) else (shape,)
+
+
+def _of_size(name: str, left: Any, right: Any) -> Any:
+    """What an array function makes of a size and a number: of a weak dtype if that of both is."""
+    function = getattr(elementwise, name).body
+    result = KINDS[DimExpr].apply(function, (left, right), {}, False)
+    if isinstance(result, TracedTensor) and all(
+        isinstance(operand, DimExpr) or is_number(operand) for operand in (left, right)
+    ):
+        return TracedTensor(result.key, np.zeros((), result.dtype).item(), result.scope)
+    return result
+
+
+DimExpr.arithmetic = staticmethod(_of_size)

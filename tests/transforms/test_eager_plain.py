@@ -116,8 +116,8 @@ def test_later_calls_run_the_program_that_the_first_one_wrote() -> None:
         return x + x
 
     doubled.__qualname__ = "doubled"  # as a function of a module
-    for _ in range(3):
-        np.testing.assert_array_equal(apply(doubled, X), 2 * X.numpy())
+    for x in (X, X, X.numpy()):
+        np.testing.assert_array_equal(apply(doubled, x), 2 * X.numpy())
     assert len(bodies) == 1
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from types import EllipsisType
@@ -176,7 +177,8 @@ def _is_whole(item: Item) -> bool:
 def _part(item: Any, size: Dim, axis: int, meta: TensorMeta) -> tuple[tuple[Dim, Dim, int], bool]:
     """(start, limit, stride) of one index, and whether the selected elements are reversed."""
     if isinstance(item, slice):
-        if not isinstance(size, int) or _has_name(item):
+        named = isinstance(item.start, DimExpr) or isinstance(item.stop, DimExpr)
+        if named or not isinstance(size, int):
             return _symbolic_part(item, size, axis, meta)
         first, stop, step = _bounds(item, size, axis, meta)
         count = len(range(first, stop, step))
@@ -259,10 +261,6 @@ def _vanishes_with(size: Dim, other: Dim) -> bool:
     return at_most(size, other * 2**62)
 
 
-def _has_name(item: slice) -> bool:
-    return isinstance(item.start, DimExpr) or isinstance(item.stop, DimExpr)
-
-
 def position_of(item: Any, meta: TensorMeta) -> int:
     """One index as a Python integer; for a traced value, its own TracingError propagates."""
     number = integer_of(item)
@@ -339,20 +337,25 @@ def _parts(item: Any, meta: TensorMeta) -> list[Any]:
     if dtype is not None and dtype == np.bool_:
         return _of_mask(item, meta)
     if dtype is not None and is_integer(np.dtype(dtype)):
-        position = None if rank else _number_of(item)
-        return [item if position is None else position]
+        if not rank:
+            with suppress(TenferroError):  # a traced value
+                return [operator.index(item)]
+        return [item]
     return [position_of(item, meta)]
 
 
 def _of_mask(mask: Any, meta: TensorMeta) -> list[Any]:
     """The indices at which a mask is true, one array for each of its axes."""
     try:
-        return [_Masked(places, size) for places, size in _places(mask)]
+        concrete = mask.numpy() if hasattr(mask, "numpy") else np.asarray(mask)
     except TracingError:
         raise TracingError(
             f"index: a traced mask selects an unknown number of elements of {meta}; use "
             f"tn.where(mask, x, 0), which keeps the shape{dependence_of(mask)}"
         ) from None
+    if concrete.ndim == 0:
+        return [_Masked(np.zeros(int(concrete), np.int64), None)]
+    return [*map(_Masked, np.nonzero(concrete), concrete.shape)]
 
 
 @dataclass(frozen=True)
@@ -363,23 +366,8 @@ class _Masked:
     size: int | None
 
 
-def _places(mask: Any) -> list[tuple[np.ndarray[Any, Any], int | None]]:
-    concrete = mask.numpy() if hasattr(mask, "numpy") else np.asarray(mask)
-    if concrete.ndim == 0:
-        return [(np.zeros(int(concrete), np.int64), None)]
-    return list(zip(np.nonzero(concrete), concrete.shape, strict=True))
-
-
 def _is_new_axis(part: Any) -> bool:
     return part is None or (isinstance(part, _Masked) and part.size is None)
-
-
-def _number_of(item: Any) -> int | None:
-    """A rank-0 integer as a Python integer; None if it is a traced value."""
-    try:
-        return operator.index(item)
-    except TenferroError:
-        return None
 
 
 def _expanded(parts: list[Any], meta: TensorMeta, anywhere: bool) -> Expression:

@@ -144,7 +144,10 @@ def moveaxis(
     x = array(x)
     rank = x.meta.rank
     starts, ends = (
-        [normal_axis("moveaxis", axis, rank) for axis in _several(axes)]
+        [
+            normal_axis("moveaxis", axis, rank)
+            for axis in (axes if isinstance(axes, Sequence) else (axes,))
+        ]
         for axes in (source, destination)
     )
     if len(starts) != len(ends) or len(set(starts)) + len(set(ends)) != len(starts) + len(ends):
@@ -155,10 +158,6 @@ def moveaxis(
     for end, start in sorted(zip(ends, starts, strict=True)):
         order.insert(end, start)
     return emit(Transpose(tuple(order)), x)
-
-
-def _several(axes: int | Sequence[int]) -> Sequence[int]:
-    return axes if isinstance(axes, Sequence) else (axes,)
 
 
 @array_function
@@ -175,8 +174,10 @@ def reshape(
     """
     x = array(x)
     sizes = sizes_of(shape)
-    if x.meta.dims is None and _is_one_axis(x.meta, sizes):
-        return expand_dims(x, [axis for axis, size in enumerate(sizes) if size == 1])
+    if x.meta.dims is None and x.meta.rank == 1:
+        ones = [axis for axis, size in enumerate(sizes) if size == 1]
+        if len(ones) == len(sizes) - 1 and -1 in sizes:  # a vector with further axes of size 1
+            return expand_dims(x, ones)
     target = _infer_size(x.meta, [dim(size) for size in sizes])
     x = _of_as_many(x, product(target))
     if order == "F":
@@ -185,11 +186,6 @@ def reshape(
     if order != "C":
         raise ShapeError(f"reshape: order must be 'C' or 'F', got {order!r}")
     return emit(Reshape(target), x)
-
-
-def _is_one_axis(meta: TensorMeta, sizes: Sequence[object]) -> bool:
-    """Whether a vector, whose size data decide, gets axes of size 1 beside its own."""
-    return meta.rank == 1 and sorted(sizes, key=str) == [-1, *[1] * (len(sizes) - 1)]
 
 
 @array_function
