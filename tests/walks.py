@@ -37,7 +37,7 @@ BUDGETS = {
     "sin_trace": Walk(113, 31, 56, 17),
     "sin_lower": Walk(68, 22, 39, 11),
     "sin_host": Walk(12, 6, 3, 5),
-    "einsum_trace": Walk(254, 46, 182, 23),
+    "einsum_trace": Walk(248, 46, 178, 23),
     "einsum_lower": Walk(117, 28, 98, 13),
     "scan_trace": Walk(272, 40, 212, 25),
     "scan_lower": Walk(91, 25, 67, 13),

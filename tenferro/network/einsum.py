@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from tenferro.network.einsum_op import EinsumOp
 from tenferro.network.memory_limit import Slices, bytes_of, read_slices, within
 from tenferro.network.plan import EinsumPlan
 from tenferro.network.planner import PLANNER, order_of, specification
-from tenferro.network.search import Auto, as_optimize
+from tenferro.network.search import Auto, EinsumOptimize, as_optimize
 from tenferro.network.subscripts import NestedEinsum, Subscripts
 from tenferro.ops.functions import apply
 from tenferro.runtime import HOST_MODEL, Tensor, holder_of, planned_model
@@ -83,7 +83,7 @@ def einsum(
     """
     call = read_call(expression, operands, optimize, slices, memory_limit)
     if any(not isinstance(size, int) for shape in call.shapes for size in shape):
-        return _late(call)
+        return _unplanned(call)
     return apply(_planned(call).contract, *call.operands)
 
 
@@ -107,31 +107,28 @@ def einsum_plan(
     return _planned(read_call(expression, operands, optimize, slices, memory_limit))
 
 
+@dataclass(frozen=True, slots=True)
 class EinsumCall:
-    """The arguments of a call of `einsum`, parsed and checked."""
+    """The arguments of a call of `einsum`, parsed and checked.
 
-    __slots__ = ("limit", "made", "operands", "plan", "shapes", "slices", "strategy", "subscripts")
+    Attributes:
+        plan: the plan that `optimize=` is, if it is one.
+        strategy: what makes the plan otherwise.
+        limit: the memory limit in bytes.
+    """
 
-    def __init__(
-        self,
-        subscripts: Subscripts,
-        operands: Sequence[Any],
-        optimize: Any,
-    ) -> None:
-        self.subscripts = subscripts
-        self.operands = operands
-        self.shapes = [_sizes(i, _meta(operand)) for i, operand in enumerate(operands)]
-        self.plan = optimize if isinstance(optimize, EinsumPlan) else None
-        self.made = order_of(optimize, subscripts, self.shapes)
-        order = self.plan or self.made
-        self.strategy = as_optimize(optimize if order is None else order.path)
-        self.slices = Slices("limit")
-        self.limit: int | None = None
+    subscripts: Subscripts
+    operands: Sequence[Any]
+    shapes: Sequence[tuple[Dim, ...]]
+    plan: EinsumPlan | None
+    strategy: EinsumOptimize
+    slices: Slices
+    limit: int | None
 
     @property
     def dtype(self) -> DType:
         """The operands' common dtype."""
-        return as_dtype(np.result_type(*[_meta(operand).dtype for operand in self.operands]))
+        return as_dtype(np.result_type(*[operand.meta.dtype for operand in self.operands]))
 
 
 def read_call(
@@ -143,23 +140,34 @@ def read_call(
 ) -> EinsumCall:
     """Subscripts, operands and strategy of a call in any of its forms."""
     if _is_interleaved(expression, operands):
-        expression, operands = _interleaved([expression, *operands])
+        arguments = [expression, *operands]
+        output = arguments.pop() if len(arguments) % 2 else None
+        expression, operands = (arguments[1::2], output), arguments[0::2]
     _check_arguments(expression, operands)
     limit = MemoryLimit.read("einsum", memory_limit)
     values = [_operand(operand, position) for position, operand in enumerate(operands)]
     if not values:
         raise SubscriptError("einsum: there are no operands; pass at least one")
-    call = _ordered_call(expression, values, optimize)
-    automatic = isinstance(call.strategy, Auto)
-    if slices is None and call.made is not None and call.made.slices:
-        slices = call.made.slices
-    call.slices = read_slices(slices, call.subscripts, automatic)
-    options = call.strategy.options if isinstance(call.strategy, Auto) else None
+    if isinstance(expression, str) and "(" in expression:
+        expression = NestedEinsum.parse(expression)
+    if isinstance(expression, NestedEinsum):
+        if optimize is not True and optimize is not None:
+            raise PathError("einsum: the parentheses give the order; leave optimize out")
+        expression, optimize = expression.subscripts, expression
+    subscripts = _subscripts(expression, [value.meta.rank for value in values])
+    shapes = [_sizes(position, value.meta) for position, value in enumerate(values)]
+    plan = optimize if isinstance(optimize, EinsumPlan) else None
+    made = order_of(optimize, subscripts, shapes)
+    order = plan or made
+    strategy = as_optimize(optimize if order is None else order.path)
+    if slices is None and made is not None and made.slices:
+        slices = made.slices
+    automatic = strategy.options if isinstance(strategy, Auto) else None
+    chosen = read_slices(slices, subscripts, automatic is not None)
+    most = None if automatic is None else automatic.memory_limit
     if limit is not None:
-        call.limit = bytes_of(limit, holder_of(values))
-    elif options is not None:
-        call.limit = options.memory_limit
-    return call
+        most = bytes_of(limit, holder_of(values))
+    return EinsumCall(subscripts, values, shapes, plan, strategy, chosen, most)
 
 
 def _check_arguments(expression: Any, operands: Sequence[Any]) -> None:
@@ -176,17 +184,6 @@ def _check_arguments(expression: Any, operands: Sequence[Any]) -> None:
                 f"einsum: {expression} takes its operands one by one, not in a "
                 f"{type(operands[0]).__name__}; write einsum({expression!r}, *operands)"
             )
-
-
-def _ordered_call(expression: Any, values: Sequence[Any], optimize: Any) -> EinsumCall:
-    if isinstance(expression, str) and "(" in expression:
-        expression = NestedEinsum.parse(expression)
-    if isinstance(expression, NestedEinsum):
-        if optimize is not True and optimize is not None:
-            raise PathError("einsum: the parentheses give the order; leave optimize out")
-        return EinsumCall(expression.subscripts, values, expression)
-    subscripts = _subscripts(expression, [_meta(value).rank for value in values])
-    return EinsumCall(subscripts, values, optimize)
 
 
 def _subscripts(expression: Any, ranks: Sequence[int]) -> Subscripts:
@@ -213,11 +210,6 @@ def _is_interleaved(expression: Any, operands: Sequence[Any]) -> bool:
     )
 
 
-def _interleaved(arguments: list[Any]) -> tuple[Any, list[Any]]:
-    output = arguments.pop() if len(arguments) % 2 else None
-    return (arguments[1::2], output), arguments[0::2]
-
-
 def _operand(operand: Any, position: int) -> Any:
     if isinstance(operand, TensorSpec) or isinstance(getattr(operand, "meta", None), TensorMeta):
         return operand
@@ -225,11 +217,6 @@ def _operand(operand: Any, position: int) -> Any:
         return Tensor(operand)
     except DTypeError as error:
         raise DTypeError(f"einsum: operand {position}: {error}") from None
-
-
-def _meta(operand: Any) -> TensorMeta:
-    meta: TensorMeta = operand.meta
-    return meta
 
 
 def _planned(call: EinsumCall) -> EinsumPlan:
@@ -278,7 +265,7 @@ def _known(shapes: Sequence[tuple[Dim, ...]]) -> list[tuple[int, ...]]:
     return known
 
 
-def _late(call: EinsumCall) -> AnyTensor:
+def _unplanned(call: EinsumCall) -> AnyTensor:
     """Record one op, which is planned once its sizes are known."""
     if call.slices.kind in ("labels", "count"):
         raise PathError(
@@ -296,7 +283,7 @@ def _late(call: EinsumCall) -> AnyTensor:
     plan = specification(strategy, call.subscripts, call.shapes)
     network = call.subscripts.canonical()
     dtype = call.dtype
-    operands = [x if _meta(x).dtype == dtype else x.astype(dtype) for x in call.operands]
+    operands = [x if x.meta.dtype == dtype else x.astype(dtype) for x in call.operands]
     op = EinsumOp(network.inputs, network.output, plan)
     result: AnyTensor = apply_extension(op, *operands)  # the op has one output
     return result

@@ -53,17 +53,14 @@ class EinsumOp(ExtensionOp):
 
     @property
     def input_count(self) -> int:
-        """The number of terms."""
         return len(self.inputs)
 
     @property
     def output_count(self) -> int:
-        """One."""
         return 1
 
     @property
     def subscripts(self) -> Subscripts:
-        """The network."""
         return Subscripts(self.inputs, self.output)
 
     def infer_output_meta(
@@ -94,7 +91,6 @@ class EinsumOp(ExtensionOp):
         return emitted(self, builder, inputs, input_shapes)
 
     def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
-        """Run the contractions of the plan on NumPy arrays."""
         return evaluate_standard(self, inputs)
 
 
@@ -158,16 +154,13 @@ class NetworkDerivative(FormulaOp):
 
     @property
     def network(self) -> EinsumOp:
-        """The network that is differentiated."""
         return EinsumOp(self.inputs, self.output, self.plan)
 
     @property
     def formula_inputs(self) -> int:
-        """The number of terms."""
         return len(self.inputs)
 
     def formula_types(self, metas: Sequence[TensorMeta]) -> list[TensorMeta]:
-        """The type of the network's result."""
         dtypes, shapes = zip(*[(m.dtype, m.exact_shape()) for m in metas], strict=True)
         ((dtype, shape),) = self.network.infer_output_meta(dtypes, shapes)
         return [make_meta(dtype, tuple(shape))]

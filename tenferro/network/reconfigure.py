@@ -75,23 +75,10 @@ class _Round:
 
     def run(self) -> Pairs:
         root = self.count + len(self.tree.pairs) - 1
-        for node in self._downwards(root):
-            if node in self.children:
+        for node in reversed(_upwards(self.children, root)):
+            if node in self.children:  # replanning may have removed it
                 self._replan(node)
-        return self._pairs(root)
-
-    def _downwards(self, root: int) -> list[int]:
-        """The inner nodes, the root first; `run` skips nodes that replanning has removed."""
-        return [node for node in self._upwards(root) if node >= self.count][::-1]
-
-    def _upwards(self, root: int) -> list[int]:
-        order: list[int] = []
-        stack = [root]
-        while stack:
-            node = stack.pop()
-            order.append(node)
-            stack.extend(self.children.get(node, ()))
-        return order[::-1]
+        return _pairs(self.children, root, self.count)
 
     def _replan(self, node: int) -> None:
         """Replace a small subtree at `node` by the best tree over the leaves of that subtree."""
@@ -132,15 +119,28 @@ class _Round:
                 stack.append((child, half))
             self.children[parent] = (pair[0], pair[1])
 
-    def _pairs(self, root: int) -> Pairs:
-        numbers: dict[int, int] = {node: node for node in range(self.count)}
-        pairs: list[tuple[int, int]] = []
-        for node in self._upwards(root):
-            if node in self.children:
-                left, right = self.children[node]
-                numbers[node] = self.count + len(pairs)
-                pairs.append((numbers[left], numbers[right]))
-        return tuple(pairs)
+
+def _upwards(children: Mapping[int, tuple[int, int]], root: int) -> list[int]:
+    """The inner nodes of a tree, each after those below it."""
+    order: list[int] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node in children:
+            order.append(node)
+            stack.extend(children[node])
+    return order[::-1]
+
+
+def _pairs(children: Mapping[int, tuple[int, int]], root: int, count: int) -> Pairs:
+    """The contractions of a tree whose leaves are the operands, of which there are `count`."""
+    numbers = {node: node for node in range(count)}
+    pairs: list[tuple[int, int]] = []
+    for node in _upwards(children, root):
+        left, right = children[node]
+        numbers[node] = count + len(pairs)
+        pairs.append((numbers[left], numbers[right]))
+    return tuple(pairs)
 
 
 class _Subsets:
@@ -262,8 +262,9 @@ class _Annealing:
                 total = self.total()
                 if total < best:
                     best, best_tree = total, (self.left[:], self.right[:])
-        self.left, self.right = best_tree
-        return self.pairs()
+        left, right = best_tree
+        children = {node: (left[node], right[node]) for node in range(self.count, self.root + 1)}
+        return _pairs(children, self.root, self.count)
 
     def sweep(self, beta: float) -> None:
         """Try a move at each contraction, from the root down."""
@@ -323,22 +324,6 @@ class _Annealing:
             cost += self.size(masks[self.left[node]] | masks[self.right[node]])
             cost += self.traffic * self.size(masks[node])
         return cost
-
-    def pairs(self) -> Pairs:
-        """The contractions, ordered so that each one comes after the contractions it reads."""
-        order: list[int] = []
-        stack = [self.root]
-        while stack:
-            node = stack.pop()
-            if node >= self.count:
-                order.append(node)
-                stack.extend((self.left[node], self.right[node]))
-        number = {node: node for node in range(self.count)}
-        pairs: list[tuple[int, int]] = []
-        for node in reversed(order):
-            number[node] = self.count + len(pairs)
-            pairs.append((number[self.left[node]], number[self.right[node]]))
-        return tuple(pairs)
 
 
 def _groups(sizes: Mapping[Label, int], names: list[Label]) -> list[tuple[int, float]]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import opt_einsum
@@ -198,22 +198,13 @@ def as_optimize(value: Any) -> EinsumOptimize:
 
 
 def _method(name: str) -> Method:
-    """The method that a name means.
-
-    Raises:
-        PathError: no method has this name.
-    """
-    match name:
-        case "auto" | "greedy" | "search" | "cotengra" | "exact":
-            return name
-        case "optimal" | "dp":
-            return "exact"
-        case _:
-            raise PathError(
-                f"einsum: optimize={name!r} is not a method; the names are "
-                f"{', '.join(map(repr, NAMES))}, and those of opt_einsum's optimizers, such as "
-                "'branch-2' and 'random-greedy'"
-            )
+    if name not in NAMES:
+        raise PathError(
+            f"einsum: optimize={name!r} is not a method; the names are "
+            f"{', '.join(map(repr, NAMES))}, and those of opt_einsum's optimizers, such as "
+            "'branch-2' and 'random-greedy'"
+        )
+    return "exact" if name in ("optimal", "dp") else cast(Method, name)
 
 
 def _groups(value: Sequence[Any] | np.ndarray) -> tuple[tuple[int, ...], ...]:
@@ -415,26 +406,15 @@ def find_tree(
         PathError: the method is not available here.
     """
     merged = Merged.of(subscripts)
-    pairs = _pairs(merged.subscripts, sizes, options, costs)
+    count = len(merged.subscripts.inputs)
+    pairs: Pairs = ((0, 1),) if count == 2 else ()
+    if count > 2:
+        method = options.method
+        if method == "auto":
+            method = "exact" if count <= EXACT_OPERANDS else "search"
+        search = _Search(merged.subscripts, sizes, options, costs)
+        pairs = _METHODS[method](search).pairs
     return ContractionTree(subscripts, sizes, merged.expand(pairs))
-
-
-def _pairs(
-    subscripts: Subscripts,
-    sizes: Mapping[Label, int],
-    options: ContractionOptimizerOptions,
-    costs: DeviceCosts,
-) -> Pairs:
-    """The contractions of the tree with the lowest score, of operands with different labels."""
-    count = len(subscripts.inputs)
-    if count <= 2:
-        return ((0, 1),) if count == 2 else ()
-    search = _Search(subscripts, sizes, options, costs)
-    method = options.method
-    if method == "auto":
-        method = "exact" if count <= EXACT_OPERANDS else "search"
-    report = options.progress if callable(options.progress) else _report_nothing
-    return _METHODS[method](search, report).pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,22 +436,25 @@ class _Search:
             case "time":
                 return tree_seconds(self.costs, tree)
 
-    def best(self, candidates: Iterator[Pairs], report: Progress, total: int) -> ContractionTree:
+    def best(self, candidates: Iterator[Pairs], total: int) -> ContractionTree:
         """The tree with the lowest score after improving the best few candidates."""
         start = time.monotonic()
         seconds = self.options.seconds
-        effort = Effort(self.factor, len(self.subscripts.inputs))
+        is_bounded = self.options.method == "auto"  # what users ask for by name has no bound
+        factor = self.options.effort if is_bounded else math.inf
+        effort = Effort(factor, len(self.subscripts.inputs))
         scored: list[tuple[float, int, ContractionTree]] = []
         run = math.inf
         for number, pairs in enumerate(candidates, start=1):
             tree = self.tree(pairs)
             scored.append((self.score(tree), number, tree))
             best_score, _, best = min(scored)
-            report(number, total, best_score)
+            if callable(self.options.progress):
+                self.options.progress(number, total, best_score)
             effort.spend(GREEDY)
             run = self.run(best) if best is tree else run
-            late = seconds is not None and time.monotonic() - start > seconds
-            if late or effort.part_spent(run) > CANDIDATES:
+            is_over = seconds is not None and time.monotonic() - start > seconds
+            if is_over or effort.part_spent(run) > CANDIDATES:
                 break
         finalists = [tree for _, _, tree in sorted(scored)[:FINALISTS]]
         improved: list[ContractionTree] = []
@@ -479,7 +462,9 @@ class _Search:
             best = min([finalists[0], *improved], key=self.run)
             sweeps = self.sweeps(effort, best)
             if sweeps and (seconds is None or time.monotonic() - start < seconds):
-                improved.append(self.tree(annealed(tree, self.seed(number), TRAFFIC, sweeps)))
+                improved.append(
+                    self.tree(annealed(tree, self.options.seed + number, TRAFFIC, sweeps))
+                )
                 effort.spend(sweeps * MOVE)
         ranked = sorted([*improved, *finalists], key=self.score)
         replans = effort.left(self.run(ranked[0]), REPLAN)
@@ -488,18 +473,9 @@ class _Search:
             (refined(tree, self.score) for tree in chosen), key=self.score, default=ranked[0]
         )
 
-    @property
-    def factor(self) -> float:
-        """The bound of the search; the one that users ask for by name has none."""
-        return self.options.effort if self.options.method == "auto" else math.inf
-
     def run(self, tree: ContractionTree) -> float:
         """The predicted run time, also for other objectives."""
         return tree_seconds(self.costs, tree)
-
-    def seed(self, number: int) -> int:
-        """The seed for annealing a finalist."""
-        return self.options.seed + number
 
     def sweeps(self, effort: Effort, best: ContractionTree) -> int:
         """How many sweeps anneal the next finalist; 0 if too few are left to help.
@@ -514,11 +490,11 @@ class _Search:
         return min(most, left) if left >= FEWEST_SWEEPS else 0
 
 
-def _greedy(search: _Search, report: Progress) -> ContractionTree:
+def _greedy(search: _Search) -> ContractionTree:
     return search.tree(greedy_pairs(search.subscripts, search.sizes))
 
 
-def _exact(search: _Search, report: Progress) -> ContractionTree:
+def _exact(search: _Search) -> ContractionTree:
     if len(search.subscripts.inputs) <= EXACT_OPERANDS:
         return search.tree(exact_pairs(search.subscripts, search.sizes))
     minimize = "size" if search.options.objective == "size" else "flops"
@@ -526,9 +502,8 @@ def _exact(search: _Search, report: Progress) -> ContractionTree:
     return search.tree(_by_opt_einsum(search, planner))
 
 
-def _searched(search: _Search, report: Progress) -> ContractionTree:
-    trials = search.options.trials
-    return search.best(_candidates(search), report, trials)
+def _searched(search: _Search) -> ContractionTree:
+    return search.best(_candidates(search), search.options.trials)
 
 
 def _candidates(search: _Search) -> Iterator[Pairs]:
@@ -544,7 +519,7 @@ def _candidates(search: _Search) -> Iterator[Pairs]:
         yield greedy_pairs(subscripts, sizes, alpha, temperature, options.seed + trial)
 
 
-def _by_cotengra(search: _Search, report: Progress) -> ContractionTree:
+def _by_cotengra(search: _Search) -> ContractionTree:
     try:
         hyper_optimizer: Any = pkgutil.resolve_name("cotengra:HyperOptimizer")
     except ImportError:
@@ -562,11 +537,10 @@ def _by_cotengra(search: _Search, report: Progress) -> ContractionTree:
         seed=options.seed,
         progbar=False,
     )
-    pairs = _by_opt_einsum(search, planner)
-    return search.best(iter([pairs]), report, 1)
+    return search.best(iter([_by_opt_einsum(search, planner)]), 1)
 
 
-_METHODS: dict[str, Callable[[_Search, Progress], ContractionTree]] = {
+_METHODS: dict[str, Callable[[_Search], ContractionTree]] = {
     "greedy": _greedy,
     "exact": _exact,
     "search": _searched,
@@ -579,9 +553,4 @@ def _by_opt_einsum(search: _Search, planner: Callable[..., Any]) -> Pairs:
     inputs = [frozenset(labels) for labels in search.subscripts.inputs]
     output = frozenset(search.subscripts.output)
     sizes = {label: max(size, 1) for label, size in search.sizes.items()}
-    path = planner(inputs, output, sizes, None)
-    return pairs_of_path(path, len(inputs))
-
-
-def _report_nothing(done: int, total: int, best: float) -> None:
-    """No progress is asked for."""
+    return pairs_of_path(planner(inputs, output, sizes, None), len(inputs))

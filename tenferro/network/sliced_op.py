@@ -41,6 +41,7 @@ from tenferro.ops.extension import (
     evaluate_standard,
     family_id,
     pushed,
+    transformed,
 )
 from tenferro.runtime import StandardRuntime
 
@@ -84,41 +85,26 @@ class SlicedNetwork(ExtensionOp):
 
     @property
     def input_count(self) -> int:
-        """As without slicing."""
         return self.whole.input_count
 
     @property
     def output_count(self) -> int:
-        """As without slicing."""
         return self.whole.output_count
 
     @property
     def term_labels(self) -> tuple[list[Labels], list[Labels]]:
         """The labels of all operands, and those of all outputs."""
-        inputs, outputs = list(self.inputs), [self.output]
-        for kind, mask in self.transforms:
-            chosen = outputs if kind == "select" else inputs
-            active = [labels for labels, on in zip(chosen, mask, strict=True) if on]
-            if kind == "jvp":
-                inputs = inputs + active
-            elif kind == "vjp":
-                inputs, outputs = inputs + outputs, active
-            else:
-                outputs = active
-        return inputs, outputs
+        return transformed(self.transforms, self.inputs, [self.output])
 
     def infer_output_meta(
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
     ) -> Sequence[OutputMeta]:
-        """As without slicing."""
         return self.whole.infer_output_meta(input_dtypes, input_shapes)
 
     def prune_outputs(self, live: tuple[bool, ...]) -> SlicedNetwork:
-        """The op with only the live outputs."""
         return replace(self, transforms=(*self.transforms, ("select", live)))
 
     def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
-        """Run the loop on NumPy arrays."""
         return evaluate_standard(self, inputs)
 
     def lower_to_standard_ops(
@@ -359,12 +345,7 @@ class NetworkBatchRule(ExtensionBatchRule):
     """
 
     def __init__(self, family: type[ExtensionOp]) -> None:
-        self._family_id = family.FAMILY_ID
-
-    @property
-    def family_id(self) -> str:
-        """The family."""
-        return self._family_id
+        self.family = family
 
     def batch(self, op: ExtensionOp, at: BatchSite[V]) -> Batched[V]:
         """The network with the label; several ops, if that saves repeating terms."""
@@ -441,18 +422,13 @@ class Owners:
         >>> Owners.of(2, (("vjp", (True, False)),)).inputs
         (0, 1, -1)
         """
-        inputs, outputs = list(range(terms)), [RESULT]
-        cotangents: set[int] = set()
-        for kind, mask in transforms:
-            chosen = outputs if kind == "select" else inputs
-            active = [owner for owner, on in zip(chosen, mask, strict=True) if on]
-            if kind == "jvp":
-                inputs = inputs + active
-            elif kind == "vjp":
-                inputs, outputs = inputs + outputs, active
-                cotangents.update(active)
-            else:
-                outputs = active
+        inputs, _ = transformed(transforms, range(terms), [RESULT])
+        cotangents = [
+            owner
+            for count, (kind, _) in enumerate(transforms, 1)
+            if kind == "vjp"
+            for owner in transformed(transforms[:count], range(terms), [RESULT])[1]
+        ]
         return cls(tuple(inputs), frozenset(cotangents))
 
     def batched(self, given: Sequence[bool]) -> frozenset[int]:

@@ -1,4 +1,9 @@
-"""Files of programs and fragments, without pickle."""
+"""Files of programs and fragments, without pickle.
+
+What writes raises FileError for what a file cannot hold. What reads raises FileError for what is
+not of the format, and ExtensionError for an op that its package cannot make, or whose types it
+infers otherwise.
+"""
 
 from tenferro.serialization.cache_folder import *
 from tenferro.serialization.container import *

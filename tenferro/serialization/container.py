@@ -41,9 +41,6 @@ Json = Any
 def pack(header: Json, blobs: Sequence[bytes]) -> bytes:
     """The bytes of a file, a function of header and blobs alone.
 
-    Raises:
-        FileError: the header contains a string that is not valid Unicode.
-
     >>> unpack(pack({"kind": "nothing"}, [b"abc"]))[0]
     {'kind': 'nothing'}
     """
@@ -61,11 +58,7 @@ def pack(header: Json, blobs: Sequence[bytes]) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[Json, memoryview]:
-    """The header of a file, and the bytes of its blobs.
-
-    Raises:
-        FileError: the bytes are not a tenferro file, are of another version, or are damaged.
-    """
+    """The header of a file, and the bytes of its blobs."""
     header_length = check_prefix(data[: _PREFIX.size], len(data))
     if hashlib.sha256(memoryview(data)[:-_DIGEST]).digest() != data[-_DIGEST:]:
         raise FileError("file: the checksum is wrong; the file is damaged")
@@ -75,11 +68,7 @@ def unpack(data: bytes) -> tuple[Json, memoryview]:
 
 
 def check_prefix(prefix: bytes, length: int) -> int:
-    """The length of the header, from the first bytes of a file of `length` bytes.
-
-    Raises:
-        FileError: the first bytes and the length do not fit each other.
-    """
+    """The length of the header, from the first bytes of a file of `length` bytes."""
     if len(prefix) < _PREFIX.size or not prefix.startswith(MAGIC):
         raise FileError("file: this is not a tenferro file: it does not begin with its magic bytes")
     _, version, reserved, total, header_length = _PREFIX.unpack(prefix)
@@ -122,12 +111,7 @@ def canonical(value: Json) -> bytes:
 
 
 def parse(text: bytes) -> Json:
-    """The value of a JSON text in its canonical form.
-
-    Raises:
-        FileError: the text is not JSON, is not canonical, has a number that is not an integer, or
-            has a key twice in one object.
-    """
+    """The value of a JSON text in its canonical form."""
     _check_depth(text)
     try:
         value = json.loads(

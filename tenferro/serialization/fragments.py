@@ -69,12 +69,7 @@ _Owner = GlobalOpKey | Input
 
 
 def write_fragment(value: AnyFragment, blobs: BlobWriter) -> dict[str, Json]:
-    """The header of a fragment, without the table of blobs and the identity.
-
-    Raises:
-        FileError: a file cannot hold the key of an input.
-        ShapeError: an input has no metadata.
-    """
+    """The header of a fragment, without the table of blobs and the identity."""
     root = value.fragment if isinstance(value, LinearFragment) else value
     writer = _FragmentTableWriter(blobs)
     fragments = _with_parents(root)
@@ -102,12 +97,7 @@ def write_fragment(value: AnyFragment, blobs: BlobWriter) -> dict[str, Json]:
 
 
 def read_fragment(header: Json, reader: OpReader) -> AnyFragment:
-    """The fragment of a header.
-
-    Raises:
-        FileError: the header does not describe a fragment.
-        ExtensionError: an extension op cannot be made, or infers other types.
-    """
+    """The fragment of a header."""
     fields = record(header, _KEYS, "the header of a fragment")
     table = _FragmentTableReader(reader)
     for position, entry in enumerate(items(fields["entries"], "entries")):

@@ -174,11 +174,7 @@ class Families:
         self.vocabulary: dict[str, type[StdTensorOp]] = {**vocabulary_of(self._packages), **ops}
 
     def knows(self, family_id: str) -> bool:
-        """Whether ops of the family can be made.
-
-        Raises:
-            MalformedFamilyIdError: that is not a family id.
-        """
+        """Whether ops of the family can be made."""
         return self._codecs_for(family_id) is not None
 
     def make(self, family_id: str, values: tuple[Any, ...]) -> ExtensionOp:
@@ -208,11 +204,7 @@ class Families:
         return self._packaged if self._packaged.knows(family_id) else None
 
     def check(self, family_id: str, values: tuple[Any, ...]) -> None:
-        """Raise if an op of a known family cannot be made from its payload.
-
-        Raises:
-            InvalidConfigError: the op cannot be made.
-        """
+        """Raise if an op of a known family cannot be made from its payload."""
         if self.knows(family_id):
             self.make(family_id, values)
 
@@ -275,10 +267,6 @@ def write_op(op: ExecOp, blobs: BlobWriter) -> tuple[str, Json]:
     """Name and payload of an op.
 
     The programs inside the op must have been written; see `write_bodies`.
-
-    Raises:
-        FileError: the op is not of the vocabulary.
-        InvalidConfigError: an extension op of a known family cannot be read again.
     """
     if op.family is not None:
         values = op.family_payload()
@@ -297,14 +285,7 @@ def write_op(op: ExecOp, blobs: BlobWriter) -> tuple[str, Json]:
 def read_op(
     name: Json, payload: Json, operands: int, types: tuple[str, ...], reader: OpReader, where: str
 ) -> StdTensorOp:
-    """The op with this name and payload, this number of operands, and results of these types.
-
-    Raises:
-        FileError: there is no op with this name, or its payload is malformed.
-        MalformedFamilyIdError: the family id is not one.
-        UnsupportedExtensionError: the family is not registered, and `skip_missing` is not set.
-        InvalidConfigError: the family has no op with that payload.
-    """
+    """The op with this name and payload, this number of operands, and results of these types."""
     if name == Extension.name:
         return _read_extension(payload, operands, types, reader, where)
     cls = reader.families.vocabulary.get(text(name, f"the op of {where}"))
@@ -346,21 +327,13 @@ def write_nodes(program: ExecProgram, blobs: BlobWriter, sites: bool = True) -> 
     """The instructions of a program. Bodies inside them are written to `blobs`.
 
     Unless `sites`, the source lines that recorded them are omitted.
-
-    Raises:
-        FileError: the program contains a value that a file cannot hold.
     """
     write_bodies(program.ops(), blobs, sites)
     return _write_nodes(program, blobs, sites)
 
 
 def write_bodies(ops: Iterable[ExecOp], blobs: BlobWriter, sites: bool = True) -> None:
-    """Write the programs inside ops, at any depth, to `blobs`.
-
-    Raises:
-        FileError: one of them contains a value that a file cannot hold, or they are nested too
-            deep.
-    """
+    """Write the programs inside ops, at any depth, to `blobs`."""
     depths: dict[str, int] = {}
     for digest, body in _innermost_first(ops, blobs):
         inner = [depths.get(written_digest(inside), 0) for inside in _inside(body)]
@@ -375,12 +348,7 @@ def write_bodies(ops: Iterable[ExecOp], blobs: BlobWriter, sites: bool = True) -
 
 
 def read_bodies(table: Json, reader: OpReader) -> None:
-    """Read the table of bodies into `reader`, which returns them by number.
-
-    Raises:
-        FileError: an entry does not describe a program.
-        ExtensionError: an extension op cannot be made, or infers other types.
-    """
+    """Read the table of bodies into `reader`, which returns them by number."""
     bodies = reader.blobs.bodies
     depths: dict[str, int] = {}
     for position, entry in enumerate(items(table, "bodies")):
@@ -391,13 +359,7 @@ def read_bodies(table: Json, reader: OpReader) -> None:
 
 
 def read_node(entry: Json, builder: ExecBuilder, reader: OpReader, where: str) -> None:
-    """Append the instruction of an entry, its output types inferred.
-
-    Raises:
-        FileError: the entry does not describe an instruction, or its types are not the inferred
-            ones.
-        ExtensionError: an extension op cannot be made, or infers other types.
-    """
+    """Append the instruction of an entry, its output types inferred."""
     fields = record(entry, _NODE_KEYS, where)
     metas = builder.metas
     operands = numbers(fields["in"], f"an operand of {where}", len(metas))

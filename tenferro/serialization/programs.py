@@ -39,11 +39,7 @@ _GUARD_KEYS = frozenset({"left", "right", "reason"})
 
 
 def write_program(program: GraphProgram, blobs: BlobWriter) -> dict[str, Json]:
-    """The header of a program, without the table of blobs and the identity.
-
-    Raises:
-        FileError: the program contains a value that a file cannot hold.
-    """
+    """The header of a program, without the table of blobs and the identity."""
     exec_program, limit = program.exec_program, program.options.memory_limit
     header: dict[str, Json] = {
         "kind": "program",
@@ -64,12 +60,7 @@ def write_program(program: GraphProgram, blobs: BlobWriter) -> dict[str, Json]:
 
 
 def read_program(header: Json, reader: OpReader) -> GraphProgram:
-    """The program of a header.
-
-    Raises:
-        FileError: the header does not describe a program.
-        ExtensionError: an extension op cannot be made, or infers other types.
-    """
+    """The program of a header."""
     limited = isinstance(header, dict) and _LIMIT in header
     keys = _KEYS | {_LIMIT} if limited else _KEYS
     fields = record(header, keys, "the header of a program")

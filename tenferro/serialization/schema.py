@@ -87,9 +87,6 @@ def field_types(cls: type) -> dict[str, Any]:
 def as_declared(cls: type, values: Iterable[tuple[str, object]]) -> dict[str, Any]:
     """Fields of `cls` by name, each of its declared type. Values of enum fields become members.
 
-    Raises:
-        FileError: the class has no field of that name, or a value is of another type.
-
     >>> from tenferro.ops import Transpose
     >>> as_declared(Transpose, [("perm", (1, 0))])
     {'perm': (1, 0)}

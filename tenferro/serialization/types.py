@@ -56,9 +56,6 @@ _MAX_ARGS: dict[str, int] = {"dim": 2, "floordiv": 2, "max": 16, "min": 16}
 def type_text(meta: TensorMeta) -> str:
     """The text of a type.
 
-    Raises:
-        FileError: the text of the type, or of one of its sizes, is too long.
-
     >>> type_text(TensorMeta.of("f64", ("n", 3)))
     'f64[n,3]'
     """
@@ -69,12 +66,7 @@ def type_text(meta: TensorMeta) -> str:
 
 
 def size_text(size: Dim) -> str:
-    """The text of a size.
-
-    Raises:
-        FileError: the text is too long, or the size has symbols that are valid in this process
-            only.
-    """
+    """The text of a size; symbols that are valid in this process alone have none."""
     text = _bounded(str(size), MAX_SIZE, "size")
     if "(" in text:  # sums of products of names can always be read again
         parse_size(text)
@@ -83,9 +75,6 @@ def size_text(size: Dim) -> str:
 
 def parse_type(text: str) -> TensorMeta:
     """Parse the text of a type.
-
-    Raises:
-        FileError: it is not the text of a type.
 
     >>> print(parse_type("f64[2*n + 1,<=m,?]"))
     f64[2*n + 1,<=m,?]
@@ -107,9 +96,6 @@ def parse_type(text: str) -> TensorMeta:
 
 def parse_size(text: str) -> Dim:
     """Parse the text of a size.
-
-    Raises:
-        FileError: it is not the text of a size in normal form.
 
     >>> print(parse_size("2*n + 1"))
     2*n + 1
@@ -256,12 +242,7 @@ def write_meta(meta: TensorMeta, where: str) -> str:
 def check_types(
     op: StdTensorOp, written: Sequence[str], inferred: Sequence[TensorMeta], where: str
 ) -> None:
-    """Compare the written types of an op's outputs with the inferred ones.
-
-    Raises:
-        FileError: they differ.
-        InvalidConfigError: they differ, for an extension op.
-    """
+    """Raise unless the written types of an op's outputs are the inferred ones."""
     texts = [write_meta(meta, where) for meta in inferred]
     if tuple(texts) == tuple(written):
         return

@@ -161,10 +161,6 @@ class BlobReader:
 def to_json(value: object, blobs: BlobWriter, depth: int = 0) -> Json:
     """A payload value as JSON; arrays go to `blobs`.
 
-    Raises:
-        FileError: payloads cannot hold a value of this kind, or the value exceeds a limit of the
-            format.
-
     >>> to_json((1, -0.0, None), BlobWriter())
     [1, {'float': '8000000000000000'}, None]
     """
@@ -184,11 +180,7 @@ def to_json(value: object, blobs: BlobWriter, depth: int = 0) -> Json:
 
 
 def from_json(value: Json, blobs: BlobReader, depth: int = 0) -> object:
-    """The payload value that was written as `value`.
-
-    Raises:
-        FileError: `value` is not the JSON of a payload value.
-    """
+    """The payload value that was written as `value`."""
     if depth > MAX_DEPTH:
         raise FileError(f"file: a payload has tuples more than {MAX_DEPTH} deep")
     if isinstance(value, list):

@@ -17,10 +17,10 @@ from tenferro.ir import Leaf, NumpyArray, TensorMeta, TensorSpec, is_inexact, ma
 from tenferro.ops import StdTensorOp
 from tenferro.ops.extension import (
     Extension,
-    ExtensionCache,
     ExtensionOp,
     ExtensionRegistry,
     ExtensionRuleSet,
+    KernelRuntime,
     Register,
     ReverseOnlyOp,
 )
@@ -108,24 +108,11 @@ class GraphFunction:
         return any(source.key in met for source in sources)
 
 
-class ReferenceRuntime:
-    """Runs a family by `eager_execute`."""
-
-    def __init__(self, family_id: str) -> None:
-        self.family_id = family_id
-
-    def execute(
-        self, backend: Any, op: ExtensionOp, inputs: Sequence[NumpyArray], cache: ExtensionCache
-    ) -> Sequence[NumpyArray]:
-        """The outputs of `op`."""
-        return op.eager_execute(inputs)
-
-
 def register_references(registry: ExtensionRegistry, program: GraphProgram) -> None:
     """Give each family of a program its reference runtime."""
     for part in program.exec_program.walk():
         for op in part.ops_of(Extension):
-            registry.register(ReferenceRuntime(op.family_id))
+            registry.register(KernelRuntime(op.family_id))
 
 
 def traced_inputs(metas: Sequence[TensorMeta], name: str) -> list[TracedTensor]:

@@ -79,6 +79,7 @@ __all__ = [
     "evaluate_standard",
     "ops_of",
     "pushed",
+    "transformed",
 ]
 
 
@@ -93,8 +94,34 @@ def evaluate_standard(op: ExtensionOp, inputs: Sequence[NumpyArray]) -> list[Num
 
 # An op that a formula defines, and its derivatives of any order as ops of the same family.
 
+T = TypeVar("T")
 Transform = tuple[str, tuple[bool, ...]]
 """`("jvp", active inputs)`, `("vjp", active inputs)` or `("select", live outputs)`."""
+
+
+def transformed(
+    transforms: Sequence[Transform], inputs: Sequence[T], outputs: Sequence[T], family: str = ""
+) -> tuple[list[T], list[T]]:
+    """What the inputs and the outputs of an op with transforms belong to, from those of the op.
+
+    A tangent belongs to what its primal does, and a cotangent to what it is the cotangent of.
+
+    Raises:
+        InvalidConfigError: there is no such transform of these inputs and outputs.
+    """
+    inputs, outputs = list(inputs), list(outputs)
+    for kind, mask in transforms:
+        chosen = outputs if kind == "select" else inputs
+        if kind not in ("jvp", "vjp", "select") or len(mask) != len(chosen):
+            raise InvalidConfigError(family, f"family_id={family}: no transform {kind!r}")
+        active = [each for each, on in zip(chosen, mask, strict=True) if on]
+        if kind == "jvp":
+            inputs = inputs + active
+        elif kind == "vjp":
+            inputs, outputs = inputs + outputs, active
+        else:
+            outputs = active
+    return inputs, outputs
 
 
 class FormulaOp(ExtensionOp):
@@ -139,45 +166,26 @@ class FormulaOp(ExtensionOp):
     @property
     def input_count(self) -> int:
         """The inputs of the formula, and those that the transforms add."""
-        return self._counts()[0]
+        outputs = range(self.formula_outputs)
+        return len(
+            transformed(self.transforms, range(self.formula_inputs), outputs, self.family_id)[0]
+        )
 
     @property
     def output_count(self) -> int:
         """The outputs that are left by the transforms."""
-        return self._counts()[1]
-
-    def _counts(self) -> tuple[int, int]:
-        inputs, outputs = self.formula_inputs, self.formula_outputs
-        for kind, mask in self.transforms:
-            match kind:
-                case "jvp":
-                    inputs += sum(mask)
-                case "vjp":
-                    inputs, outputs = inputs + outputs, sum(mask)
-                case "select":
-                    outputs = sum(mask)
-                case _:
-                    raise InvalidConfigError(
-                        self.family_id, f"family_id={self.family_id}: no transform {kind!r}"
-                    )
-        return inputs, outputs
+        outputs = range(self.formula_outputs)
+        return len(
+            transformed(self.transforms, range(self.formula_inputs), outputs, self.family_id)[1]
+        )
 
     def infer_output_meta(
         self, input_dtypes: Sequence[DType], input_shapes: Sequence[tuple[Dim, ...]]
     ) -> Sequence[OutputMeta]:
         """The type of the result for a tangent, that of its input for a cotangent."""
         metas = [make_meta(d, tuple(s)) for d, s in zip(input_dtypes, input_shapes, strict=True)]
-        count = self.formula_inputs
-        outputs = list(self.formula_types(metas[:count]))
-        for kind, mask in self.transforms:
-            if kind == "vjp":
-                added = len(outputs)
-                outputs = [m for m, on in zip(metas[:count], mask, strict=True) if on]
-                count += added
-            elif kind == "jvp":
-                count += sum(mask)
-            else:
-                outputs = [m for m, on in zip(outputs, mask, strict=True) if on]
+        inputs = metas[: self.formula_inputs]
+        _, outputs = transformed(self.transforms, inputs, self.formula_types(inputs))
         return [(meta.dtype, meta.exact_shape()) for meta in outputs]
 
     def expanded(
