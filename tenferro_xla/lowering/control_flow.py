@@ -42,9 +42,9 @@ Function = Callable[..., tuple[Array, ...]]
 
 
 @lower.register
-def _(op: Sized, *operands: Array, options: LoweringOptions) -> Sequence[Array]:
+def _(op: Sized, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
     assert not op.names, "resolved before lowering"
-    return body_function(op.body, options)(operands)
+    return tuple(body_function(op.body, options)(operands))
 
 
 # Scan.
