@@ -264,6 +264,8 @@ HOST_PLANS = HostPlans()
 
 def lasts(function: Callable[..., Any]) -> bool:
     """Whether all calls pass the same object: a function of a module, or a callable value."""
+    if isinstance(function, OnValues):
+        function = function.function
     return not isinstance(function, FunctionType) or "<" not in function.__qualname__
 
 

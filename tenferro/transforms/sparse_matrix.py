@@ -14,7 +14,7 @@ from tenferro.errors import ShapeError
 from tenferro.ir import NumpyArray, TensorMeta
 from tenferro.ops import Constant, Reshape, Scatter, full, shape_of
 from tenferro.ops.extension import kernel_of
-from tenferro.ops.functions import OnValues, apply
+from tenferro.ops.functions import apply
 from tenferro.transforms.trees import NAMESPACE
 
 __all__ = ["SparseMatrix"]
@@ -113,7 +113,7 @@ class SparseMatrix:
                 [0., 4.]])
         """
         flat = self.rows * self.matrix_shape[1] + self.columns
-        return apply(OnValues(_dense), self.values, places=flat, shape=self.shape)
+        return apply(_dense, self.values, places=flat, shape=self.shape)
 
     def to_scipy(self) -> Any:
         """The matrix as a `scipy.sparse.csr_array` of shape `matrix_shape`.
@@ -152,9 +152,10 @@ class SparseMatrix:
         )
 
 
-def _dense(at: Emitter[V], values: V, *, places: NumpyArray, shape: tuple[int, ...]) -> V:
+def _dense(values: Any, *, places: NumpyArray, shape: tuple[int, ...]) -> Any:
     """The values, along their last axis, at their places in an array of zeros."""
-    return filled(at, values, at.emit(Constant(places[:, None])), shape)
+    at = values.emitter
+    return type(values)(at, filled(at, values.value, at.emit(Constant(places[:, None])), shape))
 
 
 def filled(at: Emitter[V], values: V, places: V, shape: tuple[int, ...]) -> V:

@@ -306,6 +306,16 @@ def test_functions_made_anew_leave_nothing_behind(rt: tn.EagerRuntime) -> None:
         assert not rt.apply(lambda v: v, (x,), {}).tracked
 
 
+def test_derivatives_of_a_tracked_tensor_leave_no_plan_for_each_call() -> None:
+    rt = tn.EagerRuntime()
+    x = rt.variable(np.ones(3))
+    slope = tn.grad(lambda x: tn.sum(tn.sin(x) * x))
+    first = slope(x)
+    entries = rt.stats().entries
+    np.testing.assert_array_equal(slope(x).numpy(), first.numpy())
+    assert rt.stats().entries == entries
+
+
 def test_the_cache_is_bounded_and_can_be_cleared() -> None:
     rt = tn.EagerRuntime(capacity=4)
     x = rt.variable(X)

@@ -9,22 +9,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
+from tenferro import ops
 from tenferro.compiler.passes import Needs, Pass
 from tenferro.ir import ExecInstruction, ExecProgram, Rewriter
-from tenferro.ops import (
-    ADD,
-    SELECT,
-    Add,
-    BroadcastInDim,
-    DotGeneral,
-    ReduceSum,
-    Select,
-    Transpose,
-    full_like,
-    repeated_axes,
-    uniform,
-    without_axes,
-)
 
 __all__ = ["DotDimensionSorter", "SummedProducts", "TransposeFolding"]
 
@@ -43,24 +30,24 @@ class TransposeFolding(Pass):
     a contraction. Extents keep their guarantees.
     """
 
-    looks_for = (Transpose,)
+    looks_for = (ops.Transpose,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with fewer transposes; those that became useless are left to `DeadCode`."""
         rewriter = Rewriter(program)
         reads = program.read_counts()
-        by_transposes = Counter(step.input_slots[0] for step in program.steps_of(Transpose))
+        by_transposes = Counter(step.input_slots[0] for step in program.steps_of(ops.Transpose))
         transposed = {slot for slot, count in by_transposes.items() if count == reads[slot]}
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
             value = None
-            if isinstance(step.op, DotGeneral):
+            if isinstance(step.op, ops.DotGeneral):
                 (slot,) = step.output_slots
                 value = _fold_operands(rewriter, step.op, operands, slot in transposed)
                 maker = None if value is None else rewriter.producer(value)
-                if maker is not None and isinstance(maker[0], Transpose):
+                if maker is not None and isinstance(maker[0], ops.Transpose):
                     reads[maker[1][0]] = reads.get(slot, 0)
-            elif isinstance(step.op, Transpose):
+            elif isinstance(step.op, ops.Transpose):
                 value = _fold_result(rewriter, step.op, operands[0], reads)
             return value
 
@@ -68,7 +55,7 @@ class TransposeFolding(Pass):
 
 
 def _fold_operands(
-    at: Rewriter, dot: DotGeneral, operands: tuple[int, ...], any_order: bool
+    at: Rewriter, dot: ops.DotGeneral, operands: tuple[int, ...], any_order: bool
 ) -> int | None:
     """The same value from operands that are not transposed, or None.
 
@@ -82,7 +69,7 @@ def _fold_operands(
         return None
     lhs, lhs_axes = left or (lhs, tuple(range(lhs_rank)))
     rhs, rhs_axes = right or (rhs, tuple(range(rhs_rank)))
-    folded = DotGeneral(
+    folded = ops.DotGeneral(
         tuple(lhs_axes[axis] for axis in dot.lhs_contract),
         tuple(rhs_axes[axis] for axis in dot.rhs_contract),
         tuple(lhs_axes[axis] for axis in dot.lhs_batch),
@@ -99,7 +86,7 @@ def _fold_operands(
     (value,) = at.emit_all(folded, lhs, rhs)
     if order == tuple(range(len(order))):
         return value
-    return at.emit_all(Transpose(order), value)[0]
+    return at.emit_all(ops.Transpose(order), value)[0]
 
 
 def _untransposed(
@@ -107,7 +94,7 @@ def _untransposed(
 ) -> tuple[int, tuple[int, ...]] | None:
     """The value that `operand` is a transpose of, and the permutation; None if it is not folded."""
     producer = at.producer(operand)
-    if producer is None or not isinstance(producer[0], Transpose):
+    if producer is None or not isinstance(producer[0], ops.Transpose):
         return None
     perm = producer[0].perm
     lie = [perm[axis] for axis in free]
@@ -119,26 +106,28 @@ def _ranks(axes: Sequence[int]) -> list[int]:
     return [place[axis] for axis in axes]
 
 
-def _fold_result(at: Rewriter, op: Transpose, operand: int, reads: dict[int, int]) -> int | None:
+def _fold_result(
+    at: Rewriter, op: ops.Transpose, operand: int, reads: dict[int, int]
+) -> int | None:
     """A transposed contraction as a contraction, or with fewer transposes; None if neither."""
     perm, source = op.perm, operand
     read_once = reads.get(operand) == 1
     producer = at.producer(source)
-    if producer is not None and isinstance(producer[0], Transpose):
+    if producer is not None and isinstance(producer[0], ops.Transpose):
         perm, source = tuple(producer[0].perm[axis] for axis in perm), producer[1][0]
         producer = at.producer(source)
     if perm == tuple(range(len(perm))):
         return source
     read_once = read_once and reads.get(source) == 1
-    if producer is not None and isinstance(producer[0], DotGeneral) and read_once:
+    if producer is not None and isinstance(producer[0], ops.DotGeneral) and read_once:
         value = _absorbed(at, producer[0], producer[1], perm)
         if value is not None:
             return value
-    return None if source == operand else at.emit_all(Transpose(perm), source)[0]
+    return None if source == operand else at.emit_all(ops.Transpose(perm), source)[0]
 
 
 def _absorbed(
-    at: Rewriter, dot: DotGeneral, operands: tuple[int, ...], perm: tuple[int, ...]
+    at: Rewriter, dot: ops.DotGeneral, operands: tuple[int, ...], perm: tuple[int, ...]
 ) -> int | None:
     """The contraction whose result is that of `dot` transposed by `perm`, or None."""
     lhs, rhs = operands
@@ -151,10 +140,10 @@ def _absorbed(
     lhs_batch = tuple(dot.lhs_batch[axis] for axis in batch)
     rhs_batch = tuple(dot.rhs_batch[axis] for axis in batch)
     if free == from_lhs + from_rhs:
-        same = DotGeneral(dot.lhs_contract, dot.rhs_contract, lhs_batch, rhs_batch)
+        same = ops.DotGeneral(dot.lhs_contract, dot.rhs_contract, lhs_batch, rhs_batch)
         return at.emit_all(same, lhs, rhs)[0]
     if free == from_rhs + from_lhs:
-        exchanged = DotGeneral(dot.rhs_contract, dot.lhs_contract, rhs_batch, lhs_batch)
+        exchanged = ops.DotGeneral(dot.rhs_contract, dot.lhs_contract, rhs_batch, lhs_batch)
         return at.emit_all(exchanged, rhs, lhs)[0]
     return None
 
@@ -171,24 +160,24 @@ class DotDimensionSorter(Pass):
     only the order of rhs makes a run. Works for any extents.
     """
 
-    looks_for = (DotGeneral,)
+    looks_for = (ops.DotGeneral,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with the pairs sorted."""
-        dots = set(program.ops_of(DotGeneral))
+        dots = set(program.ops_of(ops.DotGeneral))
         in_order = {dot: better for dot in dots if (better := _sorted(dot)) is not None}
         if not in_order:
             return program
         rewriter = Rewriter(program)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
-            dot = in_order.get(step.op) if isinstance(step.op, DotGeneral) else None
+            dot = in_order.get(step.op) if isinstance(step.op, ops.DotGeneral) else None
             return None if dot is None else rewriter.emit_all(dot, *operands)
 
         return rewriter.run(rule)
 
 
-def _sorted(dot: DotGeneral) -> DotGeneral | None:
+def _sorted(dot: ops.DotGeneral) -> ops.DotGeneral | None:
     """The contraction with its pairs in order; None if they are."""
     if len(dot.lhs_contract) < 2:
         return None
@@ -198,7 +187,7 @@ def _sorted(dot: DotGeneral) -> DotGeneral | None:
     chosen = by_rhs if _runs(by_rhs) > _runs(by_lhs) else by_lhs
     if chosen == pairs:
         return None
-    return DotGeneral(
+    return ops.DotGeneral(
         tuple(left for left, _ in chosen),
         tuple(right for _, right in chosen),
         dot.lhs_batch,
@@ -228,23 +217,23 @@ class SummedProducts(Pass):
     products.
     """
 
-    looks_for = (DotGeneral,)
+    looks_for = (ops.DotGeneral,)
     keeps_more = True
     needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with such contractions; what they no longer read is left to `DeadCode`."""
-        if not program.has_op(ReduceSum):
+        if not program.has_op(ops.ReduceSum):
             return program
         at, reads = Rewriter(program), program.read_counts()
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
-            if not isinstance(step.op, ReduceSum):
+            if not isinstance(step.op, ops.ReduceSum):
                 return None
             total: int | None = None
             for product in _summed(at, reads, operands[0], step.op.axes):
                 value = _contracted(at, product, step.op.axes)
-                total = value if total is None else at.emit(ADD, total, value)
+                total = value if total is None else at.emit(ops.ADD, total, value)
             return total
 
         return at.run(rule)
@@ -260,7 +249,7 @@ class _Product(NamedTuple):
             written here.
     """
 
-    dot: DotGeneral
+    dot: ops.DotGeneral
     operands: tuple[int, ...]
     masks: tuple[tuple[int, bool], ...]
 
@@ -277,15 +266,15 @@ def _summed(
         if producer is None or reads.get(slot) != 1:
             return []
         op, operands = producer
-        if isinstance(op, Add):
+        if isinstance(op, ops.Add):
             stack += [(operand, masks) for operand in reversed(operands)]
-        elif isinstance(op, Select):
+        elif isinstance(op, ops.Select):
             mask, *choices = operands
             zero = [_is_zero(at, choice) for choice in choices]
             if True not in zero:
                 return []
             stack.append((choices[zero[0]], (*masks, (mask, not zero[0]))))
-        elif isinstance(op, DotGeneral) and max(axes, default=0) < len(op.lhs_batch):
+        elif isinstance(op, ops.DotGeneral) and max(axes, default=0) < len(op.lhs_batch):
             product = _Product(op, operands, masks)
             if masks and not _may_be_masked(at, product, slot):
                 return []
@@ -296,7 +285,7 @@ def _summed(
 
 
 def _is_zero(at: Rewriter, slot: int) -> bool:
-    number = uniform(at, slot)
+    number = ops.uniform(at, slot)
     return number is not None and bool(number == 0)
 
 
@@ -308,7 +297,7 @@ def _may_be_masked(at: Rewriter, product: _Product, slot: int) -> bool:
     lhs, rhs, result = [prod(shape or ()) for shape in sizes]
     free = range(len(product.dot.lhs_batch), at.ctx.meta(slot).rank)
     return lhs + rhs <= result and all(
-        repeated_axes(at, mask).issuperset(free) for mask, _ in product.masks
+        ops.repeated_axes(at, mask).issuperset(free) for mask, _ in product.masks
     )
 
 
@@ -316,17 +305,17 @@ def _contracted(at: Rewriter, product: _Product, axes: Sequence[int]) -> int:
     """The product that is contracted over the axes too; both operands are zero where it is."""
     dot, operands = product.dot, list(product.operands)
     for mask, expected in product.masks:
-        entries = without_axes(at, mask, range(len(dot.lhs_batch), at.ctx.meta(mask).rank))
+        entries = ops.without_axes(at, mask, range(len(dot.lhs_batch), at.ctx.meta(mask).rank))
         for side, batch in enumerate((dot.lhs_batch, dot.rhs_batch)):
             value, order = operands[side], sorted(range(len(batch)), key=batch.__getitem__)
-            bools = at.emit(Transpose(tuple(order)), entries)
+            bools = at.emit(ops.Transpose(tuple(order)), entries)
             shape = at.ctx.meta(value).exact_shape("select")
-            bools = at.emit(BroadcastInDim(shape, tuple(sorted(batch))), bools)
-            zero = full_like(at, 0, value)
+            bools = at.emit(ops.BroadcastInDim(shape, tuple(sorted(batch))), bools)
+            zero = ops.full_like(at, 0, value)
             choices = (value, zero) if expected else (zero, value)
-            operands[side] = at.emit(SELECT, bools, *choices)
+            operands[side] = at.emit(ops.SELECT, bools, *choices)
     rest = [place for place in range(len(dot.lhs_batch)) if place not in axes]
-    over_batch = DotGeneral(
+    over_batch = ops.DotGeneral(
         (*(dot.lhs_batch[place] for place in axes), *dot.lhs_contract),
         (*(dot.rhs_batch[place] for place in axes), *dot.rhs_contract),
         tuple([dot.lhs_batch[place] for place in rest]),

@@ -242,21 +242,26 @@ class _Equation:
         known = {atom: key for atom, key in pairs if not hasattr(atom, "val")}
         return [TracedTensor(known[variable]) for variable in self.variables]
 
-    def value(self, *given: TracedTensor) -> Traced:
-        """The results, without the rules."""
-        known = dict(zip(self.variables, given, strict=True))
-        reader = self._reader()
-        operands = [
-            reader.constant(np.asarray(atom.val, atom.aval.dtype))
-            if hasattr(atom, "val")
-            else known[atom].key
-            for atom in self._equation.invars
-        ]
-        return self._traced(reader, self._called, operands)
+    def function(self) -> Callable[..., Traced]:
+        """The function without its rules, under the name that it has in JAX."""
 
-    def read(self, function: Callable[..., Any], *given: Any) -> Traced:
+        def function(*xs: TracedTensor) -> Traced:
+            known = dict(zip(self.variables, xs, strict=True))
+            reader = self._reader()
+            operands = [
+                reader.constant(np.asarray(atom.val, atom.aval.dtype))
+                if hasattr(atom, "val")
+                else known[atom].key
+                for atom in self._equation.invars
+            ]
+            return self._traced(reader, self._called, operands)
+
+        function.__name__ = str(self._equation.params.get("name", "f"))
+        return function
+
+    def read(self, function: Callable[..., Any], *xs: Any) -> Traced:
         """A function of JAX on traced values."""
-        keys = [as_key(value) for value in given]
+        keys = [as_key(x) for x in xs]
         reader = self._reader()
         metas = [reader.ctx.meta(key) for key in keys]
         with jax.enable_x64(True):
@@ -283,12 +288,7 @@ class _Equation:
 def _jvp(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     """The outputs of a function of `jax.custom_jvp`, with its rule."""
     this = _Equation(at, equation)
-
-    def function(*xs: TracedTensor) -> Traced:
-        return this.value(*xs)
-
-    function.__name__ = str(equation.params.get("name", "f"))
-    ruled = custom_jvp(function)
+    ruled = custom_jvp(this.function())
 
     def rule(primals: Traced, tangents: tuple[TracedTensor | None, ...]) -> tuple[Any, Any]:
         moving = [tangent is not None for tangent in tangents]
@@ -311,12 +311,7 @@ def _jvp(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 def _vjp(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     """The outputs of a function of `jax.custom_vjp`, with its rules."""
     this = _Equation(at, equation)
-
-    def function(*xs: TracedTensor) -> Traced:
-        return this.value(*xs)
-
-    function.__name__ = str(equation.params.get("name", "f"))
-    ruled = custom_vjp(function)
+    ruled = custom_vjp(this.function())
 
     def fwd(*xs: TracedTensor) -> tuple[Any, Any]:
         trees: list[Any] = []
