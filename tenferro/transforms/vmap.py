@@ -267,7 +267,7 @@ class _Mapping:
         )
         brought = trace.context.packages
         packages = tuple({id(each): each for each in (*self.packages, *brought)}.values())
-        actual = [leaves[position] for position in trace.input_at]
+        actual = list(map(leaves.__getitem__, trace.input_at))
         traced = trace.outer or is_traced(actual)
         inputs: list[GlobalValKey] = []
         whole: dict[GlobalValKey, GlobalValKey] = {}
