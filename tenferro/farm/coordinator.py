@@ -289,7 +289,7 @@ class Coordinator:
         self._breaks += 1
         if not self._engines.makes_more or self._breaks > self._rules.restarts:
             raise FarmError(
-                f"farm: the engine broke ({type(error).__name__}); {self._kept()}; run again to "
+                f"farm: the engine broke ({type(error).__name__}); {self._stored()}; run again to "
                 "go on"
             ) from error
         self._pool = self._made_pool(after=broken)
@@ -309,7 +309,7 @@ class Coordinator:
             if is_broken(error) or isinstance(error, FarmError):
                 raise
             raise FarmError(
-                f"farm: {what} raised {type(error).__name__}: {error}; {self._kept()}; run again "
+                f"farm: {what} raised {type(error).__name__}: {error}; {self._stored()}; run again "
                 "to go on"
             ) from error
 
@@ -321,12 +321,12 @@ class Coordinator:
         times = "once" if attempts == 1 else f"{attempts} times"
         error = FarmError(
             f"farm: part {part} (slices {first} to {stop - 1}) failed {times}; the last: "
-            f"{type(last).__name__}: {last}; {self._kept()}; run again to go on"
+            f"{type(last).__name__}: {last}; {self._stored()}; run again to go on"
         )
         error.__cause__ = last
         return error
 
-    def _kept(self) -> str:
+    def _stored(self) -> str:
         names = self._files.names()
         present = sum(part_name(part) in names for part in range(self._job.parts))
         return f"{present} of {self._job.parts} parts are kept in {self._files}"

@@ -41,10 +41,9 @@ from tenferro.ir import (
     Leaf,
     NumpyArray,
     Rewriter,
+    TensorMeta,
     evaluate,
-    make_meta,
     program_of_op,
-    run,
 )
 from tenferro.network.sliced_op import SlicedNetwork
 from tenferro.ops import scalar
@@ -57,7 +56,13 @@ from tenferro.ops.extension import (
     Package,
     family_id,
 )
-from tenferro.runtime import GraphExecutor, NumpyBackend, installed_executors, planning_for
+from tenferro.runtime import (
+    GraphExecutor,
+    NumpyBackend,
+    StandardRuntime,
+    installed_executors,
+    planning_for,
+)
 
 __all__ = ["FarmExecutor"]
 
@@ -68,12 +73,12 @@ __all__ = ["FarmExecutor"]
 @family_id(namespace="tenferro-farm", name="loop", version=1)
 @dataclass(frozen=True)
 class FarmLoop(ExtensionOp):
-    """The sums over all rounds of a loop whose rounds do not depend on each other.
+    """The sums over all iterations of a loop whose iterations do not depend on each other.
 
-    It takes the operands of the loop and the number of rounds, an i64[].
+    It takes the operands of the loop and the number of iterations, an i64[].
 
     Attributes:
-        part: the sums of some rounds: a program of the operands, the first round and the stop.
+        part: the sums of some iterations: a program of the operands, the first one and the stop.
     """
 
     part: ExecProgram
@@ -84,7 +89,7 @@ class FarmLoop(ExtensionOp):
 
     @property
     def input_count(self) -> int:
-        """The operands, and the number of rounds."""
+        """The operands, and the number of iterations."""
         return len(self.part.input_slots) - 1
 
     @property
@@ -99,7 +104,7 @@ class FarmLoop(ExtensionOp):
         return [(meta.dtype, meta.static_shape or ()) for meta in self.part.output_metas]
 
     def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
-        """All rounds one after another."""
+        """All iterations one after another."""
         *operands, total = inputs
         return evaluate(self.part, [*operands, np.zeros_like(total), total])
 
@@ -144,7 +149,7 @@ def with_farm_loops(
     """A program for given sizes in which each loop of sliced networks is a `FarmLoop`.
 
     Loops that share work become one before, such as those of value and gradient. What is the same
-    in all rounds stays in the loop: it is computed by those who compute parts.
+    in all iterations stays in the loop: it is computed by those who compute parts.
 
     Args:
         program: a program.
@@ -185,7 +190,7 @@ class FarmExecutor(GraphExecutor):
         keep: whether parts stay in the store when the result is there.
         same_maker: whether parts are made again that another kind of machine, or another version of
             a library, has made. Their last bits may differ.
-        packages: families that programs may hold, beside those that come with tenferro.
+        packages: families that programs may hold, in addition to tenferro's own.
 
     Raises:
         ConfigError: an argument is not of these kinds.
@@ -313,30 +318,15 @@ class FarmRuntime:
         return complete(job, self._engines, self.rules, report)
 
 
-class SlicedRuntime:
+class SlicedRuntime(StandardRuntime):
     """Runs sliced networks that no pass has made a loop of: those whose sizes data decide."""
 
-    family_id = SlicedNetwork.FAMILY_ID
-
     def __init__(self, farm: FarmRuntime) -> None:
-        self._farm = farm
+        super().__init__(SlicedNetwork.FAMILY_ID, (farm,))
 
-    def execute(
-        self, backend: Any, op: ExtensionOp, inputs: Sequence[NumpyArray], cache: ExtensionCache
-    ) -> Sequence[NumpyArray]:
-        """The results of a network, whose loop the farm runs."""
-        metas = tuple([make_meta(array.dtype, array.shape) for array in inputs])
-        program: ExecProgram = cache.get_or_make(
-            (op.payload_identity(), metas),
-            lambda: with_farm_loops(program_of_op(Extension(op), metas)),
-        )
-
-        def handler(step: ExecInstruction, operands: list[NumpyArray]) -> Sequence[NumpyArray]:
-            if isinstance(step.op, Extension) and isinstance(step.op.op, FarmLoop):
-                return self._farm.execute(backend, step.op.op, operands, cache)
-            return step.op.evaluate(operands)
-
-        return run(program, list(inputs), handler)
+    def program(self, op: ExtensionOp, metas: Sequence[TensorMeta]) -> ExecProgram:
+        """The program of a network, whose loop the farm runs."""
+        return with_farm_loops(program_of_op(Extension(op), metas))
 
 
 def _folder(store: object) -> str:

@@ -27,11 +27,11 @@ WORK = 1e11
 
 
 def part_count(total: int, work: float, parts: int | None = None) -> int:
-    """How many parts `total` rounds with so many operations in all make.
+    """How many parts `total` iterations with so many operations in all make.
 
     Args:
-        total: the rounds.
-        work: predicted operations of all rounds.
+        total: the iterations.
+        work: predicted operations of all iterations.
         parts: the number that a user asks for; None chooses parts of about ten seconds. It never
             depends on who does the work, so that a job has the same parts everywhere.
 
@@ -42,8 +42,8 @@ def part_count(total: int, work: float, parts: int | None = None) -> int:
     return min(wanted, total)
 
 
-def round_work(program: ExecProgram) -> int:
-    """About how many operations one round of a part's program takes."""
+def iteration_work(program: ExecProgram) -> int:
+    """About how many operations one iteration of a part's program takes."""
     return sum(op.body.work() for op in program.ops_of(While))
 
 
@@ -55,11 +55,11 @@ VERSION = 2
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What a farm computes: the sums over all rounds of a loop, in parts.
+    """What a farm computes: the sums over all iterations of a loop, in parts.
 
     Attributes:
-        program: the sums of some rounds; it takes the operands, the first round and the stop.
-        total: the number of rounds.
+        program: the sums of some iterations; it takes the operands, the first one and the stop.
+        total: the number of iterations.
         operands: the arrays.
         digests: element type, shape and SHA-256 of each operand, as JSON.
         parts: how many parts there are.
@@ -78,9 +78,9 @@ class Job:
         cls, part: ExecProgram, inputs: Sequence[NumpyArray], parts: int | None, worker: str
     ) -> Job:
         """The job of a `FarmLoop` on its inputs, with as many parts as are asked for, or fit."""
-        *operands, rounds = inputs
-        total = int(rounds)
-        count = part_count(total, total * round_work(part), parts)
+        *operands, iterations = inputs
+        total = int(iterations)
+        count = part_count(total, total * iteration_work(part), parts)
         return cls(part, total, tuple(operands), array_digests(operands), count, worker)
 
     @cached_property
@@ -94,7 +94,7 @@ class Job:
         return sum(dtype.itemsize * math.prod(shape) for dtype, shape in self.outputs)
 
     def bounds(self, part: int) -> tuple[int, int]:
-        """The first round of a part, and the one after its last."""
+        """The first iteration of a part, and the one after its last."""
         return lane_bounds(part, self.parts, self.total)
 
     @cached_property

@@ -144,10 +144,10 @@ class Prepared:
         return cls(executor, executable, operands, maker_of(executor), size)
 
     def run(self, first: int, stop: int) -> Sums:
-        """The sums of some rounds."""
+        """The sums of some iterations."""
         begun = time.perf_counter()
-        rounds = [self.executor.put(np.asarray(number, np.int64)) for number in (first, stop)]
-        results = self.executable(*self.operands, *rounds)
+        iterations = [self.executor.put(np.asarray(number, np.int64)) for number in (first, stop)]
+        results = self.executable(*self.operands, *iterations)
         arrays = tuple([self.executor.get(result) for result in results])
         return Sums(arrays, (self.maker,), int((time.perf_counter() - begun) * 1e6))
 
@@ -194,7 +194,7 @@ WORKER = Worker(Capacity(4, config.cache_bytes))
 
 
 def work(folder: str, job: str, part: int, first: int, stop: int) -> int:
-    """Compute the rounds from `first` to `stop` of a job and write them as a part; its number.
+    """Compute the iterations from `first` to `stop` of a job and write them as a part; its number.
 
     Nothing is computed if the part is there, or the job has its result.
 

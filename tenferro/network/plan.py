@@ -89,7 +89,7 @@ def emit_sliced(
     operands: Sequence[V],
     sliced: Labels,
 ) -> V:
-    """The result of a network as a loop; values equal in all rounds are computed before it."""
+    """The result of a network as a loop; values equal in all iterations are computed before it."""
     values: dict[int, Labeled[V]] = dict(enumerate(entered(at, subscripts, sizes, operands)))
     labels = [values[number].labels for number in range(len(operands))]
     sliced = tuple(label for label in sliced if sizes[label] not in (0, 1))
@@ -181,7 +181,7 @@ class EinsumPlan:
 
     @property
     def slice_count(self) -> int:
-        """Number of rounds of the loop; 1 without slices."""
+        """Number of iterations of the loop; 1 without slices."""
         return self.sliced.count
 
     @property
@@ -286,8 +286,8 @@ class EinsumPlan:
             f"{names[0]}, {names[1]}: {text(step.left_labels)},{text(step.right_labels)}"
             f"->{text(step.labels)}"
         )
-        tree, rounds = self.sliced.runs[number]
-        factor = (4 if is_complex(self.dtype) else 1) * rounds
+        tree, iterations = self.sliced.runs[number]
+        factor = (4 if is_complex(self.dtype) else 1) * iterations
         shape = "x".join(str(size) for size in tree.gemm(step))
         size = tree.size(step.labels) * self.dtype.itemsize
         flops = f"{tree.step_flops(step) * factor:.3g}"

@@ -26,12 +26,12 @@ TRAFFIC = 16.0
 
 
 def refined(
-    tree: ContractionTree, score: Callable[[ContractionTree], float], rounds: int = 4
+    tree: ContractionTree, score: Callable[[ContractionTree], float], iterations: int = 4
 ) -> ContractionTree:
-    """The tree after rounds of replacing subtrees; stops at the first without a lower score."""
+    """The tree after iterations of replacing subtrees; stops at the first without a lower score."""
     best = score(tree)
-    for _ in range(rounds):
-        candidate = ContractionTree(tree.subscripts, tree.sizes, _Round(tree).run())
+    for _ in range(iterations):
+        candidate = ContractionTree(tree.subscripts, tree.sizes, _Replanning(tree).run())
         candidate_score = score(candidate)
         if not candidate_score < best:
             break
@@ -56,7 +56,7 @@ def exact_pairs(subscripts: Subscripts, sizes: Mapping[Label, int]) -> Pairs:
     return tuple(pairs)
 
 
-class _Round:
+class _Replanning:
     """The subtree below each node is planned again, from the root down.
 
     A node is an operand's number or a pair of nodes.

@@ -53,9 +53,9 @@ __all__ = ["SlicedNetwork"]
 class SlicedNetwork(ExtensionOp):
     """A network, or transforms of one, as a loop over the values of some labels.
 
-    Each round slices the operands at one value of every sliced label, and adds its result to the
-    outputs at that value. Differentiation commutes with slicing: the derivative is a loop whose
-    round is the derivative of the round.
+    Each iteration slices the operands at one value of every sliced label, and adds its result to
+    the outputs at that value. Differentiation commutes with slicing: the derivative is a loop whose
+    iteration is the derivative of the iteration.
 
     Attributes:
         inputs, output: the network, as in `EinsumOp`.
@@ -114,7 +114,7 @@ class SlicedNetwork(ExtensionOp):
         input_dtypes: Sequence[DType],
         input_shapes: Sequence[tuple[Dim, ...]],
     ) -> Sequence[V] | None:
-        """One `LaneSum`, whose body is one round; None if sizes are not known."""
+        """One `LaneSum`, whose body is one iteration; None if sizes are not known."""
         metas = [
             make_meta(dtype, tuple(shape))
             for dtype, shape in zip(input_dtypes, input_shapes, strict=True)
@@ -132,7 +132,7 @@ class SlicedNetwork(ExtensionOp):
         sources = [_source(builder, value) for value in inputs]
         consts = [value for value, source in zip(inputs, sources, strict=True) if source is None]
         loop = LaneSum(
-            _round(self, metas, outputs, counts, sources),
+            _iteration(self, metas, outputs, counts, sources),
             len(consts),
             total,
             lane_count(total),
@@ -141,12 +141,12 @@ class SlicedNetwork(ExtensionOp):
         return builder.emit_all(loop, *consts)
 
     def _apart(self, outputs: Sequence[TensorMeta], counts: Sequence[int]) -> tuple[bool, ...]:
-        """For each output, whether each round adds to a window of its own."""
-        rounds = {(label, count) for label, count in zip(self.sliced, counts, strict=True)}
+        """For each output, whether each iteration adds to a window of its own."""
+        iterations = {(label, count) for label, count in zip(self.sliced, counts, strict=True)}
         _, output_labels = self.term_labels
         return tuple(
             [
-                rounds.issubset(zip(labels, _static(meta), strict=True))
+                iterations.issubset(zip(labels, _static(meta), strict=True))
                 for labels, meta in zip(output_labels, outputs, strict=True)
             ]
         )
@@ -167,20 +167,20 @@ class SlicedNetwork(ExtensionOp):
         return tuple(label for label in labels if label not in self.sliced)
 
 
-def _round(
+def _iteration(
     op: SlicedNetwork,
     metas: Sequence[TensorMeta],
     outputs: Sequence[TensorMeta],
     counts: tuple[int, ...],
     sources: Sequence[PrimitiveOp | None],
 ) -> ExecProgram:
-    """One round: from operands, partial sums and number of the round to the next partial sums.
+    """One iteration: from operands, partial sums and its number to the next partial sums.
 
     An operand with an op in `sources` is computed in the round, by that op.
 
     >>> op = SlicedNetwork(((0, 1), (1, 2)), (0, 2), ((0, 1),), sliced=(0,))
     >>> a, b, c = (make_meta(np.dtype("f8"), shape) for shape in ((4, 2), (2, 3), (4, 3)))
-    >>> body = _round(op, [a, b], [c], (4,), [None, None])
+    >>> body = _iteration(op, [a, b], [c], (4,), [None, None])
     >>> [str(meta) for meta in body.input_metas], [str(meta) for meta in body.output_metas]
     (['f64[4,2]', 'f64[2,3]', 'f64[4,3]', 'i64[]'], ['f64[4,3]'])
     """
@@ -188,10 +188,10 @@ def _round(
     term_labels, output_labels = op.term_labels
     consts = [at.input(meta) for meta, source in zip(metas, sources, strict=True) if source is None]
     sums = [at.input(meta) for meta in outputs]
-    round_number = at.input(make_meta(INT64, ()))
+    iteration = at.input(make_meta(INT64, ()))
 
     def results() -> list[int]:
-        numbers = _label_values(at, round_number, dict(zip(op.sliced, counts, strict=True)))
+        numbers = _label_values(at, iteration, dict(zip(op.sliced, counts, strict=True)))
         passed = iter(consts)
         operands = [
             next(passed) if source is None else at.emit_all(source)[0] for source in sources
@@ -220,7 +220,7 @@ def _source(at: Emitter[V], value: V) -> PrimitiveOp | None:
 
 
 def _label_values(at: Rewriter, number: int, counts: Mapping[int, int]) -> dict[int, int]:
-    """The value of each sliced label in a round; that of the last label changes fastest."""
+    """The value of each sliced label in an iteration; that of the last label changes fastest."""
     first, *others = counts
     values: dict[int, int] = {}
     for label in reversed(others):
@@ -243,7 +243,7 @@ def _sliced_operand(at: Rewriter, operand: int, labels: Labels, numbers: dict[in
 
 
 def _added(at: Rewriter, total: int, addition: int, labels: Labels, numbers: dict[int, int]) -> int:
-    """A partial sum after adding the result of one round to its window."""
+    """A partial sum after adding the result of one iteration to its window."""
     if not any(label in numbers for label in labels):
         return at.emit(ADD, total, addition)
     shape = _static(at.ctx.meta(total))

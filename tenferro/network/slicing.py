@@ -30,21 +30,21 @@ class SlicedTree:
 
     @cached_property
     def inner(self) -> ContractionTree:
-        """The tree of one round: the sliced labels have size 1."""
+        """The tree of one iteration: the sliced labels have size 1."""
         sizes = {**self.tree.sizes, **dict.fromkeys(self.labels, 1)}
         return ContractionTree(self.tree.subscripts, sizes, self.tree.pairs)
 
     @cached_property
     def dependent(self) -> tuple[bool, ...]:
-        """For each value of the tree, whether it differs between rounds of the loop."""
+        """For each value of the tree, whether it differs between iterations of the loop."""
         return depends(self.tree.entering, self.tree.pairs, self.labels)
 
     @cached_property
     def flops(self) -> int:
-        """Multiplications and additions of all rounds and of the steps before the loop."""
+        """Multiplications and additions of all iterations and of the steps before the loop."""
         return sum(
-            tree.step_flops(step) * rounds
-            for step, (tree, rounds) in zip(self.tree.steps, self.runs, strict=True)
+            tree.step_flops(step) * iterations
+            for step, (tree, iterations) in zip(self.tree.steps, self.runs, strict=True)
         )
 
     @cached_property
@@ -54,7 +54,7 @@ class SlicedTree:
 
     @cached_property
     def largest(self) -> int:
-        """Elements of the largest result of a step, in one round of the loop."""
+        """Elements of the largest result of a step, in one iteration of the loop."""
         sizes = [
             tree.size(step.labels)
             for step, (tree, _) in zip(self.tree.steps, self.runs, strict=True)
@@ -123,7 +123,7 @@ def find_slices(tree: ContractionTree, enough: Callable[[SlicedTree], bool]) -> 
 
 
 def _candidates(current: SlicedTree) -> list[Label]:
-    """Labels of size above 1 of the largest result of a round that has any.
+    """Labels of size above 1 of the largest result of an iteration that has any.
 
     If no result has any, those among the contracted labels of the steps, largest result first.
     """

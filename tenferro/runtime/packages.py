@@ -14,7 +14,15 @@ from typing import Any
 
 from tenferro.compiler import NATIVE, optimize_for
 from tenferro.errors import ExtensionRegistryError
-from tenferro.ir import Category, ExecInstruction, ExecProgram, make_meta, program_of_op, run
+from tenferro.ir import (
+    Category,
+    ExecInstruction,
+    ExecProgram,
+    TensorMeta,
+    make_meta,
+    program_of_op,
+    run,
+)
 from tenferro.ops.extension import (
     Extension,
     ExtensionCache,
@@ -145,15 +153,17 @@ class StandardRuntime:
         self._kernels = {kernel.family_id: kernel for kernel in kernels}
         self._target = replace(NATIVE, families=self._kernels)
 
+    def program(self, op: ExtensionOp, metas: Sequence[TensorMeta]) -> ExecProgram:
+        """The ops by which an op is replaced, on inputs of these types."""
+        return optimize_for(program_of_op(Extension(op), metas), self._target)
+
     def execute(
         self, backend: Any, op: ExtensionOp, inputs: Sequence[Any], cache: ExtensionCache
     ) -> Sequence[Any]:
         """The outputs of the op."""
         metas = tuple([make_meta(buffer.dtype, tuple(buffer.shape)) for buffer in inputs])
         key = (op.payload_identity(), metas)
-        program: ExecProgram = cache.get_or_make(
-            key, lambda: optimize_for(program_of_op(Extension(op), metas), self._target)
-        )
+        program: ExecProgram = cache.get_or_make(key, lambda: self.program(op, metas))
 
         def handler(step: ExecInstruction, operands: list[Any]) -> Sequence[Any]:
             if isinstance(step.op, Extension):

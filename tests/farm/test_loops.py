@@ -9,7 +9,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.farm.executor import FarmLoop, with_farm_loops
-from tenferro.farm.job import round_work
+from tenferro.farm.job import iteration_work
 from tenferro.ir import ExecProgram
 from tenferro.ops.extension import Extension
 
@@ -37,7 +37,7 @@ def value() -> FarmLoop:
 
 def test_value_and_gradient_are_one_loop_that_shares_the_work(value: FarmLoop) -> None:
     (both,) = loops(tn.value_and_grad(ring, argnums=tuple(EACH)))
-    assert round_work(both.part) < 3.5 * round_work(value.part)
+    assert iteration_work(both.part) < 3.5 * iteration_work(value.part)
 
 
 def test_a_loop_means_all_of_its_rounds(value: FarmLoop) -> None:
