@@ -191,9 +191,9 @@ def check_64_bits(executor: Executor) -> str | None:
     inputs = [np.array([2.0**-40]), np.array([2.0**-40 * 1j]), np.array([2**40])]
     run = executor.compile_exec(program.exec_program)
     results = [executor.get(value) for value in run(*map(executor.put, inputs))]
-    for given, result in zip(inputs, results, strict=True):
-        if result.dtype != given.dtype or not np.array_equal(result, given + 1):
-            return f"{given.dtype} is computed as {result.dtype}: {result[0]!r}"
+    for value, result in zip(inputs, results, strict=True):
+        if result.dtype != value.dtype or not np.array_equal(result, value + 1):
+            return f"{value.dtype} is computed as {result.dtype}: {result[0]!r}"
     return None
 
 
@@ -233,13 +233,13 @@ def _show(facts: Facts) -> None:
 def _of_device(device: Facts) -> list[tuple[str, str]]:
     memory: Mapping[str, int | None] = device["memory"]
     known = [f"{name} {in_words(count)}" for name, count in memory.items() if count is not None]
-    taken, dropped = device["options"]["taken"], device["options"]["dropped"]
+    accepted, dropped = device["options"]["taken"], device["options"]["dropped"]
     return [
         ("platform", f"{device['platform']}, {device['kind']}"),
         ("costs", "known" if device["rewrites"] else "not known: contractions stay as they are"),
         ("memory", ", ".join(known) or "it does not tell"),
         *((f"precision {name!r}", meaning) for name, meaning in device["precision"].items()),
-        ("compiler options", "\n".join(f"{each}={taken[each]}" for each in taken) or "none"),
+        ("compiler options", "\n".join(f"{each}={accepted[each]}" for each in accepted) or "none"),
         ("options dropped", "\n".join(f"{each}: {dropped[each]}" for each in dropped) or "none"),
     ]
 

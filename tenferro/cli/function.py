@@ -170,10 +170,10 @@ def specs_of(
     """
     if function.specs is not None and not shapes and not dtypes:
         return list(function.specs)
-    given = list(dtypes or [as_dtype("float64")])
-    if len(given) not in (1, len(shapes)):
-        raise CommandError(f"{len(given)} --dtype for {len(shapes)} --shape; give one, or one each")
-    each = given * len(shapes) if len(given) == 1 else given
+    types = list(dtypes or [as_dtype("float64")])
+    if len(types) not in (1, len(shapes)):
+        raise CommandError(f"{len(types)} --dtype for {len(shapes)} --shape; give one, or one each")
+    each = types * len(shapes) if len(types) == 1 else types
     return [TensorSpec(shape, dtype) for shape, dtype in zip(shapes, each, strict=True)]
 
 

@@ -176,9 +176,9 @@ def pipeline(
 def fragment_of(outputs: Sequence[GlobalValKey], inputs: Sequence[Input]) -> Fragment[StdTensorOp]:
     """One fragment of everything that `outputs` need; `inputs` first, reached or not."""
     view: ResolvedView[StdTensorOp] = resolve_keys()
-    ops, met = view.topo_order(outputs)
+    ops, reached = view.topo_order(outputs)
     builder: FragmentBuilder[StdTensorOp] = FragmentBuilder()
-    for declared in dict.fromkeys([*inputs, *met]):
+    for declared in dict.fromkeys([*inputs, *reached]):
         builder.input(declared.key)
     for op in ops:
         primitive: Any = op.primitive

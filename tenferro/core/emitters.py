@@ -125,7 +125,7 @@ def linear_by_zeros(
 
 
 def is_zero(value: GlobalValKey, emitter: Emitter[GlobalValKey], near: int = _NEAR) -> bool:
-    """Whether a value is seen to be zero: adding it changes nothing, or a zero makes it zero."""
+    """Whether a value is known to be zero: adding it changes nothing, or a zero makes it zero."""
     other = input_key(Tangent(value, fresh_pass_id()))
     emitter.ctx.declare_like(other, value)
     if emitter.emit(emitter.ctx.adder, other, value) is other:

@@ -77,7 +77,7 @@ class StructuralResolver:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedView(Generic[Op]):
-    """Fragments seen as one logical graph."""
+    """Fragments as one logical graph."""
 
     roots: tuple[Fragment[Op], ...]
     resolver: Resolver

@@ -19,7 +19,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _HERE = Path(__file__).parents[1]
 _OWN = tuple(f"{_HERE.with_name(name)}{os.sep}" for name in ("tenferro", "tenferro_xla"))
-"""The folders of the packages. What lies beside them, such as `tenferro_ext_x`, is the user's."""
+"""The folders of the packages. What lies next to them, such as `tenferro_ext_x`, is the user's."""
 _sites_of: dict[str, dict[int, str] | None] = {}
 """For each file its cached sites by line; None for files whose frames are skipped."""
 

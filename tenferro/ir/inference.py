@@ -161,7 +161,7 @@ def fresh_input(meta: TensorMeta, name: str) -> Input:
 
 
 class ShapeGuardContext:
-    """Metadata of graph values, inferred on demand and kept with the value's key; and the guards.
+    """Metadata of graph values, inferred on demand and stored at the value's key; and the guards.
 
     `adder` is the op set's addition; `rules` finds derivative rules registered under a name.
     """

@@ -406,11 +406,11 @@ def places_of(axes: Sequence[int], order: AxisOrder) -> tuple[int, ...]:
 
 
 class Resolution(NamedTuple):
-    """The op that replaces a late op once the sizes that it waits for are known.
+    """The op that replaces an op of data-dependent sizes once these are known.
 
     Attributes:
         op: an op whose result has constant extents.
-        operands: for each operand of `op` the position of an operand of the late op, or an op
+        operands: for each operand of `op` the position of an operand of the old op, or an op
             without operands that computes it.
     """
 
@@ -569,7 +569,7 @@ class Memory(OpCore):
         return self.overwrites.keys()
 
     def scratch(self, results: Sequence[int]) -> int:
-        """Bytes that it needs beside operands, results of these sizes, and programs that it holds.
+        """Bytes that it needs, without operands, results of these sizes, and programs inside.
 
         Only an op that holds programs is asked.
         """

@@ -92,15 +92,16 @@ def check_square(name: str, dtype: DType, shape: Sequence[Dim]) -> tuple[Shape, 
         ShapeError: it is not a matrix, or certainly not a square one.
     """
     batch, rows, columns = check_matrix(name, dtype, shape)
-    text = f"{name}: takes square matrices, got {TensorMeta.of(dtype, tuple(shape))}"
-    if sizes_differ(rows, columns, text):
-        raise ShapeError(text)
+    if rows != columns:
+        text = f"{name}: takes square matrices, got {TensorMeta.of(dtype, tuple(shape))}"
+        if sizes_differ(rows, columns, text):
+            raise ShapeError(text)
     return batch, rows
 
 
 def check_same(name: str, what: str, a: Dim, b: Dim) -> None:
     """Raise ShapeError if two sizes certainly differ."""
-    if sizes_differ(a, b, f"{name}: {what}"):
+    if a != b and sizes_differ(a, b, f"{name}: {what}"):
         raise ShapeError(f"{name}: {what} differ: {a} and {b}")
 
 

@@ -216,7 +216,7 @@ class AssumeSize(StdTensorOp, name="assume_size"):
 
 @payload
 class CheckpointName(Unchanged, name="checkpoint_name"):
-    """The operand, under a name by which derivatives may be told to save it."""
+    """The operand, under a name by which a policy of derivatives may save it."""
 
     tag: str
 

@@ -495,12 +495,10 @@ class ScatterReduce(Scattering, name="scatter_reduce"):
         known = None if self.mode == "clip" else _constant(at, indices)
         if known is None:
             return False
-        if numbers.index_vector_dim < known.ndim:
-            known = np.moveaxis(known, numbers.index_vector_dim, -1)
-            known = known.reshape(-1, known.shape[-1])
-        else:
-            known = known.reshape(-1, 1)
-        return len(np.unique(known, axis=0)) == len(known)
+        last = numbers.index_vector_dim < known.ndim
+        vectors = np.moveaxis(known, numbers.index_vector_dim, -1) if last else known[..., None]
+        vectors = vectors.reshape(-1, vectors.shape[-1])
+        return len(np.unique(vectors, axis=0)) == len(vectors)
 
     def _sum(self, unique: bool) -> Scatter:
         """The `Scatter` that adds at the same indices."""

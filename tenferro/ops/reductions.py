@@ -102,11 +102,8 @@ class ReduceProd(Reduction, name="reduce_prod"):
                 tangents.append(_window(at, tangent, axis, size - 1, size))
             value, tangent = (at.emit(Concatenate(axis), *parts) for parts in (values, tangents))
             size = half + size % 2
-        if size == 0:
-            return full_like(at.emitter, 1, at.emit(ReduceSum((axis,)), value)), at.emit(
-                ReduceSum((axis,)), tangent
-            )
-        return at.emit(ReduceSum((axis,)), value), at.emit(ReduceSum((axis,)), tangent)
+        only, moved = at.emit(ReduceSum((axis,)), value), at.emit(ReduceSum((axis,)), tangent)
+        return (only if size else full_like(at.emitter, 1, only)), moved
 
 
 def _products_of_others(at: JvpSite[V], axis: int, value: V) -> V:
@@ -232,18 +229,14 @@ class ReduceNorm(Reduction, name="reduce_norm"):
         norm = broadcast_like(emitter, at.out[0], real, dims, self.name)
 
         def along(t: V) -> V:
-            terms = [
-                at.emit(MUL, at.emit(DIV, _part(at, part, x), norm), _part(at, part, t))
-                for part in parts
-            ]
+            terms: list[V] = []
+            for part in parts:
+                own, moving = (x, t) if part is None else (at.emit(part, x), at.emit(part, t))
+                terms.append(at.emit(MUL, at.emit(DIV, own, norm), moving))
             total = terms[0] if len(terms) == 1 else at.emit(ADD, *terms)
             return at.emit(ReduceSum(self.axes), total)
 
         return chain(at, along)
-
-
-def _part(at: JvpSite[V], part: StdTensorOp | None, value: V) -> V:
-    return value if part is None else at.emit(part, value)
 
 
 def _sum_of_squares(x: NumpyArray, axes: tuple[int, ...]) -> NumpyArray:

@@ -61,8 +61,8 @@ class BlasThreads:
 @functools.cache
 def _libraries() -> list[Any]:
     """What threadpoolctl finds of the BLAS libraries that are loaded."""
-    found = threadpoolctl.ThreadpoolController().select(user_api="blas")
-    return [library for library in found.lib_controllers if library.num_threads is not None]
+    loaded = threadpoolctl.ThreadpoolController().select(user_api="blas")
+    return [library for library in loaded.lib_controllers if library.num_threads is not None]
 
 
 BLAS_THREADS = BlasThreads()

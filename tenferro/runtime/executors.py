@@ -237,8 +237,8 @@ class _Installed:
 
     def read(self) -> dict[str, EntryPoint]:
         """All that there are now."""
-        found = {point.name: point for point in entry_points(group=_NUMPY.group)}
-        self._points = {**found, _NUMPY.name: _NUMPY}
+        points = {point.name: point for point in entry_points(group=_NUMPY.group)}
+        self._points = {**points, _NUMPY.name: _NUMPY}
         return self._points
 
     def find(self, name: str) -> EntryPoint | None:
@@ -329,12 +329,12 @@ def on_mesh(caller: str, executor: str | Executor, mesh: object, slices: object 
     Raises:
         ShardingError: the executor does not run on meshes, or `mesh` is not one, or lacks an axis.
     """
-    found = executor_named(executor) if isinstance(executor, str) else executor
-    if not isinstance(found, RunsOnMesh):
+    chosen = executor_named(executor) if isinstance(executor, str) else executor
+    if not isinstance(chosen, RunsOnMesh):
         raise ShardingError(
-            f"{caller}: the executor {found.name!r} does not run on a mesh; use executor='xla'"
+            f"{caller}: the executor {chosen.name!r} does not run on a mesh; use executor='xla'"
         )
-    return found.with_mesh(mesh, slices)
+    return chosen.with_mesh(mesh, slices)
 
 
 # What a program needs of memory on an executor.

@@ -474,9 +474,9 @@ class NativeExecutable:
 
     def __call__(self, *buffers: Buffer) -> list[Buffer]:
         """Run on buffers of the backend."""
-        given = set(map(id, buffers))
+        inputs = set(map(id, buffers))
         results = self._run(buffers)
-        return [sealed(value.copy() if id(value) in given else value) for value in results]
+        return [sealed(value.copy() if id(value) in inputs else value) for value in results]
 
     def run_host(self, *values: Buffer | NumpyArray) -> list[Buffer]:
         """Run on host arrays."""

@@ -230,7 +230,7 @@ class HostPlans:
         self.get = self._plans.get
 
     def __len__(self) -> int:
-        """The number of functions and types that were met."""
+        """The number of functions and types that have an entry."""
         return len(self._plans)
 
     def clear(self) -> None:

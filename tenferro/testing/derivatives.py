@@ -55,8 +55,8 @@ def _jvp(subject: FamilySubject) -> Findings:
         return
     yield from against_differences(subject, subject.function, subject.smooth, subject.wrt)
     for i in subject.wrt if len(subject.wrt) > 1 else ():
-        for found in against_differences(subject, subject.function, subject.smooth, [i]):
-            yield f"by input {i} alone: {found}"
+        for text in against_differences(subject, subject.function, subject.smooth, [i]):
+            yield f"by input {i} alone: {text}"
 
 
 def _deterministic(subject: FamilySubject) -> Findings:
@@ -86,16 +86,15 @@ def _symbolic_zeros(subject: FamilySubject) -> Findings:
         zeros = [step if at == place else 0 * step for at, step in enumerate(steps)]
         full = function.jvp(wrt)(*smooth, *zeros)
         for out, (one, other) in enumerate(zip(alone(*smooth, steps[place]), full, strict=True)):
-            found = difference(one, other, 100 * rounding(*smooth))
-            if found:
-                yield f"with a tangent of input {i} alone, that of output {out} {found}"
+            if text := difference(one, other, 100 * rounding(*smooth)):
+                yield f"with a tangent of input {i} alone, that of output {out} {text}"
 
 
 def _adjoint(subject: FamilySubject) -> Findings:
     yield from adjoint(subject, subject.function, subject.smooth, subject.wrt)
     for i in subject.wrt if len(subject.wrt) > 1 else ():
-        for found in adjoint(subject, subject.function, subject.smooth, [i]):
-            yield f"by input {i} alone: {found}"
+        for text in adjoint(subject, subject.function, subject.smooth, [i]):
+            yield f"by input {i} alone: {text}"
 
 
 def _cotangents(subject: FamilySubject) -> Findings:
@@ -113,21 +112,20 @@ def _cotangents(subject: FamilySubject) -> Findings:
         zeros = [seed if at == place else 0 * seed for at, seed in enumerate(seeds)]
         full = function.vjp(wrt)(*smooth, *zeros)
         for at, (one, other) in enumerate(zip(alone(*smooth, seeds[place]), full, strict=True)):
-            found = difference(one, other, 100 * rounding(*smooth))
-            if found:
-                yield f"with a cotangent of output {i} alone, that of input {wrt[at]} {found}"
+            if text := difference(one, other, 100 * rounding(*smooth)):
+                yield f"with a cotangent of output {i} alone, that of input {wrt[at]} {text}"
 
 
 def _closed(subject: FamilySubject) -> Findings:
     """Every family that the rules emit has rules, unless it is terminal."""
     assert subject.rules is not None
-    met = {subject.op.family_id}
+    families = {subject.op.family_id}
     for function in (subject.function.jvp(subject.wrt), subject.function.vjp(subject.wrt)):
-        met |= {op.family_id for op in function.extensions()}
-    for family in sorted(met):
+        families |= {op.family_id for op in function.extensions()}
+    for family in sorted(families):
         if family not in subject.rules and family not in subject.terminal:
             yield f"a rule emits {family}, which has no rules and is not declared terminal"
-    others = sorted(met - {subject.op.family_id})
+    others = sorted(families - {subject.op.family_id})
     if others:
         yield Note(f"the rules emit {', '.join(others)}")
 
@@ -145,23 +143,23 @@ def _second(subject: FamilySubject) -> Findings:
         arrays = [*smooth, *seeds]
         active = [*wrt, *range(base, len(arrays))]
         try:
-            found = list(adjoint(subject, function, arrays, active))
+            texts = list(adjoint(subject, function, arrays, active))
             if not subject.reverse_only:
-                found = [*against_differences(subject, function, arrays, active), *found]
+                texts = [*against_differences(subject, function, arrays, active), *texts]
         except UnsupportedADRuleError as error:
             if error.family_id not in subject.terminal:
                 yield f"the {name}: {error}"
             else:
                 yield Note(f"the {name} ends at {error.family_id}")
             continue
-        yield from (f"the derivative of the {name}: {text}" for text in found)
+        yield from (f"the derivative of the {name}: {text}" for text in texts)
 
 
 def _symbolic(subject: FamilySubject) -> Findings:
     """The rules hold on symbolic sizes, or refuse them with the error for that."""
     steps = directions([subject.arrays[i] for i in subject.wrt], 7)
     seeds = directions([array for array in subject.expected if _smooth(array)], 8)
-    for name, given in (("jvp", steps), ("vjp", seeds))[subject.reverse_only :]:
+    for name, seed in (("jvp", steps), ("vjp", seeds))[subject.reverse_only :]:
         try:
             function = getattr(subject.applied(subject.symbolic), name)(subject.wrt)
         except UnsupportedDynamicShapeError as error:
@@ -169,11 +167,10 @@ def _symbolic(subject: FamilySubject) -> Findings:
             continue
         concrete = getattr(subject.applied(subject.metas), name)(subject.wrt)
         for i, (one, other) in enumerate(
-            zip(function(*subject.arrays, *given), concrete(*subject.arrays, *given), strict=True)
+            zip(function(*subject.arrays, *seed), concrete(*subject.arrays, *seed), strict=True)
         ):
-            found = difference(one, other, 100 * rounding(*subject.arrays))
-            if found:
-                yield f"result {i} of the {name} over symbolic sizes {found}"
+            if text := difference(one, other, 100 * rounding(*subject.arrays)):
+                yield f"result {i} of the {name} over symbolic sizes {text}"
 
 
 def _types(subject: FamilySubject) -> Findings:
@@ -187,8 +184,8 @@ def _types(subject: FamilySubject) -> Findings:
             function.vjp(subject.wrt).metas(),
         ),
     ]
-    for what, expected, found in pairs:
-        for i, (one, other) in enumerate(zip(found, expected, strict=True)):
+    for what, expected, actual in pairs:
+        for i, (one, other) in enumerate(zip(actual, expected, strict=True)):
             if one is not None and one != other:
                 yield f"the {what} {i} is {one}, not {other}"
 
@@ -198,17 +195,17 @@ def _executed(subject: FamilySubject) -> Findings:
     steps = directions([subject.arrays[i] for i in subject.wrt], 9)
     seeds = directions([array for array in subject.expected if _smooth(array)], 10)
     base = subject.applied(subject.metas)
-    for name, function, given in (
+    for name, function, seed in (
         ("JVP", base.jvp(subject.wrt), steps),
         ("VJP", base.vjp(subject.wrt), seeds),
     )[subject.reverse_only :]:
-        arrays = [*subject.arrays, *given]
+        arrays = [*subject.arrays, *seed]
         expected = function(*arrays)
         if subject.register_runtime is not None:
             for text in compared(function, subject.executor(), arrays, expected):
                 yield f"the {name} on the registered runtimes: {text}"
             if name == "VJP":
-                yield from _eager_vjp(subject, given, expected)
+                yield from _eager_vjp(subject, seed, expected)
         if subject.runs_on_xla:
             executor = xla_executor(subject.register_xla)
             for text in compared(function, executor, arrays, expected):
@@ -228,11 +225,11 @@ def _eager_vjp(
         result = apply(subject.op, *values)
         outputs = result if isinstance(result, tuple) else (result,)
         smooth = [output for output in outputs if is_inexact(output.dtype)]
-        found = runtime.vjp_optional(smooth, [values[i] for i in subject.wrt], seeds)
+        cts = runtime.vjp_optional(smooth, [values[i] for i in subject.wrt], seeds)
     except TenferroError as error:
         yield f"the VJP in an eager runtime: {type(error).__name__}: {error}"
         return
-    for i, ct, wanted in zip(subject.wrt, found, expected, strict=True):
+    for i, ct, wanted in zip(subject.wrt, cts, expected, strict=True):
         array = None if ct is None else np.asarray(ct.detach())
         text = difference(array, wanted, 100 * rounding(*subject.arrays))
         if text:
@@ -253,9 +250,8 @@ def against_differences(
         if change is None and tangent is not None and function.outputs[i] is not None:
             yield f"output {i} is not floating-point, but has a tangent"
             continue
-        found = difference(tangent, change, subject.closeness)
-        if found:
-            yield f"the tangent of output {i} {found} by finite differences"
+        if text := difference(tangent, change, subject.closeness):
+            yield f"the tangent of output {i} {text} by finite differences"
 
 
 def adjoint(
@@ -360,7 +356,7 @@ def _gradient(subject: FamilySubject) -> Findings:
     try:
         gradient = function.vjp(wrt)
         expected = [gradient(*row) for row in rows]
-        found = {
+        gradients = {
             "the gradient of the batch": _batched(function, whole, 3).vjp(wrt),
             "the batch of gradients": _batched(gradient, every, 3),
         }
@@ -369,7 +365,7 @@ def _gradient(subject: FamilySubject) -> Findings:
             raise
         raise NotCheckedError(f"derivatives end at {error.family_id}") from None
     stacks = _stacks(rows, every)
-    for what, pulled in found.items():
+    for what, pulled in gradients.items():
         for place, (ct, i) in enumerate(zip(pulled(*stacks), wrt, strict=True)):
             text = difference(ct, _stack([row[place] for row in expected]), _tolerance(rows))
             if text:
@@ -399,11 +395,11 @@ def _compared(
     for i, result in enumerate(results):
         wanted = _stack([row[i] for row in expected])
         if result is not None and wanted is not None and result.dtype != wanted.dtype:
-            found: str | None = f"is of dtype {result.dtype}, expected {wanted.dtype}"
+            text: str | None = f"is of dtype {result.dtype}, expected {wanted.dtype}"
         else:
-            found = difference(result, wanted, _tolerance(entries))
-        if found:
-            yield f"with {_named(mask)} batched, {len(entries)} entries: output {i} {found}"
+            text = difference(result, wanted, _tolerance(entries))
+        if text:
+            yield f"with {_named(mask)} batched, {len(entries)} entries: output {i} {text}"
 
 
 def _batched(function: GraphFunction, mask: Mask, size: int) -> GraphFunction:

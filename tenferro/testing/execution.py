@@ -143,9 +143,8 @@ def compared(
         yield f"{type(error).__name__}: {error}"
         return
     for i, (one, other) in enumerate(zip(results, expected, strict=True)):
-        found = difference(one, other, rounding(*arrays, other))
-        if found:
-            yield f"output {i} {found}"
+        if text := difference(one, other, rounding(*arrays, other)):
+            yield f"output {i} {text}"
 
 
 def _compared(subject: FamilySubject, results: Sequence[Any], when: str) -> Iterator[str]:
@@ -155,9 +154,8 @@ def _compared(subject: FamilySubject, results: Sequence[Any], when: str) -> Iter
         if array.dtype != expected.dtype:
             yield f"output {i}{when} is of dtype {array.dtype}, expected {expected.dtype}"
             continue
-        found = difference(array, expected, rounding(*subject.arrays, expected))
-        if found:
-            yield f"output {i}{when} {found}"
+        if text := difference(array, expected, rounding(*subject.arrays, expected)):
+            yield f"output {i}{when} {text}"
 
 
 _NEEDS = ("reference",)

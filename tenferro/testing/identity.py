@@ -275,9 +275,8 @@ def _saved(subject: FamilySubject) -> Findings:
     names = [declared.name for declared in loaded.inputs]
     results = executor.run(loaded, dict(zip(names, subject.arrays, strict=True)))
     for i, (one, other) in enumerate(zip(results, subject.expected, strict=True)):
-        found = difference(np.asarray(one), other, 0.0 if other.dtype.kind in "iub" else 1e-6)
-        if found:
-            yield f"output {i} of the program that was read {found}"
+        if text := difference(np.asarray(one), other, 0.0 if other.dtype.kind in "iub" else 1e-6):
+            yield f"output {i} of the program that was read {text}"
 
 
 FILES = (Clause(11, "files", "a program is read as it was written", _saved, ("reference",)),)

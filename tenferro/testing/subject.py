@@ -44,24 +44,24 @@ class GraphFunction:
         """The outputs that are not symbolic zeros."""
         return [output for output in self.outputs if output is not None]
 
-    def jvp(self, wrt: Sequence[int], given: Sequence[bool] | None = None) -> GraphFunction:
+    def jvp(self, wrt: Sequence[int], seeded: Sequence[bool] | None = None) -> GraphFunction:
         """Tangents of the outputs; further inputs are the tangents of the inputs `wrt`.
 
-        Where `given` is False the tangent is a symbolic zero, and no input.
+        Where `seeded` is False the tangent is a symbolic zero, and no input.
         """
         active = [self.inputs[i] for i in wrt]
-        seeds = _seeds(active, given)
+        seeds = _seeds(active, seeded)
         pushed = iter(self.ad.jvp_optional(self.live, active, seeds))
         outputs = tuple([None if out is None else next(pushed) for out in self.outputs])
         return GraphFunction((*self.inputs, *_present(seeds)), outputs, self.ad)
 
-    def vjp(self, wrt: Sequence[int], given: Sequence[bool] | None = None) -> GraphFunction:
+    def vjp(self, wrt: Sequence[int], seeded: Sequence[bool] | None = None) -> GraphFunction:
         """Cotangents of the inputs `wrt`; further inputs are those of the outputs.
 
-        Where `given`, one for each output, is False the cotangent is a symbolic zero, and no input.
+        Where `seeded`, one for each output, is False the cotangent is a symbolic zero, no input.
         """
         mask = [
-            out is not None and is_inexact(out.meta.dtype) and (given is None or given[i])
+            out is not None and is_inexact(out.meta.dtype) and (seeded is None or seeded[i])
             for i, out in enumerate(self.outputs)
         ]
         smooth = [flag for flag, out in zip(mask, self.outputs, strict=True) if out is not None]
@@ -104,8 +104,8 @@ class GraphFunction:
 
     def reaches(self, output: TracedTensor, sources: Sequence[TracedTensor]) -> bool:
         """Whether an output depends on any of the sources."""
-        _, met = everything().topo_order([output.key])
-        return any(source.key in met for source in sources)
+        _, reached = everything().topo_order([output.key])
+        return any(source.key in reached for source in sources)
 
 
 def register_references(registry: ExtensionRegistry, program: GraphProgram) -> None:
@@ -194,8 +194,10 @@ def everything() -> ResolvedView[StdTensorOp]:
     return resolve_keys()
 
 
-def _seeds(like: Sequence[TracedTensor], given: Sequence[bool] | None) -> list[TracedTensor | None]:
-    flags = [True] * len(like) if given is None else given
+def _seeds(
+    like: Sequence[TracedTensor], seeded: Sequence[bool] | None
+) -> list[TracedTensor | None]:
+    flags = [True] * len(like) if seeded is None else seeded
     fresh = traced_inputs([tensor.meta for tensor in like], "seed")
     return [seed if flag else None for seed, flag in zip(fresh, flags, strict=True)]
 
@@ -256,21 +258,21 @@ class FamilySubject:
     @cached_property
     def sizes(self) -> dict[Leaf, int]:
         """What the names in `symbolic` stand for."""
-        found: dict[Leaf, int] = {}
+        sizes: dict[Leaf, int] = {}
         for meta, array in zip(self.symbolic, self.arrays, strict=True):
             for size, extent in zip(meta.exact_shape(), array.shape, strict=True):
-                found |= {leaf: extent for leaf in meta.symbols() if size == symbol(leaf)}
-        return found
+                sizes |= {leaf: extent for leaf in meta.symbols() if size == symbol(leaf)}
+        return sizes
 
     @cached_property
     def is_total(self) -> bool:
         """Whether types are inferred for symbolic sizes, and are the right ones."""
         try:
-            found = self.carrier.infer_all(self.symbolic)
+            inferred = self.carrier.infer_all(self.symbolic)
         except TenferroError:
             return False
         expected = self.carrier.infer_all(self.metas)
-        return [meta.bind(self.sizes) for meta in found] == list(expected)
+        return [meta.bind(self.sizes) for meta in inferred] == list(expected)
 
     @cached_property
     def expected(self) -> tuple[NumpyArray, ...]:
@@ -295,8 +297,8 @@ class FamilySubject:
         """Whether derivatives are taken in reverse mode alone."""
         if self.without_jvp:
             return True
-        met = self.function.jvp(self.wrt).extensions()
-        return any(isinstance(op, ReverseOnlyOp) for op in met)
+        emitted = self.function.jvp(self.wrt).extensions()
+        return any(isinstance(op, ReverseOnlyOp) for op in emitted)
 
     @cached_property
     def smooth(self) -> tuple[NumpyArray, ...]:

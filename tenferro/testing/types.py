@@ -63,7 +63,7 @@ def _accepts(subject: FamilySubject) -> Findings:
 
 def _symbolic(subject: FamilySubject) -> Findings:
     try:
-        found = subject.carrier.infer_all(subject.symbolic)
+        inferred = subject.carrier.infer_all(subject.symbolic)
     except InvalidConfigError:
         raise
     except TenferroError as error:
@@ -73,17 +73,17 @@ def _symbolic(subject: FamilySubject) -> Findings:
         )
         return
     expected = subject.carrier.infer_all(subject.metas)
-    bound = [meta.bind(subject.sizes) for meta in found]
+    bound = [meta.bind(subject.sizes) for meta in inferred]
     if bound != list(expected):
         yield (
-            f"gives {_list(found)} for {_list(subject.symbolic)}, which is {_list(bound)} for the "
-            f"sizes given, but {_list(expected)} for {_list(subject.metas)}"
+            f"gives {_list(inferred)} for {_list(subject.symbolic)}, which is {_list(bound)} for "
+            f"the sizes given, but {_list(expected)} for {_list(subject.metas)}"
         )
 
 
 def _sizes(subject: FamilySubject) -> Findings:
     """The types inferred for symbols hold when these stand for other numbers, and results agree."""
-    found = subject.carrier.infer_all(subject.symbolic)
+    inferred = subject.carrier.infer_all(subject.symbolic)
     for sizes in _other_bindings(subject.sizes):
         metas = [meta.bind(sizes) for meta in subject.symbolic]
         try:
@@ -94,7 +94,7 @@ def _sizes(subject: FamilySubject) -> Findings:
         except TenferroError as error:
             yield Note(f"{_list(metas)} is refused: {error}")
             continue
-        bound = [meta.bind(sizes) for meta in found]
+        bound = [meta.bind(sizes) for meta in inferred]
         if bound != list(expected):
             yield f"gives {_list(expected)} for {_list(metas)}, but {_list(bound)} symbolically"
             return
@@ -176,13 +176,13 @@ def _with_extent(
     return changed
 
 
-def _other_bindings(given: dict[Leaf, int]) -> Iterator[dict[Leaf, int]]:
+def _other_bindings(sizes: dict[Leaf, int]) -> Iterator[dict[Leaf, int]]:
     """All sizes one larger, and each of them 0 and 1."""
-    if given:
-        yield {leaf: size + 1 for leaf, size in given.items()}
-    for leaf in given:
-        yield {**given, leaf: 0}
-        yield {**given, leaf: 1}
+    if sizes:
+        yield {leaf: size + 1 for leaf, size in sizes.items()}
+    for leaf in sizes:
+        yield {**sizes, leaf: 0}
+        yield {**sizes, leaf: 1}
 
 
 def _resized(array: NumpyArray, meta: TensorMeta) -> NumpyArray:
@@ -192,11 +192,11 @@ def _resized(array: NumpyArray, meta: TensorMeta) -> NumpyArray:
 
 def _reference(subject: FamilySubject) -> Findings:
     """`eager_execute` gives what is inferred, the same each time, and leaves its inputs alone."""
-    given = [array.copy() for array in subject.arrays]
-    inferred = subject.carrier.infer_all(metas_of(given))
+    inputs = [array.copy() for array in subject.arrays]
+    inferred = subject.carrier.infer_all(metas_of(inputs))
     with np.errstate(all="ignore"):
-        first = subject.carrier.checked_results(inferred, subject.op.eager_execute(given))
-        for i, (array, before) in enumerate(zip(given, subject.arrays, strict=True)):
+        first = subject.carrier.checked_results(inferred, subject.op.eager_execute(inputs))
+        for i, (array, before) in enumerate(zip(inputs, subject.arrays, strict=True)):
             if array.tobytes() != before.tobytes():
                 yield f"input {i} is written to"
         again = subject.op.eager_execute([array.copy() for array in subject.arrays])
@@ -224,14 +224,14 @@ def _traits(subject: FamilySubject, results: Sequence[NumpyArray]) -> Iterator[s
         else:
             turned = [np.flip(array).copy() for array in arrays]
             claims.append(("pointwise", turned, np.flip))
-    for claim, given, expected in claims:
+    for claim, inputs, expected in claims:
         try:
             with np.errstate(all="ignore"):
-                found = subject.carrier.evaluate(given)
+                values = subject.carrier.evaluate(inputs)
         except TenferroError as error:
             yield f"it is declared {claim}, but does not take such inputs: {error}"
             continue
-        for i, (one, result) in enumerate(zip(found, results, strict=True)):
+        for i, (one, result) in enumerate(zip(values, results, strict=True)):
             text = difference(np.asarray(one), expected(result), 100 * rounding(*arrays, result))
             if text:
                 yield f"it is declared {claim}, but output {i} {text}"
@@ -321,9 +321,8 @@ def _results(
     for i, (one, other) in enumerate(
         zip(function(*arrays, np.asarray(size)), subject.expected, strict=True)
     ):
-        found = difference(one, other, rounding(other))
-        if found:
-            yield f"where data decide {leaf}, output {i} {found}"
+        if text := difference(one, other, rounding(other)):
+            yield f"where data decide {leaf}, output {i} {text}"
 
 
 def _gradients(
@@ -343,9 +342,8 @@ def _gradients(
         whole = None if other is None else np.zeros(arrays[i].shape, other.dtype)
         if whole is not None and other is not None:
             whole[tuple(slice(extent) for extent in other.shape)] = other
-        found = difference(one, whole, 100 * rounding(*arrays))
-        if found:
-            yield f"where data decide {leaf}, the gradient by input {i} {found}"
+        if text := difference(one, whole, 100 * rounding(*arrays)):
+            yield f"where data decide {leaf}, the gradient by input {i} {text}"
 
 
 def _cut(subject: FamilySubject, axes: Axes, arrays: Sequence[NumpyArray]) -> GraphFunction:
@@ -367,20 +365,20 @@ def _gradient(subject: FamilySubject, function: GraphFunction) -> GraphFunction:
     for term in terms[1:]:
         total = total + term
     wrt = [function.inputs[i] for i in subject.wrt]
-    found = subject.ad.grad_optional(cast(TracedTensor, total), wrt)
-    return GraphFunction(function.inputs, tuple(found), subject.ad)
+    gradients = subject.ad.grad_optional(cast(TracedTensor, total), wrt)
+    return GraphFunction(function.inputs, tuple(gradients), subject.ad)
 
 
 def _axes(subject: FamilySubject, leaf: Leaf) -> Axes:
     """The axes that have the size; none if a size is computed from it."""
-    found: Axes = []
+    axes: Axes = []
     for i, meta in enumerate(subject.symbolic):
         for axis, size in enumerate(meta.exact_shape()):
             if size == symbol(leaf):
-                found.append((i, axis))
+                axes.append((i, axis))
             elif leaf in leaves(size):
                 return []
-    return found
+    return axes
 
 
 DYNAMIC_SIZES = (

@@ -7,7 +7,7 @@ compute, which several devices may share, `Sized` a program for sizes that data 
 `tenferro.ops` do not hold programs.
 
 Read in this order: `base` (what they have in common), `bodies` (the programs inside as graphs),
-`scan`, `switch`, `while_loop`, `checkpoint`, `lane_sum`, `sized`, each with its rules;
+`scan`, `switch`, `while_loop`, `checkpoint`, `lane_sum`, each with its rules;
 `custom_derivatives` is for programs with derivatives by hand.
 """
 
@@ -18,7 +18,6 @@ from tenferro.ops.control_flow.checkpoint import *
 from tenferro.ops.control_flow.custom_derivatives import *
 from tenferro.ops.control_flow.lane_sum import *
 from tenferro.ops.control_flow.scan import *
-from tenferro.ops.control_flow.sized import *
 from tenferro.ops.control_flow.switch import *
 from tenferro.ops.control_flow.while_loop import *
 

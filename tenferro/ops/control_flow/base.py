@@ -319,6 +319,12 @@ class Called(ControlOp):
     body_fields = ("body",)
     is_loop = False
 
+    def __post_init__(self) -> None:
+        body = self._as_body("the body", self.body)
+        self._set(body=body)
+        super().__post_init__()
+        self._set(n_inputs=len(body.input_slots), n_outputs=len(body.output_slots))
+
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
         self._check_operands(metas, self.body.input_metas)
         return plain(self.body.output_metas)

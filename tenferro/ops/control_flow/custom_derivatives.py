@@ -249,12 +249,6 @@ class Custom(Called, name="custom"):
 
     one_mode = True
 
-    def __post_init__(self) -> None:
-        body = self._as_body("the body", self.body)
-        self._set(body=body)
-        super().__post_init__()
-        self._set(n_inputs=len(body.input_slots), n_outputs=len(body.output_slots))
-
     @property
     def const_places(self) -> dict[str, range]:
         """The operands that are not arguments."""

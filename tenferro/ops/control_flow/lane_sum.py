@@ -15,7 +15,7 @@ from typing import Any, Generic, Self, TypeVar, cast
 
 import numpy as np
 
-from tenferro.core import Batched, BatchSite, Emitter, JvpSite, Slots, TransposeSite, V
+from tenferro.core import Batched, BatchSite, Emitter, JvpSite, KeyEmitter, Slots, TransposeSite, V
 from tenferro.errors import ControlFlowError
 from tenferro.ir import (
     INT64,
@@ -23,13 +23,13 @@ from tenferro.ir import (
     ExecProgram,
     NumpyArray,
     Pruned,
-    Rewriter,
     TensorMeta,
+    fresh_input,
     make_meta,
     payload,
     restricted,
 )
-from tenferro.ops import ADD, Compare, Iota, full, scalar
+from tenferro.ops import ADD, Compare, Iota, full, scalar, shape_context
 from tenferro.ops.control_flow.base import (
     ControlOp,
     PreparedBody,
@@ -37,6 +37,7 @@ from tenferro.ops.control_flow.base import (
     positions,
     size_in_words,
 )
+from tenferro.ops.control_flow.bodies import graph_of, program_of
 from tenferro.ops.control_flow.scan import Scan
 from tenferro.ops.control_flow.while_loop import While
 
@@ -307,34 +308,16 @@ class LaneSum(ControlOp, name="lane_sum"):
 
         It adds up the iterations from `first` on, up to the one before `stop`, one after another.
         """
-        at = Rewriter(ExecProgram((), (), (), (), 0))
-        consts = [at.input(meta) for meta in self.body.input_metas[: self.consts]]
-        first, stop = (at.input(make_meta(INT64, ())) for _ in range(2))
-        loop = While(self._before_stop(), self._counted(), 1, self.consts)
-
-        def sums() -> Sequence[int]:
-            zeros = [full(at, 0, meta) for meta in self.sum_metas]
-            return at.emit_all(loop, stop, *consts, *zeros, first)[:-1]
-
-        return at.run(lambda step, operands: None, sums)
-
-    def _before_stop(self) -> ExecProgram:
-        """Whether a number is less than `stop`: a program of `stop`, the sums and the number."""
-        at = Rewriter(ExecProgram((), (), (), (), 0))
-        stop = at.input(make_meta(INT64, ()))
-        *_, number = [at.input(meta) for meta in self.body.input_metas[self.consts :]]
-        return at.run(lambda step, operands: None, lambda: [at.emit(Compare("LT"), number, stop)])
-
-    def _counted(self) -> ExecProgram:
-        """The body, which also returns the number of the next iteration."""
-        at = Rewriter(self.body)
-        number = self.body.input_slots[-1]
-
-        def results() -> list[int]:
-            following = at.emit(ADD, number, at.emit(scalar(1, INT64)))
-            return [*at.now(self.body.output_slots), following]
-
-        return at.run(lambda step, operands: None, results)
+        at = KeyEmitter(shape_context())
+        first, stop = (fresh_input(make_meta(INT64, ()), name) for name in ("first", "stop"))
+        inputs, sums = graph_of(self.body)
+        consts, (*state, number) = inputs[: self.consts], inputs[self.consts :]
+        cond = program_of([stop, *state, number], [at.emit(Compare("LT"), number, stop)])
+        following = at.emit(ADD, number, at.emit(scalar(1, INT64)))
+        loop = While(cond, program_of(inputs, [*sums, following]), 1, self.consts)
+        zeros = [full(at, 0, meta) for meta in self.sum_metas]
+        *results, _ = at.emit_all(loop, stop, *consts, *zeros, first)
+        return program_of([*consts, first, stop], results)
 
     def in_words(self) -> str:
         """The iterations, the lanes and the workers, where there are several."""

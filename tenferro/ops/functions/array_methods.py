@@ -598,7 +598,7 @@ def _on_expressions(
 ) -> Any:
     """What a function of expressions computes: its body, where the first expression is computed.
 
-    Arrays beside expressions are constants.
+    Arrays among expressions are constants.
     """
     first = next(each for each in operands if type(each) is Expression)
     at = first.emitter

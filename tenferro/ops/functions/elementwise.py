@@ -493,7 +493,7 @@ def _squared(x: ArrayLike) -> AnyTensor:
 
 
 def _of_modulus(value: AnyTensor) -> AnyTensor | None:
-    """z, if the value is seen to be |z|."""
+    """z, if the value is known to be |z|."""
     made = producer(value)
     return made[1][0] if made is not None and made[0] == ABS else None
 

@@ -210,7 +210,7 @@ def _bounds(item: slice, size: int, axis: int, meta: TensorMeta) -> tuple[int, i
 def _symbolic_part(
     item: slice, size: Dim, axis: int, meta: TensorMeta
 ) -> tuple[tuple[Dim, Dim, int], bool]:
-    """The `_part` of a slice whose bounds, or the size of whose axis, are known late."""
+    """The `_part` of a slice whose bounds, or the size of whose axis, have names."""
     step = 1 if item.step is None else item.step
     if isinstance(step, DimExpr) or position_of(step, meta) == 0:
         raise AxisError(f"index: axis {axis} of {meta}: a step must be an integer other than zero")
@@ -432,7 +432,7 @@ def check_places(name: str, indices: Any, axis: int, meta: TensorMeta) -> None:
     """Raise AxisError if a NumPy array of indices has one that is out of range for an axis.
 
     If the axis has a named size, they are assumed to be in range. Other arrays are not checked:
-    their values may be known late.
+    their values may be traced.
     """
     extent = meta.extents[axis]
     size = extent.dim if isinstance(extent, Exact) else None
