@@ -1,3 +1,4 @@
+# ruff: noqa: F811, I001
 """The names of tenferro for type checkers, by tests/front_door.py."""
 
 from tenferro import config as config
