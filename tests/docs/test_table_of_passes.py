@@ -25,7 +25,7 @@ def test_the_page_lists_every_pass() -> None:
 
 
 def test_the_page_names_the_switch_of_each_pass() -> None:
-    options = {option.name for option in fields(OptimizerOptions) if option.default is True}
+    options = {option.name for option in fields(OptimizerOptions) if isinstance(option.default, bool)}
     for each in Pass.__subclasses__():
         if each.__name__ in listed():
             switches = list(LoopFusion.switches) if each is LoopFusion else [each.name]
