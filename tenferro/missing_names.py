@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
-__all__ = ["MISSING", "missing", "public", "refusal"]
+__all__ = ["MISSING", "missing", "public", "refusal", "unlisted"]
 
 
 def public(names: Mapping[str, object], *modules: str) -> list[str]:
@@ -132,6 +132,20 @@ def refusal(
         raise missing(module, name, lambda: known, reasons)
 
     return refuse
+
+
+def unlisted(
+    where: str, name: str, known: Iterable[str], kind: str = "option", kinds: str = "options"
+) -> str:
+    """The text of the error for a name that is not among the options of a function.
+
+    >>> unlisted("jit", "executer", ["executor", "options"])
+    "jit: there is no option 'executer'; did you mean 'executor'? the options are executor, options"
+    """
+    known = list(known)
+    close = difflib.get_close_matches(name, known, 1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{where}: there is no {kind} {name!r}; {hint}the {kinds} are {', '.join(known)}"
 
 
 # What `jax` and `jax.numpy` have and `tn` does not have, and what to do instead.
