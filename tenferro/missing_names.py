@@ -10,24 +10,37 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 __all__ = ["MISSING", "missing", "public", "refusal", "unlisted"]
 
 
-def public(names: Mapping[str, object], *modules: str) -> list[str]:
+def public(names: Mapping[str, object], *modules: str, home: str | None = None) -> list[str]:
     """The `__all__` of a package: its names without an underscore, but for modules and `MISSING`.
 
     Args:
         names: those of the package, `vars()`; what it needs itself has names with an underscore.
         modules: public modules.
+        home: the public module that functions of modules that lie deeper say that they are of.
 
     >>> public({"sin": 1, "_sys": 2, "MISSING": {}})
     ['sin']
     """
-    listed = (name for name, each in names.items() if not isinstance(each, ModuleType))
-    return sorted({*modules, *(n for n in listed if not n.startswith("_") and n != "MISSING")})
+    listed = {
+        name: each
+        for name, each in names.items()
+        if not (name.startswith("_") or name == "MISSING" or isinstance(each, ModuleType))
+    }
+    if home is not None:
+        for each in listed.values():
+            if isinstance(each, FunctionType) and _lies_deeper(each.__module__, home):
+                each.__module__ = home
+    return sorted({*modules, *listed})
+
+
+def _lies_deeper(module: str, home: str) -> bool:
+    return module.startswith("tenferro") and module.count(".") > home.count(".")
 
 
 # What is said of a name that a module does not have.
