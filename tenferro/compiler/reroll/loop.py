@@ -16,14 +16,14 @@ from tenferro.compiler.reroll.iterations import (
     IrregularError,
     Iterations,
     Literals,
+    LoopOperand,
+    LoopResults,
+    LoopStep,
     Made,
-    Operand,
-    Results,
     Rolled,
     Same,
     Sequence,
     Stack,
-    Step,
     Windows,
     Wire,
 )
@@ -33,7 +33,7 @@ from tenferro.ops.control_flow import Scan
 
 # A loop that replaces iterations: what it carries, its body, and its `Scan`.
 
-Result = tuple[int, int]
+StepResult = tuple[int, int]
 """An output of an instruction of the iteration: the instruction and which of its outputs."""
 
 
@@ -46,7 +46,7 @@ class Carry:
             takes; None where no iteration reads what it starts from.
     """
 
-    result: Result
+    result: StepResult
     starts: tuple[int | None, ...]
 
     @property
@@ -74,7 +74,7 @@ class Loop:
         self.sequence, self.iterations, self.before = sequence, iterations, before
         self.carries: list[Carry] = []
         self._leaves: dict[Carry, int] = {}
-        self.stacked: list[Result] = []
+        self.stacked: list[StepResult] = []
         self.singles: list[int] = []
         self.votes = 0
         self.positions = iterations.positions[iterations.low : iterations.high]
@@ -107,7 +107,7 @@ class Loop:
             return False
         return bool(self.sequence.places[entries.positions[0]] == OUTSIDE)
 
-    def _is_constant(self, step: Step) -> bool:
+    def _is_constant(self, step: LoopStep) -> bool:
         slot = self.sequence.steps[step.position].output_slots[0]
         return self.sequence.is_constant(slot) or self.sequence.kinds[step.position].source
 
@@ -153,7 +153,7 @@ class Loop:
                 self._leaves[shorter] = len(self.carries)
                 self.carries.append(shorter)
 
-    def ask_single(self, slot: int, result: Result, number: int) -> None:
+    def ask_single(self, slot: int, result: StepResult, number: int) -> None:
         """Ask for the value of one iteration; `number` counts the iterations of the loop."""
         self.singles.append(slot)
         ago = self.iterations.count - number
@@ -164,14 +164,14 @@ class Loop:
         else:
             self.ask_all(result)
 
-    def carry_ago(self, result: Result, ago: int) -> int | None:
+    def carry_ago(self, result: StepResult, ago: int) -> int | None:
         """The carry that ends with the value of so many iterations ago; the last one is 1."""
         for leaf, carry in enumerate(self.carries):
             if carry.result == result and carry.distance == ago:
                 return leaf
         return None
 
-    def ask_all(self, result: Result) -> int:
+    def ask_all(self, result: StepResult) -> int:
         """Ask for the values of all iterations; returns the number of the stack."""
         if result not in self.stacked:
             self.stacked.append(result)
@@ -190,7 +190,7 @@ class Loop:
         return self._leaves.get(Carry(carry.result, carry.starts[:-1]))
 
 
-class Body:
+class RerolledBody:
     """The body of a loop, built from its middle iteration.
 
     Attributes:
@@ -226,7 +226,7 @@ class Body:
     def _input(self, meta: object) -> int:
         return self._builder.input(meta)  # type: ignore[arg-type]  # slots are written
 
-    def _meta(self, result: Result) -> object:
+    def _meta(self, result: StepResult) -> object:
         step, output = result
         position = self._loop.iterations.steps[step].position
         return self._loop.sequence.steps[position].output_metas[output]
@@ -257,7 +257,7 @@ class Body:
             operands = tuple([self._now[operand] for operand in step.input_slots])
             (self._now[constant],) = self._builder.add(step.op, operands, step.site)
 
-    def _emit(self, step: Step) -> tuple[int, ...]:
+    def _emit(self, step: LoopStep) -> tuple[int, ...]:
         if isinstance(step.operands, Entry):
             return (self._entries[step.operands.number],)
         instruction = self._loop.sequence.steps[step.position]
@@ -267,7 +267,7 @@ class Body:
             raise IrregularError
         return results
 
-    def _value(self, operand: Operand) -> int:
+    def _value(self, operand: LoopOperand) -> int:
         """The slot of the body that holds an operand."""
         match operand:
             case Wire(step, output):
@@ -319,7 +319,7 @@ def ask(sequence: Sequence, loops: Items[Loop], rolled: Rolled) -> Demands:
             loop.votes += 1 if piece.stride > 0 else -1
     for loop in loops:
         for entries in loop.iterations.entries:
-            if isinstance(entries, Results):
+            if isinstance(entries, LoopResults):
                 earlier = loops[entries.loop]
                 earlier.ask_all((entries.step, entries.output))
                 loop.votes += 1 if (entries.stride > 0) != earlier.reverse else -1
@@ -378,7 +378,7 @@ def _pieces(slots: tuple[int, ...], rolled: Rolled) -> Iterator[Piece]:
 # Building what loops read entry by entry, and taking apart what they make.
 
 
-class Emitter:
+class RerollEmitter:
     """Collects the instructions of the new program; values keep their slots."""
 
     def __init__(self, metas: list[TensorMeta | None]) -> None:
@@ -437,7 +437,7 @@ class Emitter:
         return slot if source == target else self.emit(Transpose(tuple(order)), slot)
 
 
-def stack(at: Emitter, loop: Loop, entries: Entries, stacks: Items[Items[int]]) -> int:
+def stack(at: RerollEmitter, loop: Loop, entries: Entries, stacks: Items[Items[int]]) -> int:
     """The xs of a loop; `stacks` are the ys of all loops."""
     low, count = loop.iterations.low, loop.iterations.count
     numbers = [loop.entry_of(number) for number in range(count)]  # its own inverse
@@ -452,12 +452,16 @@ def stack(at: Emitter, loop: Loop, entries: Entries, stacks: Items[Items[int]]) 
             shape = (1, *at.shape(slots[0]))
             each = {slot: at.reshape(slot, shape) for slot in dict.fromkeys(slots)}
             return at.emit(Concatenate(0), *[each[slot] for slot in slots])
-        case Results():
+        case LoopResults():
             return _results(at, loop, entries, stacks, numbers)
 
 
 def _results(
-    at: Emitter, loop: Loop, entries: Results, stacks: Items[Items[int]], numbers: Items[int]
+    at: RerollEmitter,
+    loop: Loop,
+    entries: LoopResults,
+    stacks: Items[Items[int]],
+    numbers: Items[int],
 ) -> int:
     """Ys of an earlier loop, in the order in which this loop reads them."""
     earlier = loop.before[entries.loop]
@@ -467,7 +471,7 @@ def _results(
     return at.cut(ys, 0, first, len(iterations), second - first)
 
 
-def _windows(at: Emitter, loop: Loop, entries: Windows, numbers: Items[int]) -> int:
+def _windows(at: RerollEmitter, loop: Loop, entries: Windows, numbers: Items[int]) -> int:
     """Windows of one value, one after the other along a new first axis."""
     axis, count = entries.axis, len(numbers)
     positions = entries.positions[loop.iterations.low : loop.iterations.high][numbers]
@@ -494,7 +498,7 @@ def _windows(at: Emitter, loop: Loop, entries: Windows, numbers: Items[int]) -> 
     return parts[0] if size == 1 else at.emit(Concatenate(axis + 1), *parts)
 
 
-def _covering(at: Emitter, op: Slice, base: int, axis: int, low: int, high: int) -> int:
+def _covering(at: RerollEmitter, op: Slice, base: int, axis: int, low: int, high: int) -> int:
     """The slice that holds all windows, which move along `axis` between `low` and `high`."""
     starts, limits, strides = list(op.starts), list(op.limits), list(op.strides)
     starts[axis], limits[axis], strides[axis] = low, high, 1
@@ -507,14 +511,14 @@ def _covering(at: Emitter, op: Slice, base: int, axis: int, low: int, high: int)
     return at.emit(Slice(tuple(starts), tuple(limits), tuple(strides)), base)
 
 
-def unstacked(at: Emitter, loop: Loop, ys: int, number: int, slot: int) -> None:
+def unstacked(at: RerollEmitter, loop: Loop, ys: int, number: int, slot: int) -> None:
     """Write the value of one iteration, taken from ys, to the slot that it had."""
     shape = at.shape(slot)
     entry = at.cut(ys, 0, loop.entry_of(number), 1)
     at.emit_all(Reshape(shape), (entry,), (slot,), loop.site)
 
 
-def joined(at: Emitter, loop: Loop, ys: int, piece: Piece, axis: int) -> int:
+def concatenate_iterations(at: RerollEmitter, loop: Loop, ys: int, piece: Piece, axis: int) -> int:
     """The values of consecutive iterations, joined along an axis."""
     count = piece.stop - piece.start
     first, second = (loop.entry_of(piece.first + i * piece.stride) for i in range(2))

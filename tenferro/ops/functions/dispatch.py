@@ -38,7 +38,7 @@ from tenferro.ops import scalar
 
 __all__ = [
     "KINDS",
-    "Kind",
+    "OperandKind",
     "apply",
     "apply_method",
     "array_function",
@@ -63,7 +63,7 @@ Function = Callable[..., Any]
 # Kinds of operands, and the choice among them.
 
 
-class Kind(NamedTuple):
+class OperandKind(NamedTuple):
     """How operands of one class are computed with.
 
     Attributes:
@@ -78,7 +78,7 @@ class Kind(NamedTuple):
     apply: Callable[[Function, tuple[Any, ...], dict[str, Any], bool], Any]
 
 
-KINDS: dict[type, Kind] = {}
+KINDS: dict[type, OperandKind] = {}
 """The kinds of operands by class. Each kind enters itself when its module is loaded; `object` is
 the kind of Python numbers, NumPy arrays and whatever else comes without a tensor."""
 
@@ -89,11 +89,11 @@ def enter_kind(
     apply: Callable[[Function, tuple[Any, ...], dict[str, Any], bool], Any],
 ) -> None:
     """Enter a class whose tensors array functions take; its operators use `_apply`."""
-    KINDS[kind] = Kind(precedence, apply)
+    KINDS[kind] = OperandKind(precedence, apply)
     kind._apply = staticmethod(apply)  # type: ignore[attr-defined]
 
 
-_NO_KIND = Kind(-1, lambda function, operands, options, operator: NotImplemented)
+_NO_KIND = OperandKind(-1, lambda function, operands, options, operator: NotImplemented)
 
 
 def apply(function: Function, *operands: Any, **options: Any) -> R:  # type: ignore[type-var]
