@@ -208,6 +208,7 @@ def _declared(
                 args = args[:operands]
         return apply(body, args, options, False)
 
+    body.__qualname__ = body.__name__  # also if another function makes it
     update_wrapper(public, body)
     public.body = body  # type: ignore[attr-defined]
     public.__module__ = module
