@@ -255,11 +255,11 @@ print(f.tier(1.0))
 
 ENDS = """
 import threading, time
-from tenferro.transforms.tiered_jit import WORKER, Job
+from tenferro.transforms.tiered_jit import WORKER, BackgroundJob
 begun = threading.Event()
-WORKER.submit(Job(lambda: (begun.set(), time.sleep(0.3), print("ended")), int))
+WORKER.submit(BackgroundJob(lambda: (begun.set(), time.sleep(0.3), print("ended")), int))
 begun.wait()
-WORKER.submit(Job(lambda: print("another"), lambda: print("dropped")))
+WORKER.submit(BackgroundJob(lambda: print("another"), lambda: print("dropped")))
 """
 
 
