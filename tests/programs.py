@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.compiler import Pass, parse
+from tenferro.compiler import CANONICAL, CPU, Pass, contraction_passes, parse
 from tenferro.ir import ExecProgram, parse_exec, verify
 from tenferro.ops import DotGeneral
 from tenferro.ops.control_flow import VOCABULARY, LaneSum, Scan
@@ -17,6 +17,9 @@ from tenferro.shape import Leaf, SymDim, TensorMeta
 from tests.tolerances import rounding
 
 Array = np.ndarray[Any, Any]
+
+PASSES = (*CANONICAL, *contraction_passes(CPU))
+"""All passes that a program goes through on its way to a device of costs `CPU`, in order."""
 
 SIZES: dict[Leaf, int] = {SymDim("n"): 3, SymDim("m"): 2}
 

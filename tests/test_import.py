@@ -145,3 +145,14 @@ def test_the_first_use_of_a_process_may_name_the_executor() -> None:
         "tn.random.normal(tn.random.key(0))",
     ):
         run(f"import sys\nimport tenferro as tn\n{first}\nassert 'jax' not in sys.modules")
+
+
+def test_an_array_function_may_be_called_before_any_tensor_is_made() -> None:
+    """Array functions lie below tensors, which enter themselves when they are loaded."""
+    run(
+        """
+import numpy as np
+from tenferro.ops.functions.analytic import exp
+assert exp(np.zeros(2)).tolist() == [1.0, 1.0]
+"""
+    )

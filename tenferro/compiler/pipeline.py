@@ -36,28 +36,23 @@ from tenferro.compiler.device.specialize import (
     StopGradientRemoval,
 )
 from tenferro.compiler.layout.assignment import ContractionLayout
-from tenferro.compiler.lower import compile_std_to_exec
 from tenferro.compiler.memory import MemoryLimit, in_words, memory_report, tighter
 from tenferro.compiler.partitioned_axes import PartitionedAxes
 from tenferro.compiler.passes import Observer, Pass, checked_passes, run_passes
 from tenferro.compiler.reroll.reroll import Reroll
 from tenferro.compiler.schedule import COMPILED, INTERPRETED, Runs
 from tenferro.config import config
-from tenferro.core import CompiledProgram
 from tenferro.errors import ConfigError, MemoryLimitError, ProgramError
-from tenferro.ir import Dim, ExecProgram, Leaf, TensorMeta, verify
-from tenferro.ops import StdTensorOp
+from tenferro.ir import Dim, ExecProgram, Leaf, verify
 from tenferro.ops.control_flow import Checkpointed
 
 __all__ = [
     "CANONICAL",
     "DEFAULT_OPTIONS",
     "NATIVE",
-    "PASSES",
     "SIMPLIFICATION",
     "OptimizerOptions",
     "Target",
-    "compile_program",
     "contraction_passes",
     "optimize",
     "optimize_for",
@@ -200,8 +195,7 @@ class OptimizerOptions:
         return object.__new__(cls)
 
     def __post_init__(self, *former: bool | None) -> None:
-        switches = [option.name for option in fields(self) if option.default is True]
-        values: dict[str, object] = {name: getattr(self, name) for name in switches}
+        values: dict[str, object] = {name: getattr(self, name) for name in self._switches()}
         values |= zip(FORMER_NAMES, former, strict=True)
         for name, value in values.items():
             if not isinstance(value, bool) and not (value is None and name in FORMER_NAMES):
@@ -234,8 +228,12 @@ class OptimizerOptions:
     @classmethod
     def none(cls) -> Self:
         """None of the passes that have a switch."""
-        switches = [option.name for option in fields(cls) if option.default is True]
-        return cls(**dict.fromkeys(switches, False))  # type: ignore[arg-type]  # all are switches
+        return cls(**dict.fromkeys(cls._switches(), False))  # type: ignore[arg-type]  # as named
+
+    @classmethod
+    def _switches(cls) -> list[str]:
+        """The options that are True or False, whichever of them is the default."""
+        return [option.name for option in fields(cls) if isinstance(option.default, bool)]
 
     def chosen(self, passes: Sequence[Pass]) -> list[Pass]:
         """The passes that are switched on, with these costs for the layout.
@@ -275,9 +273,6 @@ FORMER_NAMES: dict[str, str | None] = {
 """The names that options had before, in the order of their fields, and those of now."""
 
 DEFAULT_OPTIONS = OptimizerOptions()
-
-PASSES = (*CANONICAL, *contraction_passes(CPU))
-"""All passes that a program goes through on its way to a device of costs `CPU`, in order."""
 
 NATIVE = Target("native", contraction_passes(CPU, search=False), runs=INTERPRETED)
 """A backend that runs one op after another on the host and takes axes in any order."""
@@ -402,13 +397,3 @@ def resolve_sizes(
     if ready is program:
         return program
     return run_passes(ready, [*options.chosen(CANONICAL), RenumberSlots()], observe)
-
-
-def compile_program(
-    program: CompiledProgram[StdTensorOp],
-    input_metas: Sequence[TensorMeta],
-    options: OptimizerOptions = DEFAULT_OPTIONS,
-    families: Container[str] | None = None,
-) -> ExecProgram:
-    """Lower a compiled program, and make it canonical."""
-    return optimize(compile_std_to_exec(program, input_metas, families), options)

@@ -32,9 +32,9 @@ functions that users call. In reading order:
 - `svd_truncate`: `svd_truncate`.
 - `pinv`: `pinv`, `lstsq` and `matrix_rank`.
 - `norms`: `norm`, `matrix_norm`, `vector_norm` and `cond`.
+- `package`: the ops of all topics as one value.
 """
 
-import sys as _sys
 import typing as _typing
 
 from tenferro.linalg.cholesky import *
@@ -45,6 +45,7 @@ from tenferro.linalg.gauge import *
 from tenferro.linalg.lu import *
 from tenferro.linalg.matrix_functions import *
 from tenferro.linalg.norms import *
+from tenferro.linalg.package import LINALG as _LINALG
 from tenferro.linalg.pinv import *
 from tenferro.linalg.products import *
 from tenferro.linalg.qr import *
@@ -57,25 +58,11 @@ from tenferro.linalg.sylvester import *
 from tenferro.linalg.triangular_solve import *
 from tenferro.missing_names import public as _public
 from tenferro.missing_names import refusal as _refusal
-from tenferro.ops.extension import ops_of as _ops_of
 from tenferro.ops.functions.manipulation import matrix_transpose as matrix_transpose
 from tenferro.ops.functions.products import cross as cross
 from tenferro.ops.functions.products import matmul as matmul
 from tenferro.ops.functions.products import tensordot as tensordot
 from tenferro.ops.functions.products import vecdot as vecdot
-from tenferro.runtime import family_package as _family_package
-
-_LINALG = _family_package(
-    "tenferro-linalg",
-    *[
-        op
-        for name, topic in _sys.modules.copy().items()
-        if name.startswith(f"{__name__}.")
-        for op in _ops_of(vars(topic))
-        if op.__module__ == name
-    ],
-)
-"""The ops of all topics, with their rules and runtimes."""
 
 ad_rules = _LINALG.ad_rules
 register_runtime = _LINALG.register_runtime

@@ -23,7 +23,6 @@ from tenferro.numpy.index_tricks import *
 from tenferro.numpy.indexing import *
 from tenferro.numpy.manipulation import *
 from tenferro.numpy.polynomial import *
-from tenferro.numpy.products import *
 from tenferro.numpy.reductions import *
 from tenferro.numpy.setops import *
 from tenferro.numpy.signal import *

@@ -53,7 +53,7 @@ __all__ = [
 
 _PLACES = {
     "tenferro-einsum": "tenferro.network.sliced_op:EINSUM",
-    "tenferro-linalg": "tenferro.linalg:_LINALG",
+    "tenferro-linalg": "tenferro.linalg.package:LINALG",
     "tenferro-fft": "tenferro.fft.op:FFT",
     "tenferro": "tenferro.transforms.pure_callback:CALLBACK",
 }

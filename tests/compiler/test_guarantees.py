@@ -5,12 +5,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tenferro.compiler import PASSES, Needs, Pass, optimize, parse
+from tenferro.compiler import Needs, Pass, optimize, parse
 from tenferro.errors import ShapeError
 from tenferro.ir import ExecProgram, verify
 from tenferro.ops.control_flow import VOCABULARY
 from tenferro.shape import Leaf
 from tests.dynamic_programs import M, N, arguments, check_claims, dynamic_program, values_of
+from tests.programs import PASSES
 
 seeds = st.integers(0, 2**32)
 sizes = st.tuples(st.integers(0, 4), st.integers(0, 4))

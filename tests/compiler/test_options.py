@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -49,6 +49,22 @@ def test_an_unknown_option_is_refused_wherever_options_are_made() -> None:
 def test_a_value_that_an_option_cannot_have_is_refused(options: Any, text: str) -> None:
     with pytest.raises(ConfigError, match=f"OptimizerOptions: {text}"):
         OptimizerOptions(**options)
+
+
+@dataclass(frozen=True, slots=True)
+class WithOneOff(OptimizerOptions):
+    """Options with a switch that is off unless it is asked for."""
+
+    experimental: bool = False
+
+
+def test_a_switch_may_be_off_by_default() -> None:
+    assert not WithOneOff().experimental
+    assert not WithOneOff.none().experimental
+    assert WithOneOff(experimental=True).experimental
+    wrong: Any = 1
+    with pytest.raises(ConfigError, match="experimental must be True or False, got 1"):
+        WithOneOff(experimental=wrong)
 
 
 def test_what_is_not_a_pass_is_refused() -> None:

@@ -3,9 +3,7 @@ import sys
 
 import tenferro as tn
 from tenferro.compiler import (
-    PASSES,
     OptimizerOptions,
-    compile_program,
     compile_std_to_exec,
     optimize,
 )
@@ -19,7 +17,7 @@ from tenferro.core import (
 from tenferro.ops import COS, MUL, NEG, SIN, DotGeneral, Reshape, StdTensorOp, Transpose
 from tenferro.shape import TensorMeta
 from tests import work
-from tests.programs import SEVERAL, read, short
+from tests.programs import PASSES, SEVERAL, read, short
 
 
 def test_the_whole_pipeline_as_text() -> None:
@@ -62,7 +60,7 @@ def test_a_compiled_program_is_lowered_and_optimized() -> None:
         (3,),
         4,
     )
-    compiled = compile_program(program, [TensorMeta.of("f64", (3,))])
+    compiled = optimize(compile_std_to_exec(program, [TensorMeta.of("f64", (3,))]))
     assert str(compiled).splitlines()[1:-1] == ["  %1: f64[3] = sine %0!", "  return %1"]
 
 
@@ -87,7 +85,7 @@ def chain(length: int) -> CompiledProgram[StdTensorOp]:
 
 def test_a_chain_of_10_000_ops_is_compiled_and_freed_at_the_default_recursion_limit() -> None:
     length = 10_000
-    program = compile_program(chain(length), [TensorMeta.of("f64", (1, 1))])
+    program = optimize(compile_std_to_exec(chain(length), [TensorMeta.of("f64", (1, 1))]))
     assert len(program.instructions) < length
     assert len(program.digest) == 64
 

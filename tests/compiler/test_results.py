@@ -5,9 +5,9 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from tenferro.compiler import PASSES, OptimizerOptions, Pass, optimize, parse
+from tenferro.compiler import OptimizerOptions, Pass, optimize, parse
 from tenferro.ir import ExecProgram, verify, with_last_use
-from tests.programs import assert_same_results, run
+from tests.programs import PASSES, assert_same_results, run
 from tests.random_programs import random_program
 
 NAMES = [each.name for each in fields(OptimizerOptions) if isinstance(each.default, bool)]

@@ -25,7 +25,8 @@ def test_the_page_lists_every_pass() -> None:
 
 
 def test_the_page_names_the_switch_of_each_pass() -> None:
-    options = {option.name for option in fields(OptimizerOptions) if option.default is True}
+    switches = [each for each in fields(OptimizerOptions) if isinstance(each.default, bool)]
+    options = {option.name for option in switches}
     for each in Pass.__subclasses__():
         if each.__name__ in listed():
             switches = list(LoopFusion.switches) if each is LoopFusion else [each.name]

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tenferro.compiler import OptimizerOptions, compile_program
-from tenferro.core import batch, compile_graph, input_key, materialize_merge, resolve_keys
+import tenferro as tn
+from tenferro.compiler import OptimizerOptions
+from tenferro.core import batch, input_key, resolve_keys
 from tenferro.ir import ExecProgram
 from tenferro.ops import meta_of
-from tenferro.shape import TensorInput, TensorMeta
+from tenferro.shape import TensorInput
 from tenferro_xla import LoweringOptions, jax_function
 from tests.graphs import CTX, Array, Function, inner, run
 from tests.random_graphs import Program, programs
@@ -141,9 +142,8 @@ def gradient(program: Program) -> tuple[Function, list[Array]]:
 def compiled(f: Function, options: OptimizerOptions | None = None) -> ExecProgram:
     """The function as an execution program, optimized unless `options` say otherwise."""
     live = [key for key in f.outputs if key is not None]
-    graph = materialize_merge(f.view, live, f.inputs)  # type: ignore[arg-type]
-    metas: list[TensorMeta] = [CTX.meta(key) for key in graph.inputs]
-    return compile_program(compile_graph(graph), metas, options or OptimizerOptions())
+    compiler = tn.GraphCompiler(capacity=0, options=options)
+    return compiler.compile_keys(live, f.inputs).exec_program
 
 
 def evaluate(program: ExecProgram, arrays: list[Array]) -> list[Array]:

@@ -15,7 +15,6 @@ import tenferro as tn
 from tenferro.compiler import (
     CANONICAL,
     NATIVE,
-    compile_program,
     compile_std_to_exec,
     optimize,
     parse,
@@ -142,7 +141,7 @@ def test_ii_several_outputs_may_have_several_dtypes() -> None:
 def test_ii_last_use_is_populated_after_lowering() -> None:
     lowered = compile_std_to_exec(EXP_AX, [N3, N3])
     assert all(step.last_use == () for step in lowered.instructions)
-    compiled = compile_program(EXP_AX, [N3, N3])
+    compiled = optimize(lowered)
     assert [step.last_use for step in compiled.instructions] == [(True, True), (True,)]
 
 
@@ -171,7 +170,7 @@ def test_iii_lowering_infers_dtype_shape_and_extents_and_resolves_them() -> None
         "f64[n,3]",
         "f64[n,3]",
     ]
-    verify(compile_program(EXP_AX, [N3, N3]))
+    verify(optimize(lowered))
 
 
 def test_iii_the_active_passes_in_their_order() -> None:

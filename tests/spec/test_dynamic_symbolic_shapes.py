@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.compiler import compile_program, optimize
-from tenferro.core import compile_graph, differentiate, materialize_merge, resolve_keys, transpose
+from tenferro.compiler import optimize
+from tenferro.core import differentiate, resolve_keys, transpose
 from tenferro.errors import (
     GuardViolationError,
     UnsupportedDynamicShapeError,
@@ -253,8 +253,7 @@ def test_ad_contract_the_error_names_the_primitive_the_field_and_what_was_found(
 def test_symbolic_programs_keep_their_extents_from_graph_to_instructions() -> None:
     x = traced(SYMBOLIC)
     y = tn.sum(tn.exp(x), axis=1)
-    graph = materialize_merge(resolve_keys(), [y.key])
-    program = compile_program(compile_graph(graph), [SYMBOLIC])
+    program = tn.GraphCompiler().compile([y]).exec_program
     assert [step.output_extents for step in program.instructions] == [
         (SYMBOLIC.extents,),
         ((Exact(N),),),

@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.compiler import OptimizerOptions, compile_program
+from tenferro.compiler import OptimizerOptions
 from tenferro.core import (
-    compile_graph,
     differentiate,
     interned_count,
-    materialize_merge,
     resolve_keys,
     transpose,
 )
@@ -41,9 +39,10 @@ def _run_through_every_stage(length: int) -> None:
     linear = differentiate(resolve_keys(), [y.key], [x.key], ctx=ctx)
     reverse = transpose(linear, ctx=ctx)
     assert len(str(linear).splitlines()) >= length
-    graph = materialize_merge(resolve_keys(), [y.key, *filter(None, reverse.output_keys)])
-    metas = [ctx.meta(key) for key in graph.inputs]
-    program = compile_program(compile_graph(graph), metas, OptimizerOptions(reroll=False))
+    outputs = [y.key, *filter(None, reverse.output_keys)]
+    inputs = [x.key, *filter(None, reverse.input_keys)]
+    compiler = tn.GraphCompiler(capacity=0, options=OptimizerOptions(reroll=False))
+    program = compiler.compile_keys(outputs, inputs).exec_program
     verify(program)
     assert len(str(program).splitlines()) == len(program.instructions) + 3
     assert len(program.digest) == 64

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
@@ -378,40 +379,38 @@ def _pieces(slots: tuple[int, ...], rolled: Rolled) -> Iterator[Piece]:
 # Building what loops read entry by entry, and taking apart what they make.
 
 
-class Emitter:
-    """Collects the instructions of the new program; values keep their slots."""
+class LoopBuilder(ExecBuilder):
+    """Builds the program with loops, in which every value keeps the slot that it had."""
 
-    def __init__(self, metas: list[TensorMeta | None]) -> None:
-        self.steps: list[ExecInstruction] = []
-        self.metas = metas
+    def __init__(self, program: ExecProgram) -> None:
+        super().__init__()
+        self._inputs += program.input_slots
+        self.metas = cast(list[TensorMeta], program.slot_metas())  # operands have been written
 
-    def meta(self, slot: int) -> TensorMeta:
-        """The type of a slot that has been written."""
-        meta = self.metas[slot]
-        assert meta is not None
-        return meta
+    def keep(self, step: ExecInstruction) -> None:
+        """Append an instruction of the old program."""
+        self._instructions.append(step)
 
-    def shape(self, slot: int) -> tuple[Dim, ...]:
-        return self.meta(slot).exact_shape()
+    def write(
+        self, slots: Items[int | None], op: ExecOp, operands: Items[int], site: str | None
+    ) -> tuple[int, ...]:
+        """Append an op that writes slots of the old program and, for None, new ones."""
+        metas = op.infer_all([self.metas[slot] for slot in operands])
+        outputs: list[int] = []
+        for slot, meta in zip(slots, metas, strict=True):
+            if slot is None:
+                slot = len(self.metas)
+                self.metas.append(meta)
+            outputs.append(slot)
+        self.keep(ExecInstruction(op, tuple(operands), tuple(outputs), metas, (), site))
+        return tuple(outputs)
 
-    def new(self) -> int:
-        self.metas.append(None)
-        return len(self.metas) - 1
-
-    def emit(self, op: ExecOp, *operands: int, site: str | None = None) -> int:
-        (slot,) = self.emit_all(op, operands, None, site)
+    def emit(self, op: ExecOp, *operands: int) -> int:
+        (slot,) = self.add(op, operands)
         return slot
 
-    def emit_all(
-        self, op: ExecOp, operands: Items[int], outputs: Items[int] | None, site: str | None
-    ) -> tuple[int, ...]:
-        """The results of an op, in these slots or in new ones."""
-        metas = op.infer_all([self.meta(slot) for slot in operands])
-        slots = tuple([self.new() for _ in metas] if outputs is None else outputs)
-        for slot, meta in zip(slots, metas, strict=True):
-            self.metas[slot] = meta
-        self.steps.append(ExecInstruction(op, tuple(operands), slots, metas, (), site))
-        return slots
+    def shape(self, slot: int) -> tuple[Dim, ...]:
+        return self.metas[slot].exact_shape()
 
     def cut(self, slot: int, axis: int, start: int, count: int, stride: int = 1) -> int:
         """`count` elements along an axis, `stride` apart; from the back if it is negative."""
@@ -437,7 +436,7 @@ class Emitter:
         return slot if source == target else self.emit(Transpose(tuple(order)), slot)
 
 
-def stack(at: Emitter, loop: Loop, entries: Entries, stacks: Items[Items[int]]) -> int:
+def stack(at: LoopBuilder, loop: Loop, entries: Entries, stacks: Items[Items[int]]) -> int:
     """The xs of a loop; `stacks` are the ys of all loops."""
     low, count = loop.iterations.low, loop.iterations.count
     numbers = [loop.entry_of(number) for number in range(count)]  # its own inverse
@@ -457,7 +456,7 @@ def stack(at: Emitter, loop: Loop, entries: Entries, stacks: Items[Items[int]]) 
 
 
 def _results(
-    at: Emitter, loop: Loop, entries: Results, stacks: Items[Items[int]], numbers: Items[int]
+    at: LoopBuilder, loop: Loop, entries: Results, stacks: Items[Items[int]], numbers: Items[int]
 ) -> int:
     """Ys of an earlier loop, in the order in which this loop reads them."""
     earlier = loop.before[entries.loop]
@@ -467,7 +466,7 @@ def _results(
     return at.cut(ys, 0, first, len(iterations), second - first)
 
 
-def _windows(at: Emitter, loop: Loop, entries: Windows, numbers: Items[int]) -> int:
+def _windows(at: LoopBuilder, loop: Loop, entries: Windows, numbers: Items[int]) -> int:
     """Windows of one value, one after the other along a new first axis."""
     axis, count = entries.axis, len(numbers)
     positions = entries.positions[loop.iterations.low : loop.iterations.high][numbers]
@@ -494,7 +493,7 @@ def _windows(at: Emitter, loop: Loop, entries: Windows, numbers: Items[int]) -> 
     return parts[0] if size == 1 else at.emit(Concatenate(axis + 1), *parts)
 
 
-def _covering(at: Emitter, op: Slice, base: int, axis: int, low: int, high: int) -> int:
+def _covering(at: LoopBuilder, op: Slice, base: int, axis: int, low: int, high: int) -> int:
     """The slice that holds all windows, which move along `axis` between `low` and `high`."""
     starts, limits, strides = list(op.starts), list(op.limits), list(op.strides)
     starts[axis], limits[axis], strides[axis] = low, high, 1
@@ -507,14 +506,14 @@ def _covering(at: Emitter, op: Slice, base: int, axis: int, low: int, high: int)
     return at.emit(Slice(tuple(starts), tuple(limits), tuple(strides)), base)
 
 
-def unstacked(at: Emitter, loop: Loop, ys: int, number: int, slot: int) -> None:
+def unstacked(at: LoopBuilder, loop: Loop, ys: int, number: int, slot: int) -> None:
     """Write the value of one iteration, taken from ys, to the slot that it had."""
     shape = at.shape(slot)
     entry = at.cut(ys, 0, loop.entry_of(number), 1)
-    at.emit_all(Reshape(shape), (entry,), (slot,), loop.site)
+    at.write((slot,), Reshape(shape), (entry,), loop.site)
 
 
-def joined(at: Emitter, loop: Loop, ys: int, piece: Piece, axis: int) -> int:
+def joined(at: LoopBuilder, loop: Loop, ys: int, piece: Piece, axis: int) -> int:
     """The values of consecutive iterations, joined along an axis."""
     count = piece.stop - piece.start
     first, second = (loop.entry_of(piece.first + i * piece.stride) for i in range(2))

@@ -19,8 +19,8 @@ from tenferro.compiler.reroll.iterations import (
 from tenferro.compiler.reroll.loop import (
     Body,
     Demands,
-    Emitter,
     Loop,
+    LoopBuilder,
     ask,
     joined,
     stack,
@@ -212,7 +212,7 @@ class _Building:
         """Raises IrregularError if some loop does not compute what its iterations did."""
         self._reroll, self._depth = reroll, depth
         self._sequence, self._loops, self._rolled = sequence, loops, rolled
-        self._at = Emitter(list(sequence.metas))
+        self._at = LoopBuilder(sequence.program)
         self._stacks: list[list[int]] = []
         values = Values(sequence)
         self._bodies = [Body(loop) for loop in loops]
@@ -228,9 +228,8 @@ class _Building:
             if position in ends:
                 self._emit_loop(ends[position])
             elif self._rolled.of_step[position] == OUTSIDE:
-                self._at.steps.append(self._with_pieces(position, step, demands))
-        program = self._sequence.program
-        return replace(program, instructions=tuple(self._at.steps), n_slots=len(self._at.metas))
+                self._at.keep(self._with_pieces(position, step, demands))
+        return self._at.build(self._sequence.program.output_slots)
 
     def _with_pieces(
         self, position: int, step: ExecInstruction, demands: Demands
@@ -260,14 +259,13 @@ class _Building:
         inner = self._reroll._rolled(body.program, self._depth - 1)
         asked = dict(self._asked(loop))
         carried = [asked.get(leaf) for leaf in range(len(loop.carries))]
-        outputs = [at.new() if slot is None else slot for slot in carried]
-        outputs += [at.new() for _ in loop.stacked]
+        slots = [*carried, *[None for _ in loop.stacked]]
         site = f"{ROLLED}{loop.iterations.count} rounds of {loop.size} instructions"
         site += f" at {loop.site}" if loop.site is not None else ""
         if inner is not body.program:
             scan = loop.scan(inner, len(body.consts))
-        at.emit_all(scan, (*body.consts, *starts, *xs), outputs, site)
-        self._stacks.append(outputs[len(carried) :])
+        outputs = at.write(slots, scan, (*body.consts, *starts, *xs), site)
+        self._stacks.append(list(outputs[len(carried) :]))
         written = {slot for slot in carried if slot is not None}
         for slot in dict.fromkeys(loop.singles):
             if slot not in written:

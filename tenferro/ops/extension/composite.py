@@ -12,7 +12,7 @@ A `FamilyOp` has kernel, derivatives and batch rule in its class; `differentiabl
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, make_dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
@@ -77,7 +77,6 @@ __all__ = [
     "applied",
     "differentiable",
     "evaluate_standard",
-    "ops_of",
     "pushed",
     "transformed",
 ]
@@ -696,9 +695,3 @@ def differentiable(
         return cls
 
     return decorate
-
-
-def ops_of(names: Mapping[str, object]) -> list[type[ExtensionOp]]:
-    """The op classes among the names of a module."""
-    classes = [each for each in names.values() if isinstance(each, type)]
-    return [each for each in classes if issubclass(each, ExtensionOp) and "FAMILY_ID" in vars(each)]

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, update_wrapper
+from importlib import import_module
 from inspect import signature
 from operator import attrgetter
 from types import FunctionType, NoneType, UnionType
@@ -127,9 +128,15 @@ def _apply(
     if leader is _NO_KIND:
         if _running.origin is not None:
             return function(*operands, **options)
-        leader = KINDS[object]
+        leader = KINDS.get(object) or _host_kind()
     result = leader.apply(function, operands, options, operator)
     return refuse(function, operands) if result is NotImplemented else result
+
+
+def _host_kind() -> Kind:
+    """The kind of arrays without a tensor, which is entered when tensors are loaded."""
+    import_module("tenferro.transforms")
+    return KINDS[object]
 
 
 def refuse(function: Function, operands: tuple[Any, ...]) -> NoReturn:
@@ -201,6 +208,7 @@ def _declared(
                 args = args[:operands]
         return apply(body, args, options, False)
 
+    body.__qualname__ = body.__name__  # also if another function makes it
     update_wrapper(public, body)
     public.body = body  # type: ignore[attr-defined]
     public.__module__ = module

@@ -28,11 +28,13 @@ __all__ = [
     "inner",
     "kron",
     "matmul",
+    "matvec",
     "outer",
     "tensordot",
     "trace",
     "vdot",
     "vecdot",
+    "vecmat",
 ]
 
 Axes = int | Sequence[int | Sequence[int]]
@@ -243,3 +245,29 @@ def _vector_matrices(vector: AnyTensor, matrices: AnyTensor) -> AnyTensor:
     product = matmul(row, matrices)
     shape = product.meta.exact_shape("matmul", "result")
     return emit(Reshape((*shape[:-2], shape[-1])), product)
+
+
+@array_function(operands=2)
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+    """The products of matrices [..., m, n] with vectors [..., n].
+
+    >>> tn.matvec([[1, 2], [3, 4]], [1, 1])
+    Tensor([3, 7])
+    """
+    a, v = promote((x1, x2))
+    if a.ndim < 2 or v.ndim < 1:
+        raise ShapeError(f"matvec: takes matrices and vectors, got {a.meta} and {v.meta}")
+    return matmul(a, v[..., None])[..., 0]
+
+
+@array_function(operands=2)
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+    """The products of the conjugates of vectors [..., m] with matrices [..., m, n].
+
+    >>> tn.vecmat([1, 1], [[1, 2], [3, 4]])
+    Tensor([4, 6])
+    """
+    v, a = promote((x1, x2))
+    if a.ndim < 2 or v.ndim < 1:
+        raise ShapeError(f"vecmat: takes vectors and matrices, got {v.meta} and {a.meta}")
+    return matmul(conj(v)[..., None, :], a)[..., 0, :]

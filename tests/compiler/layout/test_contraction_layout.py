@@ -2,11 +2,11 @@
 
 from hypothesis import given
 
-from tenferro.compiler import PASSES, ContractionLayout, OptimizerOptions, optimize
+from tenferro.compiler import ContractionLayout, OptimizerOptions, optimize
 from tenferro.ir import ExecBuilder, ExecProgram, verify
 from tenferro.ops import EXP, DotGeneral
 from tenferro.shape import FLOAT64, make_meta
-from tests.programs import assert_leaves_alone, assert_rewrites, assert_same_results
+from tests.programs import PASSES, assert_leaves_alone, assert_rewrites, assert_same_results
 from tests.random_contractions import contraction_programs
 
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import tenferro as tn
 from tenferro.compiler import (
     CPU,
-    PASSES,
     ContractionLayout,
     DeviceCosts,
     OptimizerOptions,
@@ -18,7 +17,7 @@ from tenferro.compiler.layout import LayoutRewrite, Problem, ProgramWriter, choo
 from tenferro.compiler.layout.assignment import estimate
 from tenferro.compiler.layout.requests import Choice, Requests, Rules
 from tenferro.ir import ExecProgram, verify
-from tests.programs import assert_same_results, read
+from tests.programs import PASSES, assert_same_results, read
 from tests.random_contractions import contraction_programs
 
 DECIDED = st.sampled_from([None, True, False])
