@@ -1,4 +1,4 @@
-"""The coordinator of a job: it finds what is there, has the rest made, and adds it all up."""
+"""The coordinator of a job: finds the parts on disk, has workers make the others, adds them up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sections 8 to 10: derivatives against differences, adjoints, and batches against single runs."""
+"""Derivatives of an extension op against differences and adjoints; batches against single runs."""
 
 from __future__ import annotations
 

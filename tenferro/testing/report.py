@@ -45,7 +45,7 @@ class Clause(Generic[S]):
     """One demand of the contract, and the check of it.
 
     Attributes:
-        section: where the contract makes it.
+        section: the section of the contract that makes it; see `tenferro.testing`.
         name: one or two words by which other clauses refer to it.
         claim: the demand, as a sentence.
         check: yields violations and notes. An exception is a violation.

@@ -1,4 +1,4 @@
-"""Sections 6 and 7: arity, inference of types, and sizes that data decide."""
+"""The arity of an extension op, the types that it infers, and sizes that data decide."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tenferro.testing.subject import (
 )
 from tenferro.transforms import TracedTensor, apply
 
-# Sections 6 and 7: arity, and inference of types.
+# Arity, and inference of types: sections 6 and 7 of the contract.
 
 
 def _arity(subject: FamilySubject) -> Findings:
@@ -284,7 +284,7 @@ TYPES = (
 )
 
 
-# Sections 7 and 10 where data decide a size: results and gradients are those of the cut inputs.
+# Where data decide a size, results and gradients are those of the cut inputs: sections 7 and 10.
 
 Axes = list[tuple[int, int]]
 """Positions of inputs, and axes of them."""

@@ -347,13 +347,13 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         wrt: Sequence[GlobalValKey],
         tangents: Sequence[GlobalValKey | None],
     ) -> list[GlobalValKey | None]:
-        """Tangents of graph values from `seeds`."""
+        """Tangents of `outputs` from the `tangents` of `wrt`; None is a symbolic zero."""
         return push_forward(resolve_keys(), outputs, wrt, tangents, ctx=self.shapes)
 
     def pull_back(
         self, linear: LinearGraph, cotangents: Sequence[GlobalValKey | None]
     ) -> list[GlobalValKey | None]:
-        """Cotangents of graph values from `seeds`."""
+        """Cotangents of the inputs of `linear` from those of its outputs; None is a zero."""
         return pull_back(linear, cotangents, ctx=self.shapes)
 
     def zeros_like(self, key: GlobalValKey) -> GlobalValKey:

@@ -1,4 +1,4 @@
-"""Conjugates sink towards outputs and cancel."""
+"""A pass that moves conjugates toward the outputs of a program, where they cancel."""
 
 from __future__ import annotations
 

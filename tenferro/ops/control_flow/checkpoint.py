@@ -1,4 +1,4 @@
-"""Calls that derivatives compute again: rematerialized ones, and ones for sizes of the run."""
+"""Calls that derivatives compute again: `Checkpointed`, and `Sized`, whose sizes data decide."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The contract for ops of others: `ExtensionOp`, family id, payload, rules.
+"""What an extension op defines: `ExtensionOp`, its family id, payload and rules.
 
-Those in payloads become read-only, and those that functions return are copied unless nobody else
-has them.
+Arrays in payloads become read-only. Arrays that functions of the op return are copied, unless
+nobody else has them.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class OperandKind(NamedTuple):
 
 KINDS: dict[type, OperandKind] = {}
 """The kinds of operands by class. Each kind enters itself when its module is loaded; `object` is
-the kind of Python numbers, NumPy arrays and whatever else comes without a tensor."""
+the kind of operands that are no tensors: Python numbers, NumPy arrays, lists and others."""
 
 
 def enter_kind(
