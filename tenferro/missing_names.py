@@ -1,4 +1,4 @@
-"""The names that a module has, and what to use instead of those that JAX and NumPy have beyond.
+"""What to use instead of the names of JAX and NumPy that are left out, and the error that says it.
 
 The text is made when it is shown: `hasattr` costs an exception, not a search.
 

@@ -1,18 +1,37 @@
 """Memory: what a program needs, where its peak is, and the limits that users set.
 
-A limit goes this way:
+The limit of a program, `memory_limit=`, is the most bytes that it may need besides its arguments.
+It goes this way:
 
-1. `tn.jit`, `tn.grad`, `tn.einsum` and all others that take `memory_limit=` read it by
-   `MemoryLimit.read`.
-2. A function that is traced hands its limits to the trace around it (`runtime.trace_context`). The
-   smallest, `tighter`, is part of the options of the program (`OptimizerOptions.limited`).
-3. On a device it becomes a number of bytes: `MemoryLimit.known`.
-4. `pipeline.optimize_resolved` compares it with the prediction, `Schedule.need`. If the program
+1. `tn.jit`, `tn.grad`, `tn.einsum`, `OptimizerOptions` and all others that take it read it by
+   `MemoryLimit.read`. Files of programs hold it (`serialization.programs`).
+2. A function that is traced hands its limit to the trace around it (`runtime.trace_context`), and
+   bodies of loops and branches theirs (`transforms.higher_order`). The smallest, `tighter`, is part
+   of the options of the program (`OptimizerOptions.limited`).
+3. Before there is a program, two plan by it. `transforms.jacobian` computes a Jacobian by batches
+   of as many unit vectors as are predicted to fit. `network.memory_limit` slices a network so that
+   it fits, or refuses it; where sizes are named, `network.planner.check_memory` refuses it once
+   they are known.
+4. On a device it becomes a number of bytes: `MemoryLimit.known`, by `OptimizerOptions.on_device`.
+5. `pipeline.optimize_resolved` compares it with the prediction, `memory_report`. If the program
    needs more, `device.rematerialize` searches for one that computes values again and needs less.
-5. If the compiled program needs more than was predicted, `MemoryLimit.searched` aims lower.
-6. What does not fit is refused: `MemoryLimit.refusal`.
+6. If the program that XLA compiled needs more than was predicted, `MemoryLimit.searched` aims lower
+   (`tenferro_xla.compiled.cache`).
+7. What does not fit is refused with a `MemoryLimitError`: `MemoryLimit.refusal`.
 
-`network.memory_limit` slices networks so that they fit.
+The limit of a value, `config.max_bytes` or `max_bytes=` of an executor, is the most bytes of each
+value of a program. `ir.verifier.check_budget` compares the values of a program with it,
+`check_size` one type; a larger one is an `ExtentError`. These ask them:
+
+* executors, before a program is compiled and after passes have changed it
+  (`tenferro_xla.compiled.stablehlo`, `tenferro_xla.compiled.cache`), or before it runs and, where
+  data decide sizes, at each op (`runtime.native_executor`); `tenferro_xla.interop.export` for
+  artifacts;
+* functions that are not compiled: `runtime.plans`, `transforms.eager_plan`, new arrays
+  (`transforms.traced_tensor`) and arrays of indices (`numpy.arguments`).
+
+Two others compare with the number themselves: `transforms.jacobian.check_sizes` the result of a
+Jacobian, and `transforms.tiered_jit` the predicted peak, above which NumPy does not answer first.
 
 XLA on the CPU runs an instruction as soon as its operands are computed, in the order in which they
 become ready. So values of independent parts of a program are alive at the same time. It also makes
@@ -223,14 +242,14 @@ def predict_memory(program: ExecProgram, runs: Runs = COMPILED) -> MemoryNeed:
     return MemoryNeed(schedule.argument_bytes, outputs, temporaries)
 
 
-Known = dict[int, tuple[ExecProgram, int]]
+PeaksById = dict[int, tuple[ExecProgram, int]]
 """The peaks of programs, by their ids. It holds the programs, so that the ids stay theirs."""
 
 
 def schedule_of(
     program: ExecProgram,
     runs: Runs = COMPILED,
-    known: Known | None = None,
+    known: PeaksById | None = None,
     pinned: PartitionedAxes | None = None,
 ) -> Schedule:
     """The schedule of a program, which knows the peaks of the programs inside its ops.

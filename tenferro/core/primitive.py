@@ -1,8 +1,8 @@
 """What a primitive is: arity, derivative and batch rules, the sites they are called with.
 
-A rule is written against `Emitter`, so that its values may be graph keys or runtime values.
-
-They handle None, the symbolic zero, so that rules do not have to.
+A rule is written against `Emitter`, so that its values may be graph keys or runtime values. The
+combinators at the end (`chain`, `multilinear`, `each_active` and others) handle None, the symbolic
+zero, so that rules do not have to.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ class RuleContext(Protocol):
 class Emitter(Protocol[V]):
     """Emits ops on values of type `V`, and tells local simplifications what made a value.
 
-    There are four kinds: `KeyEmitter` records a graph, `FragmentEmitter` a fragment, emitters of
-    runtimes run ops, and `Rewriter` rewrites programs. What is defined here is right for emitters
-    that run each op and do not look back.
+    `KeyEmitter` records a graph and `FragmentEmitter` a fragment; `ProgramEmitter` writes a program
+    and `Rewriter` rewrites one; `RunEmitter` and `EagerEmitter` run each op as it is emitted. What
+    is defined here is right for emitters that do not look back.
     """
 
     @property

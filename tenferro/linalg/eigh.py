@@ -29,7 +29,6 @@ from tenferro.linalg.matrix_op import (
     family,
     hermitian,
     hermitian_part,
-    padded,
     rows,
     skew,
     stacked,
@@ -47,7 +46,7 @@ from tenferro.ops.extension import (
     differentiable,
     evaluate_standard,
 )
-from tenferro.ops.functions import array_function, common_batch, emit_all
+from tenferro.ops.functions import array_function, common_batch, emit_all, manipulation
 from tenferro.ops.functions.elementwise import where
 
 __all__ = ["EighResult", "EighTridiagonalResult", "eigh", "eigh_tridiagonal", "eigvalsh"]
@@ -310,6 +309,7 @@ def eigh_tridiagonal(
     text = f"{name}: e must be shorter by one than d, got d {metas[0]}, e {metas[1]}"
     agreed(off.shape[-1] + 1, main.shape[-1], text)
     common_batch(name, [rows(x).meta for x in (main, off)], metas)
-    below = padded(padded(embedded(off), -2, 1, 0), -1, 0, 1)
+    widths = [*[(0, 0)] * (off.ndim - 1), (1, 0), (0, 1)]
+    below = manipulation.pad(embedded(off), pad_width=widths)
     values, vectors = emit_all(Extension(Eigh()), embedded(main) + below + below.mT)
     return values if eigvals_only else EighTridiagonalResult(values, vectors)

@@ -1,4 +1,4 @@
-"""The op of a network contracted slice by slice; rules of derivatives and batches of all ops."""
+"""A network contracted slice by slice, as an op; derivative and batch rules of all network ops."""
 
 from __future__ import annotations
 

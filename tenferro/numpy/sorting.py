@@ -1,4 +1,4 @@
-"""Places of elements: by a mask, in sorted arrays, and by several keys."""
+"""Positions of elements: where a mask is true, in sorted arrays, and in the order of keys."""
 
 from __future__ import annotations
 

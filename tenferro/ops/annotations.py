@@ -1,4 +1,4 @@
-"""Identities that tell transforms something: argument, sharding, assumed size, name; replay."""
+"""Ops that return their operand and mark it: as an argument, by a sharding, a size or a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sections 4, 5 and 11: names, payloads and files."""
+"""The names, the payloads and the files of extension ops."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tenferro.serialization import PayloadCodecs, dumps, loads
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
 from tenferro.testing.subject import FamilySubject, difference, register_references
 
-# Sections 4 and 5: names and payloads.
+# Names and payloads: sections 4 and 5 of the contract.
 
 _IDENTITY_ELSEWHERE = """
 import dataclasses, pickle, sys
@@ -247,7 +247,7 @@ IDENTITY = (
 UNCHANGED = Clause(4, "unchanged", "identity does not depend on what ran", _unchanged, ("payload",))
 
 
-# Section 11: files.
+# Files: section 11 of the contract.
 
 
 def _saved(subject: FamilySubject) -> Findings:

@@ -1,4 +1,4 @@
-"""What users apply to functions: trace, jit, grad, jacobian, vmap, loops, rules by hand, tape."""
+"""What users apply to functions: jit, grad, jacobian, vmap, loops, rules by hand, eager tensors."""
 
 from tenferro.runtime import Tensor as Tensor
 from tenferro.transforms.ad_context import *

@@ -1,4 +1,4 @@
-"""What may be known of a platform, and the neutral platform, of which nothing is."""
+"""What a platform says of itself: costs, passes, memory, options; and the neutral platform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contractions take up transposes before them and sums after them; contracted axes are sorted."""
+"""Passes on contractions: fold transposes into them, sort their axes, sum products over a batch."""
 
 from __future__ import annotations
 

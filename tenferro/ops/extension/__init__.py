@@ -1,4 +1,4 @@
-"""The contract for ops of others: family id, payload, kernel, rules, package."""
+"""The contract of extension ops, which packages of others add: id, payload, kernel, rules."""
 
 from tenferro.ops.extension.carrier import *
 from tenferro.ops.extension.composite import *

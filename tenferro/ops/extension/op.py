@@ -1,7 +1,7 @@
-"""The contract for ops of others: `ExtensionOp`, family id, payload, rules.
+"""What an extension op defines: `ExtensionOp`, its family id, payload and rules.
 
-Those in payloads become read-only, and those that functions return are copied unless nobody else
-has them.
+Arrays in payloads become read-only. Arrays that functions of the op return are copied, unless
+nobody else has them.
 """
 
 from __future__ import annotations
@@ -760,14 +760,13 @@ class ExtensionRuleSet:
         return both
 
     def __iter__(self) -> Iterator[ExtensionAdRule]:
-        rules = tuple(self.named.values())
-        return iter([rule for rule in rules if isinstance(rule, ExtensionAdRule)])
+        return iter([r for name, r in self.named.items() if not name.endswith((_BATCH, _CLASS))])
 
     def __len__(self) -> int:
         return len(list(iter(self)))
 
     def __contains__(self, family_id: object) -> bool:
-        return family_id in self.named
+        return family_id in self.named and not str(family_id).endswith((_BATCH, _CLASS))
 
     def __repr__(self) -> str:
         return f"ExtensionRuleSet({', '.join([rule.family_id for rule in self])})"

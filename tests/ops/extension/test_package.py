@@ -25,6 +25,7 @@ from tenferro.errors import (
 )
 from tenferro.extension import (
     ExtensionAdRule,
+    ExtensionBatchRule,
     ExtensionOp,
     ExtensionRuleSet,
     KernelRuntime,
@@ -369,3 +370,15 @@ def test_a_tangent_of_another_trace_is_not_read() -> None:
     tn.jvp(cube, (X,), (X,), ad_context=ad)
     with pytest.raises(TracingError, match="is a value of another trace"):
         tn.jvp(cube, (X,), (X,), ad_context=ad)
+
+
+def test_rules_of_one_object_are_counted_once() -> None:
+    class Both(CubeRule, ExtensionBatchRule):
+        def batch(self, *arguments: Any) -> Any:
+            raise NotImplementedError
+
+    rule, rules = Both(), ExtensionRuleSet()
+    rules.register_batch_rule(rule)
+    assert (len(rules), rule.family_id in rules) == (0, False)
+    rules.register_rule(rule)
+    assert list(ExtensionRuleSet() | rules) == [rule]
