@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 IsLeaf = Callable[[Any], bool] | None
-Path = tuple[Any, ...]
+KeyPath = tuple[Any, ...]
 _NOTHING = object()
 
 
@@ -203,7 +203,7 @@ def static(**options: Any) -> Any:
 
 def flatten_with_path(
     tree: PyTree, is_leaf: IsLeaf = None
-) -> tuple[list[tuple[Path, PyTree]], TreeDef]:
+) -> tuple[list[tuple[KeyPath, PyTree]], TreeDef]:
     """The leaves of a tree with their paths, and its structure.
 
     >>> tn.tree.flatten_with_path({"a": [1.0]})[0]
@@ -213,7 +213,7 @@ def flatten_with_path(
     return list(zip(paths, found, strict=True)), in_order(treedef)
 
 
-def leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[Path, PyTree]]:
+def leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, PyTree]]:
     """The leaves of a tree with their paths.
 
     >>> tn.tree.leaves_with_path({"a": [1.0]})

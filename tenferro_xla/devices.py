@@ -156,12 +156,12 @@ def is_stopped(error: Exception) -> bool:
 
 def refuse_not_finite(error: Exception) -> None:
     """Raise NotFiniteError if JAX has found a NaN or an infinity, which the user has asked for."""
-    if isinstance(error, FloatingPointError) or type(error).__name__ == _FOUND:
+    if isinstance(error, FloatingPointError) or type(error).__name__ == _NAN_ERROR:
         raise NotFiniteError(
             "run: a result has NaN or infinite elements, and jax_debug_nans or jax_debug_infs is "
             "on; look at values in tn.disable_jit(), or turn the setting of JAX off"
         ) from error
 
 
-_FOUND = "InternalFloatingPointError"
+_NAN_ERROR = "InternalFloatingPointError"
 """What JAX raises in calls of compiled functions; the class is private."""

@@ -20,7 +20,7 @@ from tenferro.compiler import (
     OptimizerOptions,
     memory_report,
 )
-from tenferro.compiler.device import Rounding, SegmentPlan, plan_segments, refuse_dynamic
+from tenferro.compiler.device import SegmentPlan, SizeRounding, plan_segments, refuse_dynamic
 from tenferro.config import config
 from tenferro.core import CacheStats, Capacity
 from tenferro.errors import DeviceError
@@ -28,15 +28,15 @@ from tenferro.ir import ExecOp, ExecProgram, Leaf, NumpyArray
 from tenferro.ops.extension import Package, require_function
 from tenferro.runtime import (
     INFERRED,
-    Bound,
+    BoundInputs,
     Executor,
     GraphProgram,
     Shardings,
     Tensor,
+    added_packages,
     bind_inputs,
     bind_specs,
     executor_named,
-    further,
 )
 from tenferro_xla.compiled import (
     CompileReport,
@@ -203,7 +203,7 @@ class XlaExecutor(Arrays):
         precision: Precision = "highest",
         max_bytes: int | None = None,
         capacity: Capacity | None = None,
-        bucketing: Mapping[str, Rounding] | Literal["auto"] | None = "auto",
+        bucketing: Mapping[str, SizeRounding] | Literal["auto"] | None = "auto",
         contraction_costs: DeviceCosts | OfDevice | None = "device",
         packages: Sequence[Package] = (),
         mesh: Mesh | None = None,
@@ -214,7 +214,7 @@ class XlaExecutor(Arrays):
     ) -> None:
         placement = placement_of(device, mesh, bucketing)
         super().__init__(placement)
-        self._packages = further(packages)
+        self._packages = added_packages(packages)
         self._settings: dict[str, Any] = {
             "device": device,
             "mesh": mesh,
@@ -281,7 +281,7 @@ class XlaExecutor(Arrays):
         Raises:
             ExtensionRegistryError: a package is given twice, or is not one.
         """
-        return self._like(packages=(*self._packages, *further(packages)))
+        return self._like(packages=(*self._packages, *added_packages(packages)))
 
     def with_mesh(self, mesh: object, slices: str | Sequence[str] | None = None) -> XlaExecutor:
         """An executor like this one on a mesh; `slices` is `slices_over`, None for its own.
@@ -487,7 +487,7 @@ class XlaExecutor(Arrays):
             return f"XlaExecutor(mesh={self._placement})"
         return f"XlaExecutor({device_name(self.device)!r})"
 
-    def _run_bound(self, executable: Loaded, bound: Bound) -> list[Tensor]:
+    def _run_bound(self, executable: Loaded, bound: BoundInputs) -> list[Tensor]:
         values = [
             tensor._buffer if tensor.executor is None else self._checked(tensor)
             for tensor in bound.values

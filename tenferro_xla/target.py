@@ -27,7 +27,7 @@ from tenferro_xla.platforms import (
     Platform,
 )
 
-__all__ = ["Options", "device_facts", "platform_named", "platform_of", "taken_options"]
+__all__ = ["Options", "accepted_options", "device_facts", "platform_named", "platform_of"]
 
 
 # Which wanted compiler options the XLA of this process knows: each is tried once.
@@ -46,11 +46,11 @@ class Options:
     dropped: tuple[tuple[Option, str], ...]
 
 
-def taken_options(wanted: Sequence[Option], device: jax.Device) -> Options:
+def accepted_options(wanted: Sequence[Option], device: jax.Device) -> Options:
     """The options, each tried on a program of one op; once in a process for each device.
 
     >>> unknown = Option("xla_no_such_option", True, "")
-    >>> [option.name for option, _ in taken_options([unknown], jax.devices("cpu")[0]).dropped]
+    >>> [option.name for option, _ in accepted_options([unknown], jax.devices("cpu")[0]).dropped]
     ['xla_no_such_option']
     """
     said = {option: _refusal(option, device) for option in wanted}
@@ -145,7 +145,7 @@ class XlaTarget:
         Those of the platform that this XLA knows, and over them the user's.
         """
         wanted = self.platform.options_for(program)
-        taken = taken_options(wanted, self.placement.first).taken
+        taken = accepted_options(wanted, self.placement.first).taken
         return {option.name: option.value for option in taken} | dict(self.compiler_options)
 
 
@@ -250,7 +250,7 @@ def device_facts(device: jax.Device) -> dict[str, Any]:
     ('cpu:0', 'cpu')
     """
     platform = platform_of(device)
-    options = taken_options(platform.wanted, device)
+    options = accepted_options(platform.wanted, device)
     return {
         "name": device_name(device),
         "platform": platform.name,

@@ -52,7 +52,7 @@ def compile_std_to_exec(
       return %1
     }
     """
-    _check_given(program, input_metas)
+    _check_lowering_inputs(program, input_metas)
     builder = ExecBuilder()
     slots = list(range(program.n_slots))  # the new slot of each slot of the program
     for slot, meta in zip(program.input_slots, input_metas, strict=True):
@@ -105,7 +105,7 @@ def _without_rules(program: ExecProgram) -> ExecProgram:
     return rewriter.run(rule)
 
 
-def _check_given(program: object, input_metas: Sequence[object]) -> None:
+def _check_lowering_inputs(program: object, input_metas: Sequence[object]) -> None:
     if not isinstance(program, CompiledProgram):
         raise ProgramError(
             f"lower: takes a compiled program, got a {type(program).__name__}; write "

@@ -242,14 +242,14 @@ def predict_memory(program: ExecProgram, runs: Runs = COMPILED) -> MemoryNeed:
     return MemoryNeed(schedule.argument_bytes, outputs, temporaries)
 
 
-Known = dict[int, tuple[ExecProgram, int]]
+PeaksById = dict[int, tuple[ExecProgram, int]]
 """The peaks of programs, by their ids. It holds the programs, so that the ids stay theirs."""
 
 
 def schedule_of(
     program: ExecProgram,
     runs: Runs = COMPILED,
-    known: Known | None = None,
+    known: PeaksById | None = None,
     pinned: PartitionedAxes | None = None,
 ) -> Schedule:
     """The schedule of a program, which knows the peaks of the programs inside its ops.

@@ -32,9 +32,9 @@ class PartitionedAxes:
     sizes: tuple[tuple[str, int], ...] = ()
     everywhere: bool = False
 
-    def parts(self, program: ExecProgram) -> Parts:
+    def parts(self, program: ExecProgram) -> AxisParts:
         """The numbers of parts of all axes of a program."""
-        return Parts(program, self)
+        return AxisParts(program, self)
 
     def inside(self, program: ExecProgram) -> PartitionedAxes | None:
         """What holds in the programs inside the ops of a program; None if they are all whole."""
@@ -51,7 +51,7 @@ class PartitionedAxes:
 ANYWHERE = PartitionedAxes(everywhere=True)
 
 
-class Parts:
+class AxisParts:
     """Into how many parts the axes of a program's values are divided.
 
     Axes that an op maps onto each other are divided alike, as XLA's propagation does it, forward

@@ -29,7 +29,7 @@ _NO_BOUND = 1 << 30
 
 
 @dataclass(frozen=True)
-class Rules:
+class FarmSettings:
     """How a farm goes about its jobs; see `FarmExecutor`.
 
     `store` is the folder as the user names it, `folder` is its absolute path.
@@ -44,7 +44,9 @@ class Rules:
     progress: Report | bool | None
 
 
-def complete(job: Job, engines: Engines, rules: Rules, report: JobReport) -> tuple[NumpyArray, ...]:
+def complete(
+    job: Job, engines: Engines, rules: FarmSettings, report: JobReport
+) -> tuple[NumpyArray, ...]:
     """The results of a job; parts that are missing are made.
 
     Raises:
@@ -65,7 +67,7 @@ class Coordinator:
         job: Job,
         files: JobFolder,
         engines: Engines,
-        rules: Rules,
+        rules: FarmSettings,
         report: JobReport,
         tell: Report,
     ) -> None:

@@ -28,7 +28,7 @@ from tenferro.compiler.device import (
 )
 from tenferro.config import config, count, flag
 from tenferro.errors import ConfigError, ExtensionRegistryError
-from tenferro.farm.coordinator import Rules, complete
+from tenferro.farm.coordinator import FarmSettings, complete
 from tenferro.farm.job import Job
 from tenferro.farm.report import FarmReport, JobReport, Report
 from tenferro.farm.worker import WORKER, Engine, Engines
@@ -242,7 +242,7 @@ class FarmExecutor(GraphExecutor):
         self._engines = Engines(engine)
         shown = _folder(store)
         folder = os.path.abspath(shown)
-        rules = Rules(shown, folder, attempts, restarts, same_maker, keep, progress)
+        rules = FarmSettings(shown, folder, attempts, restarts, same_maker, keep, progress)
         self._farm = FarmRuntime(self._engines, rules, parts, worker)
         self.register_extension(lambda registry: registry.register(self._farm))
         self.register_extension(lambda registry: registry.register(SlicedRuntime(self._farm)))
@@ -300,7 +300,9 @@ class FarmRuntime:
 
     family_id = FarmLoop.FAMILY_ID
 
-    def __init__(self, engines: Engines, rules: Rules, parts: int | None, worker: str) -> None:
+    def __init__(
+        self, engines: Engines, rules: FarmSettings, parts: int | None, worker: str
+    ) -> None:
         self.rules, self.worker = rules, worker
         self.reports: deque[JobReport] = deque(maxlen=config.cache_entries)
         self._engines = engines

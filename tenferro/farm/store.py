@@ -87,7 +87,7 @@ class JobFolder:
         kind = {"kind": "operands"}
         self._keep("operands", lambda: pack_arrays(kind, job.operands, job.digests), unpack_arrays)
         text = json.dumps(described, indent=1, sort_keys=True).encode()
-        self._publish("job.json", text, lasts=False)
+        self._publish("job.json", text, durable=False)
         found = _parsed(self.path / "job.json")
         if found == described:
             return
@@ -97,7 +97,7 @@ class JobFolder:
                 f"farm: {self} was begun with tenferro {begun}, this is {version}; go on with that "
                 "version, or remove the folder"
             )
-        self._publish("job.json", text, over=True, lasts=False)
+        self._publish("job.json", text, over=True, durable=False)
 
     def read_job(self, version: str) -> Job:
         """The job, as a worker finds it.
@@ -190,12 +190,12 @@ class JobFolder:
                 over = True
             else:
                 return
-        self._publish(name, data(), over, lasts=False)
+        self._publish(name, data(), over, durable=False)
 
-    def _publish(self, name: str, data: bytes, over: bool = False, lasts: bool = True) -> None:
+    def _publish(self, name: str, data: bytes, over: bool = False, durable: bool = True) -> None:
         """Give a name to a file with this content, if it is not taken; or, `over` what has it.
 
-        If it `lasts`, it is on the disk before it has its name. Whoever begins a job again writes
+        If `durable`, it is on the disk before it has its name. Whoever begins a job again writes
         the others again, should a machine have failed.
         """
         target, temporary = self.path / name, self.path / f".{name}.{secrets.token_hex(8)}"
@@ -205,7 +205,7 @@ class JobFolder:
             try:
                 with temporary.open("xb") as file:
                     file.write(data)
-                    if lasts:
+                    if durable:
                         file.flush()
                         os.fsync(file.fileno())
                 os.replace(temporary, target) if over else _name(temporary, target)

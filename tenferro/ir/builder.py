@@ -148,7 +148,7 @@ def _inferred(step: ExecInstruction, metas: dict[int, TensorMeta]) -> tuple[Tens
 # Rewriting a program: one walk over its instructions, and an emitter of what replaces them.
 
 Operands = tuple[int, ...]
-Rule = Callable[[ExecInstruction, Operands], int | Sequence[int] | None]
+RewriteRule = Callable[[ExecInstruction, Operands], int | Sequence[int] | None]
 """What replaces an instruction, given the slots where its operands are now: the slots of its
 results; None to leave the instruction as it is; `()` to leave it out, if nothing reads it."""
 
@@ -225,7 +225,9 @@ class Rewriter(ExecBuilder):
         self._mark = 0
         self._changed = input_metas is not None
 
-    def run(self, rule: Rule, outputs: Callable[[], Sequence[int]] | None = None) -> ExecProgram:
+    def run(
+        self, rule: RewriteRule, outputs: Callable[[], Sequence[int]] | None = None
+    ) -> ExecProgram:
         """The program with each instruction replaced by what `rule` returns.
 
         It is the old program itself where nothing was rewritten. `outputs` is called at the end and

@@ -92,7 +92,7 @@ class SizeFunction:
 
 Atom = Leaf | SizeFunction
 Monomial = tuple[Atom, ...]
-Term = tuple[Monomial, int]
+SizeTerm = tuple[Monomial, int]
 
 
 def _operators(name: str, exact: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
@@ -416,7 +416,7 @@ def _lone_atom(value: Dim) -> Atom | None:
     return terms[0][0][0]
 
 
-def _quotient(term: Term, divisor: Term) -> Term | None:
+def _quotient(term: SizeTerm, divisor: SizeTerm) -> SizeTerm | None:
     """The quotient of two terms; None if the divisor does not divide the term exactly."""
     (atoms, coefficient), (by, number) = term, divisor
     remaining = list(atoms)

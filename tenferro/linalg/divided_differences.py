@@ -24,11 +24,11 @@ from tenferro.ops.functions.elementwise import maximum, minimum, where
 
 # Divided differences of scalar functions at all tuples of eigenvalues.
 
-Term = tuple[AnyTensor | None, AnyTensor | None, AnyTensor | None]
+TableFactors = tuple[AnyTensor | None, AnyTensor | None, AnyTensor | None]
 """Factors P[i, j], Q[j, k] and R[i, k] of a table of order 2; None is 1."""
 
 
-def spread(w: AnyTensor, place: int, count: int) -> AnyTensor:
+def on_table_axis(w: AnyTensor, place: int, count: int) -> AnyTensor:
     """w, of shape [..., n], along one of `count` last axes; the others have size 1."""
     axes = tuple(at - count for at in range(count) if at != place)
     return widened(w, axes)
@@ -67,7 +67,7 @@ class ScalarFunction(ABC):
         return self.first(w) if order == 1 else self.higher(w, order)
 
     @abstractmethod
-    def second(self, w: AnyTensor) -> list[Term]:
+    def second(self, w: AnyTensor) -> list[TableFactors]:
         """The table of order 2 where w_i ≤ w_k, as a sum of terms P[i, j] Q[j, k] R[i, k].
 
         Sums over j are then products of matrices.
@@ -83,7 +83,7 @@ class ScalarFunction(ABC):
 
     def quotients(self, w: AnyTensor, order: int) -> tuple[list[AnyTensor], AnyTensor, AnyTensor]:
         """The points of tuples, their widest gaps, and the quotients by these."""
-        points = [spread(w, place, order + 1) for place in range(order + 1)]
+        points = [on_table_axis(w, place, order + 1) for place in range(order + 1)]
         lower = self.table(w, order - 1)
         without = [widened(lower, (place - order - 1,)) for place in range(order + 1)]
         gap, difference = points[0] - points[1], without[1] - without[0]
@@ -98,7 +98,7 @@ class ScalarFunction(ABC):
 class ByWidestGap(ScalarFunction):
     """A function whose differences are quotients by the widest gap, unless this is too small."""
 
-    def second(self, w: AnyTensor) -> list[Term]:
+    def second(self, w: AnyTensor) -> list[TableFactors]:
         """By the widest gap: of w_i and w_k where w_j is between them, else of w_j and the far end.
 
         Where this pair is near, all three are: there the terms of `series` hold.
@@ -126,7 +126,7 @@ class ByWidestGap(ScalarFunction):
         """
 
     @abstractmethod
-    def series(self, w: AnyTensor, near: AnyTensor) -> list[Term]:
+    def series(self, w: AnyTensor, near: AnyTensor) -> list[TableFactors]:
         """The terms of the table of order 2 where all pairs are near, and 0 elsewhere."""
 
 
@@ -154,7 +154,7 @@ class Smooth(ByWidestGap):
         limit = float(np.finfo(w.dtype).eps ** 0.25)
         return abs(x - y) <= minimum(self.scale(x), self.scale(y)) * limit
 
-    def series(self, w: AnyTensor, near: AnyTensor) -> list[Term]:
+    def series(self, w: AnyTensor, near: AnyTensor) -> list[TableFactors]:
         """The Taylor series at w_j to the second order, Σ h^(2+p)(w_j)/(2+p)! H_p.
 
         H_p is the sum of (w_i − w_j)^a (w_k − w_j)^b with a + b = p.
@@ -191,7 +191,7 @@ class Smooth(ByWidestGap):
             + _product(third, self.coefficient(mean, order + 3))
         )
 
-    def by_products(self, w: AnyTensor) -> list[Term]:
+    def by_products(self, w: AnyTensor) -> list[TableFactors]:
         """The table of order 2 by matrices alone: a sum of five terms P[i, j] Q[j, k] R[i, k].
 
         Where w_i and w_k are apart, h[i, j, k] = (h[i, j] − h[j, k]) / (w_i − w_k). Else it is a
@@ -201,7 +201,7 @@ class Smooth(ByWidestGap):
         gap = y - x
         near = abs(gap) <= float(np.finfo(w.dtype).eps ** 0.25) * self.scale(x)
         first, inverse = self.first(w), where(near, 0.0, 1.0 / where(near, 1.0, gap))
-        terms: list[Term] = [(first, None, -inverse), (None, first, inverse)]
+        terms: list[TableFactors] = [(first, None, -inverse), (None, first, inverse)]
         power = where(near, 1.0, gap * 0.0)
         table = first
         for order in range(1, 4):
@@ -229,7 +229,7 @@ def _product(x: AnyTensor, factor: AnyTensor | float) -> AnyTensor | float:
 
 def pairs(w: AnyTensor) -> tuple[AnyTensor, AnyTensor]:
     """The values i and j of pairs: [..., n, 1] and [..., 1, n]."""
-    return spread(w, 0, 2), spread(w, 1, 2)
+    return on_table_axis(w, 0, 2), on_table_axis(w, 1, 2)
 
 
 class Exponential(Smooth):
@@ -322,7 +322,7 @@ class Power(Smooth):
             narrow = narrow * elementwise.sign(a)
         gap = a - b
         h = self.value(w)
-        wide = (spread(h, 0, 2) - spread(h, 1, 2)) / where(gap == 0, 1.0, gap)
+        wide = (on_table_axis(h, 0, 2) - on_table_axis(h, 1, 2)) / where(gap == 0, 1.0, gap)
         wide = where(gap == 0, gap * 0 + self.coefficient(a, 1), wide)
         same = ((a > 0) == (b > 0)) & ((low > 0) & (high <= low * 4))
         return where(same, narrow, wide)
@@ -350,7 +350,7 @@ class SquareRoot(Power):
         a, b = pairs(self.value(w))
         return 1.0 / (a + b)
 
-    def second(self, w: AnyTensor) -> list[Term]:
+    def second(self, w: AnyTensor) -> list[TableFactors]:
         """−1 / ((√a + √b)(√b + √c)(√a + √c))."""
         first = self.first(w)
         return [(first, first, -first)]
@@ -367,7 +367,7 @@ class InverseSquareRoot(Power):
         a, b = pairs(analytic.sqrt(w))
         return -1.0 / (a * b * (a + b))
 
-    def second(self, w: AnyTensor) -> list[Term]:
+    def second(self, w: AnyTensor) -> list[TableFactors]:
         """(√a + √b + √c) / (√a √b √c (√a + √b)(√b + √c)(√a + √c)).
 
         The numerator is half of (√a + √b) + (√b + √c) + (√a + √c), of which one cancels.
@@ -382,13 +382,13 @@ class InverseSquareRoot(Power):
         ]
 
 
-class Inverse(Power):
+class Reciprocal(Power):
     """1/w."""
 
     def __init__(self) -> None:
         super().__init__(-1.0)
 
-    def second(self, w: AnyTensor) -> list[Term]:
+    def second(self, w: AnyTensor) -> list[TableFactors]:
         """1 / (a b c)."""
         a, b = pairs(w)
         ones = (a + b) * 0 + 1.0
@@ -396,9 +396,9 @@ class Inverse(Power):
 
     def table(self, w: AnyTensor, order: int) -> AnyTensor:
         """(−1)^r / (x0 x1 … xr)."""
-        result = 1.0 / spread(w, 0, order + 1)
+        result = 1.0 / on_table_axis(w, 0, order + 1)
         for place in range(1, order + 1):
-            result = -result / spread(w, place, order + 1)
+            result = -result / on_table_axis(w, place, order + 1)
         return result
 
 
@@ -416,7 +416,7 @@ class XLogX(Smooth):
         a, b = pairs(w)
         low, high, gap = minimum(a, b), maximum(a, b), a - b
         h = self.value(w)
-        wide = (spread(h, 0, 2) - spread(h, 1, 2)) / where(gap == 0, 1.0, gap)
+        wide = (on_table_axis(h, 0, 2) - on_table_axis(h, 1, 2)) / where(gap == 0, 1.0, gap)
         logs = analytic.log(low)
         narrow = where(gap == 0, 1.0, high * Logarithm().first(w)) + logs
         return where(high > low * 2, wide, narrow)
@@ -442,7 +442,7 @@ class Sided(ByWidestGap):
     def higher(self, w: AnyTensor, order: int) -> AnyTensor:
         """0 for values on one side, else by the widest gap, which crosses."""
         _, _, table = self.quotients(w, order)
-        sides = [spread(self.value(w), place, order + 1) for place in range(order + 1)]
+        sides = [on_table_axis(self.value(w), place, order + 1) for place in range(order + 1)]
         alike = reduce(and_, [sides[0] == side for side in sides[1:]])
         return where(alike, table * 0, table)
 
@@ -461,7 +461,7 @@ class Sided(ByWidestGap):
         x, y = pairs(self.value(w))
         return x == y
 
-    def series(self, w: AnyTensor, near: AnyTensor) -> list[Term]:
+    def series(self, w: AnyTensor, near: AnyTensor) -> list[TableFactors]:
         return []
 
     @abstractmethod
@@ -477,11 +477,11 @@ class Signum(Sided):
 
     def undefined(self, w: AnyTensor, a: AnyTensor, b: AnyTensor, alike: AnyTensor) -> AnyTensor:
         """Where both values are zero."""
-        limit = spread(largest(w), 0, 2) * small_gap(w)
+        limit = on_table_axis(largest(w), 0, 2) * small_gap(w)
         return (abs(a) <= limit) & (abs(b) <= limit)
 
 
-class Step(Sided):
+class StepFunction(Sided):
     """1 for the k smallest values, or the |k| largest ones if k is negative, and 0 for others.
 
     No derivative where the k-th and the next value are equal.
@@ -501,7 +501,7 @@ class Step(Sided):
 
     def undefined(self, w: AnyTensor, a: AnyTensor, b: AnyTensor, alike: AnyTensor) -> AnyTensor:
         """Where a value inside and one outside are equal."""
-        limit = spread(largest(w), 0, 2) * small_gap(w)
+        limit = on_table_axis(largest(w), 0, 2) * small_gap(w)
         return ~alike & (abs(a - b) <= limit)
 
 
@@ -518,7 +518,7 @@ class Times(ScalarFunction):
         """a h[a, b] + h(b)."""
         return self.higher(w, 1)
 
-    def second(self, w: AnyTensor) -> list[Term]:
+    def second(self, w: AnyTensor) -> list[TableFactors]:
         """w_i h[i, j, k] + h[j, k]."""
         x, _ = pairs(w)
         terms = self.other.second(w)
@@ -530,5 +530,5 @@ class Times(ScalarFunction):
     def higher(self, w: AnyTensor, order: int) -> AnyTensor:
         """x0 h[x0..xr] + h[x1..xr]."""
         less = self.other.table(w, order - 1)
-        table = spread(w, 0, order + 1) * self.other.table(w, order)
+        table = on_table_axis(w, 0, order + 1) * self.other.table(w, order)
         return table + widened(less, (-order - 1,))

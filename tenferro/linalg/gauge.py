@@ -22,7 +22,7 @@ import numpy as np
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import BOOL, INT64, AnyTensor, ArrayLike, Dim, DType, is_complex, maximum
 from tenferro.linalg.arguments import matrix, number
-from tenferro.linalg.matrix_op import H, columns, joined, padded, places, rows
+from tenferro.linalg.matrix_op import H, columns, concatenated, padded, places, rows
 from tenferro.ops.functions import analytic, array_function, elementwise, reductions
 from tenferro.ops.functions.elementwise import where
 from tenferro.transforms import EagerRuntime
@@ -291,7 +291,7 @@ def generic_bases(
 
 
 def _with_others(first: AnyTensor, others: AnyTensor) -> AnyTensor:
-    return first if others.shape[-1] == 0 else joined(first, others)
+    return first if others.shape[-1] == 0 else concatenated(first, others)
 
 
 def _complement_reflected(x: AnyTensor, zero: AnyTensor, phase: float) -> AnyTensor:

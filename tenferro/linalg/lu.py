@@ -29,9 +29,9 @@ from tenferro.linalg.arguments import (
     type_of,
 )
 from tenferro.linalg.matrix_op import (
+    concatenated,
     family,
     identity,
-    joined,
     padded,
     picked_rows,
     rows,
@@ -177,7 +177,7 @@ def _tangent(packed: AnyTensor, da: AnyTensor) -> AnyTensor:
     if k != n:
         right = da[..., :k, k:] - dl @ packed[..., :k, k:]
         right = triangular_solve(square, right, unit=True)
-        result = joined(result, right, -1)
+        result = concatenated(result, right, -1)
     if k != m:
         below = da[..., k:, :k] - packed[..., k:, :k] @ du
         below = triangular_solve(square, below, left=False, lower=False)

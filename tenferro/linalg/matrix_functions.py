@@ -26,15 +26,15 @@ from tenferro.linalg.arguments import (
 )
 from tenferro.linalg.divided_differences import (
     Exponential,
-    Inverse,
     InverseSquareRoot,
     Logarithm,
     Power,
+    Reciprocal,
     ScalarFunction,
     Signum,
     SquareRoot,
-    Step,
-    Term,
+    StepFunction,
+    TableFactors,
     Times,
     XLogX,
     pairs,
@@ -45,9 +45,9 @@ from tenferro.linalg.matrix_op import (
     ExpandedOp,
     H,
     columns,
+    concatenated,
     family,
     identity,
-    joined,
     over_batch,
     scipy_linalg,
     sym,
@@ -189,7 +189,7 @@ class Frechet(LinearFormula):
         a, da = inputs
         if self.adjoint_first:
             a = H(a)
-        block = joined(joined(a, da), joined(zeros_like(a), a), -2)
+        block = concatenated(concatenated(a, da), concatenated(zeros_like(a), a), -2)
         whole = emit(Extension(MatrixFunction(self.name)), block)
         n = a.shape[-1]
         return (whole[..., :n, n:],)
@@ -204,7 +204,7 @@ class Frechet(LinearFormula):
 _PLAIN: dict[str, Callable[[], ScalarFunction]] = {
     "abs": lambda: Times(Signum()),
     "exp": Exponential,
-    "inverse": Inverse,
+    "inverse": Reciprocal,
     "log": Logarithm,
     "rsqrt": InverseSquareRoot,
     "sign": Signum,
@@ -214,8 +214,8 @@ _PLAIN: dict[str, Callable[[], ScalarFunction]] = {
 
 
 _OF_COUNT: dict[str, Callable[[int], ScalarFunction]] = {
-    "keep": lambda count: Times(Step(count)),
-    "step": Step,
+    "keep": lambda count: Times(StepFunction(count)),
+    "step": StepFunction,
 }
 
 
@@ -341,7 +341,9 @@ def _contracted(table: AnyTensor, factors: list[AnyTensor]) -> AnyTensor:
     return product if order == 1 else product.sum(axis=tuple(range(-count + 1, -1)))
 
 
-def _by_products(w: AnyTensor, terms: Sequence[Term], e: AnyTensor, f: AnyTensor) -> AnyTensor:
+def _by_products(
+    w: AnyTensor, terms: Sequence[TableFactors], e: AnyTensor, f: AnyTensor
+) -> AnyTensor:
     """Σ R ∘ ((P∘E)(Q∘F) + (P∘F)(Q∘E)) over terms P, Q, R, for Hermitian E and F.
 
     The terms hold where w_i ≤ w_k. The result is Hermitian, which gives the other half.

@@ -83,7 +83,7 @@ def plus(x: AnyTensor | None, y: AnyTensor | None) -> AnyTensor:
     return x + y
 
 
-def less(x: AnyTensor | None, y: AnyTensor) -> AnyTensor:
+def minus(x: AnyTensor | None, y: AnyTensor) -> AnyTensor:
     """x − y; −y if there is no x."""
     return -y if x is None else x - y
 
@@ -162,7 +162,7 @@ def places(like: AnyTensor, size: Dim, dtype: DType = FLOAT64) -> AnyTensor:
     return constant(like, Iota(dtype, size))
 
 
-def joined(x: AnyTensor, y: AnyTensor, axis: int = -1) -> AnyTensor:
+def concatenated(x: AnyTensor, y: AnyTensor, axis: int = -1) -> AnyTensor:
     """Both, one after the other along an axis."""
     return manipulation.concat(x, y, axis=axis)
 

@@ -230,4 +230,4 @@ def _toeplitz(c: AnyTensor, r: AnyTensor | None = None) -> AnyTensor:
     down, right = (places(first, size, INT64) for size in (n, m))
     diagonals = rows(manipulation.flip(down)) + columns(right)
     axis = along.ndim - 1
-    return indexing.gather(along, indexing.Places((axis,), axis), [diagonals], [True])
+    return indexing.gather(along, indexing.IndexedAxes((axis,), axis), [diagonals], [True])

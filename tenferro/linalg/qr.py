@@ -28,11 +28,11 @@ from tenferro.linalg.gauge import Degeneracy, factor, largest_of, order_of
 from tenferro.linalg.matrix_op import (
     H,
     columns,
+    concatenated,
     diagonal,
     embedded,
     family,
-    joined,
-    less,
+    minus,
     mirrored,
     places,
     plus,
@@ -120,10 +120,10 @@ class Qr(FamilyOp):
         inner = _upper(H(parts.q1) @ ratio)
         dr, dq = inner @ parts.r1, ratio - parts.q1 @ inner
         if parts.r2 is not None:
-            dr = joined(dr, H(parts.q1) @ (da[..., k:] - dq @ parts.r2), -1)
+            dr = concatenated(dr, H(parts.q1) @ (da[..., k:] - dq @ parts.r2), -1)
         if parts.q2 is not None:
-            dq = joined(dq, -(parts.q1 @ (H(dq) @ parts.q2)), -1)
-            dr = joined(dr, 0.0 * r[..., k:, :], -2)
+            dq = concatenated(dq, -(parts.q1 @ (H(dq) @ parts.q2)), -1)
+            dr = concatenated(dr, 0.0 * r[..., k:, :], -2)
         ones = factor(parts.regular(), r.dtype)
         return [dr * ones, dq * ones]
 
@@ -153,7 +153,7 @@ class Qr(FamilyOp):
         result = parts.pulled(of_r, of_q)
         if parts.r2 is not None:
             further = 0.0 * H(parts.q1) @ parts.r2 if further is None else further
-            result = joined(result, further, -1)
+            result = concatenated(result, further, -1)
         return [result * factor(allowed, r.dtype)]
 
 
@@ -197,7 +197,7 @@ class _Parts:
         """The cotangent of the first k columns."""
         total = None if r_ct is None else r_ct @ H(self.r1)
         if q_ct is not None:
-            total = less(total, H(self.q1) @ q_ct)
+            total = minus(total, H(self.q1) @ q_ct)
         assert total is not None
         left = plus(q_ct, self.q1 @ mirrored(total))
         return triangular_solve(self.r1, left, left=False, lower=False, trans="c")

@@ -27,7 +27,7 @@ from tenferro.linalg.arguments import (
 )
 from tenferro.linalg.cholesky import Cholesky
 from tenferro.linalg.lu import inverse_of, lu_factors, packed_of, solved
-from tenferro.linalg.matrix_op import FactoredOp, SystemOp, family, less, sym
+from tenferro.linalg.matrix_op import FactoredOp, SystemOp, family, minus, sym
 from tenferro.linalg.triangular_solve import (
     adjoint_solved,
     substituted,
@@ -104,7 +104,9 @@ class LuSolve(FactoredOp, SystemOp):
         if da is None and right is None:
             return [None]
         if da is not None:
-            right = less(right, (sym(da) if self.kind == "pos" else transposed(da, self.trans)) @ x)
+            right = minus(
+                right, (sym(da) if self.kind == "pos" else transposed(da, self.trans)) @ x
+            )
         return emit_all(Extension(self), a, *factors, right)
 
     def vjp(self, at: FormulaSite) -> Terms:

@@ -36,7 +36,7 @@ from tenferro.linalg.matrix_op import (
     diagonal,
     embedded,
     family,
-    less,
+    minus,
     over_batch,
     rows,
     skew,
@@ -107,9 +107,9 @@ class BlockSylvester(ExpandedOp):
         """The same system with the right side dR − dC X − sign · X dB."""
         (c, b, _), (x,), (dc, db, right) = at.operands, at.results, at.tangents
         if dc is not None:
-            right = less(right, dc @ x)
+            right = minus(right, dc @ x)
         if db is not None:
-            right = less(right, (x @ db) * float(self.sign))
+            right = minus(right, (x @ db) * float(self.sign))
         return emit_all(Extension(self), c, b, right)
 
     def vjp(self, at: FormulaSite) -> Terms:
@@ -199,9 +199,9 @@ class BlockCoupled(ExpandedOp):
         """The same system with the right sides dR − X dB + dD Y and dS − Y dB + dDᴴ X."""
         (b, d, *rest), (x, y), (db, dd, right, other, *_) = at.operands, at.results, at.tangents
         if db is not None:
-            right, other = less(right, x @ db), less(other, y @ db)
+            right, other = minus(right, x @ db), minus(other, y @ db)
         if dd is not None:
-            right, other = less(right, -(dd @ y)), less(other, -(H(dd) @ x))
+            right, other = minus(right, -(dd @ y)), minus(other, -(H(dd) @ x))
         if right is None and other is None:
             return [None, None]
         return coupled(b, d, _or_zeros(right, rest[0]), _or_zeros(other, rest[1]), rest[2:])

@@ -32,10 +32,10 @@ from tenferro.linalg.matrix_op import (
     H,
     adjoint,
     columns,
+    concatenated,
     diagonal,
     embedded,
     family,
-    joined,
     plus,
     rows,
     skew,
@@ -248,7 +248,7 @@ class _Side:
         if self.others is None:
             return tangent
         parallel = -(self.vectors @ (H(tangent) @ self.others))
-        return joined(tangent, parallel)
+        return concatenated(tangent, parallel)
 
     def parts(self, ct: AnyTensor | None) -> tuple[AnyTensor | None, AnyTensor | None]:
         """The cotangent of the vectors alone, and the part that turns the others; the adjoint."""

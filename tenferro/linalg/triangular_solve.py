@@ -20,7 +20,7 @@ from tenferro.linalg.arguments import (
     same_batch,
     systems,
 )
-from tenferro.linalg.matrix_op import H, SystemOp, family, less, padded, rows, scipy_linalg
+from tenferro.linalg.matrix_op import H, SystemOp, family, minus, padded, rows, scipy_linalg
 from tenferro.ops.extension import DTypes, Extension, FormulaSite, OutputTypes, Shapes, Terms
 from tenferro.ops.functions import array_function, emit, emit_all, manipulation
 from tenferro.ops.functions.manipulation import tril, triu
@@ -128,7 +128,7 @@ class TriangularSolve(SystemOp):
         if da is not None:
             triangle = tril(da, -int(self.unit)) if self.lower else triu(da, int(self.unit))
             moved = transposed(triangle, self.trans)
-            right = less(right, moved @ x if self.left else x @ moved)
+            right = minus(right, moved @ x if self.left else x @ moved)
         return emit_all(Extension(self), a, right)
 
     def vjp(self, at: FormulaSite) -> Terms:

@@ -54,7 +54,7 @@ from tenferro.ops.control_flow import LaneSum, lane_bounds, lane_count
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression, convert, outside, result_dtype
 from tenferro.runtime import GraphProgram, RunEmitter, page_of
-from tenferro.transforms import TracedTensor, compile_keys, record
+from tenferro.transforms import TracedTensor, program_of_graph, record
 
 __all__ = ["EinsumPlan", "SharedPlan"]
 
@@ -130,7 +130,7 @@ def network_program(
         return emit_contraction(values, subscripts, sizes, pairs, sliced)
 
     result = record(contract, tuple([TracedTensor(key) for key in keys]), {})
-    return compile_keys([result.key], keys)
+    return program_of_graph([result.key], keys)
 
 
 def _flat(subscripts: Subscripts) -> list[int]:

@@ -37,7 +37,7 @@ from tenferro.network.subscripts import Label, Labels, Subscripts, build_size_di
 
 __all__ = [
     "PLANNER",
-    "Order",
+    "FixedOrder",
     "Planner",
     "Specification",
     "check_memory",
@@ -169,7 +169,7 @@ def check_memory(tree: ContractionTree, itemsize: int, limit: int | None) -> Non
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class FixedOrder:
     """A fixed order.
 
     Attributes:
@@ -204,7 +204,7 @@ class _Searching(Protocol):
         ...
 
 
-def order_of(value: Any, subscripts: Subscripts, shapes: Shapes) -> Order | None:
+def order_of(value: Any, subscripts: Subscripts, shapes: Shapes) -> FixedOrder | None:
     """The order that another library's object means for a network; None for other values.
 
     The value is a `PathInfo` of opt_einsum, a tree of cotengra (with its slices), an optimizer
@@ -230,14 +230,14 @@ def order_of(value: Any, subscripts: Subscripts, shapes: Shapes) -> Order | None
     return _asked(value, subscripts, shapes) if callable(value) else None
 
 
-def _of_path_info(info: PathInfo, subscripts: Subscripts) -> Order:
+def _of_path_info(info: PathInfo, subscripts: Subscripts) -> FixedOrder:
     network = Subscripts.parse(f"{info.input_subscripts}->{info.output_subscript}")
     if network.canonical() != subscripts.canonical():
         raise PathError(f"einsum: the PathInfo is for {network}, not for {subscripts}")
-    return Order(_tuples(info.path))
+    return FixedOrder(_tuples(info.path))
 
 
-def _of_tree(tree: _CotengraTree, subscripts: Subscripts, shapes: Shapes) -> Order:
+def _of_tree(tree: _CotengraTree, subscripts: Subscripts, shapes: Shapes) -> FixedOrder:
     path = _tuples(tree.get_path())
     if len(tree.inputs) != len(subscripts.inputs):
         raise PathError(
@@ -245,7 +245,7 @@ def _of_tree(tree: _CotengraTree, subscripts: Subscripts, shapes: Shapes) -> Ord
             f"{len(subscripts.inputs)} of {subscripts}"
         )
     if not tree.sliced_inds:
-        return Order(path)
+        return FixedOrder(path)
     labels = _labels_by_name(tree, subscripts)
     sizes = build_size_dict(subscripts, shapes)
     for name, info in tree.sliced_inds.items():
@@ -259,7 +259,7 @@ def _of_tree(tree: _CotengraTree, subscripts: Subscripts, shapes: Shapes) -> Ord
                 f"einsum: the tree of cotengra takes one value of {name!r} only; index the "
                 "operands there, and plan for what is left"
             )
-    return Order(path, _useful(subscripts, (labels[name] for name in tree.sliced_inds)))
+    return FixedOrder(path, _useful(subscripts, (labels[name] for name in tree.sliced_inds)))
 
 
 def _useful(subscripts: Subscripts, slices: Iterable[Label]) -> Labels:
@@ -290,7 +290,7 @@ def _labels_by_name(tree: _CotengraTree, subscripts: Subscripts) -> dict[str, La
     return labels
 
 
-def _asked(optimizer: Any, subscripts: Subscripts, shapes: Shapes) -> Order:
+def _asked(optimizer: Any, subscripts: Subscripts, shapes: Shapes) -> FixedOrder:
     known = [tuple(size for size in shape if isinstance(size, int)) for shape in shapes]
     if any(len(sizes) != len(shape) for sizes, shape in zip(known, shapes, strict=True)):
         raise PathError(
@@ -300,11 +300,13 @@ def _asked(optimizer: Any, subscripts: Subscripts, shapes: Shapes) -> Order:
     if not isinstance(optimizer, Hashable):
         return _search(optimizer, subscripts, known)
     key = ("order", optimizer, subscripts, tuple(known))
-    order: Order = PLANNER._cache.get_or_make(key, lambda: _search(optimizer, subscripts, known))
+    order: FixedOrder = PLANNER._cache.get_or_make(
+        key, lambda: _search(optimizer, subscripts, known)
+    )
     return order
 
 
-def _search(optimizer: Any, subscripts: Subscripts, shapes: Shapes) -> Order:
+def _search(optimizer: Any, subscripts: Subscripts, shapes: Shapes) -> FixedOrder:
     names = {
         label: opt_einsum.get_symbol(number)
         for number, label in enumerate(dict.fromkeys(sum(subscripts.inputs, ())))
@@ -317,14 +319,14 @@ def _search(optimizer: Any, subscripts: Subscripts, shapes: Shapes) -> Order:
     }
     count = len(subscripts.inputs)
     if count == 1 or (count == 2 and not isinstance(optimizer, _Searching)):
-        return Order((tuple(range(count)),))  # there is one order, and optimizers expect more
+        return FixedOrder((tuple(range(count)),))  # there is one order, and optimizers expect more
     if isinstance(optimizer, _Searching):
         tree = optimizer.search(inputs, output, sizes)
         by_name = {name: label for label, name in names.items()}
         slices = _useful(subscripts, (by_name[each] for each in tree.sliced_inds))
-        return Order(_tuples(tree.get_path()), slices)
+        return FixedOrder(_tuples(tree.get_path()), slices)
     path = optimizer([frozenset(term) for term in inputs], frozenset(output), sizes, None)
-    return Order(_tuples(path))
+    return FixedOrder(_tuples(path))
 
 
 def _tuples(path: Iterable[Sequence[int]]) -> tuple[tuple[int, ...], ...]:

@@ -155,7 +155,7 @@ class Inactive(StdTensorOp):
         return (None,) * self.n_outputs
 
 
-class Linear(StdTensorOp):
+class Multilinear(StdTensorOp):
     """An op that is linear in each operand alone."""
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:

@@ -33,8 +33,8 @@ from tenferro.ir import (
 )
 from tenferro.ops.base import (
     Inactive,
-    Linear,
     LinearInFirst,
+    Multilinear,
     Reduction,
     StdTensorOp,
     Unchanged,
@@ -159,7 +159,7 @@ def scalar(value: object, dtype: DType) -> Constant:
 
 
 @payload
-class BroadcastInDim(Linear, name="broadcast_in_dim"):
+class BroadcastInDim(Multilinear, name="broadcast_in_dim"):
     """Repeat the operand along new axes: operand axis i becomes axis `dims[i]` of `shape`.
 
     An operand axis has the size of its target axis, or has size 1 and is repeated.
@@ -324,7 +324,7 @@ class DynamicBroadcastInDim(LinearInFirst, name="dynamic_broadcast_in_dim"):
 
 
 @payload
-class ReduceSum(Linear, Reduction, name="reduce_sum"):
+class ReduceSum(Multilinear, Reduction, name="reduce_sum"):
     """Sum over `axes`; the result does not have these axes."""
 
     unit = 0

@@ -20,7 +20,7 @@ from tenferro.ir import (
     payload,
     product,
 )
-from tenferro.ops.base import Linear, check_axes, inferred_once, keep_axes
+from tenferro.ops.base import Multilinear, check_axes, inferred_once, keep_axes
 from tenferro.ops.broadcast import BroadcastInDim, full, scalar_source, uniform
 
 __all__ = ["EmbedDiag", "ExtractDiag", "Reshape", "Reverse", "Transpose", "Tril", "Triu", "inverse"]
@@ -29,7 +29,7 @@ __all__ = ["EmbedDiag", "ExtractDiag", "Reshape", "Reverse", "Transpose", "Tril"
 # Diagonals and triangles.
 
 
-class Diagonal(Linear):
+class Diagonal(Multilinear):
     """An op that relates two axes of equal size; padding of the operand stays padding."""
 
     axis_fields = ("axis_a", "axis_b")
@@ -150,7 +150,7 @@ class Triu(Triangle, name="triu"):
 # Transpose, Reshape, Reverse: the same elements in another order or shape.
 
 
-class Rearrangement(Linear):
+class Rearrangement(Multilinear):
     """An op that only moves elements; it is linear."""
 
     moves = True

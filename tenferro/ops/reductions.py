@@ -32,7 +32,7 @@ from tenferro.ir import (
 )
 from tenferro.ops.base import (
     Inactive,
-    Linear,
+    Multilinear,
     Reduction,
     StdTensorOp,
     check_axes,
@@ -334,7 +334,7 @@ class Cumulative(AlongAxis):
 
 
 @payload
-class CumulativeSum(Linear, Cumulative, name="cumulative_sum"):
+class CumulativeSum(Multilinear, Cumulative, name="cumulative_sum"):
     """At each position of `axis`, the sum of the elements up to and including it."""
 
     unit = 0

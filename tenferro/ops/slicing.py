@@ -54,8 +54,8 @@ from tenferro.ir import (
     symbol,
 )
 from tenferro.ops.base import (
-    Linear,
     LinearInFirst,
+    Multilinear,
     StdTensorOp,
     check_axes,
     check_kind,
@@ -92,7 +92,7 @@ __all__ = ["Concatenate", "DynamicSlice", "DynamicUpdateSlice", "Pad", "Slice"]
 
 
 @payload
-class Slice(Linear, name="slice"):
+class Slice(Multilinear, name="slice"):
     """Elements `starts[i] : limits[i] : strides[i]` along each axis.
 
     `dim(0, i)` is the size of axis i of the operand; the limit of an axis of data-dependent size

@@ -31,7 +31,7 @@ __all__ = ["SLOPES", "SPECIAL_FUNCTIONS", "Special"]
 # take the modules of array and of special functions: NumPy and SciPy, or others that name alike.
 
 Modules = Any
-Partial = Callable[..., Term]
+PartialDerivative = Callable[..., Term]
 """A derivative as a formula of the result and the operands."""
 
 FAR = 7.0
@@ -123,7 +123,7 @@ class SpecialFunction:
     """
 
     kernel: str
-    partials: tuple[Partial | None, ...]
+    partials: tuple[PartialDerivative | None, ...]
     output: int | None = None
 
 
@@ -176,7 +176,7 @@ class Special(Elementwise, name="special"):
         return refuse
 
 
-def _times(partial: Partial) -> Formula:
+def _times(partial: PartialDerivative) -> Formula:
     return lambda t, *values: partial(*values) * t
 
 

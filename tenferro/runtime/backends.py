@@ -19,7 +19,7 @@ from tenferro.ops.extension import (
     register_runtimes,
 )
 from tenferro.runtime.executors import Buffer
-from tenferro.runtime.packages import StandardRuntime, standard_package, standard_runtimes
+from tenferro.runtime.packages import StandardRuntime, builtin_package, builtin_runtimes
 
 __all__ = [
     "BackendSession",
@@ -123,7 +123,7 @@ class BoundaryDispatch:
         """
         if not isinstance(family, str) or family in self.registry:
             return True
-        package = standard_package(family)
+        package = builtin_package(family)
         return package is None or not any(
             runtime.family_id == family and isinstance(runtime, StandardRuntime)
             for runtime in package.runtimes
@@ -131,7 +131,7 @@ class BoundaryDispatch:
 
     def _registry_of(self, family: str) -> ExtensionRegistry:
         """The registry with the runtime of a family: that of users first, then tenferro's own."""
-        standard = None if family in self.registry else standard_runtimes(family)
+        standard = None if family in self.registry else builtin_runtimes(family)
         return self.registry if standard is None else standard
 
     def _here(self, op: Extension, result: Buffer, inputs: Sequence[Buffer]) -> Buffer:

@@ -42,7 +42,7 @@ __all__ = [
     "owner_of",
     "register_executor",
     "tensor_owner",
-    "with_brought",
+    "with_missing_packages",
     "with_packages",
 ]
 
@@ -412,7 +412,7 @@ def with_packages(executor: Executor, packages: Sequence[Package]) -> Executor:
     return executor.with_packages(packages)
 
 
-def with_brought(executor: Executor, packages: Sequence[Package]) -> Executor:
+def with_missing_packages(executor: Executor, packages: Sequence[Package]) -> Executor:
     """An executor like `executor` that has these packages; itself if it has them already.
 
     The same packages give the same executor, whose caches are its own.

@@ -50,7 +50,7 @@ from tenferro.runtime.backends import (
 from tenferro.runtime.devices import HOST_MODEL, free_host_bytes, place, planning_for
 from tenferro.runtime.executors import Buffer, Executable, Executor, register_executor
 from tenferro.runtime.host_arrays import sealed
-from tenferro.runtime.packages import further
+from tenferro.runtime.packages import added_packages
 from tenferro.runtime.plans import Kernel, prepared
 from tenferro.runtime.program import GraphProgram, bind_inputs
 from tenferro.runtime.tensor import Tensor
@@ -280,7 +280,7 @@ class GraphExecutor(CacheOwner):
 
     def _take(self, packages: Sequence[Package]) -> None:
         """Have these packages, and caches that hold nothing."""
-        self._packages = further(packages)
+        self._packages = added_packages(packages)
         self._boundary = BoundaryDispatch(self._backend, self._packages)
         self._cache: BoundedCache[object, Executable] = BoundedCache(Capacity(config.cache_entries))
 
@@ -322,7 +322,7 @@ class GraphExecutor(CacheOwner):
             ExtensionRegistryError: a package is given twice, or is not one.
         """
         executor = copy.copy(self)
-        executor._take((*self._packages, *further(packages)))
+        executor._take((*self._packages, *added_packages(packages)))
         executor.register_extension(self._boundary.registry.copy_to)
         return executor
 

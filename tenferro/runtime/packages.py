@@ -42,16 +42,16 @@ from tenferro.ops.extension import (
 
 __all__ = [
     "StandardRuntime",
+    "added_packages",
+    "builtin_package",
+    "builtin_packages",
+    "builtin_rule",
+    "builtin_runtimes",
     "family_package",
-    "further",
-    "over_standard",
-    "standard_package",
-    "standard_packages",
-    "standard_rule",
-    "standard_runtimes",
+    "over_builtin",
 ]
 
-_PLACES = {
+BUILTIN_PACKAGES = {
     "tenferro-einsum": "tenferro.network.sliced_op:EINSUM",
     "tenferro-linalg": "tenferro.linalg.package:LINALG",
     "tenferro-fft": "tenferro.fft.op:FFT",
@@ -62,19 +62,21 @@ _PLACES = {
 
 @cache
 def _loaded(namespace: str) -> Package:
-    package: Package = EntryPoint("package", _PLACES[namespace], "tenferro.packages").load()
+    package: Package = EntryPoint(
+        "package", BUILTIN_PACKAGES[namespace], "tenferro.packages"
+    ).load()
     return package
 
 
-def standard_packages() -> tuple[Package, ...]:
+def builtin_packages() -> tuple[Package, ...]:
     """All of tenferro's own packages."""
-    return tuple([_loaded(namespace) for namespace in _PLACES])
+    return tuple([_loaded(namespace) for namespace in BUILTIN_PACKAGES])
 
 
-def standard_package(family: str) -> Package | None:
+def builtin_package(family: str) -> Package | None:
     """The one of tenferro's own packages that has a family."""
     namespace = family.partition(".")[0]
-    package = _loaded(namespace) if namespace in _PLACES else None
+    package = _loaded(namespace) if namespace in BUILTIN_PACKAGES else None
     return package if package is not None and family in package.families else None
 
 
@@ -88,18 +90,18 @@ class _Rules(dict[str, object | None]):
 
     def __missing__(self, name: str) -> object | None:
         namespace = name.partition(".")[0]
-        if namespace in _PLACES:
+        if namespace in BUILTIN_PACKAGES:
             for each, rule in _rules(namespace).named.items():
                 self.setdefault(each, rule)
         return self.setdefault(name, None)
 
 
-def over_standard(own: ExtensionRuleSet) -> Callable[[str], object | None]:
+def over_builtin(own: ExtensionRuleSet) -> Callable[[str], object | None]:
     """Looks up rules by name in a set, then among those of tenferro's own families."""
     return _Rules(own.named).__getitem__
 
 
-standard_rule = over_standard(ExtensionRuleSet())
+builtin_rule = over_builtin(ExtensionRuleSet())
 """Looks up rules of tenferro's own families by name."""
 
 
@@ -110,14 +112,14 @@ def _runtimes(namespace: str) -> ExtensionRegistry:
     return registry
 
 
-def standard_runtimes(family: str) -> ExtensionRegistry | None:
+def builtin_runtimes(family: str) -> ExtensionRegistry | None:
     """The registry that has the runtime of a family, if it is one of tenferro's own."""
     namespace = family.partition(".")[0]
-    registry = _runtimes(namespace) if namespace in _PLACES else None
+    registry = _runtimes(namespace) if namespace in BUILTIN_PACKAGES else None
     return registry if registry is not None and family in registry else None
 
 
-def further(packages: Iterable[Package]) -> tuple[Package, ...]:
+def added_packages(packages: Iterable[Package]) -> tuple[Package, ...]:
     """The packages that a user adds to tenferro's own.
 
     Raises:
@@ -130,8 +132,8 @@ def further(packages: Iterable[Package]) -> tuple[Package, ...]:
             "write packages=(package,)",
         )
     added = tuple(packages)
-    standard = standard_packages() if added else ()
-    return distinct((*standard, *added))[len(standard) :]
+    builtin = builtin_packages() if added else ()
+    return distinct((*builtin, *added))[len(builtin) :]
 
 
 # Packages of op classes that have all there is to know of their family.

@@ -39,7 +39,7 @@ __all__ = [
     "HostPlans",
     "Kernel",
     "ValueContext",
-    "lasts",
+    "is_worth_caching",
     "number_key",
     "option_key",
     "prepared",
@@ -262,7 +262,7 @@ class HostPlans:
 HOST_PLANS = HostPlans()
 
 
-def lasts(function: Callable[..., Any]) -> bool:
+def is_worth_caching(function: Callable[..., Any]) -> bool:
     """Whether all calls pass the same object: a function of a module, or a callable value."""
     if isinstance(function, OnValues):
         function = function.function

@@ -35,13 +35,13 @@ from tenferro.runtime.executors import (
     Executor,
     executor_named,
     memory_of,
-    with_brought,
+    with_missing_packages,
 )
 from tenferro.runtime.tensor import RunEmitter, Tensor, fitted, meta_of_value, page_of
 from tenferro.runtime.trace_context import require_limit, require_packages
 
 __all__ = [
-    "Bound",
+    "BoundInputs",
     "GraphProgram",
     "ProgramInput",
     "Solved",
@@ -250,7 +250,7 @@ class GraphProgram:
     ) -> list[Any]:
         """The outputs on buffers of `executor`, or of NumPy if it is None. Compiled once."""
         named = executor_named("numpy") if executor is None else executor
-        runs_on = with_brought(named, self.packages)
+        runs_on = with_missing_packages(named, self.packages)
         key = (id(runs_on), tuple(sizes.items()))
         _, execute = self._executables.get_or_make(
             key,
@@ -286,7 +286,7 @@ class GraphProgram:
         """
         choice = config.executor if executor is None else executor
         named = executor_named(choice) if isinstance(choice, str) else choice
-        runs_on = with_brought(named, self.packages)
+        runs_on = with_missing_packages(named, self.packages)
         return memory_of(runs_on, self.exec_program, self._sizes_named(sizes or {}), self.options)
 
     def _sizes_named(self, sizes: Mapping[str, int]) -> dict[Leaf, int]:
@@ -406,14 +406,14 @@ def check_program(name: str, program: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundInputs:
     """Values for all inputs of a program, in order, and the sizes of its symbols."""
 
     values: tuple[Tensor, ...]
     sizes: dict[Leaf, int]
 
 
-def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> Bound:
+def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> BoundInputs:
     """Check `bindings` (keys are names or traced tensors) against the program's inputs.
 
     Raises:
@@ -440,7 +440,7 @@ def bind_inputs(program: GraphProgram, bindings: Mapping[Any, Any]) -> Bound:
         if value is None:
             raise BindingError(f"run: input {declared.name!r}: {declared.meta} is not bound")
         values.append(_as_declared(declared, value))
-    return Bound(tuple(values), bind_shapes(program, [value.shape for value in values]))
+    return BoundInputs(tuple(values), bind_shapes(program, [value.shape for value in values]))
 
 
 def bind_shapes(program: GraphProgram, shapes: Sequence[tuple[int, ...]]) -> dict[Leaf, int]:

@@ -65,7 +65,7 @@ from tenferro.runtime.plans import (
     HOST_PLANS,
     ValueContext,
     checked_types,
-    lasts,
+    is_worth_caching,
     number_key,
     with_options,
 )
@@ -538,7 +538,7 @@ def _compute(  # noqa: C901  # the usual case is written out, since every call p
         key = with_options(parts, options) if options else tuple(parts)
     try:
         plan = HOST_PLANS.get(key)
-        if plan is None and key is not None and lasts(function):
+        if plan is None and key is not None and is_worth_caching(function):
             metas = map(buffer_meta, buffers)
             types = [each if is_number(each) else next(metas) for each in operands]
             plan = HOST_PLANS.make(key, function, types, options)

@@ -23,7 +23,7 @@ from tenferro.errors import (
 from tenferro.ir import ExecBuilder, ExecOp, ExecProgram, encode, with_last_use
 from tenferro.ops import StdTensorOp
 from tenferro.ops.extension import Extension, ExtensionOp, Package, parse_family_id, vocabulary_of
-from tenferro.runtime import further, standard_package, standard_packages
+from tenferro.runtime import added_packages, builtin_package, builtin_packages
 from tenferro.serialization.container import Json
 from tenferro.serialization.missing_extension import MissingExtension, written_digest
 from tenferro.serialization.schema import as_declared, items, numbers, reading, record, short, text
@@ -169,7 +169,7 @@ class Families:
         ops: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self._codecs = PayloadCodecs() if codecs is None else codecs
-        self._packages = further(packages)
+        self._packages = added_packages(packages)
         self._packaged = codecs_of(self._packages)
         self.vocabulary: dict[str, type[StdTensorOp]] = {**vocabulary_of(self._packages), **ops}
 
@@ -182,7 +182,7 @@ class Families:
         codecs = self._codecs_for(family_id)
         if codecs is not None:
             return codecs.make(family_id, values)
-        own = codecs_of(standard_packages())
+        own = codecs_of(builtin_packages())
         error = _unknown(family_id, [*self._codecs, *self._packaged, *own])
         owner = next((p for p in self._packages if family_id in p.families), None)
         error.add_note(
@@ -197,7 +197,7 @@ class Families:
         """The codecs that have a family, among which are those of tenferro's packages it needs."""
         if self._codecs.knows(family_id):
             return self._codecs
-        package = standard_package(family_id)
+        package = builtin_package(family_id)
         if package is not None and all(package is not each for each in self._packages):
             self._packages = (*self._packages, package)
             self._packaged = codecs_of(self._packages)

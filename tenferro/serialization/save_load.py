@@ -15,7 +15,7 @@ from tenferro.core import Fragment, LinearFragment
 from tenferro.errors import FileError
 from tenferro.ir import ExecProgram, fresh_input
 from tenferro.ops.extension import Package
-from tenferro.runtime import GraphProgram, ProgramInput, check_program, further
+from tenferro.runtime import GraphProgram, ProgramInput, added_packages, check_program
 from tenferro.serialization.container import (
     PREFIX_SIZE,
     Json,
@@ -92,7 +92,7 @@ def loads(
     data = bytes(data)
     value = read(data, families, skip_missing_extensions)
     if isinstance(value, GraphProgram):
-        value = replace(value, packages=further(packages))
+        value = replace(value, packages=added_packages(packages))
     if _packed(value, BlobWriter(families.vocabulary)) != data:
         raise FileError("file: its content is not in canonical form")
     return value

@@ -15,7 +15,7 @@ from tenferro.serialization import PayloadCodecs
 from tenferro.testing.derivatives import BATCHES, DERIVATIVES
 from tenferro.testing.execution import EXECUTION
 from tenferro.testing.identity import FILES, IDENTITY, UNCHANGED, rebuilt
-from tenferro.testing.report import Clause, ExtensionReport, Parts, judged
+from tenferro.testing.report import Clause, ExtensionReport, FamilyParts, judged
 from tenferro.testing.subject import FamilySubject, active, named, some_arrays
 from tenferro.testing.types import DYNAMIC_SIZES, TYPES
 
@@ -96,7 +96,7 @@ def check_extension(
     arrays = _arrays(op, inputs, specs)
     _check_options(op, different, skip)
     skip = frozenset(skip)
-    given = Parts(rules, register_runtime, register_xla, codecs)
+    given = FamilyParts(rules, register_runtime, register_xla, codecs)
     parts = given.filled(op, packages)
     subject = FamilySubject(
         op,

@@ -21,7 +21,7 @@ from tenferro.testing.execution import compared, xla_executor
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
 from tenferro.testing.subject import (
     FamilySubject,
-    GraphFunction,
+    TracedGraph,
     central,
     difference,
     directions,
@@ -238,7 +238,7 @@ def _eager_vjp(
 
 def against_differences(
     subject: FamilySubject,
-    function: GraphFunction,
+    function: TracedGraph,
     arrays: Sequence[NumpyArray],
     wrt: Sequence[int],
 ) -> Iterator[str]:
@@ -256,7 +256,7 @@ def against_differences(
 
 def adjoint(
     subject: FamilySubject,
-    function: GraphFunction,
+    function: TracedGraph,
     arrays: Sequence[NumpyArray],
     wrt: Sequence[int],
 ) -> Iterator[str]:
@@ -286,7 +286,7 @@ def adjoint(
         yield f"<ct, J t> is {left:.9g}, but <J^H ct, t> is {right:.9g}"
 
 
-def _reached(function: GraphFunction, base: int, what: str) -> Iterator[str]:
+def _reached(function: TracedGraph, base: int, what: str) -> Iterator[str]:
     """Outputs that are not symbolic zeros although no seed reaches them."""
     seeds = function.inputs[base:]
     for i, output in enumerate(function.outputs):
@@ -372,7 +372,7 @@ def _gradient(subject: FamilySubject) -> Findings:
                 yield f"{what}: that of input {i} {text}"
 
 
-def _way(subject: FamilySubject, function: GraphFunction) -> Iterator[Note]:
+def _way(subject: FamilySubject, function: TracedGraph) -> Iterator[Note]:
     """How the family is batched, if it has no rule."""
     family = subject.op.family_id
     if subject.ad.shapes.registered_rule(batch_rule_name(family)) is not None:
@@ -385,7 +385,7 @@ def _way(subject: FamilySubject, function: GraphFunction) -> Iterator[Note]:
 
 
 def _compared(
-    function: GraphFunction,
+    function: TracedGraph,
     mask: Mask,
     entries: Sequence[tuple[NumpyArray, ...]],
     expected: Sequence[Sequence[NumpyArray | None]],
@@ -402,7 +402,7 @@ def _compared(
             yield f"with {_named(mask)} batched, {len(entries)} entries: output {i} {text}"
 
 
-def _batched(function: GraphFunction, mask: Mask, size: int) -> GraphFunction:
+def _batched(function: TracedGraph, mask: Mask, size: int) -> TracedGraph:
     """The function of stacks of those inputs that the mask marks; all outputs are stacks."""
     inputs = [
         TracedTensor.input((size, *old.meta.exact_shape()), old.dtype, name=f"batch{i}")
@@ -422,7 +422,7 @@ def _batched(function: GraphFunction, mask: Mask, size: int) -> GraphFunction:
         ]
     )
     outputs = [None if output is None else next(results) for output in function.outputs]
-    return GraphFunction(tuple(inputs), tuple(outputs), function.ad)
+    return TracedGraph(tuple(inputs), tuple(outputs), function.ad)
 
 
 def _entries(subject: FamilySubject) -> Entries:
@@ -435,11 +435,11 @@ def _entries(subject: FamilySubject) -> Entries:
     for scale in (1.0625, 1.125):
         scaled = [x * x.dtype.type(scale) if x.dtype.kind in "fc" else x for x in first]
         turned = [np.flip(x) if x.dtype.kind in "iub" else x for x in scaled]
-        entries.append(tuple(turned if _is_taken(subject, turned) else scaled))
+        entries.append(tuple(turned if _accepts(subject, turned) else scaled))
     return entries
 
 
-def _is_taken(subject: FamilySubject, arrays: Sequence[NumpyArray]) -> bool:
+def _accepts(subject: FamilySubject, arrays: Sequence[NumpyArray]) -> bool:
     """Whether the reference implementation takes these inputs."""
     try:
         _reference(subject, arrays)

@@ -18,9 +18,9 @@ from tenferro.errors import (
 )
 from tenferro.ir import NumpyArray
 from tenferro.ops.extension import ExtensionOp
-from tenferro.runtime import GraphExecutor, NumpyBackend, executor_module, standard_package
+from tenferro.runtime import GraphExecutor, NumpyBackend, builtin_package, executor_module
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
-from tenferro.testing.subject import FamilySubject, GraphFunction, difference, rounding, strict
+from tenferro.testing.subject import FamilySubject, TracedGraph, difference, rounding, strict
 from tenferro.transforms import apply
 
 
@@ -29,7 +29,7 @@ def _unregistered(subject: FamilySubject) -> Findings:
 
     A family of tenferro's own is known to every executor.
     """
-    if standard_package(subject.op.family_id) is not None:
+    if builtin_package(subject.op.family_id) is not None:
         return
     function = subject.applied(subject.metas)
     try:
@@ -131,7 +131,7 @@ def xla_executor(register: Callable[[Any], object] | None) -> Any:
 
 
 def compared(
-    function: GraphFunction,
+    function: TracedGraph,
     executor: Any,
     arrays: Sequence[NumpyArray],
     expected: Sequence[NumpyArray | None],

@@ -16,7 +16,7 @@ from tenferro.ops.extension import (
     register_runtimes,
     rules_of,
 )
-from tenferro.runtime import further
+from tenferro.runtime import added_packages
 from tenferro.serialization import PayloadCodecs, codecs_of
 
 __all__ = ["Clause", "ExtensionReport", "Verdict"]
@@ -179,7 +179,7 @@ def _line(verdict: Verdict) -> str:
 
 
 @dataclass(frozen=True)
-class Parts:
+class FamilyParts:
     """The parts of a family; None for one that it does not have, or that is not to be checked.
 
     Attributes:
@@ -194,14 +194,14 @@ class Parts:
     register_xla: Callable[[Any], object] | None
     codecs: PayloadCodecs | None
 
-    def filled(self, op: ExtensionOp, packages: Sequence[Package]) -> Parts:
+    def filled(self, op: ExtensionOp, packages: Sequence[Package]) -> FamilyParts:
         """The parts, and those of the packages where they are None.
 
         Raises:
             ExtensionRegistryError: a package is given twice, or is not one.
             ConfigError: no package has the family of the op.
         """
-        own = further(packages)
+        own = added_packages(packages)
         if not own:
             return self
         if not any(op.family_id in package.families for package in own):
@@ -214,7 +214,7 @@ class Parts:
         rules = rules_of(own) if with_rules else None
         runtimes = any(package.runtimes for package in own)
         lowerings = any(package.lowerings for package in own)
-        return Parts(
+        return FamilyParts(
             rules if self.rules is None else self.rules,
             self.register_runtime
             or ((lambda registry: register_runtimes(own, registry)) if runtimes else None),

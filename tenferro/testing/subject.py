@@ -32,7 +32,7 @@ STEP = 1e-5
 
 
 @dataclass(frozen=True)
-class GraphFunction:
+class TracedGraph:
     """Traced tensors as a function of others. An output None is a symbolic zero."""
 
     inputs: tuple[TracedTensor, ...]
@@ -44,7 +44,7 @@ class GraphFunction:
         """The outputs that are not symbolic zeros."""
         return [output for output in self.outputs if output is not None]
 
-    def jvp(self, wrt: Sequence[int], seeded: Sequence[bool] | None = None) -> GraphFunction:
+    def jvp(self, wrt: Sequence[int], seeded: Sequence[bool] | None = None) -> TracedGraph:
         """Tangents of the outputs; further inputs are the tangents of the inputs `wrt`.
 
         Where `seeded` is False the tangent is a symbolic zero, and no input.
@@ -53,9 +53,9 @@ class GraphFunction:
         seeds = _seeds(active, seeded)
         pushed = iter(self.ad.jvp_optional(self.live, active, seeds))
         outputs = tuple([None if out is None else next(pushed) for out in self.outputs])
-        return GraphFunction((*self.inputs, *_present(seeds)), outputs, self.ad)
+        return TracedGraph((*self.inputs, *_present(seeds)), outputs, self.ad)
 
-    def vjp(self, wrt: Sequence[int], seeded: Sequence[bool] | None = None) -> GraphFunction:
+    def vjp(self, wrt: Sequence[int], seeded: Sequence[bool] | None = None) -> TracedGraph:
         """Cotangents of the inputs `wrt`; further inputs are those of the outputs.
 
         Where `seeded`, one for each output, is False the cotangent is a symbolic zero, no input.
@@ -68,7 +68,7 @@ class GraphFunction:
         seeds = _seeds(self.live, smooth)
         active = [self.inputs[i] for i in wrt]
         pulled = self.ad.vjp_optional(self.live, active, seeds)
-        return GraphFunction((*self.inputs, *_present(seeds)), tuple(pulled), self.ad)
+        return TracedGraph((*self.inputs, *_present(seeds)), tuple(pulled), self.ad)
 
     def metas(self) -> list[TensorMeta | None]:
         """What the graph infers of each output."""
@@ -288,7 +288,7 @@ class FamilySubject:
         return AdContext.builder().with_extension_rules(rules).build()
 
     @cached_property
-    def function(self) -> GraphFunction:
+    def function(self) -> TracedGraph:
         """One application of the op to inputs of the types of `smooth`."""
         return self.applied(metas_of(self.smooth))
 
@@ -336,12 +336,12 @@ class FamilySubject:
             array.dtype == DOUBLE.get(array.dtype.kind, array.dtype) for array in self.smooth
         )
 
-    def applied(self, metas: Sequence[TensorMeta], op: ExtensionOp | None = None) -> GraphFunction:
+    def applied(self, metas: Sequence[TensorMeta], op: ExtensionOp | None = None) -> TracedGraph:
         """One application of the op, or of another, to inputs of some types."""
         inputs = traced_inputs(metas, "x")
         result = apply(self.op if op is None else op, *inputs)
         outputs = result if isinstance(result, tuple) else (result,)
-        return GraphFunction(tuple(inputs), outputs, self.ad)
+        return TracedGraph(tuple(inputs), outputs, self.ad)
 
     def executor(self) -> GraphExecutor:
         """A native executor with the package's runtimes."""

@@ -32,7 +32,7 @@ from tenferro.ops.functions.reductions import sum
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
 from tenferro.testing.subject import (
     FamilySubject,
-    GraphFunction,
+    TracedGraph,
     difference,
     metas_of,
     rounding,
@@ -346,7 +346,7 @@ def _gradients(
             yield f"where data decide {leaf}, the gradient by input {i} {text}"
 
 
-def _cut(subject: FamilySubject, axes: Axes, arrays: Sequence[NumpyArray]) -> GraphFunction:
+def _cut(subject: FamilySubject, axes: Axes, arrays: Sequence[NumpyArray]) -> TracedGraph:
     """The op on inputs of which a scalar, the last input, says how much is meant."""
     inputs = traced_inputs(metas_of(arrays), "x")
     count = TracedTensor.input((), "int64", name="count")
@@ -355,10 +355,10 @@ def _cut(subject: FamilySubject, axes: Axes, arrays: Sequence[NumpyArray]) -> Gr
         values[i] = dynamic_truncate(values[i], count, axis)
     result = apply(subject.op, *values)
     outputs = result if isinstance(result, tuple) else (result,)
-    return GraphFunction((*inputs, count), outputs, subject.ad)
+    return TracedGraph((*inputs, count), outputs, subject.ad)
 
 
-def _gradient(subject: FamilySubject, function: GraphFunction) -> GraphFunction:
+def _gradient(subject: FamilySubject, function: TracedGraph) -> TracedGraph:
     """The gradient of the sum of the real parts of the squares of all smooth outputs."""
     terms = [sum(real(y * y)) for y in function.live if is_inexact(y.meta.dtype)]
     total = terms[0]
@@ -366,7 +366,7 @@ def _gradient(subject: FamilySubject, function: GraphFunction) -> GraphFunction:
         total = total + term
     wrt = [function.inputs[i] for i in subject.wrt]
     gradients = subject.ad.grad_optional(cast(TracedTensor, total), wrt)
-    return GraphFunction(function.inputs, tuple(gradients), subject.ad)
+    return TracedGraph(function.inputs, tuple(gradients), subject.ad)
 
 
 def _axes(subject: FamilySubject, leaf: Leaf) -> Axes:

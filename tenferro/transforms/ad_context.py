@@ -17,7 +17,6 @@ from tenferro.core import (
     Capacity,
     GlobalValKey,
     KeyEmitter,
-    LinearFragment,
     differentiate,
     pull_back,
     push_forward,
@@ -25,20 +24,20 @@ from tenferro.core import (
 )
 from tenferro.errors import ADError, DTypeError, NonScalarGradError, ShapeError, TenferroError
 from tenferro.ir import TensorMeta, is_complex, is_inexact
-from tenferro.ops import StdTensorOp, full_like, shape_context, zeros_like
+from tenferro.ops import full_like, shape_context, zeros_like
 from tenferro.ops.extension import ExtensionRuleSet, Package, rules_of
 from tenferro.ops.functions import apply_method, elementwise, manipulation
 from tenferro.runtime import (
+    added_packages,
+    builtin_packages,
     fitted,
-    further,
     holder_of,
     meta_of_value,
-    over_standard,
+    over_builtin,
     planning_for,
-    standard_packages,
 )
-from tenferro.transforms.linear_part import LinearPart
-from tenferro.transforms.program import Results
+from tenferro.transforms.linear_part import LinearGraph, LinearPart
+from tenferro.transforms.program import Evaluation
 from tenferro.transforms.trace import Trace, trace_function
 from tenferro.transforms.traced_tensor import TracedTensor, as_key
 from tenferro.transforms.trees import flatten
@@ -53,7 +52,7 @@ __all__ = [
     "context_of",
     "listed",
     "results_of",
-    "traced_with",
+    "trace_in_context",
     "with_zeros",
 ]
 
@@ -270,7 +269,6 @@ def check_active(meta: TensorMeta, what: str) -> None:
 
 # AdContext: derivatives of traced tensors.
 
-Linear = LinearFragment[StdTensorOp]
 Values = Sequence[TracedTensor]
 Seeds = Sequence[TracedTensor | None]
 _CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
@@ -304,14 +302,14 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
             ExtensionRegistryError: a package is given twice, or is not one.
             DuplicateRuleError: a family of a package is among `rules`.
         """
-        self.packages = further(packages)
+        self.packages = added_packages(packages)
         if rules is not None:
             _require_rules("AdContext", rules)
         own = rules_of(self.packages)
         own = own if rules is None else own | rules
         self._own_rules = own
-        self.shapes = shape_context(over_standard(own))
-        self._cache: BoundedCache[_CacheKey, Linear] = BoundedCache(Capacity(capacity))
+        self.shapes = shape_context(over_builtin(own))
+        self._cache: BoundedCache[_CacheKey, LinearGraph] = BoundedCache(Capacity(capacity))
 
     @classmethod
     def builder(cls) -> AdContextBuilder:
@@ -328,15 +326,17 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
     @property
     def extension_rules(self) -> ExtensionRuleSet:
         """A copy of the context's derivative rules of extension families."""
-        return self._own_rules.over(rules_of(standard_packages()))
+        return self._own_rules.over(rules_of(builtin_packages()))
 
-    def linearize(self, outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey]) -> Linear:
+    def linearize(
+        self, outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey]
+    ) -> LinearGraph:
         """The linear fragment of `outputs` with respect to `wrt`; cached."""
         key = (tuple(outputs), tuple(wrt))
         known = self._cache.get(key)
         if known is not None:
             return known
-        linear: Linear = differentiate(resolve_keys(), outputs, wrt, ctx=self.shapes)
+        linear: LinearGraph = differentiate(resolve_keys(), outputs, wrt, ctx=self.shapes)
         if "fragment" in config.dump:
             sys.stderr.write(f"{linear}\n")
         return self._cache.put(key, linear)
@@ -351,7 +351,7 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         return push_forward(resolve_keys(), outputs, wrt, tangents, ctx=self.shapes)
 
     def pull_back(
-        self, linear: Linear, cotangents: Sequence[GlobalValKey | None]
+        self, linear: LinearGraph, cotangents: Sequence[GlobalValKey | None]
     ) -> list[GlobalValKey | None]:
         """Cotangents of the inputs of `linear` from those of its outputs; None is a zero."""
         return pull_back(linear, cotangents, ctx=self.shapes)
@@ -420,7 +420,7 @@ class AdContextBuilder:
         Raises:
             ExtensionRegistryError: a package is given twice, or is not one.
         """
-        self._packages = further((*self._packages, *packages))
+        self._packages = added_packages((*self._packages, *packages))
         return self
 
     def with_extension_rules(self, rules: ExtensionRuleSet) -> AdContextBuilder:
@@ -506,7 +506,7 @@ def inside(ad: AdContext) -> Iterator[None]:
         _around.reset(token)
 
 
-def traced_with(
+def trace_in_context(
     ad: AdContext, function: Callable[..., Any], args: tuple[Any, ...], *rest: Any
 ) -> tuple[Trace, list[Any]]:
     """`trace_function`, with the context for the transforms that the function calls."""
@@ -520,7 +520,7 @@ def results_of(
     function: Any,
     ad: AdContext,
     limit: MemoryLimit | None = None,
-) -> Results:
+) -> Evaluation:
     """What makes results of the graph values of a trace.
 
     Their executor gets the packages of the context, and those that the function brings; the program
@@ -529,4 +529,4 @@ def results_of(
     brought = [package for package in trace.context.packages if package not in ad.packages]
     packages = (*ad.packages, *brought)
     least = tighter([limit, trace.context.limit])
-    return Results(trace.inputs, leaves, trace.outer, function, packages, least)
+    return Evaluation(trace.inputs, leaves, trace.outer, function, packages, least)

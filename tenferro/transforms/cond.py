@@ -23,7 +23,7 @@ from tenferro.transforms.higher_order import (
     require_function,
     run,
 )
-from tenferro.transforms.program import Results
+from tenferro.transforms.program import Evaluation
 from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter
 from tenferro.transforms.trees import unflatten
@@ -148,7 +148,7 @@ def _inlined(
     keys = [*consts, *body.inputs]
     passed = [number for number, value in enumerate(values) if value is not keys[number]]
     inputs, actual = [keys[number] for number in passed], [values[number] for number in passed]
-    results = Results(inputs, actual, True, None, bodies.packages).of(body.outputs)
+    results = Evaluation(inputs, actual, True, None, bodies.packages).of(body.outputs)
     scope = bodies.scope_of(values)
     return [TracedTensor(result.key, None, scope) for result in results]
 

@@ -24,7 +24,7 @@ from tenferro.ir import (
     type_of,
 )
 from tenferro.ops import STOP_GRADIENT, full
-from tenferro.ops.control_flow import Custom, Rule, emitted, program_of
+from tenferro.ops.control_flow import Custom, CustomRule, emitted, program_of
 from tenferro.ops.functions import OpFunction, apply, convert, emit_function
 from tenferro.runtime import (
     Tensor,
@@ -48,9 +48,9 @@ from tenferro.transforms.higher_order import (
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import is_traced, leaf_meta, trace, values_of
 from tenferro.transforms.traced_tensor import (
+    EagerCapture,
     TracedTensor,
     TraceEmitter,
-    TrackedTensor,
     as_key,
 )
 from tenferro.transforms.trees import (
@@ -272,7 +272,7 @@ class RuledCall:
         readable = None if around is None else around.tracked
         tracked = {} if readable is None else readable
         for key in self.closed:
-            if isinstance(key, Input) and isinstance(key.key, TrackedTensor):
+            if isinstance(key, Input) and isinstance(key.key, EagerCapture):
                 tracked[id(key.key.tensor)] = key.key
         count = len(tracked)
         ended = [each for each in self.traces if not each.is_open]
@@ -366,7 +366,7 @@ def call(
     name: str,
     function: Callable[..., Any],
     arguments: Arguments,
-    rule_of: Callable[[RuledCall], Rule],
+    rule_of: Callable[[RuledCall], CustomRule],
 ) -> Any:
     """The result of a function as that of an op with a rule."""
     label = getattr(function, "__name__", "f")
@@ -396,7 +396,7 @@ def described(tree: Any) -> str:
 # What functions with derivatives by hand have in common.
 
 
-class CallRule(Rule):
+class CallRule(CustomRule):
     """The rules that a user wrote for a function, for calls of one form.
 
     Rules of two calls are one if their forms have one identity, so that equal calls are one value.
@@ -457,7 +457,7 @@ class CustomFunction(ABC, Generic[P, R]):
         result: R = call(self._name, self._function, arguments, self._rule_of)
         return result
 
-    def _rule_of(self, form: RuledCall) -> Rule:
+    def _rule_of(self, form: RuledCall) -> CustomRule:
         key = form.identity
         if key is None:
             return self._new_rule(form)

@@ -35,7 +35,7 @@ from tenferro.ir import (
 from tenferro.ops import NEG, SUB, full, shape_context, zeros_like
 from tenferro.ops.control_flow import (
     Custom,
-    Rule,
+    CustomRule,
     emitted,
     graph_of,
     inner_emitter,
@@ -43,7 +43,7 @@ from tenferro.ops.control_flow import (
     program_of,
 )
 from tenferro.ops.functions import convert, emit_function
-from tenferro.runtime import innermost, meta_of_value, open_traces, standard_rule
+from tenferro.runtime import builtin_rule, innermost, meta_of_value, open_traces
 from tenferro.transforms.higher_order import (
     Bodies,
     Call,
@@ -184,7 +184,7 @@ def linearized(
     name: str, body: Trace, like: Leaves, point: Keys
 ) -> tuple[GraphFunction, GraphFunction]:
     """The derivative of a traced function at a point, and its transpose."""
-    ctx = shape_context(standard_rule)
+    ctx = shape_context(builtin_rule)
     linear = differentiate(resolve_keys(), body.outputs, body.inputs, ctx=ctx)
     seeds = [fresh_input(type_of(key), f"ct{place}") for place, key in enumerate(body.outputs)]
     pulled = pull_back(linear, seeds, ctx=ctx)
@@ -196,12 +196,12 @@ def linearized(
 
 # custom_linear_solve: the solution of a linear system, by a solver that is not differentiated.
 
-LinearMap = Callable[[PyTree], PyTree]
-Solver = Callable[[LinearMap, PyTree], PyTree]
+MatVec = Callable[[PyTree], PyTree]
+Solver = Callable[[MatVec, PyTree], PyTree]
 
 
 @dataclass(frozen=True)
-class SolveRule(Rule):
+class SolveRule(CustomRule):
     """The rule of a solver of A x = b. The solver is not differentiated.
 
     All programs take what the functions close over, and then a vector, which may have several
@@ -287,7 +287,7 @@ class SolveRule(Rule):
 
 
 def custom_linear_solve(
-    matvec: LinearMap,
+    matvec: MatVec,
     b: PyTree,
     solve: Solver,
     transpose_solve: Solver | None = None,
@@ -403,7 +403,7 @@ def _transposed(program: ExecProgram, size: int, ctx: RuleContext) -> ExecProgra
 
 
 @dataclass(frozen=True)
-class RootRule(Rule):
+class RootRule(CustomRule):
     """The rule of a root of f: the tangent of the root solves f'(x) dx = -df.
 
     Attributes:
@@ -439,7 +439,7 @@ class RootRule(Rule):
 
 
 def custom_root(
-    f: LinearMap,
+    f: MatVec,
     initial_guess: PyTree,
     solve: Solver,
     tangent_solve: Solver,

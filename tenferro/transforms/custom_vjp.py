@@ -18,11 +18,11 @@ from tenferro.ir import (
     type_of,
 )
 from tenferro.ops import full
-from tenferro.ops.control_flow import Custom, Rule, emitted, inner_emitter, program_of
+from tenferro.ops.control_flow import Custom, CustomRule, emitted, inner_emitter, program_of
 from tenferro.runtime import TraceContext, is_array
 from tenferro.transforms.custom_jvp import CallRule, CustomFunction, RuledCall, described, filled
 from tenferro.transforms.higher_order import weak_leaf
-from tenferro.transforms.trace import Aux, values_of
+from tenferro.transforms.trace import AuxTree, values_of
 from tenferro.transforms.traced_tensor import TracedTensor, as_key
 from tenferro.transforms.trees import flatten, unflatten
 
@@ -113,7 +113,7 @@ class _CotangentRule(CallRule):
 
     def _residuals(
         self, op: Custom, primals: Sequence[GlobalValKey], active: Sequence[bool]
-    ) -> Aux:
+    ) -> AuxTree:
         """What `fwd` returns for `bwd`."""
         form = self.form
 
@@ -123,7 +123,7 @@ class _CotangentRule(CallRule):
                 values = list(map(Perturbed, values, active))
             return form.arguments.joined(unflatten(form.in_tree, values))
 
-        def read(result: Any) -> Aux:
+        def read(result: Any) -> AuxTree:
             if not isinstance(result, tuple | list) or len(result) != 2:
                 raise ADRuleError(
                     f"{form.name}: fwd must return a pair (value, residuals), got "
@@ -138,12 +138,12 @@ class _CotangentRule(CallRule):
                 TracedTensor(as_key(leaf), weak_leaf(leaf)) if is_array(leaf) else leaf
                 for leaf in leaves
             ]
-            return Aux.of(unflatten(tree, traced))
+            return AuxTree.of(unflatten(tree, traced))
 
         return form.trace("fwd", self._fwd, arguments, read)
 
 
-class _Pullback(Rule):
+class _Pullback(CustomRule):
     """The rule of a linear op whose transpose is `bwd`, and that has no values itself.
 
     Its operands are what the function closes over, the residuals, and the tangents of arguments.
@@ -153,7 +153,7 @@ class _Pullback(Rule):
         self,
         form: RuledCall,
         bwd: Backward,
-        residuals: Aux,
+        residuals: AuxTree,
         active: Sequence[bool],
         body: ExecProgram,
         symbolic_zeros: bool,

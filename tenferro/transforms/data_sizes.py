@@ -175,7 +175,7 @@ def check_assumed(op: PrimitiveOp, operand: GlobalValKey, name: str) -> None:
         raise UnsupportedDynamicShapeError(name, f"operand[{op.axis}]", bound)
 
 
-def for_named_sizes(
+def as_sized_op(
     call: Callable[[], Any],
     split: Callable[[Any], tuple[list[Any], Callable[[list[Any]], Any]]],
     site: str | None,

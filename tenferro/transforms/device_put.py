@@ -10,7 +10,7 @@ from tenferro.ir import PyTree
 from tenferro.runtime import Executor, Tensor, device_names, executor_module, is_array
 from tenferro.transforms.shardings import constrained
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import flatten, spread, unflatten
+from tenferro.transforms.trees import flatten, prefix_leaves, unflatten
 
 __all__ = [
     "block_until_ready",
@@ -65,7 +65,7 @@ def put_divided(x: PyTree, shardings: Any) -> PyTree:
 def _each(name: str, x: PyTree, shardings: Any, function: Any) -> Any:
     """The tree with `function` applied to each leaf and its sharding; None leaves it as it is."""
     leaves, treedef = flatten(x)
-    entries = spread(shardings, x, f"{name}: the shardings do not fit the tree")
+    entries = prefix_leaves(shardings, x, f"{name}: the shardings do not fit the tree")
     return unflatten(
         treedef,
         [

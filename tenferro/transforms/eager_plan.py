@@ -34,7 +34,7 @@ from tenferro.runtime import (
     sealed,
     tensor_owner,
 )
-from tenferro.transforms.eager_tensor import EagerTensor, OperandKind, Recorder, kind_of
+from tenferro.transforms.eager_tensor import EagerTensor, EagerType, Recorder, eager_type
 
 Constants = tuple[GlobalValKey | None, ...]
 
@@ -77,12 +77,12 @@ class RecordedStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ResultNumbers:
     """The numbers of a result's value and origin, and its kind if that is known."""
 
     value: int
     origin: int
-    kind: OperandKind | None
+    kind: EagerType | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,12 +106,12 @@ class EagerPlan:
     kernel: Kernel
     unsealed: tuple[int, ...]
     steps: tuple[RecordedStep, ...]
-    results: tuple[Result, ...]
+    results: tuple[ResultNumbers, ...]
     single: bool
     tracked: bool
     executor: Executor | None
     lasting: bool
-    short: OperandKind | None
+    short: EagerType | None
 
     def run(self, operands: list[EagerTensor], runtime: Recorder) -> list[EagerTensor]:
         """Run the kernel and return the results, with records of those that are tracked.
@@ -181,7 +181,7 @@ class EagerPlanner:
         self._cache = cache
 
     def plan(
-        self, program: ExecProgram, kinds: Sequence[OperandKind], single: bool = False
+        self, program: ExecProgram, kinds: Sequence[EagerType], single: bool = False
     ) -> EagerPlan | None:
         """The plan of `program`; None if it can only be computed op by op.
 
@@ -240,7 +240,9 @@ class EagerPlanner:
         results = []
         for slot in outputs:
             kind, origin = _kind(metas[slot]), origins.get(slot, 0)
-            results.append(Result(value[slot], origin, kind and (kind.active if origin else kind)))
+            results.append(
+                ResultNumbers(value[slot], origin, kind and (kind.active if origin else kind))
+            )
         in_order = [(step.single, step.sources) for step in steps] == [(True, of_operands)]
         short = len(returned) == len(results) == 1 and (not tracked or in_order)
         return EagerPlan(
@@ -302,11 +304,11 @@ def is_static(program: ExecProgram) -> bool:
     return all(meta is not None and meta.static_shape is not None for meta in program.slot_metas())
 
 
-def _kind(meta: TensorMeta) -> OperandKind | None:
+def _kind(meta: TensorMeta) -> EagerType | None:
     """The kind of untracked values of type `meta`; None if an extent is not known."""
-    return None if meta.static_shape is None else kind_of(meta.dtype, meta.static_shape)
+    return None if meta.static_shape is None else eager_type(meta.dtype, meta.static_shape)
 
 
-def _kind_of_buffer(buffer: Buffer, origin: int) -> OperandKind:
-    kind = kind_of(buffer.dtype, tuple(buffer.shape))
+def _kind_of_buffer(buffer: Buffer, origin: int) -> EagerType:
+    kind = eager_type(buffer.dtype, tuple(buffer.shape))
     return kind.active if origin else kind

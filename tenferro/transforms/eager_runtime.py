@@ -48,10 +48,10 @@ from tenferro.runtime import (
     GraphExecutor,
     Tensor,
     ValueContext,
+    added_packages,
     executor_named,
-    further,
     host_array,
-    lasts,
+    is_worth_caching,
     number_key,
     owner_of,
     program_of_function,
@@ -68,9 +68,9 @@ from tenferro.transforms.ad_context import (
 from tenferro.transforms.eager_plan import EagerPlan, EagerPlanner, OpDerivative
 from tenferro.transforms.eager_tensor import (
     EagerTensor,
-    OperandKind,
+    EagerType,
+    eager_type,
     is_paused,
-    kind_of,
     pausing,
 )
 
@@ -132,10 +132,10 @@ class EagerRuntime(CacheOwner, Derivatives[EagerTensor]):
             raise ADError(f"eager: ad_context must be an AdContext, got {ad_context!r}")
         chosen = executor_named(executor) if isinstance(executor, str) else executor
         is_native = isinstance(chosen, GraphExecutor)
-        self._executor = chosen if is_native else with_packages(chosen, further(packages))
+        self._executor = chosen if is_native else with_packages(chosen, added_packages(packages))
         self._cache: BoundedCache[Any, Any] = BoundedCache(Capacity(capacity))
         shapes = (AdContext(packages=packages) if ad_context is None else ad_context).shapes
-        self._planner = EagerPlanner(self._executor, further(packages), shapes, self._cache)
+        self._planner = EagerPlanner(self._executor, added_packages(packages), shapes, self._cache)
         self._leaves: weakref.WeakSet[LeafOrigin] = weakref.WeakSet()
         self._lock = threading.RLock()
         self._check_gauge = check_gauge
@@ -184,10 +184,10 @@ class EagerRuntime(CacheOwner, Derivatives[EagerTensor]):
             )
         return self.restored(tensor._buffer, None, None)
 
-    def restored(self, buffer: Any, kind: OperandKind | None, origin: Origin | None) -> EagerTensor:
+    def restored(self, buffer: Any, kind: EagerType | None, origin: Origin | None) -> EagerTensor:
         """A tensor around a buffer that a record saved; used by derivatives."""
         if kind is None:
-            kind = kind_of(buffer.dtype, tuple(buffer.shape))
+            kind = eager_type(buffer.dtype, tuple(buffer.shape))
         kind = kind.fixed if origin is None else kind.active
         return EagerTensor.attach(buffer, self._planner.owner, kind, origin, self)
 
@@ -247,9 +247,9 @@ class EagerRuntime(CacheOwner, Derivatives[EagerTensor]):
         options: dict[str, Any],
     ) -> Any:
         """The plan of an array function; not cached for functions that each call makes anew."""
-        if key is None or not lasts(function):
+        if key is None or not is_worth_caching(function):
             return _UNPLANNED
-        kinds = [part for part in key if isinstance(part, OperandKind)]
+        kinds = [part for part in key if isinstance(part, EagerType)]
 
         def make() -> EagerPlan | None:
             of_kinds = iter(kinds)
@@ -324,7 +324,7 @@ class EagerRuntime(CacheOwner, Derivatives[EagerTensor]):
         if texts and any(map(_has_nan, results)) and not any(map(_has_nan, operands)):
             raise GaugeError(texts[0])
 
-    def _kinds(self, operands: Sequence[EagerTensor]) -> list[OperandKind]:
+    def _kinds(self, operands: Sequence[EagerTensor]) -> list[EagerType]:
         if is_paused(self):
             return [operand._kind.fixed for operand in operands]
         return [operand._kind for operand in operands]

@@ -21,7 +21,7 @@ __all__ = ["EagerTensor"]
 # The type of an eager value as one object, so that plans are looked up by comparing pointers.
 
 
-class OperandKind:
+class EagerType:
     """Dtype and shape of a value, and whether it is tracked; compared by `is`.
 
     Attributes:
@@ -35,24 +35,24 @@ class OperandKind:
 
     meta: TensorMeta
     tracked: bool
-    fixed: OperandKind
-    active: OperandKind
+    fixed: EagerType
+    active: EagerType
 
     def __repr__(self) -> str:
-        return f"OperandKind({self.meta}{', tracked' if self.tracked else ''})"
+        return f"EagerType({self.meta}{', tracked' if self.tracked else ''})"
 
 
-_kinds: weakref.WeakValueDictionary[tuple[DType, tuple[int, ...]], OperandKind] = (
+_kinds: weakref.WeakValueDictionary[tuple[DType, tuple[int, ...]], EagerType] = (
     weakref.WeakValueDictionary()
 )
 _lock = threading.Lock()
 
 
-def kind_of(dtype: DType, shape: tuple[int, ...]) -> OperandKind:
+def eager_type(dtype: DType, shape: tuple[int, ...]) -> EagerType:
     """The kind of untracked values of this type.
 
     >>> import numpy as np
-    >>> kind_of(np.dtype("f8"), (3,)) is kind_of(np.dtype("f8"), (3,))
+    >>> eager_type(np.dtype("f8"), (3,)) is eager_type(np.dtype("f8"), (3,))
     True
     """
     key = (dtype, shape)
@@ -65,8 +65,8 @@ def kind_of(dtype: DType, shape: tuple[int, ...]) -> OperandKind:
     return kind
 
 
-def _pair(meta: TensorMeta) -> OperandKind:
-    fixed, active = OperandKind(), OperandKind()
+def _pair(meta: TensorMeta) -> EagerType:
+    fixed, active = EagerType(), EagerType()
     fixed.meta = active.meta = meta
     fixed.tracked, active.tracked = False, True
     fixed.fixed = active.fixed = fixed
@@ -106,7 +106,7 @@ class EagerTensor(Tensor):
 
     __slots__ = ("_kind", "_origin", "_runtime")
 
-    _kind: OperandKind
+    _kind: EagerType
     _origin: Origin | None
     _runtime: Recorder
 
@@ -118,7 +118,7 @@ class EagerTensor(Tensor):
         cls,
         buffer: Buffer,
         executor: Executor | None,
-        kind: OperandKind,
+        kind: EagerType,
         origin: Origin | None,
         runtime: Recorder,
     ) -> Self:

@@ -28,11 +28,11 @@ from tenferro.transforms.ad_context import (
     context_of,
     matching,
     results_of,
-    traced_with,
+    trace_in_context,
     with_zeros,
 )
 from tenferro.transforms.linear_part import LinearPart
-from tenferro.transforms.program import Results, wraps
+from tenferro.transforms.program import Evaluation, wraps
 from tenferro.transforms.trace import Trace, leaf_meta, substitute, trace_function
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 
@@ -71,7 +71,7 @@ class LinearMap:
     def __init__(
         self,
         trace: Trace,
-        results: Results,
+        results: Evaluation,
         part: LinearPart,
         domain: Keys,
         image: Keys,
@@ -101,13 +101,13 @@ class LinearMap:
         self._results = results
 
     @classmethod
-    def pushforward(cls, trace: Trace, results: Results, ad: AdContext) -> Self:
+    def pushforward(cls, trace: Trace, results: Evaluation, ad: AdContext) -> Self:
         """The map from tangents of the inputs to tangents of the outputs."""
         part = LinearPart.pushforward(ad.linearize(trace.outputs, trace.inputs))
         return cls(trace, results, part, trace.inputs, trace.outputs, ad)
 
     @classmethod
-    def pullback(cls, trace: Trace, results: Results, ad: AdContext) -> Self:
+    def pullback(cls, trace: Trace, results: Evaluation, ad: AdContext) -> Self:
         """The map from cotangents of the outputs to cotangents of the inputs."""
         linear = ad.linearize(trace.outputs, trace.inputs)
         part = LinearPart.pullback(linear, len(trace.outputs), ad.shapes)
@@ -262,7 +262,7 @@ def vjp(
     (Tensor([1., 0.]),)
     """
     ad = context_of(ad_context)
-    trace, leaves = traced_with(ad, function, primals, {}, has_aux)
+    trace, leaves = trace_in_context(ad, function, primals, {}, has_aux)
     _, in_tree = flatten(primals)
     require_active(trace.inputs)
     limit = MemoryLimit.read("vjp", memory_limit)
@@ -312,7 +312,7 @@ class Gradients:
         groups = _argument_leaves(args, normal_argnums(self.name, self.argnums, len(args)))
         active = [position for positions, _ in groups for position in positions]
         ad = context_of(self.ad_context)
-        trace, leaves = traced_with(ad, self.function, args, kwargs, self.has_aux, active)
+        trace, leaves = trace_in_context(ad, self.function, args, kwargs, self.has_aux, active)
         if self.on_trace is not None:
             self.on_trace(trace)
         wrt = [trace.input_at[position] for position in active]

@@ -44,13 +44,13 @@ from tenferro.runtime import (
 )
 from tenferro.transforms.data_sizes import closed_over
 from tenferro.transforms.eager_tensor import EagerTensor
-from tenferro.transforms.program import Results, compiled_within
+from tenferro.transforms.program import Evaluation, compiled_within
 from tenferro.transforms.trace import Trace, leaf_meta, trace, values_of
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
+    EagerCapture,
     TracedTensor,
     TraceEmitter,
-    TrackedTensor,
     as_key,
     capture,
 )
@@ -308,7 +308,7 @@ def operands_of(consts: Sequence[GlobalValKey]) -> list[Any]:
     operands: list[Any] = []
     for key in consts:
         source = key.key if isinstance(key, Input) else None
-        if isinstance(source, TrackedTensor):
+        if isinstance(source, EagerCapture):
             operands.append(source.tensor)
         else:
             operands.append(key if isinstance(source, CapturedArray) else TracedTensor(key))
@@ -327,7 +327,7 @@ def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
         return list(result) if op.n_outputs > 1 else [result]
     inputs = [_input_of(operand) for operand in operands]
     passed = [number for number, key in enumerate(inputs) if key is not operands[number]]
-    results = Results(
+    results = Evaluation(
         [inputs[number] for number in passed],
         [operands[number] for number in passed],
         False,

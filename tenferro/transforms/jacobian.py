@@ -22,14 +22,14 @@ from tenferro.errors import (
 from tenferro.ir import ExecProgram, PyTree, TensorMeta, integer_of, is_complex, is_inexact
 from tenferro.ops.control_flow import ControlOp, Custom, foreign, program_of
 from tenferro.ops.extension import Extension
-from tenferro.transforms.ad_context import AD, AdContext, context_of, results_of, traced_with
+from tenferro.transforms.ad_context import AD, AdContext, context_of, results_of, trace_in_context
 from tenferro.transforms.grad import Argnums, Bytes, Gradients, normal_argnums, require_active
 from tenferro.transforms.jacobian_coloring import SparsePlan, sparse_plans
-from tenferro.transforms.jacobian_passes import Costs, Matrices, Mode, Pass, Plan, block_meta
+from tenferro.transforms.jacobian_passes import Matrices, Mode, Plan, Sweep, SweepCosts, block_meta
 from tenferro.transforms.jacobian_sparsity import MOST_ENTRIES, Pattern, TooDenseError, pattern_of
-from tenferro.transforms.linear_part import Linear
+from tenferro.transforms.linear_part import LinearGraph
 from tenferro.transforms.program import wraps
-from tenferro.transforms.sparse_matrix import Places, SparseMatrix
+from tenferro.transforms.sparse_matrix import Coordinates, SparseMatrix
 from tenferro.transforms.trace import Trace
 from tenferro.transforms.trees import flatten, unflatten
 
@@ -42,7 +42,7 @@ Metas = Sequence[TensorMeta]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class JacobianFunction:
     """A function that users call.
 
     Attributes:
@@ -60,13 +60,15 @@ class Kind:
     takes_integers: bool = True
 
 
-JACOBIAN = Kind("jacobian", takes_integers=False)
-JACFWD = Kind("jacfwd")
-JACREV = Kind("jacrev", typed_by_arguments=True)
-HESSIAN = Kind("hessian", of_gradient=True)
+JACOBIAN = JacobianFunction("jacobian", takes_integers=False)
+JACFWD = JacobianFunction("jacfwd")
+JACREV = JacobianFunction("jacrev", typed_by_arguments=True)
+HESSIAN = JacobianFunction("hessian", of_gradient=True)
 
 
-def check_dtypes(kind: Kind, mode: Mode, holomorphic: bool, inputs: Metas, outputs: Metas) -> None:
+def check_dtypes(
+    kind: JacobianFunction, mode: Mode, holomorphic: bool, inputs: Metas, outputs: Metas
+) -> None:
     """Raise DTypeError unless the passes that may be taken have unit vectors."""
     if holomorphic:
         _check_complex(kind, "arguments", inputs)
@@ -79,7 +81,7 @@ def check_dtypes(kind: Kind, mode: Mode, holomorphic: bool, inputs: Metas, outpu
         _check_inexact(kind, outputs)
 
 
-def check_sizes(kind: Kind, inputs: Metas, outputs: Metas) -> None:
+def check_sizes(kind: JacobianFunction, inputs: Metas, outputs: Metas) -> None:
     """Raise ExtentError if an array of the result is larger than the byte budget."""
     for y, x in itertools.product(outputs, inputs):
         block = TensorMeta(y.dtype, (*y.extents, *x.extents))
@@ -92,7 +94,7 @@ def check_sizes(kind: Kind, inputs: Metas, outputs: Metas) -> None:
             )
 
 
-def _check_complex(kind: Kind, what: str, metas: Metas) -> None:
+def _check_complex(kind: JacobianFunction, what: str, metas: Metas) -> None:
     for meta in metas:
         if not is_complex(meta.dtype):
             raise DTypeError(
@@ -101,7 +103,7 @@ def _check_complex(kind: Kind, what: str, metas: Metas) -> None:
             )
 
 
-def _check_real(kind: Kind, metas: Metas) -> None:
+def _check_real(kind: JacobianFunction, metas: Metas) -> None:
     for meta in metas:
         if is_complex(meta.dtype):
             holomorphic = "pass holomorphic=True if the function is holomorphic, or "
@@ -110,7 +112,7 @@ def _check_real(kind: Kind, metas: Metas) -> None:
     _check_inexact(kind, metas)
 
 
-def _check_inexact(kind: Kind, metas: Metas) -> None:
+def _check_inexact(kind: JacobianFunction, metas: Metas) -> None:
     for meta in metas:
         if not is_inexact(meta.dtype):
             raise DTypeError(
@@ -121,7 +123,7 @@ def _check_inexact(kind: Kind, metas: Metas) -> None:
 
 # What users say of how a Jacobian is computed.
 
-Sparsity = Literal["auto"] | None
+SparsityOption = Literal["auto"] | None
 
 
 def as_mode(mode: object) -> Mode:
@@ -131,7 +133,7 @@ def as_mode(mode: object) -> Mode:
     raise ADError(f"jacobian: mode must be 'auto', 'forward', 'reverse' or 'cross', got {mode!r}")
 
 
-def as_sparsity(name: str, sparsity: object, mode: Mode = "auto") -> Sparsity:
+def as_sparsity(name: str, sparsity: object, mode: Mode = "auto") -> SparsityOption:
     """The kind of sparsity."""
     if sparsity is None:
         return None
@@ -165,7 +167,7 @@ Result = TypeVar("Result")
 MOST_STEPS_COLOURED = 500
 """The number of steps for which its loops are followed."""
 
-Blocks = tuple[list[list[GlobalValKey]], list[list[Places | None]]]
+Blocks = tuple[list[list[GlobalValKey]], list[list[Coordinates | None]]]
 """For each result an array for each argument, and if it is sparse, its places."""
 
 
@@ -181,7 +183,7 @@ class JacobianCall:
         traced: the traces of a function whose gradient is differentiated.
     """
 
-    kind: Kind
+    kind: JacobianFunction
     mode: Mode
     function: Callable[..., Any]
     argnums: Argnums
@@ -189,7 +191,7 @@ class JacobianCall:
     holomorphic: bool
     chunk_size: int | None
     ad_context: AdContext | None
-    sparsity: Sparsity = None
+    sparsity: SparsityOption = None
     limit: MemoryLimit | None = None
     traced: Sequence[Trace] = ()
 
@@ -224,7 +226,7 @@ class JacobianCall:
 
         varied = tuple(args[number] for number in numbers)
         ad = context_of(self.ad_context)
-        trace, leaves = traced_with(ad, of_some, varied, {}, self.has_aux)
+        trace, leaves = trace_in_context(ad, of_some, varied, {}, self.has_aux)
         require_active(trace.inputs)
         results = results_of(trace, leaves, function, ad, self.limit)
         _, arg_tree = flatten(varied[0] if isinstance(argnums, int) else varied)
@@ -306,14 +308,14 @@ class JacobianCall:
         )
 
     def _plans(
-        self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext
+        self, linear: LinearGraph, inputs: Metas, outputs: Metas, ad: AdContext
     ) -> Sequence[Plan | SparsePlan]:
         """How to compute a dense matrix; what costs least first."""
         if self.mode == "forward" or self.mode == "reverse":
-            return [Pass(self.mode == "forward")]
+            return [Sweep(self.mode == "forward")]
         if self.mode == "auto" and _has_rules_by_hand(linear.fragment.nodes):
-            return [Pass(forward=False)]
-        costs = Costs(linear, ad.shapes, self.holomorphic, self.kind.of_gradient)
+            return [Sweep(forward=False)]
+        costs = SweepCosts(linear, ad.shapes, self.holomorphic, self.kind.of_gradient)
         plans = costs.plans(self.mode)
         if not plans:
             raise ADError(
@@ -334,7 +336,12 @@ class JacobianCall:
         return plans if costs.of_colours(count, places) >= plans[0].seconds else [*colours, *plans]
 
     def _colours(
-        self, linear: Linear, pattern: Pattern, inputs: Metas, outputs: Metas, ad: AdContext
+        self,
+        linear: LinearGraph,
+        pattern: Pattern,
+        inputs: Metas,
+        outputs: Metas,
+        ad: AdContext,
     ) -> list[SparsePlan]:
         """How to compute a sparse matrix; what takes few passes first."""
         forward, reverse = (
@@ -351,7 +358,9 @@ class JacobianCall:
         )
         return sparse_plans(pattern, forward, reverse, symmetric)
 
-    def _pattern(self, linear: Linear, inputs: Metas, outputs: Metas, ad: AdContext) -> Pattern:
+    def _pattern(
+        self, linear: LinearGraph, inputs: Metas, outputs: Metas, ad: AdContext
+    ) -> Pattern:
         """The pattern of a sparse matrix; all places, if too many would be on the way."""
         rows, columns = (sum(meta.known_size for meta in metas) for metas in (outputs, inputs))
         with suppress(TooDenseError):
@@ -410,9 +419,9 @@ def _with_types(
     blocks: list[list[tuple[GlobalValKey, Pattern]]], inputs: Metas, outputs: Metas, passes: str
 ) -> Blocks:
     """The values of sparse blocks, and their places with the types of results and arguments."""
-    places: list[list[Places | None]] = [
+    places: list[list[Coordinates | None]] = [
         [
-            Places(pattern.row_numbers, pattern.column_numbers, y, x, passes)
+            Coordinates(pattern.row_numbers, pattern.column_numbers, y, x, passes)
             for x, (_, pattern) in zip(inputs, row, strict=True)
         ]
         for y, row in zip(outputs, blocks, strict=True)
@@ -420,7 +429,7 @@ def _with_types(
     return [[values for values, _ in row] for row in blocks], places
 
 
-def _with_places(values: Any, places: Places | None) -> Any:
+def _with_places(values: Any, places: Coordinates | None) -> Any:
     return values if places is None else SparseMatrix(values, places)
 
 
@@ -437,7 +446,7 @@ def jacobian(
     has_aux: bool = False,
     holomorphic: bool = False,
     chunk_size: int | None = None,
-    sparsity: Sparsity = None,
+    sparsity: SparsityOption = None,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]:
@@ -589,7 +598,7 @@ def hessian(
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
-    sparsity: Sparsity = None,
+    sparsity: SparsityOption = None,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]:

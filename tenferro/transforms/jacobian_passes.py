@@ -36,14 +36,14 @@ from tenferro.ops.control_flow import noted
 from tenferro.runtime import planned_model
 from tenferro.transforms.jacobian_coloring import ColourBasis, Colouring, SparsePlan
 from tenferro.transforms.jacobian_sparsity import Pattern
-from tenferro.transforms.linear_part import Basis, Images, Linear, LinearPart
+from tenferro.transforms.linear_part import Basis, Images, LinearGraph, LinearPart
 from tenferro.transforms.sparse_matrix import filled
 from tenferro.transforms.traced_tensor import capture
 
 # Cuts of a linear part: sets of values through which all tangents go from inputs to outputs.
 
 Key = GlobalValKey
-Size = Callable[[Key], int | None]
+CutSize = Callable[[Key], int | None]
 """The number of elements of a value; None if it cannot be in a cut."""
 
 
@@ -56,7 +56,7 @@ class Branch:
     outputs: list[Key] = field(default_factory=list)
 
 
-def narrow_cut(linear: Linear, size: Size, inside: bool = False) -> list[Key] | None:
+def narrow_cut(linear: LinearGraph, size: CutSize, inside: bool = False) -> list[Key] | None:
     """The narrowest cut that is found; None if it is the inputs or the outputs.
 
     Each independent branch is cut on its own, some perhaps at their inputs or outputs; if `inside`,
@@ -75,7 +75,7 @@ def narrow_cut(linear: Linear, size: Size, inside: bool = False) -> list[Key] | 
     return None if None in cuts or set(values) in ends else values
 
 
-def branches(linear: Linear) -> list[Branch]:
+def branches(linear: LinearGraph) -> list[Branch]:
     """The independent branches of the live ops, inputs and outputs."""
     nodes = linear.live_nodes()
     outputs = dict.fromkeys(key for key in linear.output_keys if key is not None)
@@ -103,7 +103,7 @@ def branches(linear: Linear) -> list[Branch]:
     return list(parts.values())
 
 
-def _narrowest(part: Branch, size: Size, inside: bool) -> list[Key] | None:
+def _narrowest(part: Branch, size: CutSize, inside: bool) -> list[Key] | None:
     """The narrowest cut of a branch; if `inside`, one between its ops if there is one.
 
     None if there is no cut.
@@ -130,7 +130,7 @@ def _as_early_as_possible(part: Branch) -> list[GlobalOpKey]:
 
 
 def _frontiers(
-    part: Branch, order: Sequence[GlobalOpKey], size: Size
+    part: Branch, order: Sequence[GlobalOpKey], size: CutSize
 ) -> Iterator[tuple[Collection[Key], int | None]]:
     """The inputs, the cuts after each op, the last of which are the outputs.
 
@@ -171,7 +171,7 @@ Mode = Literal["auto", "forward", "reverse", "cross"]
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class Sweep:
     """One batched pass.
 
     Attributes:
@@ -209,10 +209,10 @@ class Cut:
         return f"reverse {self.size} | forward {self.size} (waist {self.size}{place})"
 
 
-Plan = Pass | Cut
+Plan = Sweep | Cut
 
 
-class Costs:
+class SweepCosts:
     """How to compute the matrix of a linear part, and what that costs.
 
     The cost of a pass is that of its ops for each unit vector, by the `DeviceCosts` that plans are
@@ -233,7 +233,11 @@ class Costs:
     """
 
     def __init__(
-        self, linear: Linear, ctx: ShapeGuardContext, holomorphic: bool, symmetric: bool
+        self,
+        linear: LinearGraph,
+        ctx: ShapeGuardContext,
+        holomorphic: bool,
+        symmetric: bool,
     ) -> None:
         self._linear, self._ctx = linear, ctx
         self._device = planned_model().costs
@@ -276,7 +280,7 @@ class Costs:
             return []
         turned = self._device.move * self.rows * self.columns
         result = 0.0 if forward == self._symmetric else turned
-        return [Pass(forward, count, self._once + count * self._each + result)]
+        return [Sweep(forward, count, self._once + count * self._each + result)]
 
     def _cuts(self, below: float, inside: bool) -> list[Plan]:
         """The narrowest cut, if it costs less than `below` seconds."""
@@ -348,7 +352,7 @@ class Matrices:
 
     def __init__(
         self,
-        linear: Linear,
+        linear: LinearGraph,
         inputs: Metas,
         outputs: Metas,
         ctx: ShapeGuardContext,
@@ -431,7 +435,11 @@ class Matrices:
         return blocks
 
     def _images(
-        self, linear: Linear, forward: bool, domain: Metas, colouring: Colouring | None = None
+        self,
+        linear: LinearGraph,
+        forward: bool,
+        domain: Metas,
+        colouring: Colouring | None = None,
     ) -> tuple[Basis, Images]:
         """The images of all unit vectors in one direction, or of those of each colour."""
         part = (

@@ -23,7 +23,7 @@ from tenferro.ir import (
 )
 from tenferro.ops import StdTensorOp
 from tenferro.ops.control_flow import ControlOp
-from tenferro.transforms.linear_part import Linear
+from tenferro.transforms.linear_part import LinearGraph
 from tenferro.transforms.traced_tensor import CapturedArray
 
 # Sparse patterns: which elements of a value depend on which elements of the arguments.
@@ -191,7 +191,7 @@ Metas = Sequence[TensorMeta]
 
 
 def pattern_of(
-    linear: Linear,
+    linear: LinearGraph,
     inputs: Metas,
     outputs: Metas,
     ctx: ShapeGuardContext,
@@ -312,7 +312,7 @@ class PatternInterpreter:
 class _Propagation:
     def __init__(
         self,
-        linear: Linear,
+        linear: LinearGraph,
         inputs: Metas,
         outputs: Metas,
         ctx: ShapeGuardContext,

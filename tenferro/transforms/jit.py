@@ -28,10 +28,10 @@ from tenferro.runtime import (
     Shardings,
     TakesPackages,
     Tensor,
+    added_packages,
     bind_shapes,
     check_executor,
     executor_named,
-    further,
     is_tracing,
     memory_of,
     place,
@@ -39,7 +39,7 @@ from tenferro.runtime import (
     require_limit,
     require_packages,
     tensor_owner,
-    with_brought,
+    with_missing_packages,
     with_packages,
     wrap_all,
 )
@@ -53,7 +53,7 @@ from tenferro.transforms.jit_arguments import (
     with_arrays,
 )
 from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
-from tenferro.transforms.program import checked_options, compile_keys, wraps
+from tenferro.transforms.program import checked_options, program_of_graph, wraps
 from tenferro.transforms.shardings import JitShardings, program_shardings
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
 from tenferro.transforms.trace import trace_function
@@ -203,7 +203,7 @@ class Jitted(Generic[P, R_co]):
         self._choice: str | Executor = (
             chosen if self._shardings is None else self._shardings.executor
         )
-        self._packages: Sequence[Package] = further(settings.packages)
+        self._packages: Sequence[Package] = added_packages(settings.packages)
         self._parameters = Parameters(
             function,
             settings.static_argnums,
@@ -373,7 +373,7 @@ class Jitted(Generic[P, R_co]):
         traced, leaves, shardings = self._program_of(args, kwargs, "memory")
         program = traced.program
         sizes = bind_shapes(program, [getattr(leaf, "shape", ()) for leaf in leaves])
-        executor = with_brought(self.executor, traced.packages)
+        executor = with_missing_packages(self.executor, traced.packages)
         return memory_of(executor, program.exec_program, sizes, program.options, shardings)
 
     def tier(self, *args: P.args, **kwargs: P.kwargs) -> str | None:
@@ -467,7 +467,7 @@ class Jitted(Generic[P, R_co]):
             return entry
         symbolic = self._symbolic
         while (traced := self._traced(call, leaves, treedef, types, symbolic)) is not None:
-            executor = with_brought(self.executor, traced.packages)
+            executor = with_missing_packages(self.executor, traced.packages)
             try:
                 executable = self._compiled(executor, traced, call, leaves)
             except ShapeError:
@@ -522,7 +522,7 @@ class Jitted(Generic[P, R_co]):
             )
         context = trace.context
         options = self._options.limited(context.limit)
-        program = compile_keys(trace.outputs, trace.inputs, context.guards.values(), options)
+        program = program_of_graph(trace.outputs, trace.inputs, context.guards.values(), options)
         captured = [
             place("jit", declared.default, executor)
             for declared in program.inputs[len(trace.inputs) :]

@@ -252,11 +252,11 @@ def static_key(arg: Any) -> Hashable:
 # Symbolic sizes of the arguments of a compiled function: the `symbolic` of `jit`.
 
 
-class Axes:
+class DeclaredExtents:
     """The declared extents of an array: numbers, names, or None for the size that the array has.
 
     >>> import numpy as np
-    >>> Axes("x", ("n", None, ...)).spec(np.ones((2, 3, 4)))
+    >>> DeclaredExtents("x", ("n", None, ...)).spec(np.ones((2, 3, 4)))
     TensorSpec(f64[n,3,4])
     """
 
@@ -383,7 +383,7 @@ class SymbolicArguments:
 
 
 def _axes_tree(name: str, declared: Any) -> Any:
-    """The tree with `Axes` in place of its shapes."""
+    """The tree with `DeclaredExtents` in place of its shapes."""
     return optree.tree_map(
         lambda leaf: _axes(name, leaf),
         declared,
@@ -393,13 +393,13 @@ def _axes_tree(name: str, declared: Any) -> Any:
     )
 
 
-def _axes(name: str, declared: Any) -> Axes:
+def _axes(name: str, declared: Any) -> DeclaredExtents:
     if declared is None:
-        return Axes(name, (...,))
+        return DeclaredExtents(name, (...,))
     if isinstance(declared, TensorSpec):
-        return Axes(name, declared.shape, declared.dtype)
+        return DeclaredExtents(name, declared.shape, declared.dtype)
     if _is_shape(declared):
-        return Axes(name, declared)
+        return DeclaredExtents(name, declared)
     raise ShapeError(
         f"jit: symbolic[{name!r}] has {declared!r} in place of a shape; "
         'write a tuple of sizes and names, such as ("n", 3)'

@@ -15,7 +15,7 @@ from tenferro.transforms.ad_context import (
     AdContext,
     context_of,
     results_of,
-    traced_with,
+    trace_in_context,
     with_zeros,
 )
 from tenferro.transforms.grad import Bytes, Gradients, LinearMap, matching_leaves, require_active
@@ -90,7 +90,7 @@ def jvp(
         )
     primals, tangents = tuple(primals), tuple(tangents)
     ad = context_of(ad_context)
-    trace, leaves = traced_with(ad, function, primals, {}, has_aux)
+    trace, leaves = trace_in_context(ad, function, primals, {}, has_aux)
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
     seeds = matching_leaves("jvp", "tangent", tangents, in_tree, trace.inputs)
@@ -127,7 +127,7 @@ def linearize(
     (Tensor(6.), Tensor(3.))
     """
     ad = context_of(ad_context)
-    trace, leaves = traced_with(ad, function, primals, {})
+    trace, leaves = trace_in_context(ad, function, primals, {})
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
     limit = MemoryLimit.read("linearize", memory_limit)
@@ -191,7 +191,7 @@ def derivative(
 
     def differentiated(x: ArrayLike) -> R:
         ad = context_of(ad_context)
-        trace, leaves = traced_with(ad, function, (x,), {})
+        trace, leaves = trace_in_context(ad, function, (x,), {})
         if len(trace.inputs) != 1 or ad.shapes.meta(trace.inputs[0]).rank != 0:
             got = ", ".join(str(ad.shapes.meta(key)) for key in trace.inputs)
             raise ShapeError(
@@ -258,7 +258,7 @@ def jet(
     terms = _terms(primals, series)
     order = len(terms[0]) if terms else 0
     ad = context_of(ad_context)
-    trace, leaves = traced_with(ad, function, tuple(primals), {})
+    trace, leaves = trace_in_context(ad, function, tuple(primals), {})
     require_active(trace.inputs)
     _, in_tree = flatten(tuple(primals))
     coefficients: list[Any] = []

@@ -46,7 +46,7 @@ from tenferro.ops import (
 )
 from tenferro.ops.control_flow import Scan, program_of
 
-__all__ = ["Basis", "Images", "Linear", "LinearPart", "one_hot"]
+__all__ = ["Basis", "Images", "LinearGraph", "LinearPart", "one_hot"]
 
 
 # The unit vectors of a space of arrays, computed as entries of batches.
@@ -198,7 +198,7 @@ def one_hot(at: Emitter[V], number: V, place: V, meta: TensorMeta) -> V:
 
 Key = GlobalValKey
 Images = list[Key | None]
-Linear = LinearFragment[StdTensorOp]
+LinearGraph = LinearFragment[StdTensorOp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,12 +214,12 @@ class LinearPart:
     outputs: Sequence[Key | None]
 
     @classmethod
-    def pushforward(cls, linear: Linear) -> Self:
+    def pushforward(cls, linear: LinearGraph) -> Self:
         """From tangents of the inputs to tangents of the outputs."""
         return cls(linear.input_keys, linear.output_keys)
 
     @classmethod
-    def pullback(cls, linear: Linear, count: int, ctx: RuleContext) -> Self:
+    def pullback(cls, linear: LinearGraph, count: int, ctx: RuleContext) -> Self:
         """From cotangents of the `count` outputs to cotangents of the inputs."""
         reverse = transpose(linear, ctx=ctx)
         by_slot: dict[int, Key] = {

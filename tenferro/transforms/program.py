@@ -48,20 +48,20 @@ from tenferro.runtime import (
     require_packages,
     tensor_owner,
     where_to_run,
-    with_brought,
+    with_missing_packages,
 )
 from tenferro.transforms.trace import is_traced, leaf_meta, substitute, trace_function, values_of
 from tenferro.transforms.traced_tensor import CapturedArray, TracedTensor, as_key
 from tenferro.transforms.trees import unflatten
 
 __all__ = [
+    "Evaluation",
     "GraphCompiler",
-    "Results",
     "checked_options",
-    "compile_keys",
     "compiled_within",
     "eval_shape",
     "make_program",
+    "program_of_graph",
     "specialise",
     "wraps",
 ]
@@ -147,7 +147,7 @@ class GraphCompiler(CacheOwner):
         key = (tuple(outputs), tuple(inputs), guards)
         program = self._cache.get(key)
         if program is None:
-            made = compile_keys(outputs, inputs, guards, self.options, self._families)
+            made = program_of_graph(outputs, inputs, guards, self.options, self._families)
             program = self._cache.put(key, made)
         return program
 
@@ -166,7 +166,7 @@ def checked_options(options: OptimizerOptions | None) -> OptimizerOptions:
     return DEFAULT_OPTIONS if options is None else options
 
 
-def compile_keys(
+def program_of_graph(
     outputs: Sequence[GlobalValKey],
     inputs: Sequence[GlobalValKey],
     guards: Collection[Guard] = (),
@@ -302,7 +302,7 @@ _TYPES = shape_context()
 
 
 @dataclass(slots=True)
-class Results:
+class Evaluation:
     """Converts graph values into results.
 
     They are computed, or, in an outer trace, returned as values of that trace. If an eager runtime
@@ -329,8 +329,8 @@ class Results:
         require_limit(self.limit)
         self.traced = self.traced or is_traced(self.actual)
 
-    def seeds(self, leaves: Sequence[Any], names: str) -> tuple[list[GlobalValKey], Results]:
-        """Graph values for further arguments, and the `Results` that bind them.
+    def seeds(self, leaves: Sequence[Any], names: str) -> tuple[list[GlobalValKey], Evaluation]:
+        """Graph values for further arguments, and the `Evaluation` that bind them.
 
         In an outer trace they are the graph values of the arguments, so that constants simplify.
         Otherwise they are new inputs.
@@ -343,11 +343,11 @@ class Results:
         ]
         return list(fresh), self.extended([*self.inputs, *fresh], [*self.actual, *leaves])
 
-    def within(self) -> Results:
+    def within(self) -> Evaluation:
         """The same inputs, with results that are values of the enclosing trace."""
         return replace(self, traced=True)
 
-    def extended(self, inputs: Sequence[GlobalValKey], actual: Sequence[Any]) -> Results:
+    def extended(self, inputs: Sequence[GlobalValKey], actual: Sequence[Any]) -> Evaluation:
         """The same conversion for other inputs."""
         return replace(self, inputs=inputs, actual=actual)
 
@@ -386,7 +386,7 @@ class Results:
         tensors = [Tensor(leaf) for leaf in self.actual]
         inputs = [key for key in self.inputs if isinstance(key, Input)]
         options = DEFAULT_OPTIONS if compiled is None else compiled.options
-        program = compile_keys(outputs, inputs, options=options.limited(self.limit))
+        program = program_of_graph(outputs, inputs, options=options.limited(self.limit))
         captured: list[Tensor] = []
         for declared in program.inputs[len(tensors) :]:
             if declared.default is None:
@@ -398,7 +398,7 @@ class Results:
         operands = [*tensors, *captured]
         executor = where_to_run("call", operands) if compiled is None else compiled.executor
         runs_on = executor_named("numpy") if executor is None else executor
-        runs_on = with_brought(runs_on, self.packages)
+        runs_on = with_missing_packages(runs_on, self.packages)
         execute = runs_on.compile_exec(program.exec_program, options=program.options)
         results = execute(*[place(runs_on.name, tensor, runs_on) for tensor in operands])
         owner = tensor_owner(runs_on)
@@ -445,7 +445,7 @@ def make_program(
             "or return them there"
         )
     limited = checked_options(options).limited(trace.context.limit)
-    program = compile_keys(trace.outputs, trace.inputs, trace.context.guards.values(), limited)
+    program = program_of_graph(trace.outputs, trace.inputs, trace.context.guards.values(), limited)
     packages = tuple(trace.context.packages)
     return replace(program, packages=packages) if packages else program
 

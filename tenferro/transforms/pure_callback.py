@@ -250,7 +250,7 @@ def pure_callback(
     for place, leaf in enumerate(leaves):
         leaf_meta(leaf, f"pure_callback: argument leaf {place}")
     results, out_tree = _types(result_shape_dtypes)
-    held = _held(callback, in_tree, out_tree)
+    held = _host_function(callback, in_tree, out_tree)
     op = Callback(held, len(leaves), results, vmap_method)
     return unflatten(out_tree, called(op, leaves))
 
@@ -269,7 +269,9 @@ def called(op: Callback, leaves: Sequence[Any]) -> list[Any]:
     return list(found) if len(op.results) != 1 else [found]
 
 
-def _held(function: Callable[..., Any], in_tree: TreeDef, out_tree: TreeDef) -> HostFunction:
+def _host_function(
+    function: Callable[..., Any], in_tree: TreeDef, out_tree: TreeDef
+) -> HostFunction:
     """The function of leaves; one for all calls of a function with the same structures."""
     name = f"pure_callback {getattr(function, '__name__', type(function).__name__)}"
     try:

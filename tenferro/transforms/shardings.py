@@ -16,7 +16,7 @@ from tenferro.runtime import INFERRED, Executor, RunsOnMesh, Shardings, executor
 from tenferro.transforms.jit_arguments import CallArguments
 from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, spread, unflatten
+from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, prefix_leaves, unflatten
 
 
 class ShardingTree:
@@ -42,7 +42,7 @@ class ShardingTree:
                 f"{self._caller} has {count} {'entry' if count == 1 else 'entries'}, but there are "
                 f"{len(tree)} {what}; write one for each, or one for all"
             )
-        return spread(self._tree, tree, f"{self._caller} does not fit the {what}")
+        return prefix_leaves(self._tree, tree, f"{self._caller} does not fit the {what}")
 
 
 @dataclass(frozen=True, slots=True)

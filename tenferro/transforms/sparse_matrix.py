@@ -20,7 +20,7 @@ from tenferro.transforms.trees import NAMESPACE
 __all__ = ["SparseMatrix"]
 
 
-class Places:
+class Coordinates:
     """Where the values of a sparse matrix are; equal ones have equal places.
 
     Attributes:
@@ -49,7 +49,7 @@ class Places:
         if self is other:
             return True
         return (
-            isinstance(other, Places)
+            isinstance(other, Coordinates)
             and (self.shape, self.split) == (other.shape, other.split)
             and np.array_equal(self.rows, other.rows)
             and np.array_equal(self.columns, other.columns)
@@ -79,7 +79,7 @@ class SparseMatrix:
 
     __array_ufunc__ = None  # operators of NumPy arrays are refused, not taken for each element
 
-    def __init__(self, values: Any, places: Places) -> None:
+    def __init__(self, values: Any, places: Coordinates) -> None:
         self.values, self._places = values, places
 
     @property
@@ -168,7 +168,7 @@ def filled(at: Emitter[V], values: V, places: V, shape: tuple[int, ...]) -> V:
     return at.emit(Reshape((*front, *shape)), at.emit(write, zeros, places, values))
 
 
-def _children(matrix: Any) -> tuple[tuple[Any], Places, tuple[str]]:
+def _children(matrix: Any) -> tuple[tuple[Any], Coordinates, tuple[str]]:
     return (matrix.values,), matrix._places, ("values",)
 
 

@@ -29,7 +29,7 @@ from tenferro.runtime import (
     Executable,
     Executor,
     TakesPackages,
-    with_brought,
+    with_missing_packages,
 )
 from tenferro.transforms.jit_cache import TracedFunction
 
@@ -47,7 +47,7 @@ process aborts the process, so that there is no bound.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Job:
+class BackgroundJob:
     """Work for the thread.
 
     Attributes:
@@ -59,7 +59,7 @@ class Job:
     drop: Callable[[], object]
 
 
-class Worker:
+class BackgroundWorker:
     """Runs jobs one by one in a daemon thread, the latest first.
 
     The thread starts with the first job. A process that was forked has no such thread, and gets
@@ -72,10 +72,10 @@ class Worker:
     def __init__(self) -> None:
         self.closed = False
         self._changed = threading.Condition()
-        self._jobs: list[Job] = []
+        self._jobs: list[BackgroundJob] = []
         self._thread: threading.Thread | None = None
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: BackgroundJob) -> None:
         """Do the job later, or drop it at once if the worker is closed."""
         with self._changed:
             if not self.closed and self._thread is None:
@@ -119,14 +119,14 @@ class Worker:
             except Stopped:
                 job.drop()
 
-    def _next(self) -> Job | None:
+    def _next(self) -> BackgroundJob | None:
         """The latest job, waiting for one if there is none; None once the worker is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._jobs or self.closed)
             return None if self.closed else self._jobs.pop()
 
 
-WORKER = Worker()
+WORKER = BackgroundWorker()
 
 if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=WORKER.forget)
@@ -193,7 +193,7 @@ class TieredExecutable:
             if self._take():
                 known = self._compiled is not None
                 step = functools.partial(self._run, values) if known else self._compile
-                WORKER.submit(Job(functools.partial(self._do, step), self._release))
+                WORKER.submit(BackgroundJob(functools.partial(self._do, step), self._release))
             own = [self._on_host(value) for value in values]
             return [self._executor.put(result) for result in self._first.run_host(*own)]
 
@@ -264,7 +264,7 @@ def tiered(
     if not program.exec_program.portable:
         return None  # the first run in the background would call functions of the user once more
     packages = [*(executor.packages if isinstance(executor, TakesPackages) else ())]
-    numpy_executor = with_brought(NUMPY_EXECUTOR, [*packages, *traced.packages])
+    numpy_executor = with_missing_packages(NUMPY_EXECUTOR, [*packages, *traced.packages])
     try:
         first = numpy_executor.compile_exec(program.exec_program, (), sizes, program.options)
     except TenferroError:

@@ -48,7 +48,7 @@ from tenferro.ops import Argument, StdTensorOp, shape_context
 from tenferro.ops.control_flow import plain
 from tenferro.ops.functions import convert, emit_function, promote
 from tenferro.runtime import Tensor, TraceContext, is_array, meta_of_value, weak_number
-from tenferro.transforms.data_sizes import for_named_sizes, named
+from tenferro.transforms.data_sizes import as_sized_op, named
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
     TracedTensor,
@@ -65,12 +65,12 @@ __all__ = [
     "also_for_data_sizes",
     "argument",
     "is_traced",
-    "joined",
     "leaf_meta",
     "substitute",
     "trace",
     "trace_function",
     "values_of",
+    "with_arguments_replaced",
     "without_arguments",
 ]
 
@@ -119,7 +119,9 @@ def without_arguments(outputs: Sequence[GlobalValKey]) -> list[GlobalValKey]:
     return [new.get(key, key) for key in outputs]
 
 
-def joined(outputs: Sequence[GlobalValKey], ops: Sequence[GlobalOpKey]) -> list[GlobalValKey]:
+def with_arguments_replaced(
+    outputs: Sequence[GlobalValKey], ops: Sequence[GlobalOpKey]
+) -> list[GlobalValKey]:
     """The outputs of a function; arguments are replaced if their values are also read elsewhere.
 
     Without the replacement, equal values could be in the graph twice, and would be differentiated
@@ -205,7 +207,7 @@ def trace(
 
 
 @dataclass(frozen=True, slots=True)
-class Aux:
+class AuxTree:
     """A tree of graph values and of other Python values, such as an auxiliary result.
 
     Attributes:
@@ -220,7 +222,7 @@ class Aux:
     weak: list[Number | None]
 
     @classmethod
-    def of(cls, result: PyTree) -> Aux:
+    def of(cls, result: PyTree) -> AuxTree:
         """What a function returned."""
         leaves, tree = flatten(result)
         traced = [leaf for leaf in leaves if isinstance(leaf, TracedTensor)]
@@ -235,7 +237,7 @@ class Aux:
         )
 
 
-_NO_AUX = Aux.of(None)
+_NO_AUX = AuxTree.of(None)
 _SOURCE = attrgetter("key")
 
 
@@ -261,7 +263,7 @@ class Trace:
     tree: TreeDef
     weak: Sequence[Number | None] = ()
     input_at: dict[int, GlobalValKey] = field(default_factory=dict)
-    aux: Aux = _NO_AUX
+    aux: AuxTree = _NO_AUX
     outer: bool = False
 
     @property
@@ -323,13 +325,15 @@ def trace_function(
             if not isinstance(result, tuple) or len(result) != 2:
                 raise PytreeError("has_aux: the function must return a pair (result, aux)")
             result, aux_result = result
-            aux = Aux.of(aux_result)
+            aux = AuxTree.of(aux_result)
         parts, tree = flatten(result)
         outputs = list(map(_output_key, parts, itertools.count()))
         view: ResolvedView[StdTensorOp] = resolve_keys()
         ops, met = view.topo_order([*outputs, *aux.keys], leaves=inputs)
         outer = not set(map(type, map(_SOURCE, met))) <= {CapturedArray}
-        return Trace(context, inputs, joined(outputs, ops), tree, (), input_at, aux, outer)
+        return Trace(
+            context, inputs, with_arguments_replaced(outputs, ops), tree, (), input_at, aux, outer
+        )
 
     args, kwargs = unflatten(treedef, values)
     traced_leaves = list(map(leaves.__getitem__, input_at))
@@ -408,7 +412,7 @@ def _as_value(size: DimExpr) -> AnyTensor:
 def also_for_data_sizes(function: Callable[P, R]) -> Callable[P, R]:
     """The function, which is called again for named sizes if it needs one that data decide.
 
-    See `for_named_sizes`; the function may take and return trees of arrays.
+    See `as_sized_op`; the function may take and return trees of arrays.
     """
 
     @functools.wraps(function)
@@ -419,7 +423,7 @@ def also_for_data_sizes(function: Callable[P, R]) -> Callable[P, R]:
             try:
                 return cast(
                     R,
-                    for_named_sizes(
+                    as_sized_op(
                         lambda: function(*named(args), **named(kwargs)),
                         split_result,
                         user_site(),

@@ -64,8 +64,8 @@ from tenferro.ops.functions import (
 )
 from tenferro.runtime import Tensor, TraceContext, current_trace, is_tracing, open_traces, owner_of
 from tenferro.transforms.data_sizes import (
+    as_sized_op,
     check_assumed,
-    for_named_sizes,
     is_decided,
     named,
     require_sizes,
@@ -76,9 +76,9 @@ from tenferro.transforms.trees import flatten, leaf_names, unflatten
 
 __all__ = [
     "CapturedArray",
+    "EagerCapture",
     "TraceEmitter",
     "TracedTensor",
-    "TrackedTensor",
     "argument_names",
     "as_key",
     "capture",
@@ -111,7 +111,7 @@ _captured: weakref.WeakValueDictionary[int, CapturedArray] = weakref.WeakValueDi
 _lock = threading.Lock()
 
 
-class TrackedTensor:
+class EagerCapture:
     """The key of an input that stands for a tensor that an eager runtime tracks.
 
     Only the bodies of loops and branches read such inputs; the ops that hold the bodies take the
@@ -138,7 +138,7 @@ def capture(value: object, limit: int = config.literal_bytes) -> GlobalValKey:
     if isinstance(value, Tensor):
         trace = current_trace() if value.tracked else None
         if trace is not None and trace.tracked is not None:
-            return input_key(trace.tracked.setdefault(id(value), TrackedTensor(value)))
+            return input_key(trace.tracked.setdefault(id(value), EagerCapture(value)))
         value = Tensor(value)  # raises for tensors that an eager runtime tracks
     source = value.data if isinstance(value, Tensor) else value
     size = getattr(source, "nbytes", 0)
@@ -609,8 +609,8 @@ def _record_for_names(
     options: dict[str, Any],
     weak_result: bool,
 ) -> Any:
-    """Like `record`, with names for sizes that data decide; see `for_named_sizes`."""
-    return for_named_sizes(
+    """Like `record`, with names for sizes that data decide; see `as_sized_op`."""
+    return as_sized_op(
         lambda: record(function, named(operands), named(options), weak_result),
         split_result,
         user_site(3),

@@ -26,10 +26,10 @@ __all__ = [
     "in_order",
     "leaf_names",
     "merged",
+    "prefix_leaves",
     "registering",
     "require_hashable",
     "shown",
-    "spread",
     "unflatten",
 ]
 
@@ -91,13 +91,13 @@ def unflatten(treedef: TreeDef, leaves: Iterable[PyTree]) -> PyTree:
     return optree.tree_unflatten(treedef, leaves)
 
 
-def spread(prefix: PyTree, tree: PyTree, mismatch: str) -> list[Any]:
+def prefix_leaves(prefix: PyTree, tree: PyTree, mismatch: str) -> list[Any]:
     """For each leaf of a tree, the leaf of `prefix` above it. None is a leaf of `prefix`.
 
     Raises:
         PytreeError: `prefix` is not one of the tree; the text begins with `mismatch`.
 
-    >>> spread({"a": 1, "b": None}, {"a": [3.0, 4.0], "b": 5.0}, "the options do not fit")
+    >>> prefix_leaves({"a": 1, "b": None}, {"a": [3.0, 4.0], "b": 5.0}, "the options do not fit")
     [1, 1, None]
     """
     leaves, treedef = flatten(tree)

@@ -26,16 +26,16 @@ from tenferro.ir import (
 from tenferro.ops import StdTensorOp, Transpose, repeated, shape_context
 from tenferro.ops.extension import Package, rules_of, runtime_name
 from tenferro.runtime import (
-    further,
+    added_packages,
+    builtin_rule,
     holder_of,
-    over_standard,
+    over_builtin,
     runs_family,
-    standard_rule,
 )
-from tenferro.transforms.program import Results, wraps
+from tenferro.transforms.program import Evaluation, wraps
 from tenferro.transforms.trace import also_for_data_sizes, is_traced, leaf_meta, trace_function
 from tenferro.transforms.traced_tensor import TracedTensor, argument_names, as_key
-from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, spread, unflatten
+from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, prefix_leaves, unflatten
 
 __all__ = ["vmap"]
 
@@ -52,7 +52,7 @@ class AxesTree:
 
     def of(self, tree: Any, what: str) -> list[int | None]:
         """The axis of each leaf of `tree`; `what` names the tree in errors."""
-        return spread(self._axes, tree, f"vmap: {self._name} does not fit the {what}")
+        return prefix_leaves(self._axes, tree, f"vmap: {self._name} does not fit the {what}")
 
     def of_arguments(self, args: tuple[Any, ...]) -> list[int | None]:
         """The axis of each leaf of the positional arguments."""
@@ -234,7 +234,7 @@ def vmap(
         AxesTree("in_axes", in_axes),
         AxesTree("out_axes", out_axes),
         axis_size,
-        further(packages),
+        added_packages(packages),
     )
 
     called = also_for_data_sizes(mapping.results)
@@ -289,7 +289,7 @@ class _Mapping:
         emitter.site = None
         placed_outputs = self._placed(trace.tree, outputs, size, emitter)
         bound = [] if traced else actual
-        results = Results(inputs, bound, traced, self.function, packages, trace.context.limit)
+        results = Evaluation(inputs, bound, traced, self.function, packages, trace.context.limit)
         return unflatten(trace.tree, results.of(placed_outputs))
 
     def _mapped(
@@ -352,7 +352,7 @@ def _context(packages: Sequence[Package], holder: object) -> ShapeGuardContext:
 
     It also tells which families the executor runs by their runtimes; see `runtime_name`.
     """
-    rule = over_standard(rules_of(packages)) if packages else standard_rule
+    rule = over_builtin(rules_of(packages)) if packages else builtin_rule
     suffix = runtime_name("")
 
     def lookup(name: str) -> object | None:

@@ -15,9 +15,9 @@ from jax.sharding import NamedSharding
 from tenferro.compiler.device import (
     Axes,
     Buckets,
-    Masked,
-    Rounding,
+    PaddedProgram,
     SegmentPlan,
+    SizeRounding,
     XlaSegment,
     plan_segments,
     specialise,
@@ -75,7 +75,7 @@ class BucketedExecutable:
     def __init__(
         self,
         bound: ExecProgram,
-        masked: Masked,
+        masked: PaddedProgram,
         true_sizes: Mapping[Leaf, int],
         bucket_sizes: Mapping[Leaf, int],
         executable: LoadedExecutable,
@@ -136,7 +136,9 @@ class BucketedExecutable:
         return self._run_op(Pad(none, tuple(missing), none), value, self._zeros[value.dtype])[0]
 
 
-def _cuts(bound: ExecProgram, masked: Masked, buckets: Mapping[Leaf, int]) -> list[Slice | None]:
+def _cuts(
+    bound: ExecProgram, masked: PaddedProgram, buckets: Mapping[Leaf, int]
+) -> list[Slice | None]:
     """For each output the slice that removes its padding; None if it has no padding."""
     cuts: list[Slice | None] = []
     for meta, axes in zip(bound.output_metas, masked.outputs, strict=True):
@@ -159,11 +161,11 @@ STEPS = (1, 8)
 """Steps from a power of two to the next, coarsest first; the first that costs little is taken."""
 LEAST = 4
 """A shared program has at least so many instructions for each array that is padded or cut."""
-KEPT = 4096
+MOST_HISTORIES = 4096
 
 
 def buckets_of(
-    bucketing: Mapping[str, Rounding] | Literal["auto"] | None, may_choose: bool
+    bucketing: Mapping[str, SizeRounding] | Literal["auto"] | None, may_choose: bool
 ) -> Buckets | None:
     """The buckets that a user asks for; None to choose them. On a mesh parts have exact sizes."""
     if bucketing == "auto":
@@ -172,7 +174,7 @@ def buckets_of(
 
 
 @dataclass
-class Known:
+class SizeHistory:
     """What is known of a program: the sizes it was compiled for, and those that no padding fits."""
 
     exact: int = 0
@@ -191,14 +193,14 @@ class SizeSharing:
     def __init__(self, kernel_seconds: float) -> None:
         self._kernel_seconds = kernel_seconds
         self._lock = threading.Lock()
-        self._known: BoundedCache[str, Known] = BoundedCache(Capacity(KEPT))
+        self._known: BoundedCache[str, SizeHistory] = BoundedCache(Capacity(MOST_HISTORIES))
 
     def sizes(
         self, program: ExecProgram, digest: str, sizes: Mapping[Leaf, int]
     ) -> dict[Leaf, int] | None:
         """The sizes to compile for, those that may be rounded up; None for the exact ones."""
         with self._lock:
-            known = self._known.get_or_make(digest, Known)
+            known = self._known.get_or_make(digest, SizeHistory)
             free: dict[Leaf, int] = {
                 leaf: size
                 for leaf, size in sizes.items()
@@ -216,7 +218,7 @@ class SizeSharing:
 
     def refuse(self, digest: str, symbol: str) -> None:
         with self._lock:
-            self._known.get_or_make(digest, Known).refused.add(symbol)
+            self._known.get_or_make(digest, SizeHistory).refused.add(symbol)
 
     def clear(self) -> None:
         self._known.clear()

@@ -21,7 +21,7 @@ from jax.experimental.serialize_executable import deserialize_and_load, serializ
 from tenferro.compiler import OptimizerOptions, Target
 from tenferro.ir import ExecProgram
 from tenferro.ops.extension import Extension
-from tenferro.runtime import standard_package
+from tenferro.runtime import builtin_package
 from tenferro.serialization import (
     CacheFolder,
     Families,
@@ -121,7 +121,7 @@ def _find_lapack() -> None:
 def _is_own(program: ExecProgram) -> bool:
     """Whether all ops are of tenferro, since nothing tells when a lowering of others changes."""
     ops = (op for part in program.walk() for op in part.ops_of(Extension))
-    packages = ((op, standard_package(op.family_id)) for op in ops)
+    packages = ((op, builtin_package(op.family_id)) for op in ops)
     return all(package is not None and type(op.op) in package.ops for op, package in packages)
 
 

@@ -9,7 +9,7 @@ from tenferro.compiler import Observer
 from tenferro.compiler.device import refuse_dynamic
 from tenferro.errors import BindingError, ExecutorError, UnsupportedDynamicShapeError
 from tenferro.ir import ExecProgram, Leaf
-from tenferro.runtime import INFERRED, Bound, GraphProgram, Shardings, Tensor, bind_inputs
+from tenferro.runtime import INFERRED, BoundInputs, GraphProgram, Shardings, Tensor, bind_inputs
 from tenferro_xla.compiled.cache import CompileRequest, Executables
 from tenferro_xla.compiled.derived_executables import sizes_text
 from tenferro_xla.compiled.executable import LoadedExecutable
@@ -25,7 +25,7 @@ from tenferro_xla.compiled.stablehlo import (
 
 __all__ = ["Compiled", "Lowered"]
 
-Runner = Callable[[LoadedExecutable, Bound], list[Tensor]]
+Runner = Callable[[LoadedExecutable, BoundInputs], list[Tensor]]
 """Runs an executable on bound inputs."""
 
 

@@ -36,7 +36,14 @@ from tenferro.ir import (
 )
 from tenferro.ops.control_flow import Scan
 from tenferro.ops.extension import Extension, Package
-from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_inputs, check_program, further
+from tenferro.runtime import (
+    GraphProgram,
+    ProgramInput,
+    Tensor,
+    added_packages,
+    bind_inputs,
+    check_program,
+)
 from tenferro.transforms import Callback
 from tenferro_xla.compiled import private
 from tenferro_xla.devices import find_device, own_settings
@@ -102,7 +109,7 @@ def export(
                 "part of an artifact; make it an argument of the function"
             )
     refuse_dynamic(program.exec_program, "export")
-    lowerings = ExtensionLowerings(further(packages))
+    lowerings = ExtensionLowerings(added_packages(packages))
     target = Target("export", contraction_passes(None), lowerings, advice=_ADVICE)
     body = optimize_for(_planned(program.exec_program), target, None, program.options)
     verify(body)

@@ -16,7 +16,14 @@ from tenferro.errors import BindingError
 from tenferro.ir import NumpyArray, TensorMeta, TensorSpec, as_dtype, fresh_input
 from tenferro.ops.extension import Package
 from tenferro.random import Key
-from tenferro.runtime import GraphProgram, ProgramInput, Tensor, bind_specs, check_program, further
+from tenferro.runtime import (
+    GraphProgram,
+    ProgramInput,
+    Tensor,
+    added_packages,
+    bind_specs,
+    check_program,
+)
 from tenferro.transforms import GraphCompiler
 from tenferro_xla.compiled import require_static
 from tenferro_xla.interop.jaxprs import TABLE
@@ -139,7 +146,7 @@ def to_jax(
     """
     check_program("to_jax", program)
     platform = platform_of(jax.devices()[0])
-    lowerings = ExtensionLowerings(further(packages))
+    lowerings = ExtensionLowerings(added_packages(packages))
     options = LoweringOptions(
         precision,
         lowerings,

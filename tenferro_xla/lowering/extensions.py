@@ -160,7 +160,7 @@ def _empty(op: Fft, x: Array, last: int) -> Array:
 
 # Extension ops on XLA: a registered lowering, else standard ops, else an error.
 
-_STANDARD: Mapping[type[ExtensionOp], Lowering] = {
+_BUILTIN: Mapping[type[ExtensionOp], Lowering] = {
     **linalg.LOWERINGS,
     Fft: transform,
     Callback: call,
@@ -176,7 +176,7 @@ class ExtensionLowerings:
     def __init__(self, packages: Sequence[Package] = ()) -> None:
         self._rules: dict[str, tuple[Lowering | str, type[ExtensionOp] | None]] = {
             op.FAMILY_ID: (lowering, op)
-            for lowerings in (_STANDARD, *[package.lowerings for package in packages])
+            for lowerings in (_BUILTIN, *[package.lowerings for package in packages])
             for op, lowering in lowerings.items()
         }
 

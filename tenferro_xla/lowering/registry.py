@@ -20,8 +20,8 @@ from tenferro_xla.lowering.extensions import ExtensionLowerings
 
 __all__ = [
     "JaxFunction",
-    "Lowering",
     "LoweringOptions",
+    "Lowerings",
     "Precision",
     "SharedSlices",
     "jax_function",
@@ -30,8 +30,8 @@ __all__ = [
 
 
 Precision = Literal["default", "high", "highest"]
-Rule = Callable[..., Any]
-R = TypeVar("R", bound=Rule)
+LoweringRule = Callable[..., Any]
+R = TypeVar("R", bound=LoweringRule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class LoweringOptions:
             )
 
 
-class Lowering:
+class Lowerings:
     """The lowerings by op type. A subclass of an op does not inherit its lowering.
 
     A row of `tenferro.ops` that has no rule is lowered by the function of `jax.lax` that it names.
@@ -110,7 +110,7 @@ class Lowering:
     """
 
     def __init__(self) -> None:
-        self._rules: dict[type[ExecOp], tuple[Rule, bool]] = {}
+        self._rules: dict[type[ExecOp], tuple[LoweringRule, bool]] = {}
 
     def register(self, rule: R) -> R:
         """Make `rule` the lowering of the op types that its first parameter is annotated with."""
@@ -119,12 +119,14 @@ class Lowering:
         self._add(get_args(annotated) or (annotated,), rule, "options" in others)
         return rule
 
-    def register_all(self, rules: Mapping[type[ExecOp], Rule]) -> None:
+    def register_all(self, rules: Mapping[type[ExecOp], LoweringRule]) -> None:
         """Add a rule without options for each of these op types."""
         for op_type, rule in rules.items():
             self._add((op_type,), rule, takes_options=False)
 
-    def _add(self, op_types: Iterable[type[ExecOp]], rule: Rule, takes_options: bool) -> None:
+    def _add(
+        self, op_types: Iterable[type[ExecOp]], rule: LoweringRule, takes_options: bool
+    ) -> None:
         for op_type in op_types:
             assert op_type not in self._rules, f"{op_type.__name__} has two lowerings"
             self._rules[op_type] = rule, takes_options
@@ -157,7 +159,7 @@ class Lowering:
         return result if type(result) is tuple else (result,)
 
 
-lower = Lowering()
+lower = Lowerings()
 
 
 @lower.register

@@ -30,14 +30,14 @@ LOSS = 0.03
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class FormCost:
     """What one form of a contraction takes: seconds a run, and kernels that XLA compiles."""
 
     seconds: float
     kernels: int = 0
 
-    def __add__(self, other: Estimate) -> Estimate:
-        return Estimate(self.seconds + other.seconds, self.kernels + other.kernels)
+    def __add__(self, other: FormCost) -> FormCost:
+        return FormCost(self.seconds + other.seconds, self.kernels + other.kernels)
 
     def worth(self, kernel: float) -> float:
         """The seconds, each kernel counted as so many."""
@@ -70,7 +70,7 @@ class MatrixAxes:
         return known_shape(self.meta)[self.free] if self.free >= 0 else 1
 
 
-Writer = Callable[[ExecInstruction, ops.DotGeneral, MatrixAxes, MatrixAxes], tuple[int, ...]]
+FormWriter = Callable[[ExecInstruction, ops.DotGeneral, MatrixAxes, MatrixAxes], tuple[int, ...]]
 """Writes a contraction in one of the real forms; returns the slots of the result."""
 
 
@@ -133,7 +133,7 @@ class _RealForms:
         self.apart: set[int] = set()
         self.types = program.slot_metas()
         self.kernel = kernel
-        self.spent = Estimate(0.0)
+        self.spent = FormCost(0.0)
 
     def run(self) -> ExecProgram:
         return self.rewriter.run(self.rule, self.results)
@@ -181,16 +181,16 @@ class _RealForms:
 
     def _forms(
         self, step: ExecInstruction, left: MatrixAxes, right: MatrixAxes
-    ) -> dict[Writer | None, Estimate]:
+    ) -> dict[FormWriter | None, FormCost]:
         """What each form takes; None is the contraction as it is."""
         costs = self.costs
         numbers = math.prod(known_shape(step.output_metas[0]))
         both = left.free >= 0 and right.free >= 0
         parts = 2 * numbers * costs.scale(step.dtype)
-        moved = Estimate(parts * costs.move, 1) if both else Estimate(0.0)
+        moved = FormCost(parts * costs.move, 1) if both else FormCost(0.0)
         is_output = step.output_slots[0] in self.outputs
-        joined = Estimate(parts * costs.write, 1) if is_output else Estimate(0.0)
-        forms: dict[Writer | None, Estimate] = {
+        joined = FormCost(parts * costs.write, 1) if is_output else FormCost(0.0)
+        forms: dict[FormWriter | None, FormCost] = {
             None: self._native(left, right),
             self._straight: self._real(numbers, left, right) + joined,
             self._exchanged: self._real(numbers, right, left) + moved + joined,
@@ -200,24 +200,24 @@ class _RealForms:
             forms[self._reduced] = self._summed(left, right)
         return forms
 
-    def _native(self, left: MatrixAxes, right: MatrixAxes) -> Estimate:
+    def _native(self, left: MatrixAxes, right: MatrixAxes) -> FormCost:
         costs, inner = self.costs, left.inner
         seconds = left.size * right.extent * costs.complex_multiply
         seconds *= costs.edges(left.extent, right.extent, inner)
         joined = [side for side in (left, right) if side.slot in self.apart]
         seconds += sum(2 * side.size for side in joined) * costs.write
-        return Estimate(seconds * costs.scale(left.meta.dtype), len(joined))
+        return FormCost(seconds * costs.scale(left.meta.dtype), len(joined))
 
-    def _three(self, numbers: int, left: MatrixAxes, right: MatrixAxes) -> Estimate:
+    def _three(self, numbers: int, left: MatrixAxes, right: MatrixAxes) -> FormCost:
         """Three products of the size of the complex one."""
         costs, inner = self.costs, left.inner
         seconds = 3 * numbers * inner * costs.multiply
         seconds *= costs.edges(left.extent, right.extent, inner)
         seconds += 5 * numbers * self._written(numbers)
         seconds += 3 * (left.size * self._part(left) + right.size * self._part(right))
-        return Estimate(seconds * costs.scale(left.meta.dtype), 8)
+        return FormCost(seconds * costs.scale(left.meta.dtype), 8)
 
-    def _real(self, numbers: int, lead: MatrixAxes, trail: MatrixAxes) -> Estimate:
+    def _real(self, numbers: int, lead: MatrixAxes, trail: MatrixAxes) -> FormCost:
         """A real product of twice the size, with `lead` on the left."""
         costs, inner = self.costs, lead.inner
         seconds = 4 * numbers * inner * costs.multiply
@@ -229,13 +229,13 @@ class _RealForms:
         elif lead.slot not in self.parts:
             seconds += 2 * lead.size * self._part(lead)
         moved = lead.contracted_first or lead.slot not in self.parts
-        return Estimate(seconds * costs.scale(lead.meta.dtype), 2 if moved else 1)
+        return FormCost(seconds * costs.scale(lead.meta.dtype), 2 if moved else 1)
 
-    def _summed(self, left: MatrixAxes, right: MatrixAxes) -> Estimate:
+    def _summed(self, left: MatrixAxes, right: MatrixAxes) -> FormCost:
         """A sum over products of elements; XLA makes one kernel of it and of what is next to it."""
         costs = self.costs
         seconds = max(left.size, right.size) * costs.reduce * costs.scale(left.meta.dtype)
-        return Estimate(seconds + costs.kernel)
+        return FormCost(seconds + costs.kernel)
 
     def _part(self, side: MatrixAxes) -> float:
         loaded = side.slot in self.inputs and side.size > CACHED

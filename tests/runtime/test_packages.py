@@ -10,7 +10,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import UnsupportedExtensionError
-from tenferro.runtime import executor_named, with_brought
+from tenferro.runtime import executor_named, with_missing_packages
 from tenferro_xla import XlaExecutor
 from tests.ops.extension.cube import CUBE, cube
 
@@ -88,8 +88,8 @@ def test_packages_do_not_stay_with_an_executor() -> None:
 
 def test_the_same_packages_give_the_same_executor() -> None:
     plain = executor_named("xla")
-    richer = with_brought(plain, (CUBE,))
+    richer = with_missing_packages(plain, (CUBE,))
     assert richer is not plain
-    assert with_brought(plain, [CUBE]) is richer
-    assert with_brought(richer, (CUBE,)) is richer
-    assert with_brought(plain, ()) is plain
+    assert with_missing_packages(plain, [CUBE]) is richer
+    assert with_missing_packages(richer, (CUBE,)) is richer
+    assert with_missing_packages(plain, ()) is plain

@@ -12,7 +12,7 @@ import pytest
 import tenferro as tn
 from tenferro.errors import ADError, ADRuleError, DTypeError, PytreeError
 from tenferro.transforms import AD, trace_function
-from tenferro.transforms.jacobian_passes import Costs, Cut, Plan
+from tenferro.transforms.jacobian_passes import Cut, Plan, SweepCosts
 
 RNG = np.random.default_rng(7)
 MODES = ("auto", "forward", "reverse", "cross")
@@ -34,7 +34,7 @@ def layers(*widths: int) -> Any:
 def plan_of(f: Any, *args: Any, mode: Any = "auto", holomorphic: bool = False) -> Plan:
     trace, _ = trace_function(f, args, {})
     linear = AD.linearize(trace.outputs, trace.inputs)
-    return Costs(linear, AD.shapes, holomorphic, symmetric=False).plans(mode)[0]
+    return SweepCosts(linear, AD.shapes, holomorphic, symmetric=False).plans(mode)[0]
 
 
 def work(f: Any, x: Any) -> int:

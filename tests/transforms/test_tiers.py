@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import tenferro as tn
 from tenferro.errors import ExecutorError, TenferroError
-from tenferro.transforms.tiered_jit import WAITING, Job, Worker
+from tenferro.transforms.tiered_jit import WAITING, BackgroundJob, BackgroundWorker
 
 SECONDS = 20.0
 
@@ -199,21 +199,23 @@ def test_eight_threads_call_forty_signatures(slow: SlowToCompile) -> None:
 
 
 def test_the_worker_does_the_latest_job_first_and_is_bounded() -> None:
-    worker, order, begun, go = Worker(), [], threading.Event(), threading.Event()
+    worker, order, begun, go = BackgroundWorker(), [], threading.Event(), threading.Event()
     dropped: list[int] = []
 
     def first() -> None:
         begun.set()
         assert go.wait(SECONDS)
 
-    worker.submit(Job(first, lambda: None))
+    worker.submit(BackgroundJob(first, lambda: None))
     assert begun.wait(SECONDS)
     for number in range(WAITING + 2):
-        worker.submit(Job(lambda n=number: order.append(n), lambda n=number: dropped.append(n)))
+        worker.submit(
+            BackgroundJob(lambda n=number: order.append(n), lambda n=number: dropped.append(n))
+        )
     go.set()
     until(lambda: len(order) == WAITING)
     worker.close()
-    worker.submit(Job(lambda: order.append(-1), lambda: dropped.append(-1)))
+    worker.submit(BackgroundJob(lambda: order.append(-1), lambda: dropped.append(-1)))
     assert order == list(reversed(range(2, WAITING + 2)))
     assert dropped == [0, 1, -1]
 
@@ -253,11 +255,11 @@ print(f.tier(1.0))
 
 ENDS = """
 import threading, time
-from tenferro.transforms.tiered_jit import WORKER, Job
+from tenferro.transforms.tiered_jit import WORKER, BackgroundJob
 begun = threading.Event()
-WORKER.submit(Job(lambda: (begun.set(), time.sleep(0.3), print("ended")), int))
+WORKER.submit(BackgroundJob(lambda: (begun.set(), time.sleep(0.3), print("ended")), int))
 begun.wait()
-WORKER.submit(Job(lambda: print("another"), lambda: print("dropped")))
+WORKER.submit(BackgroundJob(lambda: print("another"), lambda: print("dropped")))
 """
 
 

@@ -12,7 +12,7 @@ import tenferro as tn
 from tenferro.core import GlobalValKey, KeyEmitter
 from tenferro.ops import Argument, shape_context
 from tenferro.runtime import TraceContext
-from tenferro.transforms import argument, joined, without_arguments
+from tenferro.transforms import argument, with_arguments_replaced, without_arguments
 from tenferro.transforms import substitute as substituted
 
 CTX = shape_context()
@@ -66,7 +66,7 @@ def test_a_value_that_is_read_only_as_one_argument_is_left_in_its_place() -> Non
     with TraceContext() as context:
         context.arguments = [((a := new_argument(x)).key, x)]
     keys, ops = needed(tn.sin(a) * a)
-    assert joined(keys, ops) == keys
+    assert with_arguments_replaced(keys, ops) == keys
 
 
 def test_a_value_that_is_read_as_an_argument_and_otherwise_is_settled() -> None:
@@ -75,9 +75,9 @@ def test_a_value_that_is_read_as_an_argument_and_otherwise_is_settled() -> None:
     with TraceContext() as context:
         context.arguments = [(a.key, x), (b.key, x)]
         keys, ops = needed(tn.sin(a) - x)
-        assert joined(keys, ops) == keys  # the function is still being traced
-    assert joined(keys, ops) == [(tn.sin(x) - x).key]
-    assert joined(*needed(tn.sin(a) - b)) == [(tn.sin(x) - x).key]
+        assert with_arguments_replaced(keys, ops) == keys  # the function is still being traced
+    assert with_arguments_replaced(keys, ops) == [(tn.sin(x) - x).key]
+    assert with_arguments_replaced(*needed(tn.sin(a) - b)) == [(tn.sin(x) - x).key]
 
 
 def test_an_open_argument_is_kept_by_whoever_rewrites_around_it() -> None:

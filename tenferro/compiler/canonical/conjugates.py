@@ -39,12 +39,12 @@ class ConjugateSinking(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with fewer conjugates."""
-        sinking = _Sinking(program)
+        sinking = _ConjugateSinking(program)
         rewritten = sinking.rewriter.run(sinking.rule)
         return rewritten if sinking.moved else program
 
 
-class _Sinking:
+class _ConjugateSinking:
     """The rule of one run.
 
     Attributes:

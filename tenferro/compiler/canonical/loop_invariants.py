@@ -39,10 +39,10 @@ class LoopInvariantCodeMotion(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program in which bodies have their constants and none of their invariants."""
-        return _without_invariants(_Sinking().run(program).map_bodies(_without_invariants))
+        return _without_invariants(_ConstantSinking().run(program).map_bodies(_without_invariants))
 
 
-class _Sinking:
+class _ConstantSinking:
     """Puts constants into the programs that read them, the outermost first."""
 
     def __init__(self) -> None:

@@ -35,12 +35,12 @@ from tenferro.ir import (
 )
 from tenferro.ops import BroadcastInDim, Compare, Constant, Iota, Select
 
-__all__ = ["Axes", "Buckets", "MaskPadding", "Masked", "Rounding", "mask_program"]
+__all__ = ["Axes", "Buckets", "MaskPadding", "PaddedProgram", "SizeRounding", "mask_program"]
 
 
 # Rounding sizes up, so that one executable serves many sizes.
 
-Rounding = Literal["powers_of_two"] | Sequence[int]
+SizeRounding = Literal["powers_of_two"] | Sequence[int]
 
 
 class Buckets:
@@ -56,7 +56,7 @@ class Buckets:
     ([1, 8, 8], 100)
     """
 
-    def __init__(self, roundings: Mapping[str, Rounding]) -> None:
+    def __init__(self, roundings: Mapping[str, SizeRounding]) -> None:
         if not isinstance(roundings, Mapping):
             raise ConfigError(
                 f"bucketing: takes a mapping from names of sizes, 'auto' or None, got "
@@ -112,7 +112,7 @@ Axes = dict[int, Leaf]
 
 
 @dataclass(frozen=True, slots=True)
-class Masked:
+class PaddedProgram:
     """A program that may be run at sizes larger than the true ones.
 
     Attributes:
@@ -129,7 +129,7 @@ class Masked:
     outputs: tuple[Axes, ...]
 
 
-def mask_program(program: ExecProgram, rounded: Collection[Leaf]) -> Masked:
+def mask_program(program: ExecProgram, rounded: Collection[Leaf]) -> PaddedProgram:
     """The program with its padding masked where it would be read.
 
     Raises:
@@ -160,7 +160,7 @@ def mask_program(program: ExecProgram, rounded: Collection[Leaf]) -> Masked:
     masked = with_last_use(run_passes(program, [masking]))
     inputs = tuple(padded_axes(meta, masking.sizes, "input") for meta in program.input_metas)
     outputs = tuple(padded_axes(meta, masking.sizes, "output") for meta in masked.output_metas)
-    return Masked(masked, masking.sizes, inputs, outputs)
+    return PaddedProgram(masked, masking.sizes, inputs, outputs)
 
 
 @dataclass(frozen=True)

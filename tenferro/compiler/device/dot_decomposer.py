@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tenferro.compiler.partitioned_axes import PartitionedAxes, Parts
+from tenferro.compiler.partitioned_axes import AxisParts, PartitionedAxes
 from tenferro.compiler.passes import Needs, Pass
 from tenferro.ir import MAX_EXTENT, ExecInstruction, ExecProgram, Rewriter, TensorMeta, product
 from tenferro.ops import DotGeneral, Reshape, Transpose
@@ -60,7 +60,7 @@ class DotDecomposer(Pass):
         return rewriter.run(rule)
 
 
-def _keeps_parts(step: ExecInstruction, parts: Parts) -> bool:
+def _keeps_parts(step: ExecInstruction, parts: AxisParts) -> bool:
     """Whether the parts of operands are parts of matrices."""
     dot = step.op
     assert isinstance(dot, DotGeneral)

@@ -15,7 +15,7 @@ from tenferro.compiler.device.recomputation import (
     stored,
     with_late_ops,
 )
-from tenferro.compiler.memory import Known, MemoryLimit, in_words, peak_in_words, schedule_of
+from tenferro.compiler.memory import MemoryLimit, PeaksById, in_words, peak_in_words, schedule_of
 from tenferro.compiler.passes import Needs, Pass
 from tenferro.compiler.schedule import COMPILED, Runs, Schedule
 from tenferro.ir import ExecInstruction, ExecProgram, Rewriter
@@ -162,8 +162,8 @@ class Search:
     """
 
     runs: Runs
-    known: Known = field(default_factory=dict)
-    as_written: Known = field(default_factory=dict)
+    known: PeaksById = field(default_factory=dict)
+    as_written: PeaksById = field(default_factory=dict)
     candidates: dict[int, list[Candidate]] = field(default_factory=dict)
     origins: dict[int, ExecProgram] = field(default_factory=dict)
 

@@ -17,7 +17,6 @@ from tenferro.compiler.layout.contractions import (
     Asked,
     Contraction,
     OperandAxes,
-    Order,
     Pending,
     Problem,
     Repeated,
@@ -28,11 +27,12 @@ from tenferro.compiler.layout.contractions import (
     satisfies,
     sorted_into,
 )
-from tenferro.compiler.layout.requests import NOTHING_CHOSEN, Choice, Requests, Rules
+from tenferro.compiler.layout.requests import NOTHING_CHOSEN, Choice, ContractionRules, Requests
 from tenferro.compiler.partitioned_axes import PartitionedAxes
 from tenferro.compiler.passes import Needs, Pass
 from tenferro.ir import (
     MAX_EXTENT,
+    AxisOrder,
     DType,
     ExecBuilder,
     ExecInstruction,
@@ -63,7 +63,7 @@ class Writer(Protocol):
         """A pointwise step."""
 
     def write(
-        self, op: ExecOp, *operands: int, seconds: float = 0.0, order: Order | None = None
+        self, op: ExecOp, *operands: int, seconds: float = 0.0, order: AxisOrder | None = None
     ) -> tuple[int, ...]:
         """Another op.
 
@@ -87,12 +87,12 @@ class ProgramWriter:
         return self._builder.add(step.op, operands, step.site)[0]
 
     def write(
-        self, op: ExecOp, *operands: int, seconds: float = 0.0, order: Order | None = None
+        self, op: ExecOp, *operands: int, seconds: float = 0.0, order: AxisOrder | None = None
     ) -> tuple[int, ...]:
         return self._builder.add(op, operands, self._site)
 
 
-class Estimate:
+class CostWriter:
     """Adds up what the program would cost.
 
     Attributes:
@@ -119,7 +119,7 @@ class Estimate:
         return self._new(step.dtype, self._types[operands[0]][1])
 
     def write(
-        self, op: ExecOp, *operands: int, seconds: float = 0.0, order: Order | None = None
+        self, op: ExecOp, *operands: int, seconds: float = 0.0, order: AxisOrder | None = None
     ) -> tuple[int, ...]:
         assert self._step is not None
         dtype, shape = self._types[operands[0]] if operands else (self._step.dtype, ())
@@ -179,8 +179,8 @@ class LayoutRewrite:
         self.costs = requests.rules.costs
         self.writer = writer
         self.values: dict[int, Value] = {}
-        self.moved: dict[tuple[int, Order], int] = {}
-        self.copies: dict[int, list[tuple[int, Order]]] = {}
+        self.moved: dict[tuple[int, AxisOrder], int] = {}
+        self.copies: dict[int, list[tuple[int, AxisOrder]]] = {}
         self.gathered: set[int] = set()
         self.repeated: set[int] = set()
         self.split: set[int] = set()
@@ -313,7 +313,7 @@ class LayoutRewrite:
         ]
         return max((x, *copies), key=lambda each: side.fitness(each.order, is_left))
 
-    def _as(self, x: Value, order: Order) -> int:
+    def _as(self, x: Value, order: AxisOrder) -> int:
         """The number of a value with its axes in that order."""
         match x:
             case Repeated():
@@ -327,7 +327,7 @@ class LayoutRewrite:
             case Written():
                 return self._moved(x, order)
 
-    def _moved(self, x: Written, order: Order) -> int:
+    def _moved(self, x: Written, order: AxisOrder) -> int:
         perm = places(x.order, order)
         number = self.moved.get((x.number, perm))
         if number is None:
@@ -338,7 +338,7 @@ class LayoutRewrite:
                 self.gathered.add(number)
         return number
 
-    def _spread(self, x: Repeated, order: Order) -> int:
+    def _spread(self, x: Repeated, order: AxisOrder) -> int:
         """A repeated value written in that order."""
         place = {axis: number for number, axis in enumerate(order)}
         targets = [place[axis] for axis in x.dims]
@@ -400,7 +400,7 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
 
     At most `limit` changes are tried.
     """
-    rules = Rules(problem, costs)
+    rules = ContractionRules(problem, costs)
     if not limit:
         return Requests(rules)
     best = estimate(rules, {})
@@ -418,7 +418,7 @@ def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Request
     return Requests(rules, best.choices, best.shares_copies)
 
 
-def _improved(rules: Rules, best: Estimated, trials: int) -> tuple[Estimated, int]:
+def _improved(rules: ContractionRules, best: Estimated, trials: int) -> tuple[Estimated, int]:
     """The best of so many changes, one after the other, and how many were not needed."""
     while trials > 0:
         before = best
@@ -449,10 +449,10 @@ def _patience(seconds: float, steps: int, compiling: float) -> int:
     return int(min(PATIENCE * seconds, granted) / (STEP * steps))
 
 
-def estimate(rules: Rules, choices: Choices, shares_copies: bool = False) -> Estimated:
+def estimate(rules: ContractionRules, choices: Choices, shares_copies: bool = False) -> Estimated:
     """The cost of the program with these choices; the rules decide the rest."""
     give_way()
-    writer, requests = Estimate(rules.costs), Requests(rules, choices, shares_copies)
+    writer, requests = CostWriter(rules.costs), Requests(rules, choices, shares_copies)
     rewrite = LayoutRewrite(requests, writer)
     rewrite.run()
     decided = {

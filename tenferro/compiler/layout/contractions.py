@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tenferro.compiler.cost_model import DeviceCosts
 from tenferro.compiler.partitioned_axes import PartitionedAxes
-from tenferro.ir import AxisMap, DType, ExecInstruction, ExecProgram
+from tenferro.ir import AxisMap, AxisOrder, DType, ExecInstruction, ExecProgram
 from tenferro.ops import BroadcastInDim, DotGeneral, Transpose
 
 __all__ = ["Problem"]
@@ -16,14 +16,11 @@ __all__ = ["Problem"]
 
 # Orders of axes: complete ones, and partial ones as they are requested.
 
-Order = tuple[int, ...]
-"""For each place in memory, outermost first, the axis of the value that lies there."""
-
 AxisGroups = tuple[frozenset[int], ...]
 """An order of groups of axes; within a group any order will do."""
 
 
-def natural(rank: int) -> Order:
+def natural(rank: int) -> AxisOrder:
     return tuple(range(rank))
 
 
@@ -48,7 +45,7 @@ def rank_of(groups: AxisGroups) -> dict[int, int]:
     return {axis: number for number, group in enumerate(groups) for axis in group}
 
 
-def sorted_into(groups: AxisGroups, axes: Sequence[int]) -> Order:
+def sorted_into(groups: AxisGroups, axes: Sequence[int]) -> AxisOrder:
     """`axes` in the order of their groups; within a group their order does not change."""
     rank = rank_of(groups)
     return tuple(sorted(axes, key=lambda axis: rank.get(axis, len(groups))))
@@ -68,13 +65,13 @@ def agree(groups: AxisGroups, blocks: Sequence[Sequence[int]]) -> bool:
     return True
 
 
-def satisfies(order: Order, groups: AxisGroups) -> bool:
+def satisfies(order: AxisOrder, groups: AxisGroups) -> bool:
     rank = rank_of(groups)
     ranks = [rank[axis] for axis in order]
     return ranks == sorted(ranks)
 
 
-def places(order: Order, axes: Iterable[int]) -> tuple[int, ...]:
+def places(order: AxisOrder, axes: Iterable[int]) -> tuple[int, ...]:
     """Where in memory the axes lie."""
     return tuple(map(order.index, axes))
 
@@ -93,10 +90,10 @@ class OperandAxes:
     """
 
     slot: int
-    batch: Order
-    free: Order
-    contracted: Order
-    into: Order
+    batch: AxisOrder
+    free: AxisOrder
+    contracted: AxisOrder
+    into: AxisOrder
     extent: int
     size: int
 
@@ -113,7 +110,7 @@ class OperandAxes:
         )
         return together and set(self.batch) == set(range(len(self.batch)))
 
-    def fitness(self, order: Order, is_left: bool) -> int:
+    def fitness(self, order: AxisOrder, is_left: bool) -> int:
         """How well a product takes the operand in an order.
 
         It is 0 if the operand must be moved, 1 if it is on the left with its contracted axes first,
@@ -153,7 +150,7 @@ class Contraction:
     dtype: DType
     left: OperandAxes
     right: OperandAxes
-    batch_axes: Order
+    batch_axes: AxisOrder
     size: int
     terms: int
 
@@ -311,11 +308,11 @@ class Written:
     """A written value: its number in the writer, and the order of its axes."""
 
     number: int
-    order: Order
+    order: AxisOrder
 
     depth = 0
 
-    def renamed(self, perm: Order) -> Written:
+    def renamed(self, perm: AxisOrder) -> Written:
         """The transposed value: the same one with its axes renamed."""
         names = {axis: place for place, axis in enumerate(perm)}
         return Written(self.number, tuple(names[axis] for axis in self.order))
@@ -329,7 +326,7 @@ class Repeated:
     """
 
     source: Written
-    dims: Order
+    dims: AxisOrder
     shape: tuple[int, ...]
 
     depth = 1
@@ -339,7 +336,7 @@ class Repeated:
         return math.prod(self.shape[axis] for axis in self.dims)
 
     @property
-    def easiest(self) -> Order:
+    def easiest(self) -> AxisOrder:
         """An order in which the source is read in its order in memory."""
         order = list(natural(len(self.shape)))
         targets = [self.dims[axis] for axis in self.source.order]
@@ -347,7 +344,7 @@ class Repeated:
             order[place] = axis
         return tuple(order)
 
-    def renamed(self, perm: Order) -> Repeated:
+    def renamed(self, perm: AxisOrder) -> Repeated:
         names = {axis: place for place, axis in enumerate(perm)}
         dims = tuple(names[axis] for axis in self.dims)
         return Repeated(self.source, dims, tuple(self.shape[axis] for axis in perm))
@@ -366,10 +363,10 @@ class Pending:
         return max(x.weight for x in self.operands)
 
     @property
-    def easiest(self) -> Order:
+    def easiest(self) -> AxisOrder:
         return max(self.operands, key=lambda x: x.weight).easiest
 
-    def renamed(self, perm: Order) -> Pending:
+    def renamed(self, perm: AxisOrder) -> Pending:
         return Pending(self.step, tuple([x.renamed(perm) for x in self.operands]), self.depth)
 
 
@@ -378,7 +375,7 @@ Value = Written | Unwritten
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class OrderedOperand:
     """An operand of a contraction, and the orders that were chosen for the result.
 
     Attributes:
@@ -389,22 +386,22 @@ class Operand:
         requested: its free axes in the order that they get if it is moved.
     """
 
-    order: Order
+    order: AxisOrder
     side: OperandAxes
-    leading: Order
-    inner: Order
-    free: Order
-    requested: Order
+    leading: AxisOrder
+    inner: AxisOrder
+    free: AxisOrder
+    requested: AxisOrder
 
-    def moved(self) -> Operand:
+    def moved(self) -> OrderedOperand:
         return replace(self, order=self.best, free=self.requested)
 
     @property
-    def best(self) -> Order:
+    def best(self) -> AxisOrder:
         return (*self.leading, *self.requested, *self.inner)
 
     @property
-    def outer(self) -> Order:
+    def outer(self) -> AxisOrder:
         """The free axes before the contracted ones, if these lie together between free axes."""
         order, inner, free = self.order, self.inner, self.free
         if not inner or order[: len(self.leading)] != self.leading:
@@ -414,7 +411,7 @@ class Operand:
         fits = outer and rest and order == (*self.leading, *outer, *inner, *rest)
         return outer if fits else ()
 
-    def outer_terms(self, other: Operand) -> int:
+    def outer_terms(self, other: OrderedOperand) -> int:
         """The fewest contracted axes, leading in both operands, without which the others lie
         together; 0 if there are none."""
         for count in range(len(self.inner)):
@@ -436,14 +433,14 @@ class Operand:
         return bool(self.side.free and self.inner) and self.order[-1] not in self.inner
 
     @property
-    def inner_places(self) -> Order:
+    def inner_places(self) -> AxisOrder:
         return places(self.order, self.inner)
 
     @property
-    def batch_places(self) -> Order:
+    def batch_places(self) -> AxisOrder:
         return places(self.order, self.leading)
 
-    def into(self, axes: Order) -> Order:
+    def into(self, axes: AxisOrder) -> AxisOrder:
         names = dict(zip(self.side.free, self.side.into, strict=True))
         return tuple(names[axis] for axis in axes)
 
@@ -484,13 +481,13 @@ class Form:
         exchanged: the operand that was given second is the first one.
     """
 
-    first: Order
-    second: Order
+    first: AxisOrder
+    second: AxisOrder
     dot: DotGeneral
     excess: float
-    order: Order
+    order: AxisOrder
     spread: tuple[tuple[int, ...], tuple[int, ...]] | None = None
-    summed: Order = ()
+    summed: AxisOrder = ()
     exchanged: bool = False
 
 
@@ -504,9 +501,11 @@ class Forms:
     def __init__(self, problem: Problem, costs: DeviceCosts) -> None:
         self.problem = problem
         self.costs = costs
-        self._forms: dict[tuple[int, Order, Order, Asked], Form] = {}
+        self._forms: dict[tuple[int, AxisOrder, AxisOrder, Asked], Form] = {}
 
-    def form(self, contraction: Contraction, first: Order, second: Order, asked: Asked) -> Form:
+    def form(
+        self, contraction: Contraction, first: AxisOrder, second: AxisOrder, asked: Asked
+    ) -> Form:
         """The form for operands that lie in these orders, after exchanging sides."""
         key = (contraction.slot, first, second, asked)
         form = self._forms.get(key)
@@ -514,7 +513,9 @@ class Forms:
             form = self._forms[key] = self._decided(contraction, (first, second), asked)
         return form
 
-    def _decided(self, contraction: Contraction, orders: tuple[Order, Order], asked: Asked) -> Form:
+    def _decided(
+        self, contraction: Contraction, orders: tuple[AxisOrder, AxisOrder], asked: Asked
+    ) -> Form:
         sides = contraction.sides(asked.swapped)
         larger = 1 if sides[1].size > sides[0].size else 0
         order, side, groups = orders[larger], sides[larger], asked.groups
@@ -536,9 +537,9 @@ class Forms:
     def _product(
         self,
         contraction: Contraction,
-        batch: Order,
-        first: Operand,
-        second: Operand,
+        batch: AxisOrder,
+        first: OrderedOperand,
+        second: OrderedOperand,
         gathered: bool,
     ) -> Form:
         """The product of the operands, each with its groups of axes together."""
@@ -558,7 +559,7 @@ class Forms:
         return Form(lead.order, trail.order, dot, excess, order)
 
     def _is_better_repeated(
-        self, contraction: Contraction, fixed: Operand, movable: Operand, asked: Asked
+        self, contraction: Contraction, fixed: OrderedOperand, movable: OrderedOperand, asked: Asked
     ) -> bool:
         """Whether repeating `movable` along the outer axes of `fixed` beats transposing `fixed`.
 
@@ -577,7 +578,11 @@ class Forms:
         return batched < plain
 
     def _with_repeated(
-        self, contraction: Contraction, batch: Order, first: Operand, second: Operand
+        self,
+        contraction: Contraction,
+        batch: AxisOrder,
+        first: OrderedOperand,
+        second: OrderedOperand,
     ) -> Form:
         """A product for each index of the outer axes of the right operand, which is not moved."""
         lead = _grouped(first, keep=False)
@@ -601,7 +606,12 @@ class Forms:
         return Form(lead.order, second.order, dot, excess, order, spread)
 
     def _is_better_split(
-        self, contraction: Contraction, first: Operand, second: Operand, outer: int, asked: Asked
+        self,
+        contraction: Contraction,
+        first: OrderedOperand,
+        second: OrderedOperand,
+        outer: int,
+        asked: Asked,
     ) -> bool:
         """Whether one product for each index of the outer contracted axes beats moving operands."""
         if asked.split is not None:
@@ -611,7 +621,12 @@ class Forms:
         return contraction.split_excess(self.costs, count) < moved
 
     def _split(
-        self, contraction: Contraction, batch: Order, first: Operand, second: Operand, outer: int
+        self,
+        contraction: Contraction,
+        batch: AxisOrder,
+        first: OrderedOperand,
+        second: OrderedOperand,
+        outer: int,
     ) -> Form:
         """The sum of the products for each index of the outer contracted axes."""
         leading = tuple(range(len(batch) + outer))
@@ -621,18 +636,18 @@ class Forms:
         summed = leading[len(batch) :]
         return Form(first.order, second.order, dot, excess, order, summed=summed)
 
-    def _moving(self, contraction: Contraction, x: Operand) -> float:
+    def _moving(self, contraction: Contraction, x: OrderedOperand) -> float:
         return self.costs.moving(contraction.dtype, x.side.size, x.side.slot in self.problem.inputs)
 
-    def _sizes(self, x: Operand, axes: Order) -> tuple[int, ...]:
+    def _sizes(self, x: OrderedOperand, axes: AxisOrder) -> tuple[int, ...]:
         shape = self.problem.shapes[x.side.slot]
         return tuple([shape[axis] for axis in axes])
 
-    def _along(self, x: Operand, axes: Order) -> int:
+    def _along(self, x: OrderedOperand, axes: AxisOrder) -> int:
         return math.prod(self._sizes(x, axes))
 
 
-def _grouped(x: Operand, keep: bool = True) -> Operand:
+def _grouped(x: OrderedOperand, keep: bool = True) -> OrderedOperand:
     """The operand with batch axes first and contracted ones together, moved if it must be.
 
     A moved operand has its contracted axes last, and its free axes in the order that is requested
@@ -643,18 +658,18 @@ def _grouped(x: Operand, keep: bool = True) -> Operand:
     return x.moved()
 
 
-def _as_it_lies(order: Order, axes: Order) -> Order:
+def _as_it_lies(order: AxisOrder, axes: AxisOrder) -> AxisOrder:
     return tuple(sorted(range(len(axes)), key=lambda i: order.index(axes[i])))
 
 
 def _operand(
-    order: Order, side: OperandAxes, batch: Order, pairs: Order, groups: AxisGroups
-) -> Operand:
+    order: AxisOrder, side: OperandAxes, batch: AxisOrder, pairs: AxisOrder, groups: AxisGroups
+) -> OrderedOperand:
     """An operand, with the orders of its axes within each group."""
     into = dict(zip(side.free, side.into, strict=True))
     axes = dict(zip(side.into, side.free, strict=True))
     free = tuple(axis for axis in order if axis in into)
-    return Operand(
+    return OrderedOperand(
         order,
         side,
         tuple(side.batch[i] for i in batch),

@@ -12,7 +12,6 @@ from tenferro.compiler.layout.contractions import (
     Contraction,
     Forms,
     OperandAxes,
-    Order,
     Problem,
     anything,
     exactly,
@@ -22,7 +21,7 @@ from tenferro.compiler.layout.contractions import (
     satisfies,
     sorted_into,
 )
-from tenferro.ir import ExecInstruction
+from tenferro.ir import AxisOrder, ExecInstruction
 from tenferro.ops import DotGeneral
 
 # What each contraction requests of its operands, by the rules and by what was chosen for it.
@@ -72,7 +71,7 @@ class Wanted:
     decided: Choice
 
 
-class Rules:
+class ContractionRules:
     """The rules for the contractions of a program, by the costs of a device.
 
     What one contraction requests depends on nothing but the order that is requested of its result
@@ -242,7 +241,7 @@ class Rules:
         straight, exchanged = maker.agreements(option)
         return exchanged if maker.left.extent < maker.right.extent else straight
 
-    def _contracted_order(self, contraction: Contraction) -> Order:
+    def _contracted_order(self, contraction: Contraction) -> AxisOrder:
         """The order of the matched pairs of axes: that of the operand that is harder to move, which
         is an input of the program rather than a computed value, or else the larger one."""
         left, right = (
@@ -283,7 +282,7 @@ class Requests:
 
     def __init__(
         self,
-        rules: Rules,
+        rules: ContractionRules,
         choices: Mapping[int, Choice] | None = None,
         shares_copies: bool = False,
     ) -> None:

@@ -18,7 +18,7 @@ Bools = np.ndarray[Any, np.dtype[np.bool_]]
 OUTSIDE = -1
 
 
-class Numbers:
+class Numbering:
     """Numbers things in the order in which they are first seen."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class OpKind:
     """What the search needs to know of an op, found once for each op.
 
     Attributes:
@@ -76,8 +76,8 @@ class Sequence:
     def __init__(self, program: ExecProgram) -> None:
         self.program = program
         self.steps = program.instructions
-        self._ops, self._similar, self._types = Numbers(), Numbers(), Numbers()
-        self._kinds: dict[int, Kind] = {}
+        self._ops, self._similar, self._types = Numbering(), Numbering(), Numbering()
+        self._kinds: dict[int, OpKind] = {}
         self._type_numbers: dict[int, int] = {}
         self.kinds = [self._kind(op) for op in program.ops()]
         self.types = np.full(program.n_slots, OUTSIDE, np.int64)
@@ -90,7 +90,7 @@ class Sequence:
 
     def _number(self) -> None:
         """Fill in the arrays, in one walk."""
-        symbols = Numbers()
+        symbols = Numbering()
         types, makers, numbered, lengths = self.types, self.makers, [], []
         is_free = [False] * (self.program.n_slots)
         for slot in self.program.input_slots:
@@ -143,13 +143,13 @@ class Sequence:
     def starts(self, positions: Iterable[int]) -> Ints:
         return np.array([self.kinds[position].starts for position in positions], np.int64)
 
-    def _kind(self, op: ExecOp) -> Kind:
+    def _kind(self, op: ExecOp) -> OpKind:
         kind = self._kinds.get(id(op))
         if kind is None:
             kind = self._kinds[id(op)] = self._kind_of(op)
         return kind
 
-    def _kind_of(self, op: ExecOp) -> Kind:
+    def _kind_of(self, op: ExecOp) -> OpKind:
         starts: tuple[int, ...] | None = None
         similar: Hashable = op.identity
         fixed = isinstance(op, Slice) and all(type(start) is int for start in op.starts)
@@ -159,7 +159,7 @@ class Sequence:
             similar = ("slice", tuple(sizes), op.strides)
         elif isinstance(op, Constant):
             similar = "constant"
-        return Kind(
+        return OpKind(
             exact=self._ops.of(op.identity),
             similar=self._similar.of(similar),
             starts=starts,
@@ -194,7 +194,7 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Run:
+class PeriodicRun:
     """Symbols `start : start + length`, each equal to the one that is `period` further on."""
 
     start: int
@@ -206,13 +206,13 @@ class Run:
         return self.start + self.length
 
 
-def find_runs(symbols: Ints, iterations: int, instructions: int) -> list[Run]:
+def find_runs(symbols: Ints, iterations: int, instructions: int) -> list[PeriodicRun]:
     """Runs of at least so many iterations and instructions that do not overlap, in order.
 
     Longest runs are taken first; of equally long ones, that of the shorter period. What is left is
     searched again, a constant number of times.
     """
-    runs: list[Run] = []
+    runs: list[PeriodicRun] = []
     rest = [(0, len(symbols))]
     for _ in range(SEARCHES):
         gaps: list[tuple[int, int]] = []
@@ -224,7 +224,7 @@ def find_runs(symbols: Ints, iterations: int, instructions: int) -> list[Run]:
             )
             if not longest:
                 continue
-            moved = [Run(start + run.start, run.length, run.period) for run in longest]
+            moved = [PeriodicRun(start + run.start, run.length, run.period) for run in longest]
             runs += moved
             ends = [start, *[run.stop for run in moved]]
             gaps += list(zip(ends, [*[run.start for run in moved], stop], strict=True))
@@ -232,9 +232,9 @@ def find_runs(symbols: Ints, iterations: int, instructions: int) -> list[Run]:
     return sorted(runs)
 
 
-def _longest_apart(candidates: list[Run]) -> list[Run]:
+def _longest_apart(candidates: list[PeriodicRun]) -> list[PeriodicRun]:
     """Runs that do not overlap, in order; longer ones are taken first."""
-    apart: list[Run] = []
+    apart: list[PeriodicRun] = []
     for run in sorted(candidates, key=lambda run: (-run.length, run.period)):
         if all(run.start >= other.stop or run.stop <= other.start for other in apart):
             apart.append(run)
@@ -243,7 +243,7 @@ def _longest_apart(candidates: list[Run]) -> list[Run]:
     return sorted(apart)
 
 
-def _candidates(symbols: Ints, iterations: int, instructions: int) -> Iterator[Run]:
+def _candidates(symbols: Ints, iterations: int, instructions: int) -> Iterator[PeriodicRun]:
     """All maximal runs of the distances that are tried."""
     for period in _distances(symbols):
         if period * iterations > len(symbols):
@@ -253,7 +253,7 @@ def _candidates(symbols: Ints, iterations: int, instructions: int) -> Iterator[R
         for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
             length = stop - start + period
             if length >= iterations * period and length >= instructions:
-                yield Run(start, length, period)
+                yield PeriodicRun(start, length, period)
 
 
 def _distances(symbols: Ints) -> list[int]:
@@ -315,7 +315,7 @@ class Entry:
     number: int
 
 
-Operand = Wire | Carried | Same | Made | Entry
+LoopOperand = Wire | Carried | Same | Made | Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +338,7 @@ class Windows:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class LoopResults:
     """Results of an earlier loop, of iterations at constant distances.
 
     Attributes:
@@ -372,7 +372,7 @@ class Stack:
     slots: Ints
 
 
-Entries = Windows | Results | Literals | Stack
+Entries = Windows | LoopResults | Literals | Stack
 
 
 class Rolled:
@@ -410,7 +410,7 @@ class IrregularError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LoopStep:
     """An instruction of the iteration; `operands` is an entry if the loop reads its result instead.
 
     Attributes:
@@ -419,7 +419,7 @@ class Step:
     """
 
     position: int
-    operands: tuple[Operand, ...] | Entry
+    operands: tuple[LoopOperand, ...] | Entry
 
 
 class Iterations:
@@ -438,7 +438,7 @@ class Iterations:
         high: the iteration after the last.
     """
 
-    def __init__(self, sequence: Sequence, run: Run, rolled: Rolled) -> None:
+    def __init__(self, sequence: Sequence, run: PeriodicRun, rolled: Rolled) -> None:
         """Raises IrregularError if some operand follows no rule."""
         self._sequence, self._rolled = sequence, rolled
         self.period = run.period
@@ -447,10 +447,10 @@ class Iterations:
         self.positions = sequence.order[self.start : self._stop].reshape(count, run.period)
         self.low, self.high, self._middle = 0, count, count // 2
         self._first_places = self.start + run.period * np.arange(count)
-        self.steps: list[Step] = []
-        self.made: list[Step] = []
+        self.steps: list[LoopStep] = []
+        self.made: list[LoopStep] = []
         self.entries: list[Entries] = []
-        self._operands: dict[bytes, Operand] = {}
+        self._operands: dict[bytes, LoopOperand] = {}
         if not all(sequence.may_be_rolled(sequence.steps[i]) for i in self.positions[self._middle]):
             raise IrregularError
         for column in self.positions.T:
@@ -472,7 +472,7 @@ class Iterations:
             (self._places(each.slots[low : low + each.distance]) < begin).all() for each in carried
         )
 
-    def _step(self, column: Ints) -> Step:
+    def _step(self, column: Ints) -> LoopStep:
         """One instruction of the iteration, from its positions in all iterations."""
         position = int(column[self._middle])
         step = self._sequence.steps[position]
@@ -482,11 +482,11 @@ class Iterations:
             if isinstance(moving, Stack):
                 raise IrregularError
             if moving is not None:
-                return Step(position, self._entry(moving))
+                return LoopStep(position, self._entry(moving))
         reads = [self._sequence.operands(column, place) for place in range(len(step.input_slots))]
         if step.op.commutative:
             reads = self._exchanged(*reads)
-        return Step(position, tuple([self._operand(slots) for slots in reads]))
+        return LoopStep(position, tuple([self._operand(slots) for slots in reads]))
 
     def _exchanged(self, left: Ints, right: Ints) -> list[Ints]:
         """The operands, exchanged where they then follow the middle iteration better."""
@@ -510,7 +510,7 @@ class Iterations:
             same = slots == middle
         return np.asarray(same, np.int64)
 
-    def _operand(self, slots: Ints, depth: int = 0) -> Operand:
+    def _operand(self, slots: Ints, depth: int = 0) -> LoopOperand:
         """What an operand is, from its slots in all iterations."""
         key = slots.tobytes()
         known = self._operands.get(key)
@@ -520,7 +520,7 @@ class Iterations:
             known = self._operands[key] = self._classified(slots, depth)
         return known
 
-    def _classified(self, slots: Ints, depth: int) -> Operand:
+    def _classified(self, slots: Ints, depth: int) -> LoopOperand:
         middle = self._middle
         neighbours = slots[max(middle - 1, 0) : middle + 2]
         if (neighbours == slots[middle]).all():
@@ -547,7 +547,7 @@ class Iterations:
                 raise IrregularError
         return Same(slot)
 
-    def _of_an_iteration(self, slots: Ints, places: Ints) -> Operand:
+    def _of_an_iteration(self, slots: Ints, places: Ints) -> LoopOperand:
         """A result of this iteration, or of one before."""
         outputs = self._sequence.outputs[slots]
         offsets = places - self._first_places
@@ -559,7 +559,7 @@ class Iterations:
         step = offset + distance * self.period
         return Carried(step, output, distance, slots) if distance else Wire(step, output)
 
-    def _results(self, slots: Ints) -> Results:
+    def _results(self, slots: Ints) -> LoopResults:
         """Results of an earlier loop."""
         rolled, middle = self._rolled, slots[self._middle]
         iterations = rolled.iterations[slots]
@@ -575,9 +575,9 @@ class Iterations:
             raise IrregularError
         self._keep(follows)
         loop, place = int(rolled.loops[middle]), int(rolled.places[middle])
-        return Results(slots, iterations, loop, place, int(rolled.outputs[middle]), stride)
+        return LoopResults(slots, iterations, loop, place, int(rolled.outputs[middle]), stride)
 
-    def _free(self, slots: Ints, makers: Ints, depth: int) -> Operand:
+    def _free(self, slots: Ints, makers: Ints, depth: int) -> LoopOperand:
         """Results of free instructions, of which each iteration computes its own."""
         sequence, position = self._sequence, int(makers[self._middle])
         alike = (makers != OUTSIDE) & (
@@ -597,7 +597,7 @@ class Iterations:
                 for place in range(len(step.input_slots))
             ]
         )
-        self.made.append(Step(position, operands))
+        self.made.append(LoopStep(position, operands))
         return Made(len(self.made) - 1)
 
     def _window(self, column: Ints, slots: Ints, depth: int = 0) -> Windows | Stack | None:
@@ -659,7 +659,7 @@ class Iterations:
         return self.start <= place < self._stop
 
 
-def _first_iteration(sequence: Sequence, run: Run) -> tuple[int, int]:
+def _first_iteration(sequence: Sequence, run: PeriodicRun) -> tuple[int, int]:
     """Where to cut a run so that few values go from one iteration to the next, and how many there
     are."""
     period = run.period

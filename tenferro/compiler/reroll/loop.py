@@ -17,14 +17,14 @@ from tenferro.compiler.reroll.iterations import (
     IrregularError,
     Iterations,
     Literals,
+    LoopOperand,
+    LoopResults,
+    LoopStep,
     Made,
-    Operand,
-    Results,
     Rolled,
     Same,
     Sequence,
     Stack,
-    Step,
     Windows,
     Wire,
 )
@@ -34,7 +34,7 @@ from tenferro.ops.control_flow import Scan
 
 # A loop that replaces iterations: what it carries, its body, and its `Scan`.
 
-Result = tuple[int, int]
+StepResult = tuple[int, int]
 """An output of an instruction of the iteration: the instruction and which of its outputs."""
 
 
@@ -47,7 +47,7 @@ class Carry:
             takes; None where no iteration reads what it starts from.
     """
 
-    result: Result
+    result: StepResult
     starts: tuple[int | None, ...]
 
     @property
@@ -75,7 +75,7 @@ class Loop:
         self.sequence, self.iterations, self.before = sequence, iterations, before
         self.carries: list[Carry] = []
         self._leaves: dict[Carry, int] = {}
-        self.stacked: list[Result] = []
+        self.stacked: list[StepResult] = []
         self.singles: list[int] = []
         self.votes = 0
         self.positions = iterations.positions[iterations.low : iterations.high]
@@ -108,7 +108,7 @@ class Loop:
             return False
         return bool(self.sequence.places[entries.positions[0]] == OUTSIDE)
 
-    def _is_constant(self, step: Step) -> bool:
+    def _is_constant(self, step: LoopStep) -> bool:
         slot = self.sequence.steps[step.position].output_slots[0]
         return self.sequence.is_constant(slot) or self.sequence.kinds[step.position].source
 
@@ -154,7 +154,7 @@ class Loop:
                 self._leaves[shorter] = len(self.carries)
                 self.carries.append(shorter)
 
-    def ask_single(self, slot: int, result: Result, number: int) -> None:
+    def ask_single(self, slot: int, result: StepResult, number: int) -> None:
         """Ask for the value of one iteration; `number` counts the iterations of the loop."""
         self.singles.append(slot)
         ago = self.iterations.count - number
@@ -165,14 +165,14 @@ class Loop:
         else:
             self.ask_all(result)
 
-    def carry_ago(self, result: Result, ago: int) -> int | None:
+    def carry_ago(self, result: StepResult, ago: int) -> int | None:
         """The carry that ends with the value of so many iterations ago; the last one is 1."""
         for leaf, carry in enumerate(self.carries):
             if carry.result == result and carry.distance == ago:
                 return leaf
         return None
 
-    def ask_all(self, result: Result) -> int:
+    def ask_all(self, result: StepResult) -> int:
         """Ask for the values of all iterations; returns the number of the stack."""
         if result not in self.stacked:
             self.stacked.append(result)
@@ -191,7 +191,7 @@ class Loop:
         return self._leaves.get(Carry(carry.result, carry.starts[:-1]))
 
 
-class Body:
+class RerolledBody:
     """The body of a loop, built from its middle iteration.
 
     Attributes:
@@ -227,7 +227,7 @@ class Body:
     def _input(self, meta: object) -> int:
         return self._builder.input(meta)  # type: ignore[arg-type]  # slots are written
 
-    def _meta(self, result: Result) -> object:
+    def _meta(self, result: StepResult) -> object:
         step, output = result
         position = self._loop.iterations.steps[step].position
         return self._loop.sequence.steps[position].output_metas[output]
@@ -258,7 +258,7 @@ class Body:
             operands = tuple([self._now[operand] for operand in step.input_slots])
             (self._now[constant],) = self._builder.add(step.op, operands, step.site)
 
-    def _emit(self, step: Step) -> tuple[int, ...]:
+    def _emit(self, step: LoopStep) -> tuple[int, ...]:
         if isinstance(step.operands, Entry):
             return (self._entries[step.operands.number],)
         instruction = self._loop.sequence.steps[step.position]
@@ -268,7 +268,7 @@ class Body:
             raise IrregularError
         return results
 
-    def _value(self, operand: Operand) -> int:
+    def _value(self, operand: LoopOperand) -> int:
         """The slot of the body that holds an operand."""
         match operand:
             case Wire(step, output):
@@ -320,7 +320,7 @@ def ask(sequence: Sequence, loops: Items[Loop], rolled: Rolled) -> Demands:
             loop.votes += 1 if piece.stride > 0 else -1
     for loop in loops:
         for entries in loop.iterations.entries:
-            if isinstance(entries, Results):
+            if isinstance(entries, LoopResults):
                 earlier = loops[entries.loop]
                 earlier.ask_all((entries.step, entries.output))
                 loop.votes += 1 if (entries.stride > 0) != earlier.reverse else -1
@@ -451,12 +451,16 @@ def stack(at: LoopBuilder, loop: Loop, entries: Entries, stacks: Items[Items[int
             shape = (1, *at.shape(slots[0]))
             each = {slot: at.reshape(slot, shape) for slot in dict.fromkeys(slots)}
             return at.emit(Concatenate(0), *[each[slot] for slot in slots])
-        case Results():
+        case LoopResults():
             return _results(at, loop, entries, stacks, numbers)
 
 
 def _results(
-    at: LoopBuilder, loop: Loop, entries: Results, stacks: Items[Items[int]], numbers: Items[int]
+    at: LoopBuilder,
+    loop: Loop,
+    entries: LoopResults,
+    stacks: Items[Items[int]],
+    numbers: Items[int],
 ) -> int:
     """Ys of an earlier loop, in the order in which this loop reads them."""
     earlier = loop.before[entries.loop]
@@ -513,7 +517,7 @@ def unstacked(at: LoopBuilder, loop: Loop, ys: int, number: int, slot: int) -> N
     at.write((slot,), Reshape(shape), (entry,), loop.site)
 
 
-def joined(at: LoopBuilder, loop: Loop, ys: int, piece: Piece, axis: int) -> int:
+def concatenate_iterations(at: LoopBuilder, loop: Loop, ys: int, piece: Piece, axis: int) -> int:
     """The values of consecutive iterations, joined along an axis."""
     count = piece.stop - piece.start
     first, second = (loop.entry_of(piece.first + i * piece.stride) for i in range(2))

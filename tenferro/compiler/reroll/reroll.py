@@ -11,18 +11,18 @@ from tenferro.compiler.reroll.iterations import (
     OUTSIDE,
     IrregularError,
     Iterations,
+    PeriodicRun,
     Rolled,
-    Run,
     Sequence,
     find_runs,
 )
 from tenferro.compiler.reroll.loop import (
-    Body,
     Demands,
     Loop,
     LoopBuilder,
+    RerolledBody,
     ask,
-    joined,
+    concatenate_iterations,
     stack,
     unstacked,
 )
@@ -38,7 +38,7 @@ __all__ = ["ROLLED", "Reroll"]
 Key = tuple[int, ...]
 
 
-class Values:
+class ValueNumbers:
     """A number for each value of a program; equal ops on equal values give equal numbers."""
 
     def __init__(self, sequence: Sequence) -> None:
@@ -176,10 +176,12 @@ class Reroll(Pass):
             return program
         return DeadCode().run(result.program(demands))
 
-    def _loops(self, sequence: Sequence, runs: list[Run]) -> tuple[list[tuple[Run, Loop]], Rolled]:
+    def _loops(
+        self, sequence: Sequence, runs: list[PeriodicRun]
+    ) -> tuple[list[tuple[PeriodicRun, Loop]], Rolled]:
         """The runs whose operands follow rules, as loops."""
         rolled = Rolled(sequence)
-        loops: list[tuple[Run, Loop]] = []
+        loops: list[tuple[PeriodicRun, Loop]] = []
         for run in runs:
             iterations = self._iterations(sequence, run, rolled)
             if iterations is not None:
@@ -188,7 +190,9 @@ class Reroll(Pass):
                 loops.append((run, loop))
         return loops, rolled
 
-    def _iterations(self, sequence: Sequence, run: Run, rolled: Rolled) -> Iterations | None:
+    def _iterations(
+        self, sequence: Sequence, run: PeriodicRun, rolled: Rolled
+    ) -> Iterations | None:
         """The iterations of a run; if operands alternate, each may be two or three periods."""
         for periods in range(1, PERIODS + 1):
             longer = replace(run, period=run.period * periods)
@@ -214,8 +218,8 @@ class _Building:
         self._sequence, self._loops, self._rolled = sequence, loops, rolled
         self._at = LoopBuilder(sequence.program)
         self._stacks: list[list[int]] = []
-        values = Values(sequence)
-        self._bodies = [Body(loop) for loop in loops]
+        values = ValueNumbers(sequence)
+        self._bodies = [RerolledBody(loop) for loop in loops]
         self._scans: list[Scan] = []
         for loop, body in zip(loops, self._bodies, strict=True):
             self._scans.append(loop.scan(body.program, len(body.consts)))
@@ -245,7 +249,7 @@ class _Building:
             loop = self._loops[piece.loop]
             ys = self._stacks[piece.loop][loop.ask_all(piece.result)]
             operands += step.input_slots[stop : piece.start]
-            operands.append(joined(self._at, loop, ys, piece, step.op.axis))
+            operands.append(concatenate_iterations(self._at, loop, ys, piece, step.op.axis))
             stop = piece.stop
         operands += step.input_slots[stop:]
         return replace(step, input_slots=tuple(operands))

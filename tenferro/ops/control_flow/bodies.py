@@ -197,7 +197,7 @@ def fresh_like(keys: Iterable[GlobalValKey], name: str) -> list[GlobalValKey]:
     return [fresh_input(type_of(key), f"{name}{number}") for number, key in enumerate(keys)]
 
 
-def spread(values: Iterable[T], places: Iterable[bool]) -> tuple[T | None, ...]:
+def fill_slots(values: Iterable[T], places: Iterable[bool]) -> tuple[T | None, ...]:
     """The values in the places that are True, None in the others."""
     rest = iter(values)
     return tuple([next(rest) if place else None for place in places])
@@ -430,11 +430,11 @@ def transposed_through(
     linear = linear_in(operands, outputs, list(compress(range(len(operands)), at.active)), ctx)
     arriving = [ct is not None for ct in at.ct]
     seeds = fresh_like(compress(outputs, arriving), "ct")
-    pulled = pull_back(linear, spread(seeds, arriving), ctx=ctx)
+    pulled = pull_back(linear, fill_slots(seeds, arriving), ctx=ctx)
     values = [*at.inputs, *(ct for ct in at.ct if ct is not None)]
     known = dict(zip([*operands, *seeds], values, strict=True))
     cts = replay(at.emitter, pulled, known)
-    return spread(cts, at.active)
+    return fill_slots(cts, at.active)
 
 
 def root(number: int, degree: int) -> int:

@@ -58,6 +58,7 @@ from tenferro.ops.control_flow.bodies import (
     Keys,
     batched_body,
     dependencies,
+    fill_slots,
     for_all_entries,
     fresh_like,
     graph_of,
@@ -65,7 +66,6 @@ from tenferro.ops.control_flow.bodies import (
     inner_emitter,
     linear_in,
     program_of,
-    spread,
 )
 
 __all__ = ["Checkpointed", "Sized"]
@@ -120,7 +120,7 @@ class Recomputed(Called):
         linear = linear_in(inputs, outputs, positions(at.active), ctx)
         arriving = [ct is not None for ct in at.ct]
         seeds = fresh_like(compress(outputs, arriving), "ct")
-        pulled = pull_back(linear, spread(seeds, arriving), ctx=ctx)
+        pulled = pull_back(linear, fill_slots(seeds, arriving), ctx=ctx)
         known = {
             key: value
             for key, value, on in zip(inputs, at.inputs, at.active, strict=True)
@@ -128,7 +128,7 @@ class Recomputed(Called):
         }
         cts = [ct for ct in at.ct if ct is not None]
         results = self._emitted(at.emitter, known, seeds, cts, pulled, transposed=True)
-        return spread(results, at.active)
+        return fill_slots(results, at.active)
 
     def _emitted(
         self,
@@ -149,7 +149,7 @@ class Recomputed(Called):
         read = self.reads(dependencies(present, known), list(known))
         call = self.like(program_of([*read, *seeds], present), transposed=transposed)
         results = at.emit_all(call, *(known[key] for key in read), *values)
-        return spread(results, [key is not None for key in outputs])
+        return fill_slots(results, [key is not None for key in outputs])
 
 
 # Checkpointed: derivatives store the operands, and compute the rest again.

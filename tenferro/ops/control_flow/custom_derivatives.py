@@ -38,25 +38,25 @@ from tenferro.ops.control_flow.base import Called, size_in_words
 from tenferro.ops.control_flow.bodies import (
     Keys,
     emitted,
+    fill_slots,
     for_all_entries,
     fresh_like,
     inlined,
     inner_emitter,
     may_not_end,
     program_of,
-    spread,
     transposed_through,
     with_batch_axis,
     with_guard,
 )
 
-__all__ = ["Custom", "Rule"]
+__all__ = ["Custom", "CustomRule"]
 
 
 # How the derivatives of a `Custom` op are taken.
 
 
-class Rule(Handle):
+class CustomRule(Handle):
     """The derivative rules of a `Custom` op. They are asked for when a derivative is taken."""
 
     def linearize(self, op: Custom, at: JvpSite[V]) -> Slots[V]:
@@ -74,10 +74,10 @@ class Rule(Handle):
 
 # The rules of a `Custom` op that was batched, or guarded: those of the op that it was before.
 
-Results = Sequence[GlobalValKey | None]
+OptionalKeys = Sequence[GlobalValKey | None]
 
 
-def _linearized(op: Custom, tangents_of: Slots[V], at: Emitter[V]) -> tuple[Keys, Results]:
+def _linearized(op: Custom, tangents_of: Slots[V], at: Emitter[V]) -> tuple[Keys, OptionalKeys]:
     """The linearize rule of `op` on new values of a graph: these, and the tangents it gives.
 
     The values are the operands, the outputs, and the tangents that there are.
@@ -87,13 +87,13 @@ def _linearized(op: Custom, tangents_of: Slots[V], at: Emitter[V]) -> tuple[Keys
     primal = _fresh(op)
     out = op_key(op, primal, PRIMAL, emitter.site).outputs
     tangents = fresh_like(compress(primal, active), "tangent")
-    moving: Slots[GlobalValKey] = spread(tangents, active)
+    moving: Slots[GlobalValKey] = fill_slots(tangents, active)
     site: JvpSite[GlobalValKey] = JvpSite(emitter, primal, out, moving)
     return [*primal, *out, *tangents], op.linearize(site)
 
 
 @dataclass(frozen=True)
-class BatchedRule(Rule):
+class BatchedRule(CustomRule):
     """The rules of `entry`, for all entries of a batch.
 
     Attributes:
@@ -142,7 +142,7 @@ class BatchedRule(Rule):
             fresh_input(meta, "ct") for meta in compress(self.entry.body.output_metas, arriving)
         ]
         of_entry = self.entry.transpose_rule(
-            TransposeSite(emitter, spread(seeds, arriving), inputs, at.active)
+            TransposeSite(emitter, fill_slots(seeds, arriving), inputs, at.active)
         )
         cts = [ct for ct in at.ct if ct is not None]
         flags = [*self.batched, *[True] * len(cts)]
@@ -159,7 +159,7 @@ class BatchedRule(Rule):
         values: Keys,
         flags: Sequence[bool],
         passed: Sequence[V],
-        of_entry: Results,
+        of_entry: OptionalKeys,
         wanted: Sequence[bool],
     ) -> Slots[V]:
         """What was found for one entry, for all of them; summed over them unless `wanted`."""
@@ -186,7 +186,7 @@ class BatchedRule(Rule):
 
 
 @dataclass(frozen=True)
-class GuardedRule(Rule):
+class GuardedRule(CustomRule):
     """The rules of `entry`, whose loops have no iteration if the first operand is false."""
 
     entry: Custom
@@ -212,7 +212,9 @@ class GuardedRule(Rule):
         passed = [*operands, *at.out, *(tangent for tangent in at.tangent if tangent is not None)]
         if may_not_end(program):
             program, passed = with_guard(program, inner_emitter(at.emitter)), [guard, *passed]
-        return spread(inlined(at.emitter, program, passed), [key is not None for key in results])
+        return fill_slots(
+            inlined(at.emitter, program, passed), [key is not None for key in results]
+        )
 
     def check_computed(self) -> None:
         self.entry.check_computed()
@@ -244,7 +246,7 @@ class Custom(Called, name="custom"):
     """
 
     body: ExecProgram
-    rule: Rule
+    rule: CustomRule
     consts: int = 0
 
     one_mode = True

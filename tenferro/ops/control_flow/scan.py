@@ -67,6 +67,7 @@ from tenferro.ops.control_flow.bodies import (
     dependencies,
     dependent,
     emitted,
+    fill_slots,
     filled,
     foreign,
     fresh_like,
@@ -77,7 +78,6 @@ from tenferro.ops.control_flow.bodies import (
     program_of,
     repeated_where,
     root,
-    spread,
     transposed_through,
     without_cheap,
 )
@@ -280,7 +280,7 @@ class Scan(ControlOp, name="scan"):
                 return (None,) * len(at.out)
             counts = self.consts + len(paired.consts), self.carry + len(paired.carry)
             results = at.emitter.emit_all(self.like(paired.body, *counts), *paired.operands)
-            return spread(results[self.carry :], paired.reached)
+            return fill_slots(results[self.carry :], paired.reached)
         active, linear = linear_iteration(this, [tangent is not None for tangent in at.tangent], at)
         consts, carry, _ = by_role(active, self.consts, self.carry)
         seed_consts, seed_carry, seed_xs = by_role(linear.input_keys, sum(consts), sum(carry))
@@ -303,7 +303,7 @@ class Scan(ControlOp, name="scan"):
         results = at.emitter.emit_all(
             loop, *stored.const_values, *of_consts, *of_carry, *stored.stacks, *of_xs
         )
-        return spread(results, [*carry, *(key is not None for key in reached[self.carry :])])
+        return fill_slots(results, [*carry, *(key is not None for key in reached[self.carry :])])
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangents of the active operands, by a loop in the other direction.
@@ -462,8 +462,6 @@ class CheckpointedScan(Scan, name="checkpointed_scan"):
 
 # The graph of an iteration, and what its derivative reads of it.
 
-Linear = LinearFragment[Any]
-
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
@@ -511,7 +509,7 @@ def by_role(
 
 def linear_iteration(
     this: Iteration, active: Sequence[bool], at: JvpSite[V]
-) -> tuple[list[bool], Linear]:
+) -> tuple[list[bool], LinearFragment[Any]]:
     """Which inputs of an iteration are active, and its linear part in these.
 
     A leaf of the carry is active if a tangent reaches it in any iteration.
@@ -610,7 +608,7 @@ class _Flow:
         cls,
         op: Scan,
         this: Iteration,
-        linear: Linear,
+        linear: LinearFragment[Any],
         active: Sequence[bool],
         cts: Sequence[object],
         ctx: RuleContext,
@@ -632,7 +630,7 @@ class _Flow:
             carry = dict(zip(places, fresh_like(compress(this.carry, live), "ct"), strict=True))
             seeds = [carry.get(leaf) for leaf in range(op.carry)]
             seeds += [ys.get(place) for place in range(op.carry, len(linear.output_keys))]
-            pulled = spread(pull_back(linear, seeds, ctx=ctx), active)
+            pulled = fill_slots(pull_back(linear, seeds, ctx=ctx), active)
             flowing = {place: key for place, key in enumerate(pulled) if key is not None}
             before = {
                 place - op.consts: key
@@ -650,7 +648,7 @@ class _Flow:
 # The tangents of loops that store nothing of the iterations: they go along with the carry.
 
 
-class Pairs(NamedTuple, Generic[V]):
+class PairedLoop(NamedTuple, Generic[V]):
     """A loop of pairs: the values of iterations, and the tangents of the active ones.
 
     In each role, which are consts, carry and xs, and among the results, the values come first.
@@ -669,7 +667,7 @@ class Pairs(NamedTuple, Generic[V]):
     reached: Sequence[bool]
 
 
-def pairs(this: Iteration, at: JvpSite[V], first: int = 0) -> Pairs[V] | None:
+def pairs(this: Iteration, at: JvpSite[V], first: int = 0) -> PairedLoop[V] | None:
     """The loop of values and tangents of a loop; None if no result has a tangent.
 
     The loop's iterations take the operands from `first` on.
@@ -694,7 +692,7 @@ def pairs(this: Iteration, at: JvpSite[V], first: int = 0) -> Pairs[V] | None:
     ]
     roles = zip(by_role(primal, *sizes), by_role(starts, *counts), strict=True)
     operands = [value for both in roles for part in both for value in part]
-    return Pairs(body, consts, carry, operands, reached)
+    return PairedLoop(body, consts, carry, operands, reached)
 
 
 # Reverse mode of loops that store less: the iterations run in blocks.

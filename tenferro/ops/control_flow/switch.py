@@ -54,6 +54,7 @@ from tenferro.ops.control_flow.bodies import (
     batched_where,
     dependent,
     entries_like,
+    fill_slots,
     filled,
     fresh_like,
     graph_of,
@@ -62,7 +63,6 @@ from tenferro.ops.control_flow.bodies import (
     linear_in,
     noted,
     program_of,
-    spread,
     without_cheap,
 )
 
@@ -194,11 +194,11 @@ class Switch(ControlOp, name="switch"):
             return (None,) * len(reached)
         emitter = KeyEmitter(ctx)
         parts = [
-            Part(filled(emitter, part.output_keys, outputs, reached), part.input_keys)
+            BranchPart(filled(emitter, part.output_keys, outputs, reached), part.input_keys)
             for part, outputs in zip(linear, these.outputs, strict=True)
         ]
         tangents = [tangent for tangent in at.tangent if tangent is not None]
-        return spread(chosen_part(self, at.emitter, at.primal, these, parts, tangents), reached)
+        return fill_slots(chosen_part(self, at.emitter, at.primal, these, parts, tangents), reached)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangents of the active operands: those that the chosen branch gives."""
@@ -209,7 +209,7 @@ class Switch(ControlOp, name="switch"):
         pulled = [
             pull_back(
                 linear_in(these.inputs, outputs, positions(active), ctx),
-                spread(seeds, arriving),
+                fill_slots(seeds, arriving),
                 ctx=ctx,
             )
             for outputs in these.outputs
@@ -219,10 +219,10 @@ class Switch(ControlOp, name="switch"):
             return (None,) * len(at.active)
         emitter = KeyEmitter(ctx)
         like = list(compress(these.inputs, active))
-        parts = [Part(filled(emitter, cts, like, reached), seeds) for cts in pulled]
+        parts = [BranchPart(filled(emitter, cts, like, reached), seeds) for cts in pulled]
         cts = [ct for ct in at.ct if ct is not None]
         results = chosen_part(self, at.emitter, at.inputs, these, parts, cts, active)
-        return (None, *spread(spread(results, reached), active))
+        return (None, *fill_slots(fill_slots(results, reached), active))
 
     def batch_rule(self, at: BatchSite[V], valid: V | None = None) -> Batched[V]:
         """One switch for all entries; if the index is batched, all branches run, one is selected.
@@ -308,7 +308,7 @@ class Branches(NamedTuple):
         return cls(graphs[0][0], [outputs for _, outputs in graphs])
 
 
-class Part(NamedTuple):
+class BranchPart(NamedTuple):
     """What a derivative computes in one branch: `outputs`, which are linear in `seeds`."""
 
     outputs: Keys
@@ -320,7 +320,7 @@ def chosen_part(
     at: Emitter[V],
     operands: Sequence[V],
     these: Branches,
-    parts: Sequence[Part],
+    parts: Sequence[BranchPart],
     seeds: Sequence[V],
     active: Sequence[bool] = (),
 ) -> tuple[V, ...]:
@@ -351,7 +351,7 @@ def chosen_part(
     return at.emit_all(op.like(bodies), index, *passed, *made, *seeds)
 
 
-def _read(part: Part, inputs: Keys) -> Keys:
+def _read(part: BranchPart, inputs: Keys) -> Keys:
     """The values of its branch that a part reads."""
     read = residuals(part.outputs, part.seeds)
     return without_cheap(read, inputs, dependent(read, inputs))

@@ -58,6 +58,7 @@ from tenferro.ops.control_flow.bodies import (
     batched_iteration,
     batched_where,
     entries_like,
+    fill_slots,
     fresh_like,
     graph_of,
     inlined,
@@ -65,7 +66,6 @@ from tenferro.ops.control_flow.bodies import (
     program_of,
     repeated_where,
     root,
-    spread,
     transposed_through,
     with_batch_axis,
 )
@@ -303,7 +303,7 @@ class While(ControlOp, name="while"):
         cond = program_of([*read, *fresh_like(paired.carry, "unread")], [goes_on])
         loop = self.like(cond, paired.body, self.body_consts + len(paired.consts))
         results = at.emitter.emit_all(loop, *at.primal[: self.cond_consts], *paired.operands)
-        return spread(results[len(following) :], paired.reached)
+        return fill_slots(results[len(following) :], paired.reached)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
         """The cotangents of the active operands, through an equal program of scans and switches.

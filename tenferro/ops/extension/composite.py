@@ -594,7 +594,7 @@ class FamilyBatchRule(ExtensionBatchRule):
         return op.batch(at)
 
 
-class Derivative(LinearFormula):
+class DerivativeFormula(LinearFormula):
     """The derivative of an op, as an op from its results and tangents or cotangents.
 
     The payload is that of the op, as far as the derivative depends on it.
@@ -681,7 +681,7 @@ def differentiable(
                 ("transforms", tuple[Transform, ...], ()),
             ]
             op = make_dataclass(
-                name, payload, bases=(Derivative,), namespace=attributes, frozen=True
+                name, payload, bases=(DerivativeFormula,), namespace=attributes, frozen=True
             )
             op.__qualname__ = f"{cls.__qualname__}.{kind}_op"
             return family_id(

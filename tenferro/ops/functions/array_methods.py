@@ -102,7 +102,7 @@ class ArrayOperators:
             options: dict[str, Any],
             operator: bool,
         ) -> Self:
-            """How tensors of the class are computed with; see `Kind.apply`."""
+            """How tensors of the class are computed with; see `OperandKind.apply`."""
 
     @property
     @abstractmethod
@@ -326,7 +326,7 @@ class ArrayOperators:
         name = function.__name__
         _check_new(name, out)
         others = [each for each in (where, initial) if each is not None]
-        reduction = reductions.Masked(name, where is not None, initial is not None)
+        reduction = reductions.MaskedReduction(name, where is not None, initial is not None)
         return cast(Self, apply_method(reduction, self, *others, **options))
 
     def cumsum(

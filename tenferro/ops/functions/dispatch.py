@@ -39,7 +39,7 @@ from tenferro.ops import scalar
 
 __all__ = [
     "KINDS",
-    "Kind",
+    "OperandKind",
     "apply",
     "apply_method",
     "array_function",
@@ -64,7 +64,7 @@ Function = Callable[..., Any]
 # Kinds of operands, and the choice among them.
 
 
-class Kind(NamedTuple):
+class OperandKind(NamedTuple):
     """How operands of one class are computed with.
 
     Attributes:
@@ -79,7 +79,7 @@ class Kind(NamedTuple):
     apply: Callable[[Function, tuple[Any, ...], dict[str, Any], bool], Any]
 
 
-KINDS: dict[type, Kind] = {}
+KINDS: dict[type, OperandKind] = {}
 """The kinds of operands by class. Each kind enters itself when its module is loaded; `object` is
 the kind of operands that are no tensors: Python numbers, NumPy arrays, lists and others."""
 
@@ -90,11 +90,11 @@ def enter_kind(
     apply: Callable[[Function, tuple[Any, ...], dict[str, Any], bool], Any],
 ) -> None:
     """Enter a class whose tensors array functions take; its operators use `_apply`."""
-    KINDS[kind] = Kind(precedence, apply)
+    KINDS[kind] = OperandKind(precedence, apply)
     kind._apply = staticmethod(apply)  # type: ignore[attr-defined]
 
 
-_NO_KIND = Kind(-1, lambda function, operands, options, operator: NotImplemented)
+_NO_KIND = OperandKind(-1, lambda function, operands, options, operator: NotImplemented)
 
 
 def apply(function: Function, *operands: Any, **options: Any) -> R:  # type: ignore[type-var]
@@ -133,7 +133,7 @@ def _apply(
     return refuse(function, operands) if result is NotImplemented else result
 
 
-def _host_kind() -> Kind:
+def _host_kind() -> OperandKind:
     """The kind of arrays without a tensor, which is entered when tensors are loaded."""
     import_module("tenferro.transforms")
     return KINDS[object]

@@ -278,7 +278,7 @@ def position_of(item: Any, meta: TensorMeta) -> int:
 
 
 @dataclass(frozen=True)
-class Expression:
+class IndexExpression:
     """A parsed index expression.
 
     Attributes:
@@ -292,7 +292,7 @@ class Expression:
     counted: tuple[bool, ...]
 
 
-def parse(indices: Any, meta: TensorMeta, anywhere: bool = False) -> Expression:
+def parse(indices: Any, meta: TensorMeta, anywhere: bool = False) -> IndexExpression:
     """Parse an index expression for an array of type `meta`.
 
     If indices may be `anywhere`, integers become arrays, and no array is checked.
@@ -370,7 +370,7 @@ def _is_new_axis(part: Any) -> bool:
     return part is None or (isinstance(part, _Masked) and part.size is None)
 
 
-def _expanded(parts: list[Any], meta: TensorMeta, anywhere: bool) -> Expression:
+def _expanded(parts: list[Any], meta: TensorMeta, anywhere: bool) -> IndexExpression:
     """Replace the ellipsis, or the missing indices at the end, by slices; separate the arrays."""
     used = sum(part is not Ellipsis and not _is_new_axis(part) for part in parts)
     ellipses = [i for i, part in enumerate(parts) if part is Ellipsis]
@@ -395,7 +395,7 @@ def _expanded(parts: list[Any], meta: TensorMeta, anywhere: bool) -> Expression:
             items.append(...)
             arrays.append(_checked(part, axis, meta, anywhere))
         axis += not (part is Mark.NO_AXES or _is_new_axis(part))
-    return Expression(
+    return IndexExpression(
         tuple(items), tuple([array for array, _ in arrays]), tuple([done for _, done in arrays])
     )
 
@@ -457,7 +457,7 @@ def check_places(name: str, indices: Any, axis: int, meta: TensorMeta) -> None:
 
 
 @dataclass(frozen=True)
-class Places:
+class IndexedAxes:
     """The axes of the window that arrays of indices select from, in order.
 
     `result` is the axis of the result at which the common shape of the arrays begins.
@@ -467,7 +467,7 @@ class Places:
     result: int
 
 
-def placed(items: Items) -> Places:
+def placed(items: Items) -> IndexedAxes:
     """The places of the arrays among the items, by NumPy's rule.
 
     If arrays and integers are adjacent, the common shape of the arrays replaces their axes in the
@@ -482,7 +482,7 @@ def placed(items: Items) -> Places:
     ]
     together = bool(advanced) and advanced[-1] - advanced[0] == len(advanced) - 1
     before = [item for item in items[: advanced[0]] if item is not Mark.NO_AXES] if together else []
-    return Places(axes, len(before))
+    return IndexedAxes(axes, len(before))
 
 
 def _is_array(item: Item) -> bool:
@@ -490,7 +490,7 @@ def _is_array(item: Item) -> bool:
 
 
 def gather(
-    x: AnyTensor, places: Places, arrays: Sequence[AnyTensor], counted: Sequence[bool]
+    x: AnyTensor, places: IndexedAxes, arrays: Sequence[AnyTensor], counted: Sequence[bool]
 ) -> AnyTensor:
     """The elements of x at arrays of indices along some axes."""
     vectors, rank = index_vectors(x, places.axes, arrays, counted)
@@ -507,7 +507,7 @@ def gather(
     return emit(op, x, vectors)
 
 
-def window_dims(rank: int, places: Places, batch: int) -> tuple[int, ...]:
+def window_dims(rank: int, places: IndexedAxes, batch: int) -> tuple[int, ...]:
     """The axes of the result that are whole axes of the indexed array."""
     count = rank - len(places.axes) + batch
     picked = range(places.result, places.result + batch)
@@ -625,7 +625,7 @@ def selected(
 
 
 def _inside(
-    x: AnyTensor, places: Places, arrays: Sequence[AnyTensor], picked: AnyTensor
+    x: AnyTensor, places: IndexedAxes, arrays: Sequence[AnyTensor], picked: AnyTensor
 ) -> AnyTensor:
     """For each element that is taken, whether its indices are in bounds."""
     results: list[AnyTensor] = []

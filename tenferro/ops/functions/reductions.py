@@ -112,10 +112,10 @@ __all__ = [
 
 # Reductions over axes.
 
-Reduction = Callable[[tuple[int, ...]], StdTensorOp]
+MakeReduction = Callable[[tuple[int, ...]], StdTensorOp]
 
 
-def reduce(name: str, op: Reduction, x: ArrayLike, axis: Axis, keepdims: bool) -> AnyTensor:
+def reduce(name: str, op: MakeReduction, x: ArrayLike, axis: Axis, keepdims: bool) -> AnyTensor:
     """The reduction over `axis` (None: all); its axes stay with size 1 if `keepdims`."""
     (value,) = promote((x,))
     meta: TensorMeta = value.meta
@@ -649,7 +649,7 @@ MOMENTS = ("mean", "var", "std")
 
 
 @dataclass(frozen=True)
-class Masked:
+class MaskedReduction:
     """The array function of a reduction with a mask, an initial value, or both.
 
     Its operands are the array and these. Caches treat equal instances as one function.

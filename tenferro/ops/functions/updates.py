@@ -39,8 +39,8 @@ from tenferro.ops import (
 from tenferro.ops.functions import elementwise
 from tenferro.ops.functions.dispatch import apply_method, emit, full, full_like
 from tenferro.ops.functions.indexing import (
+    IndexedAxes,
     Items,
-    Places,
     Window,
     index,
     index_vectors,
@@ -255,7 +255,7 @@ def update(
 def _scatter(
     x: AnyTensor,
     values: AnyTensor,
-    places: Places,
+    places: IndexedAxes,
     arrays: tuple[AnyTensor, ...],
     counted: tuple[bool, ...],
     combiner: str,

@@ -33,7 +33,7 @@ from tenferro.ops.functions import elementwise, emit_function
 from tenferro.ops.functions.elementwise import conj
 from tenferro.transforms import TracedTensor, as_key, custom_jvp, custom_vjp
 from tenferro_xla.interop.jaxprs.reader import (
-    Body,
+    JaxprBody,
     Keys,
     Reader,
     Translation,
@@ -152,7 +152,7 @@ def _while(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     return at.emit_all(op, *consts, *body_consts, *operands[of_cond + of_body :])
 
 
-def _frozen(at: Reader, params: Any, body: Body) -> Body:
+def _frozen(at: Reader, params: Any, body: JaxprBody) -> JaxprBody:
     """The body of a loop in a batch, which keeps the entries that are done; takes cond's consts."""
     of_cond, of_body = int(params["cond_nconsts"]), int(params["body_nconsts"])
     asked, carry = at.body(params["cond_jaxpr"]), body.inputs[of_body:]
@@ -160,7 +160,7 @@ def _frozen(at: Reader, params: Any, body: Body) -> Body:
     (pred,) = at.read(params["cond_jaxpr"], [*consts, *carry])
     chosen = [_chosen(at, pred, new, old) for new, old in zip(body.outputs, carry, strict=True)]
     everything = dict.fromkeys([*body.captured, *asked.captured])
-    return Body([*consts, *body.inputs], chosen, [*everything])
+    return JaxprBody([*consts, *body.inputs], chosen, [*everything])
 
 
 def _chosen(at: Reader, pred: GlobalValKey, new: GlobalValKey, old: GlobalValKey) -> GlobalValKey:

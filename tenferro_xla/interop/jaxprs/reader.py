@@ -76,7 +76,7 @@ class Reader(TraceEmitter):
         self.site = outer
         return [value_of(atom) for atom in open_jaxpr.outvars]
 
-    def body(self, jaxpr: Any) -> Body:
+    def body(self, jaxpr: Any) -> JaxprBody:
         """A jaxpr as a graph of its own."""
         reader = Reader(self.table, self.x64)
         reader.site, reader._arrays = self.site, self._arrays
@@ -87,7 +87,7 @@ class Reader(TraceEmitter):
         ]
         outputs = reader.read(jaxpr, inputs)
         self.captured.update(reader.captured)
-        return Body([*inputs], outputs, list(reader.captured))
+        return JaxprBody([*inputs], outputs, list(reader.captured))
 
     def constant(self, array: NumpyArray) -> GlobalValKey:
         """An array as a value of the graph."""
@@ -144,7 +144,7 @@ def of_parameters(make: Callable[[Any], StdTensorOp]) -> Translation:
     return lambda at, equation, operands: at.emit(make(equation.params), *operands)
 
 
-class Body:
+class JaxprBody:
     """A jaxpr as a graph of its own.
 
     Attributes:

@@ -15,7 +15,7 @@ from tenferro.compiler import (
 )
 from tenferro.compiler.layout import LayoutRewrite, Problem, ProgramWriter, choose
 from tenferro.compiler.layout.assignment import estimate
-from tenferro.compiler.layout.requests import Choice, Requests, Rules
+from tenferro.compiler.layout.requests import Choice, ContractionRules, Requests
 from tenferro.ir import ExecProgram, verify
 from tests.programs import PASSES, assert_same_results, read
 from tests.random_contractions import contraction_programs
@@ -49,7 +49,7 @@ def test_any_choices_keep_types_and_results(program: ExecProgram, data: st.DataO
     choices = {slot: data.draw(CHOICES) for slot in problem.contractions}
     writer, requests = (
         ProgramWriter(),
-        Requests(Rules(problem, CPU), choices, data.draw(st.booleans())),
+        Requests(ContractionRules(problem, CPU), choices, data.draw(st.booleans())),
     )
     result = writer.build(LayoutRewrite(requests, writer).run())
     verify(result)
@@ -64,11 +64,13 @@ def test_what_was_decided_for_other_choices_changes_no_estimate(
 ) -> None:
     """Rules that have answered before say the same as new ones."""
     problem = Problem(program)
-    asked = Rules(problem, CPU)
+    asked = ContractionRules(problem, CPU)
     for _ in range(3):
         choices = {slot: data.draw(CHOICES) for slot in problem.contractions}
         shares = data.draw(st.booleans())
-        assert estimate(asked, choices, shares) == estimate(Rules(problem, CPU), choices, shares)
+        assert estimate(asked, choices, shares) == estimate(
+            ContractionRules(problem, CPU), choices, shares
+        )
 
 
 @given(contraction_programs())
@@ -77,17 +79,19 @@ def test_the_estimate_counts_the_moves_that_are_written(program: ExecProgram) ->
     free = dict.fromkeys((field.name for field in fields(DeviceCosts)), 0.0)
     costs = DeviceCosts(**{**free, "kernel": 1.0})
     problem, writer = Problem(program), ProgramWriter()
-    result = writer.build(LayoutRewrite(Requests(Rules(problem, costs)), writer).run())
+    result = writer.build(LayoutRewrite(Requests(ContractionRules(problem, costs)), writer).run())
     transposes = sum(step.op.name == "transpose" for step in result.instructions)
-    assert estimate(Rules(problem, costs), {}).seconds == transposes
+    assert estimate(ContractionRules(problem, costs), {}).seconds == transposes
 
 
 def test_the_search_finds_what_the_rules_miss() -> None:
     problem = Problem(read(OUTER))
     costs = replace(CPU, move=1e-3, load=1e-3)
-    by_rules = estimate(Rules(problem, costs), {}).seconds
+    by_rules = estimate(ContractionRules(problem, costs), {}).seconds
     chosen = choose(problem, costs)
-    assert estimate(Rules(problem, costs), dict(chosen.choices)).seconds < 0.01 * by_rules
+    assert (
+        estimate(ContractionRules(problem, costs), dict(chosen.choices)).seconds < 0.01 * by_rules
+    )
     writer = ProgramWriter()
     result = writer.build(LayoutRewrite(chosen, writer).run())
     assert_same_results(problem.program, result, {})
@@ -95,7 +99,7 @@ def test_the_search_finds_what_the_rules_miss() -> None:
 
 def test_a_product_reads_the_copy_that_was_made_for_another_one() -> None:
     problem = Problem(read(TWICE))
-    rules = Rules(problem, replace(CPU, contracted_first=0.6))
+    rules = ContractionRules(problem, replace(CPU, contracted_first=0.6))
     apart, shared = (
         estimate(rules, dict.fromkeys((3, 4), AS_ONE), shares) for shares in (False, True)
     )

@@ -13,7 +13,7 @@ from tenferro.compiler import (
     run_passes,
 )
 from tenferro.compiler.layout import LayoutRewrite, Problem, ProgramWriter
-from tenferro.compiler.layout.requests import Choice, Requests, Rules
+from tenferro.compiler.layout.requests import Choice, ContractionRules, Requests
 from tenferro.ir import ExecProgram
 from tenferro.ops import Reshape, Transpose
 
@@ -96,7 +96,9 @@ def test_nothing_is_repeated_along_a_divided_axis() -> None:
         }""")  # noqa: E501
 
     def is_repeated(pinned: PartitionedAxes | None) -> bool:
-        requests = Requests(Rules(Problem(program, pinned), CPU), {2: Choice(repeated=True)})
+        requests = Requests(
+            ContractionRules(Problem(program, pinned), CPU), {2: Choice(repeated=True)}
+        )
         rewrite = LayoutRewrite(requests, ProgramWriter())
         rewrite.run()
         return bool(rewrite.repeated)

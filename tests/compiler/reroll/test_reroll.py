@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import tenferro as tn
 from tenferro.compiler import OptimizerOptions, Reroll, optimize, parse
 from tenferro.compiler.reroll.iterations import Iterations, Rolled, Sequence, find_runs
-from tenferro.compiler.reroll.loop import Body, Loop
-from tenferro.compiler.reroll.reroll import Values
+from tenferro.compiler.reroll.loop import Loop, RerolledBody
+from tenferro.compiler.reroll.reroll import ValueNumbers
 from tenferro.ir import ExecProgram, verify
 from tenferro.ops.control_flow import Scan
 from tenferro.shape import SymDim
@@ -287,8 +287,8 @@ def test_a_loop_that_computes_something_else_is_refused() -> None:
     (run_,) = find_runs(sequence.symbols, 4, 8)
     loop = Loop(sequence, Iterations(sequence, run_, Rolled(sequence)), [])
     loop.ask_single(9, (1, 0), 3)
-    body = Body(loop)
-    values = Values(sequence)
+    body = RerolledBody(loop)
+    values = ValueNumbers(sequence)
     assert values.replay(loop, loop.scan(body.program, 0), body.consts)
     first, second = body.program.instructions
     swapped = (replace(first, op=second.op), replace(second, op=first.op))

@@ -22,7 +22,7 @@ from tenferro.core import (
 from tenferro.errors import ControlFlowError, FileError
 from tenferro.ir import ExecProgram, evaluate
 from tenferro.ops import MUL, SIN, full_like, shape_context
-from tenferro.ops.control_flow import VOCABULARY, Custom, Rule, Scan, program_of
+from tenferro.ops.control_flow import VOCABULARY, Custom, CustomRule, Scan, program_of
 from tenferro.serialization import dumps
 from tenferro.shape import TensorMeta, fresh_input
 
@@ -36,7 +36,7 @@ BODY = parse(
 F64_2 = TensorMeta.of("f64", (2,))
 
 
-class Tenfold(Rule):
+class Tenfold(CustomRule):
     """Ten times the tangent of the second operand."""
 
     def __init__(self, token: bytes = b"tenfold") -> None:

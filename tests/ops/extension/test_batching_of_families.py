@@ -15,7 +15,7 @@ from tenferro.linalg.eigh import Eigh
 from tenferro.linalg.solve import LuSolve
 from tenferro.linalg.svd import Svd
 from tenferro.network.einsum_op import EinsumOp
-from tenferro.runtime import standard_packages
+from tenferro.runtime import builtin_packages
 from tests.ops.extension.cases import Array, Case
 from tests.ops.extension.cube import CUBE, Cube
 from tests.ops.extension.test_surfaces import CASES, IDS
@@ -66,7 +66,7 @@ def assert_close(result: Any, expected: Any) -> None:
 
 
 def test_every_family_has_a_batch_rule_of_its_own() -> None:
-    for package in standard_packages():
+    for package in builtin_packages():
         assert [rule.family_id for rule in package.batch_rules] == list(package.families)
 
 

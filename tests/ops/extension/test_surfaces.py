@@ -22,7 +22,7 @@ from tenferro.fft.op import Fft
 from tenferro.network.einsum_op import EinsumOp, NetworkDerivative
 from tenferro.network.search import ContractionOptimizerOptions
 from tenferro.network.sliced_op import SlicedNetwork
-from tenferro.runtime import standard_packages
+from tenferro.runtime import builtin_packages
 from tenferro.transforms import CALLBACK
 from tests.linalg.cases import linalg_cases
 from tests.ops.extension.cases import SIZES, Case, random_array
@@ -133,7 +133,7 @@ def assert_are_gradients(gradients: Sequence[Any], case: Case) -> None:
 
 def test_every_family_has_a_case() -> None:
     """All but callbacks: functions have neither files nor derivatives; see tests of `custom`."""
-    packages = (*(each for each in standard_packages() if each is not CALLBACK), CUBE)
+    packages = (*(each for each in builtin_packages() if each is not CALLBACK), CUBE)
     assert {case.name for case in CASES} == {f for each in packages for f in each.families}
 
 

@@ -44,7 +44,7 @@ from tenferro.ops import (
 from tenferro.ops.control_flow import VOCABULARY
 from tenferro.shape import TensorMeta
 from tenferro_xla import LoweringOptions, XlaExecutor, jax_function, lower
-from tenferro_xla.lowering import Lowering
+from tenferro_xla.lowering import Lowerings
 
 DTYPES = [np.dtype(name) for name in ("bool", "i4", "i8", "u1", "f4", "f8", "c8", "c16")]
 REAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 7.0, np.inf, -np.inf, np.nan, 1e30, -1e30, 3e9, 1e19]
@@ -284,7 +284,7 @@ def test_a_subclass_does_not_inherit_the_lowering_of_its_op() -> None:
 
 
 def test_a_rule_returns_a_result_or_a_tuple_of_them() -> None:
-    rules = Lowering()
+    rules = Lowerings()
 
     @rules.register
     def _(op: Unknown, x: Array, *, options: LoweringOptions) -> tuple[Array, str]:
@@ -337,7 +337,7 @@ def test_a_chain_of_20_000_ops_is_traced_without_recursion() -> None:
 
 
 def test_a_mistake_in_a_lowering_surfaces_as_itself() -> None:
-    lowering = Lowering()
+    lowering = Lowerings()
 
     @lowering.register
     def _(op: Unknown, x: Any) -> Any:

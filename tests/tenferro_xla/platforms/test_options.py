@@ -13,7 +13,7 @@ from tenferro_xla.lowering import ExtensionLowerings
 from tenferro_xla.placement import OneDevice
 from tenferro_xla.platforms import CPU_PLATFORM, Option
 from tenferro_xla.platforms.cpu import HEAP, NO_FUSION_EMITTERS, SMALL_HEAPS
-from tenferro_xla.target import taken_options, target_for
+from tenferro_xla.target import accepted_options, target_for
 
 HOST = jax.devices("cpu")[0]
 UNKNOWN = Option("xla_cpu_no_such_option", True, "nothing")
@@ -21,7 +21,7 @@ KNOWN = Option("xla_cpu_enable_fast_math", False, "nothing")
 
 
 def test_an_option_that_this_xla_does_not_know_is_dropped_with_what_it_says() -> None:
-    found = taken_options([UNKNOWN, KNOWN], HOST)
+    found = accepted_options([UNKNOWN, KNOWN], HOST)
     assert found.taken == (KNOWN,)
     ((dropped, words),) = found.dropped
     assert dropped == UNKNOWN
@@ -29,9 +29,9 @@ def test_an_option_that_this_xla_does_not_know_is_dropped_with_what_it_says() ->
 
 
 def test_each_option_is_tried_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken_options([UNKNOWN], HOST)
+    accepted_options([UNKNOWN], HOST)
     monkeypatch.setattr(target.jax, "jit", None)  # another try would call it
-    assert taken_options([UNKNOWN], HOST).taken == ()
+    assert accepted_options([UNKNOWN], HOST).taken == ()
 
 
 def chain(products: int, size: int = 3, dtype: str = "f64", other: str = "") -> ExecProgram:
@@ -95,7 +95,7 @@ def test_the_options_of_the_user_win() -> None:
     asked = {NO_FUSION_EMITTERS.name: True, "xla_cpu_enable_fast_math": False}
     lowerings = ExtensionLowerings()
     assert target_for(OneDevice(HOST), CPU_PLATFORM, lowerings).options_for(program) == {
-        option.name: option.value for option in taken_options([NO_FUSION_EMITTERS], HOST).taken
+        option.name: option.value for option in accepted_options([NO_FUSION_EMITTERS], HOST).taken
     }
     own = target_for(OneDevice(HOST), CPU_PLATFORM, lowerings, compiler_options=asked)
     assert own.options_for(program) == asked
@@ -103,7 +103,7 @@ def test_the_options_of_the_user_win() -> None:
 
 def test_results_do_not_depend_on_the_option() -> None:
     program = chain(30)
-    known = [option.name for option in taken_options([NO_FUSION_EMITTERS], HOST).taken]
+    known = [option.name for option in accepted_options([NO_FUSION_EMITTERS], HOST).taken]
     x = np.random.default_rng(0).normal(size=(3, 3))
     results = [
         XlaExecutor("cpu", compiler_options=given).compile_exec(program).run_host(x)
