@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 from tenferro.missing_names import MISSING, missing
@@ -67,7 +68,11 @@ def _load(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"tenferro.{name}")
     if name in _HOME_OF:
-        return getattr(import_module(f"tenferro.{_HOME_OF[name]}"), name)
+        home = _HOME_OF[name]
+        value = getattr(import_module(f"tenferro.{home}"), name)
+        if home not in _MODULES and isinstance(value, FunctionType):
+            value.__module__ = "tenferro"
+        return value
     # Tools ask every module for names of their own with underscores: nothing is imported.
     if not name.startswith("_"):
         module = import_module("tenferro.numpy")

@@ -75,4 +75,4 @@ from tenferro.transforms import apply_eager as apply_eager
 from tenferro.transforms import inline as inline
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports
-    __all__ = _public(vars())
+    __all__ = _public(vars(), home="tenferro.extension")

@@ -10,24 +10,37 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["MISSING", "missing", "public", "refusal"]
+__all__ = ["MISSING", "missing", "public", "refusal", "unlisted"]
 
 
-def public(names: Mapping[str, object], *modules: str) -> list[str]:
+def public(names: Mapping[str, object], *modules: str, home: str | None = None) -> list[str]:
     """The `__all__` of a package: its names without an underscore, but for modules and `MISSING`.
 
     Args:
         names: those of the package, `vars()`; what it needs itself has names with an underscore.
         modules: public modules.
+        home: the public module that functions of modules that lie deeper say that they are of.
 
     >>> public({"sin": 1, "_sys": 2, "MISSING": {}})
     ['sin']
     """
-    listed = (name for name, each in names.items() if not isinstance(each, ModuleType))
-    return sorted({*modules, *(n for n in listed if not n.startswith("_") and n != "MISSING")})
+    listed = {
+        name: each
+        for name, each in names.items()
+        if not (name.startswith("_") or name == "MISSING" or isinstance(each, ModuleType))
+    }
+    if home is not None:
+        for each in listed.values():
+            if isinstance(each, FunctionType) and _lies_deeper(each.__module__, home):
+                each.__module__ = home
+    return sorted({*modules, *listed})
+
+
+def _lies_deeper(module: str, home: str) -> bool:
+    return module.startswith("tenferro") and module.count(".") > home.count(".")
 
 
 # What is said of a name that a module does not have.
@@ -132,6 +145,20 @@ def refusal(
         raise missing(module, name, lambda: known, reasons)
 
     return refuse
+
+
+def unlisted(
+    where: str, name: str, known: Iterable[str], kind: str = "option", kinds: str = "options"
+) -> str:
+    """The text of the error for a name that is not among the options of a function.
+
+    >>> unlisted("jit", "executer", ["executor", "options"])
+    "jit: there is no option 'executer'; did you mean 'executor'? the options are executor, options"
+    """
+    known = list(known)
+    close = difflib.get_close_matches(name, known, 1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{where}: there is no {kind} {name!r}; {hint}the {kinds} are {', '.join(known)}"
 
 
 # What `jax` and `jax.numpy` have and `tn` does not have, and what to do instead.

@@ -16,7 +16,7 @@ from tenferro.ir.types import *
 from tenferro.missing_names import public as _public
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports
-    __all__ = [name for name in _public(vars()) if name != "ASSUMED"]
+    __all__ = [name for name in _public(vars(), home="tenferro.shape") if name != "ASSUMED"]
 
 
 class _CallableModule(_types.ModuleType):

@@ -46,4 +46,4 @@ Costs = DeviceCosts
 """The former name of `DeviceCosts`."""
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports
-    __all__ = _public(vars(), "sharding")
+    __all__ = _public(vars(), "sharding", home="tenferro_xla")

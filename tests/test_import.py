@@ -3,6 +3,7 @@
 import pydoc
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,24 @@ def test_no_public_name_is_lost() -> None:
             names = (name for name in line.split() if not hasattr(there, name))
             lost += [f"{there.__name__}.{name}" for name in names]
     assert lost == []
+
+
+def test_a_public_function_says_where_it_is_public() -> None:
+    stored = Path(__file__).with_name("public_names.txt").read_text(encoding="utf-8")
+    homes = [line for line in stored.splitlines() if line.startswith("tenferro")]
+    homes += ["tenferro_xla", "tenferro_xla.sharding"]
+    wrong = []
+    for home in homes:
+        module: Any = pydoc.locate(home)
+        for name in getattr(module, "__all__", ()):
+            function = getattr(module, name)
+            where = getattr(function, "__module__", None)
+            if not isinstance(function, types.FunctionType) or where.startswith("numpy"):
+                continue
+            there = pydoc.locate(f"{where}.{function.__qualname__}")
+            if where not in homes or (there is not function and not name.startswith("__")):
+                wrong.append(f"{home}.{name} is {function.__qualname__} of {where}")
+    assert wrong == []
 
 
 def test_the_first_use_of_a_process_may_name_the_executor() -> None:

@@ -6,7 +6,6 @@ known.
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields, replace
@@ -44,6 +43,7 @@ from tenferro.compiler.schedule import COMPILED, INTERPRETED, Runs
 from tenferro.config import config
 from tenferro.errors import ConfigError, MemoryLimitError, ProgramError
 from tenferro.ir import Dim, ExecProgram, Leaf, verify
+from tenferro.missing_names import unlisted
 from tenferro.ops.control_flow import Checkpointed
 
 __all__ = [
@@ -186,12 +186,7 @@ class OptimizerOptions:
         known = [option.name for option in fields(cls)]
         for name in options:
             if name not in known and name not in FORMER_NAMES:
-                close = difflib.get_close_matches(name, known, 1)
-                hint = f"did you mean {close[0]!r}? " if close else ""
-                raise ConfigError(
-                    f"OptimizerOptions: there is no option {name!r}; {hint}"
-                    f"the options are {', '.join(known)}"
-                )
+                raise ConfigError(unlisted("OptimizerOptions", name, known))
         return object.__new__(cls)
 
     def __post_init__(self, *former: bool | None) -> None:

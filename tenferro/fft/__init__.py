@@ -20,5 +20,5 @@ ad_rules = _FFT.ad_rules
 register_runtime = _FFT.register_runtime
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = _public(vars())
+    __all__ = _public(vars(), home="tenferro.fft")
     __getattr__ = _refusal("tenferro.fft", __all__)

@@ -1,7 +1,7 @@
 """The ops of the IR as functions, with the names and the signatures of `jax.lax` where it has them.
 
-They do not promote and broadcast only scalars; a Python number has the dtype of the arrays beside
-it. `MISSING` lists what `jax.lax` has beyond, with reasons. Ops that it does not have take
+They do not promote and broadcast only scalars; a Python number has the dtype of the arrays that
+it meets. `MISSING` lists what `jax.lax` has beyond, with reasons. Ops that it does not have take
 their operands first, then their payload.
 
 Read in this order: `arguments`, `elementwise`, `shapes`, `slicing`, `dot`, `reductions`,
@@ -15,6 +15,16 @@ Tensor([[ 7., 10.],
 
 import typing as _typing
 
+from tenferro import associative_scan as associative_scan
+from tenferro import cond as cond
+from tenferro import custom_linear_solve as custom_linear_solve
+from tenferro import custom_root as custom_root
+from tenferro import fori_loop as fori_loop
+from tenferro import map as map
+from tenferro import scan as scan
+from tenferro import stop_gradient as stop_gradient
+from tenferro import switch as switch
+from tenferro import while_loop as while_loop
 from tenferro.lax.convolution import *
 from tenferro.lax.dot import *
 from tenferro.lax.elementwise import *
@@ -23,16 +33,6 @@ from tenferro.lax.shapes import *
 from tenferro.lax.slicing import *
 from tenferro.missing_names import public as _public
 from tenferro.missing_names import refusal as _refusal
-from tenferro.transforms import associative_scan as associative_scan
-from tenferro.transforms import cond as cond
-from tenferro.transforms import custom_linear_solve as custom_linear_solve
-from tenferro.transforms import custom_root as custom_root
-from tenferro.transforms import fori_loop as fori_loop
-from tenferro.transforms import map as map
-from tenferro.transforms import scan as scan
-from tenferro.transforms import stop_gradient as stop_gradient
-from tenferro.transforms import switch as switch
-from tenferro.transforms import while_loop as while_loop
 
 _COLLECTIVE = "there are no named axes yet; give every entry its axis and use tn.vmap"
 _KERNEL = "it belongs to kernels of an accelerator, and programs here have none"
@@ -98,7 +98,7 @@ MISSING: dict[str, str] = {
 
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = _public(vars())
+    __all__ = _public(vars(), home="tenferro.lax")
     __getattr__ = _refusal("tn.lax", __all__, MISSING)
 
     def __dir__() -> list[str]:

@@ -163,7 +163,8 @@ def _unary(name: str, op: StdTensorOp, doc: str = "") -> Callable[[ArrayLike], A
     def function(x: ArrayLike) -> AnyTensor:
         return lax_op(name, op, x)
 
-    function.__name__, function.__doc__ = name, doc or type(op).__doc__
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc or type(op).__doc__
     return array_function(module=LAX)(function)
 
 
@@ -171,7 +172,8 @@ def _binary(name: str, op: StdTensorOp) -> Callable[[ArrayLike, ArrayLike], AnyT
     def function(x: ArrayLike, y: ArrayLike) -> AnyTensor:
         return lax_op(name, op, x, y)
 
-    function.__name__, function.__doc__ = name, type(op).__doc__
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = type(op).__doc__
     return array_function(operands=2, module=LAX)(function)
 
 

@@ -77,7 +77,8 @@ def _reduction(name: str, op: Callable[[tuple[int, ...]], ops.StdTensorOp]) -> _
         (value,) = matched(name, [operand])
         return called(name, op(axes_of(name, axes, value.meta.rank)), value)
 
-    function.__name__, function.__doc__ = name, op.__doc__
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = op.__doc__
     return array_function(module=LAX)(function)
 
 
@@ -98,7 +99,8 @@ def _place(name: str, op: Callable[[int], ops.StdTensorOp]) -> Callable[..., Any
         place = called(name, op(along(name, axis, value.meta.rank)), value)
         return elementwise.astype(place, dtype)
 
-    function.__name__, function.__doc__ = name, op.__doc__
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = op.__doc__
     return array_function(module=LAX)(function)
 
 
@@ -114,7 +116,8 @@ def _running(name: str, run: Running, doc: str | None) -> Callable[..., AnyTenso
         place = along(name, axis, value.meta.rank)
         return run(value, place, reverse)  # type: ignore[no-any-return]  # a value of `at`
 
-    function.__name__, function.__doc__ = name, doc
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
     return array_function(module=LAX)(function)
 
 

@@ -461,7 +461,7 @@ def _scatter(
         )  # fmt: skip
         return called(name, made, x, indices, emit(ops.NEG, added) if sign < 0 else added)
 
-    function.__name__ = name
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""The operand with windows of updates {_WORDS[name]} at indices.
 
     The last axis of the indices runs over the components of an index. Windows out of bounds are

@@ -68,5 +68,5 @@ ad_rules = _LINALG.ad_rules
 register_runtime = _LINALG.register_runtime
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = _public(vars())
+    __all__ = _public(vars(), home="tenferro.linalg")
     __getattr__ = _refusal("tenferro.linalg", __all__)

@@ -45,4 +45,4 @@ ad_rules = _EINSUM.ad_rules
 register_runtime = _EINSUM.register_runtime
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports
-    __all__ = _public(vars())
+    __all__ = _public(vars(), home="tenferro.network")

@@ -25,5 +25,5 @@ MISSING: dict[str, str] = dict.fromkeys(
 
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = _public(vars(), "initializers")
+    __all__ = _public(vars(), "initializers", home="tenferro.nn")
     __getattr__ = _refusal("tenferro.nn", __all__, MISSING)

@@ -89,8 +89,9 @@ if _typing.TYPE_CHECKING:
     from tenferro.network import einsum as einsum
     from tenferro.network import einsum_path as einsum_path
 else:  # type checkers read the imports, and refuse other names
-    __all__ = sorted(["__array_namespace_info__", *_public(vars(), *_LATER)])
+    __all__ = sorted(["__array_namespace_info__", *_public(vars(), *_LATER, home="tenferro")])
     __all__.remove("namespace_info")
+    shape.__module__ = __name__  # `tn.shape` is a module
     _refuse = _refusal("tenferro.numpy", __all__, _MISSING)
 
     def __dir__():

@@ -41,5 +41,5 @@ MISSING: dict[str, str] = {
 
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = _public(vars())
+    __all__ = _public(vars(), home="tenferro.random")
     __getattr__ = _refusal("tenferro.random", __all__, MISSING)

@@ -5,12 +5,12 @@ A policy takes an op and the types of its operands, and says whether the results
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from typing import cast
 
 from tenferro.errors import CheckpointError
 from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, TensorMeta
+from tenferro.missing_names import unlisted
 from tenferro.ops import CheckpointName, DotGeneral
 
 __all__ = [
@@ -162,11 +162,7 @@ def _named(name: str) -> Policy:
             f"checkpoint: the policy {name!r} takes arguments; pass "
             f"tn.checkpoint_policies.{name}(...)"
         )
-    close = difflib.get_close_matches(name, _BY_NAME, 1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    raise CheckpointError(
-        f"checkpoint: there is no policy {name!r}; {hint}the policies are {', '.join(_BY_NAME)}"
-    )
+    raise CheckpointError(unlisted("checkpoint", name, _BY_NAME, "policy", "policies"))
 
 
 def _names(policy: str, names: Sequence[object]) -> frozenset[str]:

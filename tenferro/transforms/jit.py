@@ -8,17 +8,18 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from operator import is_
-from typing import Any, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
 from tenferro.compiler import MemoryLimit, MemoryReport, OptimizerOptions
 from tenferro.config import config, flag
 from tenferro.core import CacheStats, Capacity, filtered
-from tenferro.errors import ExecutorError, ShapeError, TracingError
+from tenferro.errors import ConfigError, ExecutorError, ShapeError, TracingError
 from tenferro.ir import PyTree
+from tenferro.missing_names import unlisted
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
     Executable,
@@ -115,28 +116,6 @@ def disable_jit(disable: bool = True) -> Iterator[None]:
 
 # JitOptions: the options of jit, each declared and checked once.
 
-
-class JitKeywords(TypedDict, total=False):
-    """The types of the options of `jit`, which its docstring explains."""
-
-    executor: str | Executor | None
-    static_argnames: str | Sequence[str]
-    donate_argnums: int | Sequence[int]
-    options: OptimizerOptions | None
-    symbolic: Mapping[str, PyTree] | None
-    packages: Sequence[Package]
-    static_argnums: int | Sequence[int]
-    donate_argnames: str | Sequence[str]
-    keep_unused: bool
-    inline: bool
-    memory_limit: int | float | str | None
-    mesh: object
-    in_shardings: PyTree
-    out_shardings: PyTree
-    slices: str | Sequence[str] | None
-    tiers: bool
-
-
 _ALWAYS = {
     "keep_unused": "True is what every program does: it has all its inputs",
     "inline": "True is what every function does in another trace",
@@ -145,7 +124,7 @@ _ALWAYS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JitOptions:
-    """The options of `jit` as they are passed; those that need no function are checked here."""
+    """The options of `jit`, whose docstring explains them, as passed; most are checked here."""
 
     executor: str | Executor | None = None
     static_argnames: str | Sequence[str] = ()
@@ -178,6 +157,7 @@ class JitOptions:
 
 # Jitted: a function compiled for the types of its arguments, or once for all sizes.
 
+Options = ParamSpec("Options")
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -543,17 +523,37 @@ class Decorator(Protocol):
         """The compiled function."""
 
 
-@overload
-def jit(function: Callable[P, R], **options: Unpack[JitKeywords]) -> Jitted[P, R]: ...
+class Jit(Protocol[Options]):
+    """The type of `jit`, whose options are those of a class."""
+
+    @overload
+    def __call__(
+        self, function: Callable[P, R], *args: Options.args, **options: Options.kwargs
+    ) -> Jitted[P, R]: ...
+
+    @overload
+    def __call__(
+        self, function: None = None, *args: Options.args, **options: Options.kwargs
+    ) -> Decorator: ...
 
 
-@overload
-def jit(function: None = None, **options: Unpack[JitKeywords]) -> Decorator: ...
+def _with_options(
+    kind: Callable[Options, JitOptions],
+) -> Callable[[Callable[..., Any]], Jit[Options]]:
+    """The function with the signature that `help` and type checkers show."""
+
+    def declared(function: Any) -> Any:
+        first, *_ = inspect.signature(function).parameters.values()
+        options = inspect.signature(kind).parameters.values()
+        function.__signature__ = inspect.Signature([first, *options])
+        function.__annotations__ |= kind.__annotations__
+        return function
+
+    return declared
 
 
-def jit(
-    function: Callable[P, R] | None = None, **options: Unpack[JitKeywords]
-) -> Jitted[P, R] | Decorator:
+@_with_options(JitOptions)
+def jit(function: Callable[P, R] | None = None, **options: Any) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
 
     There is one program for each combination of structure, dtypes, shapes and static arguments.
@@ -602,7 +602,8 @@ def jit(
         ExtensionRegistryError: a package is given twice, or is not one.
         BindingError: sizes differ from those that `symbolic` declares.
         ExecutorError: the executor is not one, or is not installed.
-        ConfigError: `memory_limit` is not a number of bytes, or `tiers` neither True nor False.
+        ConfigError: there is no option of that name, `memory_limit` is not a number of bytes, or
+            `tiers` neither True nor False.
         MemoryLimitError: when the function is compiled: no way to keep the limit was found.
         ShardingError: a sharding does not fit the mesh, or does not divide its array.
 
@@ -620,6 +621,10 @@ def jit(
     """
     if function is not None and not callable(function):
         raise TracingError(f"jit: takes a function, got a {type(function).__name__}")
+    known = [option.name for option in fields(JitOptions)]
+    for name in options:
+        if name not in known:
+            raise ConfigError(unlisted("jit", name, known))
     chosen = JitOptions(**options)
     if function is not None:
         return Jitted(function, chosen)
@@ -630,12 +635,3 @@ def jit(
         return Jitted(function, chosen)
 
     return cast(Decorator, decorator)
-
-
-jit.__annotations__.update(JitOptions.__annotations__)
-jit.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # what help shows
-    [
-        inspect.Parameter("function", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None),
-        *inspect.signature(JitOptions).parameters.values(),
-    ]
-)

@@ -111,3 +111,15 @@ def test_donated_arguments_count_from_the_end_and_beyond_the_list() -> None:
         assert f(x).tolist() == [2, 2]
         with pytest.raises(DeviceError, match="donated to an earlier call"):
             x.numpy()
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("nope", ""), ("executer", "did you mean 'executor'\\? ")]
+)
+def test_an_unknown_option_is_refused_with_the_options_that_there_are(name: str, hint: str) -> None:
+    unknown: dict[str, Any] = {name: 1}
+    text = f"^jit: there is no option '{name}'; {hint}the options are executor, .*, slices, tiers$"
+    with pytest.raises(ConfigError, match=text):
+        tn.jit(tn.sin, **unknown)
+    with pytest.raises(ConfigError, match=text):
+        tn.jit(**unknown)

@@ -20,6 +20,7 @@ from tenferro.ir import (
     maximum,
     short_name,
 )
+from tenferro.missing_names import unlisted
 from tenferro.ops import (
     ADD,
     MAXIMUM,
@@ -178,9 +179,9 @@ class Selection:
     mul = multiply
 
     def _updated(self, combiner: str, values: ArrayLike, options: UpdateOptions) -> AnyTensor:
-        unknown = [each for each in options if each not in UpdateOptions.__annotations__]
-        if unknown:
-            raise TypeError(f"{combiner}: there is no option {unknown[0]!r}")
+        for name in options:
+            if name not in UpdateOptions.__annotations__:
+                raise TypeError(unlisted(combiner, name, UpdateOptions.__annotations__))
         mode = options.get("mode")
         known = mode_named(combiner, mode)
         return self._applied(update, values, mode=mode, extra={"combiner": combiner, "mode": known})

@@ -27,7 +27,7 @@ for _name, _value in list(globals().items()):
 
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = _public(vars())
+    __all__ = _public(vars(), home="tenferro.scipy.stats")
     __getattr__ = _refusal("tenferro.scipy.stats", __all__)
 
     def __dir__() -> list[str]:

@@ -109,7 +109,7 @@ def _public(name: str, function: Function, declaration: Callable[..., Any]) -> F
     shown = [] if name == "entropy" else [first.replace(name="q") if inverse else first]
     signature: Any = declared.replace(parameters=[*shown, *others], return_annotation="AnyTensor")
     public.__signature__ = signature  # type: ignore[attr-defined]  # as `inspect` documents
-    public.__name__, public.__module__ = name, declaration.__module__
+    public.__name__, public.__module__ = name, "tenferro.scipy.stats"
     public.__qualname__ = f"{declaration.__name__}.{name}"
     _, gap, details = inspect.cleandoc(declaration.__doc__ or "").partition("\n\nArgs:")
     public.__doc__ = DOCS[name].format(x=first.name) + gap + details

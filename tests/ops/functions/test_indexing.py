@@ -380,7 +380,7 @@ def test_modes_and_functions_of_elements() -> None:
     ]
     with pytest.raises(AxisError, match=r"^get: mode must be one of clip, wrap, fill, drop, prom"):
         x.at[0].get(mode="nearest")
-    with pytest.raises(TypeError, match=r"^set: there is no option 'mod'"):
+    with pytest.raises(TypeError, match=r"^set: there is no option 'mod'; did you mean 'mode'\? "):
         x.at[0].set(1.0, mod="clip")
 
 
