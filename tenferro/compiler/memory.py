@@ -303,7 +303,7 @@ def _step(schedule: Schedule) -> ExecInstruction:
 
 
 def _largest_inside(schedule: Schedule) -> tuple[ExecInstruction, str, ExecProgram] | None:
-    """The op that runs at the peak, and its inner program that needs most in addition to its results.
+    """The op at the peak, and its inner program that needs most in addition to its results.
 
     None if there is no such program.
     """
