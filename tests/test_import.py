@@ -175,3 +175,15 @@ from tenferro.ops.functions.analytic import exp
 assert exp(np.zeros(2)).tolist() == [1.0, 1.0]
 """
     )
+
+
+def test_modules_below_numpy_have_the_paths_of_jax() -> None:
+    run(
+        """
+import tenferro as tn
+import tenferro.numpy.linalg as la
+from tenferro.numpy.fft import fftn
+assert la is tn.linalg is tn.numpy.linalg
+assert fftn is tn.fft.fftn and tn.numpy.fft is tn.fft
+"""
+    )

@@ -41,6 +41,7 @@ from tenferro.ops.extension import (
 )
 
 __all__ = [
+    "CALLBACKS",
     "StandardRuntime",
     "added_packages",
     "builtin_package",
@@ -50,6 +51,9 @@ __all__ = [
     "family_package",
     "over_builtin",
 ]
+
+CALLBACKS = "tenferro."
+"""How the ids of families begin whose ops call functions of users."""
 
 BUILTIN_PACKAGES = {
     "tenferro-einsum": "tenferro.network.sliced_op:EINSUM",

@@ -33,6 +33,7 @@ from tenferro.ir import (
 )
 from tenferro.ops import ADD
 from tenferro.ops.functions import Expression, OnValues, is_number, run_body
+from tenferro.runtime.packages import CALLBACKS, builtin_package
 
 __all__ = [
     "HOST_PLANS",
@@ -252,7 +253,10 @@ class HostPlans:
         plan: HostPlan | Literal[False] = False
         if not isinstance(function, OnValues | MethodType):  # which may run a program as a whole
             made = program_of_function(function, operands, options)
-            plan = made is not None and (prepared(made[0]), made[1])
+            if made is not None and not any(
+                runs_users_code(op) for part in made[0].walk() for op in part.ops()
+            ):
+                plan = prepared(made[0]), made[1]
         if len(self._plans) >= self.capacity.entries:
             self.clear()
         self._plans[key] = plan
@@ -262,10 +266,24 @@ class HostPlans:
 HOST_PLANS = HostPlans()
 
 
+def runs_users_code(op: object) -> bool:
+    """Whether an op is of a family of users, or calls a function of theirs.
+
+    A plan would retain what such a function closes over, and run it without NumPy's settings of
+    the caller.
+    """
+    family = getattr(op, "family", None)
+    if family is None:
+        return False
+    return family.startswith(CALLBACKS) or builtin_package(family) is None
+
+
 def is_worth_caching(function: Callable[..., Any]) -> bool:
-    """Whether all calls pass the same object: a function of a module, or a callable value."""
+    """Whether all calls pass the same object: a function of a module, or an op of tenferro's."""
     if isinstance(function, OnValues):
         function = function.function
+    if runs_users_code(getattr(function, "op", None)):
+        return False
     return not isinstance(function, FunctionType) or "<" not in function.__qualname__
 
 

@@ -1,5 +1,7 @@
 """pure_callback and debug.tap."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -170,3 +172,26 @@ def test_a_tap_outside_of_traces_prints_at_once(capsys: pytest.CaptureFixture[st
     (dx,) = runtime.grad(tn.sum(tn.debug.tap("x = {}", x) ** 2), [x])
     assert capsys.readouterr().out == "x = [0. 1. 2.]\n"
     np.testing.assert_array_equal(dx.detach().numpy(), 2 * X)
+
+
+@pytest.mark.parametrize("operand", [X, tn.Tensor(X)], ids=["ndarray", "tensor"])
+def test_a_callback_that_is_called_at_once_has_the_settings_of_the_caller(operand: Any) -> None:
+    with np.errstate(all="raise"):
+        for _ in range(3):
+            with pytest.raises(BackendFailureError, match="divide by zero"):
+                tn.pure_callback(lambda x: np.log(0 * x), X, operand)
+
+
+@pytest.mark.parametrize("operand", [X, tn.Tensor(X)], ids=["ndarray", "tensor"])
+def test_what_a_callback_closes_over_is_freed(operand: Any) -> None:
+    class Large:
+        offset = 1.0
+
+    def alive() -> Any:
+        large = Large()
+        tn.pure_callback(lambda x: x + large.offset, X, operand)
+        return weakref.ref(large)
+
+    ends = [alive() for _ in range(3)]
+    gc.collect()
+    assert [end() for end in ends] == [None] * 3
