@@ -65,12 +65,12 @@ def tap(text: str | Callable[[Any], object], x: T) -> T:
         on_host(*[np.asarray(Tensor(leaf)) for leaf in leaves])
         return x
     name = repr(text) if isinstance(text, str) else getattr(text, "__name__", type(text).__name__)
-    held = HostFunction(f"debug.tap {name}", on_host)
+    on_leaves = HostFunction(f"debug.tap {name}", on_host)
     types: list[tuple[DType, Any]] = [(meta.dtype, meta.exact_shape("tap")) for meta in metas]
 
     @custom_jvp
     def tap(x: T) -> T:
-        op = Callback(held, len(types), tuple(types))
+        op = Callback(on_leaves, len(types), tuple(types))
         return cast(T, unflatten(tree, called(op, flatten(x)[0])))
 
     @tap.defjvp

@@ -167,12 +167,12 @@ class XlaExecutor(Arrays):
         bucketing: symbols, by name, whose sizes are rounded up before XLA compiles: to
             "powers_of_two", or to the next of some sizes, `{"n": (64, 256)}`. A program whose
             results would change is refused. "auto" rounds sizes up where a program has run at more
-            than four, padding cannot change its results, and it costs little beside compiling;
-            None compiles for each size.
+            than four, padding cannot change its results, and it costs little compared with
+            compiling; None compiles for each size.
         contraction_costs: the costs by which contractions are brought into the form that the device
             is fast at, and by which networks are planned; `"device"` for those that are known of
             it, None to leave contractions as they are.
-        packages: families that programs may hold, beside those that come with tenferro.
+        packages: families that programs may hold, in addition to those that come with tenferro.
         mesh: the devices, in place of `device`; XLA divides among them what a program computes.
         in_flight: on a mesh, how many calls of programs with collectives may be outstanding in this
             process; by default 1 on the CPU and 16 elsewhere.

@@ -38,11 +38,11 @@ class Options:
     """Wanted options, sorted by whether XLA knows them.
 
     Attributes:
-        taken: those that programs are compiled with.
+        accepted: those that programs are compiled with.
         dropped: those that XLA refuses, each with what it says.
     """
 
-    taken: tuple[Option, ...]
+    accepted: tuple[Option, ...]
     dropped: tuple[tuple[Option, str], ...]
 
 
@@ -54,9 +54,9 @@ def accepted_options(wanted: Sequence[Option], device: jax.Device) -> Options:
     ['xla_no_such_option']
     """
     said = {option: _refusal(option, device) for option in wanted}
-    taken = tuple(option for option, words in said.items() if words is None)
+    accepted = tuple(option for option, words in said.items() if words is None)
     dropped = tuple((option, words) for option, words in said.items() if words is not None)
-    return Options(taken, dropped)
+    return Options(accepted, dropped)
 
 
 @functools.cache
@@ -145,8 +145,8 @@ class XlaTarget:
         Those of the platform that this XLA knows, and over them the user's.
         """
         wanted = self.platform.options_for(program)
-        taken = accepted_options(wanted, self.placement.first).taken
-        return {option.name: option.value for option in taken} | dict(self.compiler_options)
+        accepted = accepted_options(wanted, self.placement.first).accepted
+        return {option.name: option.value for option in accepted} | dict(self.compiler_options)
 
 
 def target_for(
@@ -259,7 +259,7 @@ def device_facts(device: jax.Device) -> dict[str, Any]:
         "memory": {"limit": platform.bytes_limit(device), "free": _free(device, platform)},
         "precision": dict(platform.precision),
         "options": {
-            "taken": {option.name: option.value for option in options.taken},
+            "taken": {option.name: option.value for option in options.accepted},
             "dropped": {option.name: words for option, words in options.dropped},
         },
     }

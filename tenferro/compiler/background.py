@@ -19,7 +19,7 @@ HEAD_START = 0.25
 """Seconds that the first wait may take."""
 
 PATIENCE = 1.0
-"""Seconds that a call waits for others; after that it is answered beside them."""
+"""Seconds that a call waits for others; after that it is answered while they run."""
 
 
 class Background:

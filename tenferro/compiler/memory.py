@@ -303,7 +303,7 @@ def _step(schedule: Schedule) -> ExecInstruction:
 
 
 def _largest_inside(schedule: Schedule) -> tuple[ExecInstruction, str, ExecProgram] | None:
-    """The op that runs at the peak, and the program inside it that needs most beside its results.
+    """The op at the peak, and its inner program that needs most in addition to its results.
 
     None if there is no such program.
     """
@@ -495,9 +495,9 @@ def _again(program: ExecProgram, times: int = 1) -> list[ComputedAgain]:
             again.append(_repeated(step, repeated, times))
             again += _again(rest, times)
             continue
-        rounds = op.iterations if op.is_loop else 1
+        iterations = op.iterations if op.is_loop else 1
         for body in op.bodies.values():
-            again += _again(cast(ExecProgram, body), times * rounds)
+            again += _again(cast(ExecProgram, body), times * iterations)
     return again
 
 

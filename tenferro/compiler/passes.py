@@ -140,7 +140,7 @@ def run_passes(
         done[optimization] = program
         if reported:
             milliseconds = (time.perf_counter() - start) * 1e3
-            _tell(PassReport(optimization.name, before, program, milliseconds), observe)
+            _report(PassReport(optimization.name, before, program, milliseconds), observe)
         if program is not before and config.verify:
             verify(program, after=optimization.name)
             if optimization.keeps_types:
@@ -148,7 +148,7 @@ def run_passes(
     return program
 
 
-def _tell(report: PassReport, observe: Observer | None) -> None:
+def _report(report: PassReport, observe: Observer | None) -> None:
     if observe is not None:
         observe(report)
     if "passes" in config.dump:

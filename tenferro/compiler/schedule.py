@@ -29,7 +29,7 @@ class Runs:
         fuses: whether it computes elementwise results where they are read, or over an operand.
         reads_transposed: whether a contraction reads matrices either way, without a copy of them.
         block: the number of bytes of which each buffer takes a multiple.
-        workspace: the bytes that contractions need beside their operands and results.
+        workspace: the bytes that contractions need in addition to their operands and results.
     """
 
     as_written: bool
@@ -183,7 +183,7 @@ class Schedule:
         return spared + (size if fits else 0)
 
     def inside(self, step: ExecInstruction) -> int:
-        """The bytes that an op with programs needs beside its operands and results.
+        """The bytes that an op with programs needs in addition to its operands and results.
 
         What the programs write where results lie is counted as these results.
         """

@@ -55,8 +55,8 @@ def complete(
     """
     files = JobFolder(rules.folder, job.digest, rules.store)
     files.begin(job, own_version())
-    with reporting(rules.progress) as tell:
-        return Coordinator(job, files, engines, rules, report, tell).result().arrays
+    with reporting(rules.progress) as report_progress:
+        return Coordinator(job, files, engines, rules, report, report_progress).result().arrays
 
 
 class Coordinator:
@@ -69,10 +69,10 @@ class Coordinator:
         engines: Engines,
         rules: FarmSettings,
         report: JobReport,
-        tell: Report,
+        report_progress: Report,
     ) -> None:
         self._job, self._files, self._engines = job, files, engines
-        self._rules, self._report, self._tell = rules, report, tell
+        self._rules, self._report, self._report_progress = rules, report, report_progress
         self._to_do: deque[int] = deque()
         self._begun: dict[Future[int], tuple[int, Pool]] = {}
         self._sound: set[int] = set()
@@ -91,9 +91,9 @@ class Coordinator:
 
     def result(self) -> Sums:
         """The sums of all parts, which are made where they are missing."""
-        found = self._found_result()
-        if found is not None:
-            return found
+        stored = self._stored_result()
+        if stored is not None:
+            return stored
         self._find()
         if self._to_do:
             self._files.check_space(self._job, len(self._to_do))
@@ -114,7 +114,7 @@ class Coordinator:
     def _result_header(self) -> dict[str, object]:
         return {"kind": RESULT, "job": self._job.digest}
 
-    def _found_result(self) -> Sums | None:
+    def _stored_result(self) -> Sums | None:
         """The result, where an earlier run has written it."""
         if not self._files.has(RESULT):
             return None
@@ -253,7 +253,7 @@ class Coordinator:
             self._replace(pool, error)
 
     def _look(self) -> None:
-        """Look for files of parts that are begun, of which nobody has told."""
+        """Look for files of parts that are begun, which nobody has reported."""
         names = self._files.names()
         for future, (part, _) in list(self._begun.items()):
             if part_name(part) in names:
@@ -336,7 +336,7 @@ class Coordinator:
     def _show_progress(self) -> None:
         done = self._added + len(self._sound)
         try:
-            self._tell(done, self._job.parts, time.monotonic() - self._started)
+            self._report_progress(done, self._job.parts, time.monotonic() - self._started)
         except Exception as error:
             raise RaisedByUser(error) from error
 

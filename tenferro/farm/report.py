@@ -13,7 +13,7 @@ from tenferro.network import progress_bar
 __all__ = ["FarmReport", "JobReport"]
 
 Report = Callable[[int, int, float], object]
-"""Is told how many parts are done, how many there are, and the seconds since the start."""
+"""Receives how many parts are done, how many there are, and the seconds since the start."""
 
 
 @dataclass
@@ -97,7 +97,7 @@ def span_in_words(seconds: float) -> str:
 
 @contextmanager
 def reporting(progress: Report | bool | None) -> Iterator[Report]:
-    """What is told of progress: a function of the user's, or a bar on standard error.
+    """What receives reports of progress: a function of the user's, or a bar on standard error.
 
     The bar appears with the first part that is not there.
     """

@@ -83,9 +83,11 @@ class JobFolder:
         with self._writing():
             self.path.mkdir(parents=True, exist_ok=True)
         described = {**job.description, "tenferro": version}
-        self._keep("program", lambda: pack_program(job.program), unpack_program)
+        self._write_once("program", lambda: pack_program(job.program), unpack_program)
         kind = {"kind": "operands"}
-        self._keep("operands", lambda: pack_arrays(kind, job.operands, job.digests), unpack_arrays)
+        self._write_once(
+            "operands", lambda: pack_arrays(kind, job.operands, job.digests), unpack_arrays
+        )
         text = json.dumps(described, indent=1, sort_keys=True).encode()
         self._publish("job.json", text, durable=False)
         found = _parsed(self.path / "job.json")
@@ -180,7 +182,9 @@ class JobFolder:
                 f"{in_words(needed)}; free some, choose another store, or fewer parts, parts="
             )
 
-    def _keep(self, name: str, data: Callable[[], bytes], check: Callable[[bytes], object]) -> None:
+    def _write_once(
+        self, name: str, data: Callable[[], bytes], check: Callable[[bytes], object]
+    ) -> None:
         """Write what all parts need, unless it is there and whole."""
         over = False
         if self.has(name):

@@ -261,20 +261,20 @@ class Engines:
     """
 
     def __init__(self, engine: Engine) -> None:
-        given: object = engine
-        if not isinstance(given, futures_Executor) and not callable(given):
+        passed: object = engine
+        if not isinstance(passed, futures_Executor) and not callable(passed):
             raise ConfigError(
                 "FarmExecutor: engine must be a concurrent.futures.Executor or a function that "
-                f"makes one, got {given!r}; that of a dask client is client.get_executor()"
+                f"makes one, got {passed!r}; that of a dask client is client.get_executor()"
             )
-        self._given = engine
+        self._engine = engine
         self._pool: Pool | None = None
         self._lock = threading.Lock()
 
     @property
     def makes_more(self) -> bool:
         """Whether a broken pool can be replaced."""
-        return not isinstance(self._given, futures_Executor)
+        return not isinstance(self._engine, futures_Executor)
 
     def pool(self, after: Pool | None = None) -> Pool:
         """The pool in use; a new one if that is `after`, which is broken."""
@@ -290,9 +290,9 @@ class Engines:
             self._drop(wait=True)
 
     def _made(self) -> futures_Executor:
-        if isinstance(self._given, futures_Executor):
-            return self._given
-        made: object = self._given()
+        if isinstance(self._engine, futures_Executor):
+            return self._engine
+        made: object = self._engine()
         if not isinstance(made, futures_Executor):
             raise FarmError(
                 f"farm: engine must make a concurrent.futures.Executor, but it made {made!r}"

@@ -38,7 +38,7 @@ __all__ = [
 # The types of dtypes, shapes and axes, and of objects that other libraries' arrays are.
 
 Number: TypeAlias = bool | int | float | complex
-"""A Python number. Its dtype is weak: beside an array, the dtype of the array wins."""
+"""A Python number. Its dtype is weak: with an array, the dtype of the array wins."""
 
 Axis: TypeAlias = int | Sequence[int] | None
 """One axis or several, negative ones counted from the end; each function defines None."""

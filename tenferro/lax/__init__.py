@@ -1,7 +1,7 @@
 """The ops of the IR as functions, with the names and the signatures of `jax.lax` where it has them.
 
-They do not promote and broadcast only scalars; a Python number has the dtype of the arrays beside
-it. `MISSING` lists what `jax.lax` has beyond, with reasons. Ops that it does not have take
+They do not promote and broadcast only scalars; a Python number has the dtype of the arrays that
+it meets. `MISSING` lists what `jax.lax` has beyond, with reasons. Ops that it does not have take
 their operands first, then their payload.
 
 Read in this order: `arguments`, `elementwise`, `shapes`, `slicing`, `dot`, `reductions`,

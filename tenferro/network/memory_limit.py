@@ -136,7 +136,7 @@ def fitting_slices(plan: EinsumPlan, limit: int) -> EinsumPlan | None:
     if sliced is None:
         return None
     fitting = replace(plan, slices=sliced.labels)
-    for label in sliced.labels:  # an earlier one may be unnecessary beside a later one
+    for label in sliced.labels:  # an earlier one may be unnecessary with a later one
         fewer = replace(
             plan, slices=tuple(candidate for candidate in fitting.slices if candidate != label)
         )

@@ -387,7 +387,7 @@ def parted(
     if last[0] != "vjp" or any(kind == "vjp" for kind, _ in before):
         return whole
     terms = len(op.inputs)
-    read = Owners.of(terms, op.transforms).given(given)
+    read = Owners.of(terms, op.transforms).of_batched(given)
     places = [place for place, on in enumerate(last[1]) if on]
     owner = Owners.of(terms, before).inputs
     alone = [[number] for number, place in enumerate(places) if owner[place] not in read]
@@ -431,17 +431,17 @@ class Owners:
         ]
         return cls(tuple(inputs), frozenset(cotangents))
 
-    def batched(self, given: Sequence[bool]) -> frozenset[int]:
+    def batched(self, batched: Sequence[bool]) -> frozenset[int]:
         """The owners whose inputs must be batched, for a batch of some inputs.
 
         The result is among them, and each term of which there is a cotangent: it would otherwise be
         the sum over the batch.
         """
-        return self.given(given) | self.cotangents | {RESULT}
+        return self.of_batched(batched) | self.cotangents | {RESULT}
 
-    def given(self, given: Sequence[bool]) -> frozenset[int]:
+    def of_batched(self, batched: Sequence[bool]) -> frozenset[int]:
         """The owners of the batched inputs."""
-        return frozenset(owner for owner, on in zip(self.inputs, given, strict=True) if on)
+        return frozenset(owner for owner, on in zip(self.inputs, batched, strict=True) if on)
 
 
 def labeled(op: Any, batched: frozenset[int]) -> Any:

@@ -50,7 +50,7 @@ def take(
     """The elements of x at `indices` along `axis`; of the flattened array if None.
 
     Negative indices count from the end. Out of bounds, numbers and NumPy arrays are refused; other
-    arrays, whose values may be known late, read `fill_value`, as in JAX.
+    arrays, whose values may be unknown until the program runs, read `fill_value`, as in JAX.
 
     Args:
         x: the array.
@@ -121,7 +121,7 @@ def _mode(name: str, mode: Mode | None, indices: Any) -> Mode | None:
     """What is read out of bounds; None if indices are checked."""
     if mode not in (None, "clip", "wrap", "fill"):
         raise AxisError(f"{name}: mode {mode!r} is not one of 'clip', 'wrap', 'fill'")
-    unchecked = hasattr(indices, "meta")  # a tensor, whose values may be known late
+    unchecked = hasattr(indices, "meta")  # a tensor, whose values may be unknown
     return "fill" if mode is None and unchecked else mode
 
 

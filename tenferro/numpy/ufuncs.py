@@ -341,7 +341,7 @@ _WEIGHTS = [128, 64, 32, 16, 8, 4, 2, 1]
 
 
 def gcd(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
-    """The greatest common divisor; |x| beside 0.
+    """The greatest common divisor; |x| where the other is 0.
 
     >>> tn.gcd([12, 7], 18)
     Tensor([6, 1])
@@ -376,7 +376,7 @@ def _gcd(x1: Any, x2: Any) -> AnyTensor:
 
 
 def lcm(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
-    """The least common multiple; 0 beside 0.
+    """The least common multiple; 0 where one of them is 0.
 
     >>> tn.lcm([4, 0], 6)
     Tensor([12,  0])

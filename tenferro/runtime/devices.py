@@ -324,8 +324,8 @@ def runs_family(family: str, packages: Iterable[Package], holder: object = None)
     executor = _planned_for.get() or holder or executor_named("numpy")
     if not isinstance(executor, RunsFamilies):
         return False
-    brought = (runtime.family_id for package in packages for runtime in package.runtimes)
-    return executor.runs_family(family) or family in brought
+    added = (runtime.family_id for package in packages for runtime in package.runtimes)
+    return executor.runs_family(family) or family in added
 
 
 def holder_of(values: Iterable[object]) -> object:

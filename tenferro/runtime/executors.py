@@ -281,7 +281,7 @@ class Shardings:
     outputs: tuple[Any, ...] = ()
     names: tuple[str, ...] = field(default=(), compare=False)
 
-    def given_by(self, leaves: Sequence[Any]) -> Shardings:
+    def inferred_from(self, leaves: Sequence[Any]) -> Shardings:
         """These, where inputs that are inferred are divided as arrays are."""
         declared = (*self.inputs, *(None,) * (len(leaves) - len(self.inputs)))
         inputs = [

@@ -120,7 +120,7 @@ class TraceContext:
         if error is None and self.guards and not self.checks_sizes:
             bring_guards(self.guards.values())
 
-    def joined(self, other: TraceContext) -> TraceContext:
+    def inner_of_two(self, other: TraceContext) -> TraceContext:
         """The inner one of two traces, which reads the other one."""
         inner, outer = (self, other) if self.depth >= other.depth else (other, self)
         inner.read.add(outer)

@@ -70,7 +70,7 @@ class CacheFolder:
                 problem = _foreign(status) if self.trusted else None
             if problem:
                 os.close(opened)
-                self._tell(key, problem)
+                self._warn_of_file(key, problem)
                 return None
             with os.fdopen(opened, "rb") as file:
                 with contextlib.suppress(OSError):  # used now: the oldest are deleted first
@@ -79,7 +79,7 @@ class CacheFolder:
         except FileNotFoundError:
             return None
         except OSError as error:
-            self._tell(key, error.strerror or str(error))
+            self._warn_of_file(key, error.strerror or str(error))
             return None
 
     def put(self, key: str, data: bytes) -> None:
@@ -94,19 +94,19 @@ class CacheFolder:
             temporary.replace(self.path / key)
             self._shrink()
         except OSError as error:
-            tell(f"{self.path} cannot be written: {error.strerror}")
+            warn(f"{self.path} cannot be written: {error.strerror}")
         finally:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
 
     def discard(self, key: str, problem: str) -> None:
         """Delete an entry that is of no use, with a warning."""
-        self._tell(key, problem)
+        self._warn_of_file(key, problem)
         with contextlib.suppress(OSError):
             (self.path / key).unlink()
 
-    def _tell(self, key: str, problem: str) -> None:
-        tell(f"{self.path / key} is not used: {problem}")
+    def _warn_of_file(self, key: str, problem: str) -> None:
+        warn(f"{self.path / key} is not used: {problem}")
 
     def _shrink(self) -> None:
         """Delete the oldest entries until the others fit."""
@@ -182,10 +182,10 @@ def harmless(what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        tell(f"{what}: {type(error).__name__}: {error}")
+        warn(f"{what}: {type(error).__name__}: {error}")
 
 
-def tell(problem: str) -> None:
+def warn(problem: str) -> None:
     """A warning that stays one where warnings are errors: a cache is not to stop a program."""
     text = f"tenferro.cache: {problem}"
     try:
@@ -247,7 +247,7 @@ def cache(
 
     Args:
         path: an absolute path, which is made with mode 700 if it does not exist; None for no cache.
-        executables: whether executables are kept, beside programs.
+        executables: whether executables are kept, in addition to programs.
         max_bytes: the most bytes that programs may take, and executables; the entries that were
             not used for the longest time are deleted.
 
@@ -280,7 +280,7 @@ def disk_cache() -> DiskCache | None:
         try:
             _Chosen.disk = _checked(variable, config.cache_dir or None, True, MAX_BYTES)
         except OSError as error:
-            tell(f"{variable}: {config.cache_dir} cannot be used: {error.strerror}")
+            warn(f"{variable}: {config.cache_dir} cannot be used: {error.strerror}")
         _Chosen.asked = True
     return _Chosen.disk
 

@@ -96,8 +96,8 @@ def check_extension(
     arrays = _arrays(op, inputs, specs)
     _check_options(op, different, skip)
     skip = frozenset(skip)
-    given = FamilyParts(rules, register_runtime, register_xla, codecs)
-    parts = given.filled(op, packages)
+    passed = FamilyParts(rules, register_runtime, register_xla, codecs)
+    parts = passed.filled(op, packages)
     subject = FamilySubject(
         op,
         arrays,

@@ -435,11 +435,11 @@ def _entries(subject: FamilySubject) -> Entries:
     for scale in (1.0625, 1.125):
         scaled = [x * x.dtype.type(scale) if x.dtype.kind in "fc" else x for x in first]
         turned = [np.flip(x) if x.dtype.kind in "iub" else x for x in scaled]
-        entries.append(tuple(turned if _accepts(subject, turned) else scaled))
+        entries.append(tuple(turned if _is_accepted(subject, turned) else scaled))
     return entries
 
 
-def _accepts(subject: FamilySubject, arrays: Sequence[NumpyArray]) -> bool:
+def _is_accepted(subject: FamilySubject, arrays: Sequence[NumpyArray]) -> bool:
     """Whether the reference implementation takes these inputs."""
     try:
         _reference(subject, arrays)

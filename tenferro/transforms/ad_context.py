@@ -526,7 +526,7 @@ def results_of(
     Their executor gets the packages of the context, and those that the function brings; the program
     keeps `limit` and the limit that the function brings.
     """
-    brought = [package for package in trace.context.packages if package not in ad.packages]
-    packages = (*ad.packages, *brought)
+    of_function = [package for package in trace.context.packages if package not in ad.packages]
+    packages = (*ad.packages, *of_function)
     least = tighter([limit, trace.context.limit])
     return Evaluation(trace.inputs, leaves, trace.outer, function, packages, least)

@@ -84,7 +84,7 @@ class Arguments:
     static: dict[int, Any]
     arrays: tuple[Any, ...]
 
-    def joined(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    def with_arrays(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """All arguments in order, with other arrays."""
         return merged(self.static, arrays)
 
@@ -374,7 +374,7 @@ def call(
     traces = open_traces()
 
     def of_function(values: list[TracedTensor]) -> Call:
-        return arguments.joined(unflatten(passed.tree, values)), {}
+        return arguments.with_arrays(unflatten(passed.tree, values)), {}
 
     bodies = Bodies(name.split()[0])
     body = bodies.trace(label, function, passed.metas, passed.weak, of_function, passed.values)
@@ -453,7 +453,7 @@ class CustomFunction(ABC, Generic[P, R]):
             raise ADRuleError(f"{self._name}: has no rule; {self._advice}")
         arguments = self._parameters.split(args, kwargs)
         if not is_differentiable(arguments.arrays):
-            return self._function(*arguments.joined(arguments.arrays))  # type: ignore[call-arg]
+            return self._function(*arguments.with_arrays(arguments.arrays))  # type: ignore[call-arg]
         result: R = call(self._name, self._function, arguments, self._rule_of)
         return result
 

@@ -121,7 +121,7 @@ class _CotangentRule(CallRule):
             values = values_of(primals, scope, form.weak)
             if self._symbolic_zeros:
                 values = list(map(Perturbed, values, active))
-            return form.arguments.joined(unflatten(form.in_tree, values))
+            return form.arguments.with_arrays(unflatten(form.in_tree, values))
 
         def read(result: Any) -> AuxTree:
             if not isinstance(result, tuple | list) or len(result) != 2:

@@ -228,7 +228,7 @@ class Bodies:
     def _output(self, leaf: Any, name: str, result: Any, position: int) -> GlobalValKey:
         if isinstance(leaf, TracedTensor):
             if leaf.scope is not None and leaf.scope is not self.traces[-1]:
-                self.traces[-1].joined(leaf.scope)
+                self.traces[-1].inner_of_two(leaf.scope)
             return leaf.in_use(self.caller)
         if meta_of_value(leaf) is None:
             path = leaf_names(result, "")[position]

@@ -250,8 +250,8 @@ def pure_callback(
     for place, leaf in enumerate(leaves):
         leaf_meta(leaf, f"pure_callback: argument leaf {place}")
     results, out_tree = _types(result_shape_dtypes)
-    held = _host_function(callback, in_tree, out_tree)
-    op = Callback(held, len(leaves), results, vmap_method)
+    host_function = _host_function(callback, in_tree, out_tree)
+    op = Callback(host_function, len(leaves), results, vmap_method)
     return unflatten(out_tree, called(op, leaves))
 
 

@@ -103,8 +103,8 @@ class JitShardings:
 def program_shardings(
     shardings: JitShardings | None, call: CallArguments, out_tree: TreeDef, inputs: Sequence[Any]
 ) -> Shardings:
-    """How a program is divided: as `jit` is told, or else as its inputs are."""
-    return INFERRED if shardings is None else shardings.of(call, (), out_tree).given_by(inputs)
+    """How a program is divided: as the arguments of `jit` say, or else as its inputs are."""
+    return INFERRED if shardings is None else shardings.of(call, (), out_tree).inferred_from(inputs)
 
 
 def constrained(caller: str, leaf: ArrayLike, sharding: object) -> AnyTensor:

@@ -183,7 +183,7 @@ class TieredExecutable:
         return self._fast
 
     def _answer(self, values: Sequence[Buffer]) -> Sequence[Buffer]:
-        """The results by NumPy, beside the next step, which takes the other cores."""
+        """The results by NumPy, while the next step runs on the other cores."""
         self._raise()
         if not self._readable(values):
             return self.ready(values).run_host(*values)

@@ -560,7 +560,7 @@ def record(  # noqa: C901  # the usual case is written out, since every array fu
             if own is not None and own is not scope:
                 if not own.is_open:
                     operand.in_use(function.__name__)
-                scope = own if scope is None else scope.joined(own)
+                scope = own if scope is None else scope.inner_of_two(own)
             expressions.append(Expression(at, key, operand.weak))
         else:
             key = _lift(operand)

@@ -265,8 +265,8 @@ class _Mapping:
         trace, _ = trace_function(
             self.function, one_args, one_kwargs, active=mapped, nested=False, passed=leaves
         )
-        brought = trace.context.packages
-        packages = tuple({id(each): each for each in (*self.packages, *brought)}.values())
+        of_function = trace.context.packages
+        packages = tuple({id(each): each for each in (*self.packages, *of_function)}.values())
         actual = list(map(leaves.__getitem__, trace.input_at))
         traced = trace.outer or is_traced(actual)
         inputs: list[GlobalValKey] = []

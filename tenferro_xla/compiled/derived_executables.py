@@ -207,7 +207,7 @@ class SizeSharing:
                 if isinstance(leaf, SymDim) and leaf.name not in known.refused and size > 0
             }
             if free and known.exact >= EXACT and _mostly_inside(program, free):
-                # operations on padding in a call that cost little beside compiling for its sizes
+                # operations on padding in a call that cost little compared with compiling
                 granted = len(program.instructions) * self._kernel_seconds / (OPERATION * CALLS)
                 most = program.bind(dict(sizes)).work() + granted
                 for larger in _rounded(free):
@@ -245,7 +245,7 @@ def _work(program: ExecProgram, sizes: Mapping[Leaf, int]) -> float:
 
 
 def _mostly_inside(program: ExecProgram, sizes: Mapping[Leaf, int]) -> bool:
-    """Whether a program computes much beside padding its inputs and cutting its outputs."""
+    """Whether a program computes much in addition to padding its inputs and cutting its outputs."""
     metas = (*program.input_metas, *program.output_metas)
     touched = sum(not meta.symbols().isdisjoint(sizes) for meta in metas)
     return len(program.instructions) >= LEAST * touched

@@ -126,7 +126,7 @@ def _is_own(program: ExecProgram) -> bool:
 
 
 def _depends(target: XlaTarget, device: jax.Device) -> str:
-    """What an executable depends on beside the program and its options, as text.
+    """What an executable depends on in addition to the program and its options, as text.
 
     What the platform wants of XLA follows from the program and the versions.
     """

@@ -87,8 +87,8 @@ def prepare(
         options = options.on_device(target.free_bytes)
     goal = target.optimized_for if pinned is None else target.optimized_with(pinned)
     make = functools.partial(optimize_resolved, program, goal, options, observe)
-    is_kept = disk_cache() is not None and observe is None and pinned is None
-    ready = cached_passes(program, goal, options, make) if is_kept else make()
+    is_cached = disk_cache() is not None and observe is None and pinned is None
+    ready = cached_passes(program, goal, options, make) if is_cached else make()
     if ready is not program:
         verify(ready)
         check_budget(ready, target.max_bytes)

@@ -81,7 +81,7 @@ def export(
         program: what to export. Arrays that it has captured must be inputs instead.
         platforms: where it can run: some of "cpu", "cuda", "rocm" and "tpu".
         precision: of contractions.
-        packages: families that the program may hold, beside those that come with tenferro.
+        packages: families that the program may hold, in addition to those that come with tenferro.
 
     Raises:
         BindingError: the program has captured an array.

@@ -130,7 +130,7 @@ def to_jax(
     Args:
         program: what to turn into a function.
         precision: of contractions.
-        packages: families that the program may hold, beside those that come with tenferro.
+        packages: families that the program may hold, in addition to those that come with tenferro.
 
     Raises:
         ExtensionRegistryError: a package is given twice, or is not one.
@@ -186,7 +186,7 @@ def jax_gradient(
 
     It uses the rules of JAX, not those of tenferro. At complex inputs it is the conjugate of
     `tn.grad`.
-    `packages` are families that the program may hold, beside those that come with tenferro.
+    `packages` are families that the program may hold, in addition to those that come with tenferro.
 
     >>> import tenferro as tn
     >>> program = tn.make_program(lambda x: x * x, tn.TensorSpec((), "float64"))

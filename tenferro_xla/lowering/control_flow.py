@@ -212,7 +212,9 @@ class _Lanes:
         """The sums of all lanes, on one device."""
         op = self._op
         if op.lanes == 1:
-            return self._rounds(np.int64(0), np.int64(op.total), tuple(map(_zeros, op.sum_metas)))
+            return self._iterations(
+                np.int64(0), np.int64(op.total), tuple(map(_zeros, op.sum_metas))
+            )
         return self._unpacked(*self._tree(np.int64(0), op.lanes, self._apart()))
 
     def shared(self, axes: tuple[str, ...]) -> Values:
@@ -222,7 +224,7 @@ class _Lanes:
         apart = self._apart()
         if not op.ordered:
             first, stop = self._bounds(device, op.workers)
-            apart, packed = self._packed(self._rounds(first, stop, self._starting(apart)))
+            apart, packed = self._packed(self._iterations(first, stop, self._starting(apart)))
             added = _over(axes, packed)
         elif share * op.workers == op.lanes:
             apart, packed = self._tree(device * share, share, apart)
@@ -255,7 +257,7 @@ class _Lanes:
 
     def _lane(self, lane: Any, apart: Values) -> tuple[Values, Values]:
         first, stop = self._bounds(lane, self._op.lanes)
-        return self._packed(self._rounds(first, stop, self._starting(apart)))
+        return self._packed(self._iterations(first, stop, self._starting(apart)))
 
     def _bounds(self, part: Any, parts: int) -> tuple[Any, Any]:
         """The first iteration of one of several parts, and the one after its last."""
@@ -263,7 +265,7 @@ class _Lanes:
         first, stop = [lax.min((part + end) * total // parts, np.int64(total)) for end in (0, 1)]
         return first, stop
 
-    def _rounds(self, first: Any, stop: Any, sums: Values) -> Values:
+    def _iterations(self, first: Any, stop: Any, sums: Values) -> Values:
 
         def step(number: Any, sums: Values) -> Values:
             return tuple(map(jnp.asarray, self._body([*self._consts, *sums, number])))

@@ -166,7 +166,7 @@ def known_shape(meta: TensorMeta) -> tuple[int, ...]:
     return shape
 
 
-# Transposes beside products, which XLA must not merge into the products.
+# Transposes next to products, which XLA must not merge into the products.
 
 
 @dataclass(frozen=True)
@@ -408,15 +408,15 @@ def _(op: Barrier, x: Array) -> Array:
 
 @lower.register
 def _(op: Materialize, x: Array) -> Array:
-    """The value beside a place that is empty, reduced to what is there: XLA computes no reduction
+    """The value next to a place that is empty, reduced to what is there: XLA computes no reduction
     again where it is read, and gives one that it does not know to no library."""
     empty = np.full((), -np.inf, x.dtype)
-    beside = lax.pad(lax.expand_dims(x, (0,)), empty, [(0, 1, 0), *[(0, 0, 0)] * x.ndim])
+    padded = lax.pad(lax.expand_dims(x, (0,)), empty, [(0, 1, 0), *[(0, 0, 0)] * x.ndim])
 
     def what_is_there(one: Array, other: Array) -> Array:
         return lax.select(lax.ne(one, empty), one, other)
 
-    value: Array = lax.reduce(beside, empty, what_is_there, (0,))
+    value: Array = lax.reduce(padded, empty, what_is_there, (0,))
     return value
 
 

@@ -358,11 +358,11 @@ def _moved(at: Rewriter, op: Scan, operands: Slots, sums: Sequence[_Sum]) -> lis
     for each in sums:
         for step in each.products:
             assert isinstance(step.op, DotGeneral)
-            over_rounds = DotGeneral(
+            over_iterations = DotGeneral(
                 (0, *(axis + 1 for axis in step.op.lhs_contract)),
                 (0, *(axis + 1 for axis in step.op.rhs_contract)),
             )
-            product = at.emit(over_rounds, *(stacks[slot] for slot in step.input_slots))
+            product = at.emit(over_iterations, *(stacks[slot] for slot in step.input_slots))
             outputs[each.leaf] = at.emit(ADD, outputs[each.leaf], product)
     return outputs
 

@@ -1,7 +1,7 @@
 """Programs with data-dependent sizes, cut into static segments.
 
 A compiler for known shapes, such as XLA, takes a segment once the scalars are known that its
-late ops take sizes from. Each instruction is in the earliest segment that it can be in, so that
+dynamic ops take sizes from. Each instruction is in the earliest segment that it can be in, so that
 instructions that do not depend on such scalars are compiled once. Before a segment starts, its
 scalars are copied to the host; everything else stays on the device.
 """

@@ -516,7 +516,7 @@ class Iterations:
         known = self._operands.get(key)
         if known is None:
             types = self._sequence.types[slots]
-            self._keep(types == types[self._middle])
+            self._narrow(types == types[self._middle])
             known = self._operands[key] = self._classified(slots, depth)
         return known
 
@@ -533,13 +533,13 @@ class Iterations:
         makers = self._sequence.makers[slots]
         if places[middle] == OUTSIDE and makers[middle] != OUTSIDE and depth < DEEPEST:
             return self._free(slots, makers, depth)
-        self._keep(places < self.start)
+        self._narrow(places < self.start)
         return self._entry(Stack(slots))
 
     def _same(self, slots: Ints) -> Same:
         """One value, which exists before the loop starts."""
         slot = int(slots[self._middle])
-        self._keep(slots == slot)
+        self._narrow(slots == slot)
         place = int(self._places(slots)[self._middle])
         if self._inside(place):
             self.low = max(self.low, (place - self.start) // self.period + 1)
@@ -555,7 +555,7 @@ class Iterations:
         distance = max(0, -(offset // self.period))
         if distance > FARTHEST:
             raise IrregularError
-        self._keep((offsets == offset) & (outputs == output), distance)
+        self._narrow((offsets == offset) & (outputs == output), distance)
         step = offset + distance * self.period
         return Carried(step, output, distance, slots) if distance else Wire(step, output)
 
@@ -573,7 +573,7 @@ class Iterations:
         )
         if stride == 0:
             raise IrregularError
-        self._keep(follows)
+        self._narrow(follows)
         loop, place = int(rolled.loops[middle]), int(rolled.places[middle])
         return LoopResults(slots, iterations, loop, place, int(rolled.outputs[middle]), stride)
 
@@ -583,7 +583,7 @@ class Iterations:
         alike = (makers != OUTSIDE) & (
             sequence.symbols[makers] == sequence.symbols[position]
         )  # an input has no maker
-        self._keep(alike)
+        self._narrow(alike)
         step = sequence.steps[position]
         if isinstance(step.op, Constant):
             return self._entry(Literals(slots))
@@ -611,14 +611,14 @@ class Iterations:
         follows = (starts == starts[middle] + iterations[:, None] * steps).all(axis=1)
         (moving,) = np.nonzero(steps)
         if not len(moving):
-            self._keep(follows)
+            self._narrow(follows)
             return None
         base = self._operand(sequence.operands(column, 0), depth + 1)
         (axis, *further) = moving.tolist()
         if not isinstance(base, Same) or further or not self._fits(column[middle], axis, steps):
-            self._keep(self._places(slots) < self.start)
+            self._narrow(self._places(slots) < self.start)
             return Stack(slots)
-        self._keep(follows)
+        self._narrow(follows)
         return Windows(slots, column, base.slot, axis, int(steps[axis]))
 
     def _fits(self, position: int, axis: int, steps: Ints) -> bool:
@@ -634,7 +634,7 @@ class Iterations:
         self.entries.append(entries)
         return Entry(len(self.entries) - 1)
 
-    def _keep(self, follows: Bools, distance: int = 0) -> None:
+    def _narrow(self, follows: Bools, distance: int = 0) -> None:
         """Keep the iterations around the middle that follow a rule.
 
         The first `distance` of them need not: they read what the loop starts from.

@@ -174,7 +174,7 @@ def require_family(family: str, families: Container[str]) -> None:
 
 
 def foreign(values: Keys, inputs: Keys) -> list[Input]:
-    """The inputs of the graph beside `inputs` that values depend on: a rule may close over some."""
+    """The inputs other than `inputs` that values depend on: a rule may close over some."""
     view: ResolvedView[StdTensorOp] = resolve_keys()
     _, met = view.topo_order(values, leaves=inputs)
     return met

@@ -155,7 +155,9 @@ def one_by_one(op: StdTensorOp, at: BatchSite[V]) -> Batched[V]:
         UnsupportedDynamicShapeError: data decide a size of an operand or of the batch.
     """
     places = range(len(at.inputs))
-    order = sorted(places, key=lambda place: at.batched[place])  # what all rounds read comes first
+    order = sorted(
+        places, key=lambda place: at.batched[place]
+    )  # what all iterations read comes first
     builder = ExecBuilder()
     slots = {place: builder.input(entry_meta(at, place)) for place in order}
     site = cast(KeyEmitter, at.emitter).site

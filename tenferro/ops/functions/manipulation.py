@@ -247,14 +247,14 @@ def squeeze(x: ArrayLike, axis: Axis = None) -> AnyTensor:
     ones = [i for i, extent in enumerate(meta.extents) if extent == Exact(1)]
     axes = ones if axis is None else normal_axes("squeeze", axis, meta.rank)
     if axis is None:
-        _assume_kept(meta)
+        _assume_none_dropped(meta)
     for i in axes:
         if meta.extents[i] != Exact(1):
             raise ShapeError(f"squeeze: axis {i} of {meta} has size {meta.extents[i]}, not 1")
     return drop_axes(x, axes)
 
 
-def _assume_kept(meta: TensorMeta) -> None:
+def _assume_none_dropped(meta: TensorMeta) -> None:
     """Assume that no axis of named size has size 1."""
     for i, extent in enumerate(meta.extents):
         if isinstance(extent, Exact) and isinstance(extent.dim, DimExpr):

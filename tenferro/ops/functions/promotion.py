@@ -114,9 +114,9 @@ def broadcast_extents(name: str, metas: Sequence[TensorMeta]) -> tuple[ShapeExte
 
 
 def common_batch(
-    name: str, metas: Sequence[TensorMeta], given: Sequence[TensorMeta] | None = None
+    name: str, metas: Sequence[TensorMeta], shown: Sequence[TensorMeta] | None = None
 ) -> tuple[ShapeExtent, ...]:
-    """The common batch axes of matrices; `given` are the types that errors show, if they differ.
+    """The common batch axes of matrices; `shown` are the types that errors show, if they differ.
 
     Raises:
         ShapeError: the batch axes cannot be broadcast.
@@ -127,7 +127,7 @@ def common_batch(
     except UnsupportedDynamicShapeError:
         raise
     except ShapeError as error:
-        types = " and ".join(map(str, given or metas))
+        types = " and ".join(map(str, shown or metas))
         axes = " and ".join(str(meta)[len(short_name(meta.dtype)) :] for meta in batches)
         text = f"{name}: operands have types {types}; their batch axes {axes} do not broadcast"
         raise ShapeError(text) from error

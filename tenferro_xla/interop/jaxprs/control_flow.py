@@ -61,7 +61,7 @@ def _call(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 def _checkpoint(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     """The outputs of a checkpointed jaxpr, of which derivatives save the operands.
 
-    What a policy of JAX saves beside them is computed again.
+    What a policy of JAX saves in addition to them is computed again.
     """
     if not equation.outvars:
         return []
@@ -74,8 +74,8 @@ def _checkpoint(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys
 def _solve(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     """The outputs of the solver of a linear system, which is differentiated itself.
 
-    JAX does not differentiate the solver, and stops the gradient of what it reads beside the right
-    side. What is computed from the system alone is differentiated here.
+    JAX does not differentiate the solver, and stops the gradient of what it reads in addition to
+    the right side. What is computed from the system alone is differentiated here.
     """
     lengths, jaxprs = equation.params["const_lengths"], equation.params["jaxprs"]
     ends = [*accumulate(lengths, initial=0), len(operands)]
@@ -236,7 +236,7 @@ class _Equation:
         jaxpr = core.Jaxpr((), self.variables, equation.outvars, [equation], debug_info=debug_info)
         self.in_jax: Callable[..., Any] = core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, ()))
 
-    def given(self, operands: Keys) -> list[TracedTensor]:
+    def traced_operands(self, operands: Keys) -> list[TracedTensor]:
         """The operands that are not numbers, each once."""
         pairs = zip(self._equation.invars, operands, strict=True)
         known = {atom: key for atom, key in pairs if not hasattr(atom, "val")}
@@ -305,7 +305,7 @@ def _jvp(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
         return value, tuple([next(found) if leaf.dtype.kind in "fc" else None for leaf in value])
 
     ruled.defjvp(rule)
-    return [value.key for value in ruled(*this.given(operands))]
+    return [value.key for value in ruled(*this.traced_operands(operands))]
 
 
 def _vjp(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
@@ -332,18 +332,18 @@ def _vjp(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
         def pulled(*values: Any) -> Any:
             rest = iter(values[len(saved) :])
             pairs = zip(moving, equation.outvars, strict=True)
-            given = [next(rest) if on else _float0(variable.aval) for on, variable in pairs]
-            found = jax.tree.unflatten(tree, values[: len(saved)])(given)
+            all_cts = [next(rest) if on else _float0(variable.aval) for on, variable in pairs]
+            found = jax.tree.unflatten(tree, values[: len(saved)])(all_cts)
             is_zero[:] = [leaf.dtype == FLOAT0 for leaf in found]
             typed = zip(found, this.variables, strict=True)
             return [_like(leaf, var.aval) for leaf, var in typed if leaf.dtype != FLOAT0]
 
-        given = [conj(ct) for ct in cts if ct is not None]
-        found = iter(this.read(pulled, *saved, *given))
+        moving_cts = [conj(ct) for ct in cts if ct is not None]
+        found = iter(this.read(pulled, *saved, *moving_cts))
         return tuple([None if zero else conj(next(found)) for zero in is_zero])
 
     ruled.defvjp(fwd, bwd)
-    return [value.key for value in ruled(*this.given(operands))]
+    return [value.key for value in ruled(*this.traced_operands(operands))]
 
 
 def _float0(x: Any) -> Any:

@@ -150,7 +150,7 @@ class JaxprBody:
     Attributes:
         inputs: a new value of a graph for each input of the jaxpr.
         outputs: the value of each output.
-        captured: the arrays that it reads beside the inputs.
+        captured: the arrays that it reads in addition to the inputs.
     """
 
     def __init__(self, inputs: Keys, outputs: Keys, captured: Keys) -> None:

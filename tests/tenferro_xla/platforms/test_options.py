@@ -22,7 +22,7 @@ KNOWN = Option("xla_cpu_enable_fast_math", False, "nothing")
 
 def test_an_option_that_this_xla_does_not_know_is_dropped_with_what_it_says() -> None:
     found = accepted_options([UNKNOWN, KNOWN], HOST)
-    assert found.taken == (KNOWN,)
+    assert found.accepted == (KNOWN,)
     ((dropped, words),) = found.dropped
     assert dropped == UNKNOWN
     assert "xla_cpu_no_such_option" in words
@@ -31,7 +31,7 @@ def test_an_option_that_this_xla_does_not_know_is_dropped_with_what_it_says() ->
 def test_each_option_is_tried_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     accepted_options([UNKNOWN], HOST)
     monkeypatch.setattr(target.jax, "jit", None)  # another try would call it
-    assert accepted_options([UNKNOWN], HOST).taken == ()
+    assert accepted_options([UNKNOWN], HOST).accepted == ()
 
 
 def chain(products: int, size: int = 3, dtype: str = "f64", other: str = "") -> ExecProgram:
@@ -95,7 +95,8 @@ def test_the_options_of_the_user_win() -> None:
     asked = {NO_FUSION_EMITTERS.name: True, "xla_cpu_enable_fast_math": False}
     lowerings = ExtensionLowerings()
     assert target_for(OneDevice(HOST), CPU_PLATFORM, lowerings).options_for(program) == {
-        option.name: option.value for option in accepted_options([NO_FUSION_EMITTERS], HOST).taken
+        option.name: option.value
+        for option in accepted_options([NO_FUSION_EMITTERS], HOST).accepted
     }
     own = target_for(OneDevice(HOST), CPU_PLATFORM, lowerings, compiler_options=asked)
     assert own.options_for(program) == asked
@@ -103,7 +104,7 @@ def test_the_options_of_the_user_win() -> None:
 
 def test_results_do_not_depend_on_the_option() -> None:
     program = chain(30)
-    known = [option.name for option in accepted_options([NO_FUSION_EMITTERS], HOST).taken]
+    known = [option.name for option in accepted_options([NO_FUSION_EMITTERS], HOST).accepted]
     x = np.random.default_rng(0).normal(size=(3, 3))
     results = [
         XlaExecutor("cpu", compiler_options=given).compile_exec(program).run_host(x)
