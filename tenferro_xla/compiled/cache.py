@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -290,11 +291,10 @@ class Executables:
         if options.memory_limit is not None:
             module = None  # XLA may need more for it than the limit allows
 
-        def by_xla() -> jax.stages.Compiled:
-            return self._by_xla(bound, request, module)
+        by_xla = functools.partial(self._by_xla, bound, request, module)
 
         def run_with(places: tuple[int, ...]) -> Callable[..., Buffers]:
-            run = runner(self._by_xla(bound, request, module, places), self.target)
+            run = runner(by_xla(places), self.target)
             MEMORY_MAPS.add(loaded)  # once more, for its second executable
             return run
 
@@ -337,10 +337,9 @@ class Executables:
             needs = compiled.memory_analysis()
             return compiled, needs and needs.temp_size_in_bytes + needs.output_size_in_bytes
 
-        def compile_now() -> jax.stages.Compiled:
-            limit = options.memory_limit
-            return compile_with(options) if limit is None else limit.searched(compile_within, "XLA")
-
+        compile_now = functools.partial(compile_with, options)
+        if options.memory_limit is not None:
+            compile_now = functools.partial(options.memory_limit.searched, compile_within, "XLA")
         with announced(bound):
             if places:
                 compiled, from_disk = compile_now(), False
