@@ -59,7 +59,7 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
-from tenferro_xla.distributed import agree
+from tenferro_xla.distributed import agree_among_processes
 from tenferro_xla.in_flight import refuse_forked
 from tenferro_xla.placement import OnMesh
 from tenferro_xla.target import XlaTarget
@@ -218,7 +218,7 @@ class Executables:
                 lowering = self.target.lowering
                 choices = (request.options, lowering.precision, lowering.shared_slices)
                 types = (bound.digest, key[1], donated, str(placement), specs)
-                agree(placement.processes, (*types, *choices))
+                agree_among_processes(placement.processes, (*types, *choices))
                 executable = self.cache.put(key, self.compile(bound, divided))
             assert isinstance(executable, LoadedExecutable), "the shardings are known"
             return executable
