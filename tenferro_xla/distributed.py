@@ -20,7 +20,7 @@ from tenferro.config import count, flag, seconds
 from tenferro.errors import ConfigError, DistributedError
 from tenferro_xla.in_flight import FLIGHT
 
-__all__ = ["agree", "initialize", "shutdown"]
+__all__ = ["agree_among_processes", "initialize", "shutdown"]
 
 _numbers: defaultdict[tuple[int, ...], Iterator[int]] = defaultdict(itertools.count)
 """The next number of a compilation, for the processes that make it together."""
@@ -157,7 +157,7 @@ def shutdown() -> None:
         raise DistributedError(f"shutdown: {str(error).splitlines()[0]}") from error
 
 
-def agree(processes: Sequence[int], program: Sequence[object]) -> None:
+def agree_among_processes(processes: Sequence[int], program: Sequence[object]) -> None:
     """Compare what this process is about to compile with what the others are.
 
     A program that only some of them compile would wait for the others for ever when it is called.

@@ -36,7 +36,7 @@ __all__ = [
     "Sharding",
     "absent",
     "automatic",
-    "canonical",
+    "canonical_sharding",
     "check_divides",
     "entry_names",
     "from_block",
@@ -427,12 +427,12 @@ def _made(array: NumpyArray, sharding: Sharding) -> jax.Array:
     return jax.make_array_from_callback(array.shape, sharding, array.__getitem__)
 
 
-def canonical(sharding: NamedSharding) -> NamedSharding:
+def canonical_sharding(sharding: NamedSharding) -> NamedSharding:
     """The sharding as it is written shortest, so that equal ones are one key; see `automatic`.
 
     >>> import numpy as np
     >>> mesh = Mesh(np.array(jax.devices()[:1]), ("data",))
-    >>> canonical(NamedSharding(mesh, PartitionSpec(("data",), None))).spec
+    >>> canonical_sharding(NamedSharding(mesh, PartitionSpec(("data",), None))).spec
     P('data',)
     """
     entries = [_shortest(entry) for entry in sharding.spec]

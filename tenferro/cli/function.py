@@ -205,7 +205,7 @@ def parse_dtype(text: str) -> DType:
         ) from None
 
 
-def parse_size(text: str) -> tuple[str, int]:
+def named_size(text: str) -> tuple[str, int]:
     """The name and size of a text such as `n=4`."""
     name, _, size = text.partition("=")
     if not name.isidentifier() or not (size.isascii() and size.isdigit()):

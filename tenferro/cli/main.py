@@ -18,10 +18,10 @@ from tenferro.cli.doctor import doctor
 from tenferro.cli.function import (
     load_function,
     load_packages,
+    named_size,
     one_line,
     parse_dtype,
     parse_shape,
-    parse_size,
     specs_of,
     trace,
 )
@@ -295,7 +295,7 @@ def _add_types(sub: argparse.ArgumentParser) -> None:
         "--size",
         metavar="NAME=SIZE",
         dest="sizes",
-        type=parse_size,
+        type=named_size,
         action="append",
         default=[],
         help="the size that StableHLO is made for where a shape has a name",

@@ -17,7 +17,7 @@ from tenferro.errors import FarmError
 from tenferro.ir import DType, ExecProgram, NumpyArray
 from tenferro.ops.control_flow import While, lane_bounds
 from tenferro.runtime import Executor
-from tenferro.serialization import Json, array_digests, canonical
+from tenferro.serialization import Json, array_digests, canonical_json
 
 # Parts: how many a job has.
 
@@ -113,7 +113,7 @@ class Job:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the description: equal jobs have the same in every process."""
-        return hashlib.sha256(canonical(self.description)).hexdigest()
+        return hashlib.sha256(canonical_json(self.description)).hexdigest()
 
 
 def in_short(digest: str) -> str:

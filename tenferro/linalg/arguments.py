@@ -105,7 +105,7 @@ def check_same(name: str, what: str, a: Dim, b: Dim) -> None:
         raise ShapeError(f"{name}: {what} differ: {a} and {b}")
 
 
-def check_sizes(name: str, what: str, ours: Sequence[Dim], theirs: Sequence[Dim]) -> None:
+def check_equal_sizes(name: str, what: str, ours: Sequence[Dim], theirs: Sequence[Dim]) -> None:
     """Raise ShapeError if two sizes in the same place certainly differ."""
     for a, b in zip(ours, theirs, strict=True):
         check_same(name, what, a, b)
@@ -217,7 +217,7 @@ def agreed(m: Dim, n: Dim, text: str) -> Dim:
     return size
 
 
-def type_of(value: Any) -> TensorMeta:
+def shown_type(value: Any) -> TensorMeta:
     """The type of an array that a user gave, for errors."""
     return value.meta if isinstance(value, Tensor | TracedTensor) else Tensor(value).meta
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tenferro.core import Emitter, V
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta
-from tenferro.linalg.arguments import REAL_OF, check_factored, check_sizes, square
+from tenferro.linalg.arguments import REAL_OF, check_equal_sizes, check_factored, square
 from tenferro.linalg.gauge import factor
 from tenferro.linalg.lu import inverse_of, lu_factors, packed_of
 from tenferro.linalg.matrix_op import FactoredOp, H, adjoint, constant, family, rows, trace
@@ -144,7 +144,7 @@ class Adjugate(FactoredOp):
     def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
         dtype, batch, n = check_factored("det", input_dtypes[:3], input_shapes[:3])
         for direction in input_shapes[3:]:
-            check_sizes("det", "the sizes of A and E", (*batch, n, n), direction)
+            check_equal_sizes("det", "the sizes of A and E", (*batch, n, n), direction)
         return [(dtype, tuple(input_shapes[0]))]
 
     def kernel(self, a: NumpyArray, *rest: NumpyArray) -> list[NumpyArray]:

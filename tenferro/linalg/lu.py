@@ -25,8 +25,8 @@ from tenferro.linalg.arguments import (
     check_matrix,
     matrix,
     same_batch,
+    shown_type,
     systems,
-    type_of,
 )
 from tenferro.linalg.matrix_op import (
     concatenated,
@@ -338,7 +338,7 @@ def _check_pivots(packed: AnyTensor, pivots: AnyTensor) -> None:
     wrong = places[(places < 0) | (places >= places.shape[-1])]
     if wrong.size:
         raise ConfigError(
-            f"lu_solve: pivots {type_of(pivots)} of {type_of(packed)} must be from 0 to "
+            f"lu_solve: pivots {shown_type(pivots)} of {shown_type(packed)} must be from 0 to "
             f"{places.shape[-1] - 1}, got {wrong[0]}; pass what lu_factor returns"
         )
 

@@ -12,8 +12,8 @@ from tenferro.ir import AnyTensor, ArrayLike, DType, NumpyArray, is_complex
 from tenferro.linalg.arguments import (
     REAL_OF,
     check_dtype,
+    check_equal_sizes,
     check_matrix,
-    check_sizes,
     floating,
     matrix,
     number,
@@ -75,7 +75,7 @@ class Pinv(FamilyOp):
         batch, m, n = check_matrix("pinv", dtype, input_shapes[0])
         if self.given:
             check_dtype("pinv", REAL_OF[dtype], input_dtypes[1])
-            check_sizes("pinv", "the batch sizes of A and rtol", batch, input_shapes[1])
+            check_equal_sizes("pinv", "the batch sizes of A and rtol", batch, input_shapes[1])
         return [(dtype, (*batch, n, m))]
 
     def kernel(self, a: NumpyArray, *rtol: NumpyArray) -> list[NumpyArray]:

@@ -16,10 +16,10 @@ from tenferro.ir import (
 )
 from tenferro.linalg.arguments import (
     check_dtype,
+    check_equal_sizes,
     check_factored,
     check_matrix,
     check_same,
-    check_sizes,
     floating,
     integer,
     square,
@@ -81,7 +81,7 @@ class LuSolve(FactoredOp, SystemOp):
         check_dtype("solve", dtype, input_dtypes[-1])
         batch_b, rows, _ = check_matrix("solve", dtype, input_shapes[-1])
         check_same("solve", "the batch axes", len(batch), len(batch_b))
-        check_sizes("solve", "the sizes of A and B", (*batch, n), (*batch_b, rows))
+        check_equal_sizes("solve", "the sizes of A and B", (*batch, n), (*batch_b, rows))
         return [(dtype, tuple(input_shapes[-1]))]
 
     def kernel(self, a: NumpyArray, *rest: NumpyArray) -> list[NumpyArray]:

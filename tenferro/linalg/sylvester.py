@@ -12,9 +12,9 @@ from tenferro.ir import AnyTensor, ArrayLike, NumpyArray
 from tenferro.linalg.arguments import (
     agreed,
     check_dtype,
+    check_equal_sizes,
     check_matrix,
     check_same,
-    check_sizes,
     check_square,
     floating,
     same_batch,
@@ -59,7 +59,7 @@ class Sylvester(FamilyOp):
         batch_c, rows, columns = check_matrix(name, dtype, input_shapes[2])
         for others in (batch_b, batch_c):
             check_same(name, "the batch axes", len(batch), len(others))
-            check_sizes(name, "batch sizes", batch, others)
+            check_equal_sizes(name, "batch sizes", batch, others)
         check_same(name, "the rows of A and C", m, rows)
         check_same(name, "the columns of B and C", n, columns)
         return [(dtype, tuple(input_shapes[2]))]

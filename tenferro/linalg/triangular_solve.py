@@ -12,9 +12,9 @@ from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, canonical
 from tenferro.linalg.arguments import (
     check_dtype,
+    check_equal_sizes,
     check_matrix,
     check_same,
-    check_sizes,
     check_square,
     floating,
     same_batch,
@@ -113,7 +113,7 @@ class TriangularSolve(SystemOp):
         batch, n = check_square(name, dtype, a)
         batch_b, rows, columns = check_matrix(name, dtype, b)
         check_same(name, "the batch axes", len(batch), len(batch_b))
-        check_sizes(name, "batch sizes", batch, batch_b)
+        check_equal_sizes(name, "batch sizes", batch, batch_b)
         check_same(name, "the sizes of A and B", n, rows if self.left else columns)
         return [(dtype, tuple(b))]
 
@@ -190,7 +190,7 @@ class TridiagonalSolve(SystemOp):
         batch, n, _ = check_matrix(name, dtype, b)
         for diagonal in diagonals:
             check_same(name, "the axes of a diagonal", len(batch) + 1, len(diagonal))
-            check_sizes(name, "the sizes of a diagonal and of B", (*batch, n), diagonal)
+            check_equal_sizes(name, "the sizes of a diagonal and of B", (*batch, n), diagonal)
         return [(dtype, tuple(b))]
 
     def kernel(

@@ -216,7 +216,7 @@ def order_of(value: Any, subscripts: Subscripts, shapes: Shapes) -> FixedOrder |
 
     >>> network = Subscripts.parse("ij,jk,kl->il")
     >>> order_of(opt_einsum.paths.greedy, network, [(2, 9), (9, 9), (9, 2)])
-    Order(path=((0, 1), (0, 1)), slices=())
+    FixedOrder(path=((0, 1), (0, 1)), slices=())
     """
     if isinstance(value, str):
         named = None if value in NAMES else _named(value)

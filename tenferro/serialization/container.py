@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from tenferro.errors import FileError
 
-__all__ = ["Json", "canonical", "pack", "unpack"]
+__all__ = ["Json", "canonical_json", "pack", "unpack"]
 
 MAGIC = b"\x89TNF\r\n\x1a\n"
 """Eight bytes that do not occur in text and that a transfer in text mode would change."""
@@ -44,7 +44,7 @@ def pack(header: Json, blobs: Sequence[bytes]) -> bytes:
     >>> unpack(pack({"kind": "nothing"}, [b"abc"]))[0]
     {'kind': 'nothing'}
     """
-    text = canonical(header)
+    text = canonical_json(header)
     parts = [bytes(_PREFIX.size), text]
     parts.append(bytes(aligned(_PREFIX.size + len(text)) - _PREFIX.size - len(text)))
     for blob in blobs:
@@ -95,10 +95,10 @@ def aligned(position: int) -> int:
     return -(-position // ALIGNMENT) * ALIGNMENT
 
 
-def canonical(value: Json) -> bytes:
+def canonical_json(value: Json) -> bytes:
     """The canonical text of a JSON value: sorted keys, no spaces, UTF-8.
 
-    >>> canonical({"b": [1, None], "a": "ñ"}).decode()
+    >>> canonical_json({"b": [1, None], "a": "ñ"}).decode()
     '{"a":"ñ","b":[1,null]}'
     """
     try:
@@ -125,7 +125,7 @@ def parse(text: bytes) -> Json:
         raise
     except ValueError as error:
         raise FileError(f"file: the header is not JSON: {error}") from None
-    if canonical(value) != text:
+    if canonical_json(value) != text:
         raise FileError("file: the header is not in canonical form")
     return value
 

@@ -19,7 +19,7 @@ from tenferro.runtime import GraphProgram, ProgramInput, added_packages, check_p
 from tenferro.serialization.container import (
     PREFIX_SIZE,
     Json,
-    canonical,
+    canonical_json,
     check_prefix,
     pack,
     unpack,
@@ -179,7 +179,7 @@ def identity(header: dict[str, Json]) -> str:
             {**body, "nodes": [{**node, "site": None} for node in body["nodes"]]}
             for body in meant["bodies"]
         ]
-    return hashlib.sha256(canonical(meant)).hexdigest()
+    return hashlib.sha256(canonical_json(meant)).hexdigest()
 
 
 def written(value: Saved, families: Families) -> bytes:

@@ -46,7 +46,7 @@ from tenferro.transforms.higher_order import (
     weak_leaf,
 )
 from tenferro.transforms.program import wraps
-from tenferro.transforms.trace import is_traced, leaf_meta, trace, values_of
+from tenferro.transforms.trace import is_traced, leaf_meta, trace, traced_values
 from tenferro.transforms.traced_tensor import (
     EagerCapture,
     TracedTensor,
@@ -303,7 +303,7 @@ class RuledCall:
 
     def arrays(self, keys: Sequence[GlobalValKey | None], scope: TraceContext) -> tuple[Any, ...]:
         """Values like the arrays among the arguments, as users see them. None stays None."""
-        arrays: tuple[Any, ...] = unflatten(self.in_tree, values_of(keys, scope, self.weak))
+        arrays: tuple[Any, ...] = unflatten(self.in_tree, traced_values(keys, scope, self.weak))
         return arrays
 
     def matched(
@@ -625,7 +625,7 @@ def _with_zeros(tangent: PyTree, primal: PyTree) -> PyTree:
     primals, tree = flatten(primal)
     keys = [None if leaf is None else as_key(leaf) for leaf in tree.flatten_up_to(tangent)]
     metas = [type_of(as_key(leaf)) for leaf in primals]
-    return unflatten(tree, values_of(filled(keys, metas), innermost(open_traces())))
+    return unflatten(tree, traced_values(filled(keys, metas), innermost(open_traces())))
 
 
 def _sum_of(terms: Sequence[Any]) -> Any:

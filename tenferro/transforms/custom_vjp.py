@@ -22,7 +22,7 @@ from tenferro.ops.control_flow import Custom, CustomRule, emitted, inner_emitter
 from tenferro.runtime import TraceContext, is_array
 from tenferro.transforms.custom_jvp import CallRule, CustomFunction, RuledCall, described, filled
 from tenferro.transforms.higher_order import weak_leaf
-from tenferro.transforms.trace import AuxTree, values_of
+from tenferro.transforms.trace import AuxTree, traced_values
 from tenferro.transforms.traced_tensor import TracedTensor, as_key
 from tenferro.transforms.trees import flatten, unflatten
 
@@ -102,7 +102,7 @@ class _CotangentRule(CallRule):
         known = dict(zip([*form.closed, *primals], at.primal, strict=True))
         saved = emitted(at.emitter, residuals.keys, known, primals[0].serial, f"fwd of {self}")
         operands = [*at.primal[:count], *saved, *compress(at.tangent[count:], active)]
-        pullback = _Pullback(form, self._bwd, residuals, active, op.body, self._symbolic_zeros)
+        pullback = _TransposeRule(form, self._bwd, residuals, active, op.body, self._symbolic_zeros)
         read = [at.ctx.meta(value) for value in operands]
         body = _stand_in(read, op.body, inner_emitter(at.emitter))
         linear = Custom(body, pullback, count + len(saved))
@@ -118,7 +118,7 @@ class _CotangentRule(CallRule):
         form = self.form
 
         def arguments(scope: TraceContext) -> Sequence[Any]:
-            values = values_of(primals, scope, form.weak)
+            values = traced_values(primals, scope, form.weak)
             if self._symbolic_zeros:
                 values = list(map(Perturbed, values, active))
             return form.arguments.with_arrays(unflatten(form.in_tree, values))
@@ -143,7 +143,7 @@ class _CotangentRule(CallRule):
         return form.trace("fwd", self._fwd, arguments, read)
 
 
-class _Pullback(CustomRule):
+class _TransposeRule(CustomRule):
     """The rule of a linear op whose transpose is `bwd`, and that has no values itself.
 
     Its operands are what the function closes over, the residuals, and the tangents of arguments.
@@ -223,8 +223,8 @@ class _Pullback(CustomRule):
         cts = seeds if self._symbolic_zeros else filled(seeds, self._body.output_metas)
 
         def arguments(scope: TraceContext) -> Sequence[Any]:
-            residuals = self._residuals.rebuild(values_of(saved, scope, self._residuals.weak))
-            ct = unflatten(form.out_tree, values_of(cts, scope))
+            residuals = self._residuals.rebuild(traced_values(saved, scope, self._residuals.weak))
+            ct = unflatten(form.out_tree, traced_values(cts, scope))
             return (*form.arguments.first, residuals, ct)
 
         return form.trace(

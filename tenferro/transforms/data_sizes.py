@@ -147,7 +147,7 @@ def named(value: Any) -> Any:
     return value
 
 
-def sizes_of(meta: TensorMeta) -> tuple[Dim, ...]:
+def sizes_in(meta: TensorMeta) -> tuple[Dim, ...]:
     """The sizes of a value, of which data decide some."""
     for axis, extent in enumerate(meta.extents):
         if extent.size is None or any(leaf.source is None for leaf in runtime_dims(extent.size)):

@@ -13,7 +13,7 @@ from tenferro.ops.extension import Extension, ExtensionOp
 from tenferro.ops.functions import OpFunction, dispatch
 from tenferro.runtime import Tensor, TraceContext
 from tenferro.transforms.eager_tensor import EagerTensor
-from tenferro.transforms.trace import trace, values_of
+from tenferro.transforms.trace import trace, traced_values
 from tenferro.transforms.traced_tensor import TracedTensor, as_key
 
 __all__ = ["apply", "apply_eager", "inline"]
@@ -95,7 +95,7 @@ def inline(
         None if value is None else fresh_input(emitter.ctx.meta(value), f"value{i}")
         for i, value in enumerate(values)
     ]
-    result = trace(TraceContext(), function, values_of(inputs, None), {}, lambda result: result)
+    result = trace(TraceContext(), function, traced_values(inputs, None), {}, lambda result: result)
     several = isinstance(result, tuple | list)
     results = result if several else [result]
     outputs = [None if value is None else as_key(value) for value in results]

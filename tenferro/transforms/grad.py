@@ -33,7 +33,7 @@ from tenferro.transforms.ad_context import (
 )
 from tenferro.transforms.linear_part import LinearPart
 from tenferro.transforms.program import Evaluation, wraps
-from tenferro.transforms.trace import Trace, leaf_meta, substitute, trace_function
+from tenferro.transforms.trace import Trace, leaf_meta, substitute_keys, trace_function
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 
 __all__ = [
@@ -96,7 +96,9 @@ class LinearMap:
                 fresh_input(ad.shapes.meta(key), f"residual{i}") for i, key in enumerate(read)
             ]
             self._actual = values[n_outputs + n_aux :]
-            replaced = substitute(filled, dict(zip(read, self._inputs, strict=True)), ad.shapes)
+            replaced = substitute_keys(
+                filled, dict(zip(read, self._inputs, strict=True)), ad.shapes
+            )
             self._outputs = [key for key in replaced if key is not None]
         self._results = results
 

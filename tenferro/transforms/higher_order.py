@@ -45,7 +45,7 @@ from tenferro.runtime import (
 from tenferro.transforms.data_sizes import closed_over
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.program import Evaluation, compiled_within
-from tenferro.transforms.trace import Trace, leaf_meta, trace, values_of
+from tenferro.transforms.trace import Trace, leaf_meta, trace, traced_values
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
     EagerCapture,
@@ -222,7 +222,7 @@ class Bodies:
             outputs = [self._output(leaf, name, result, i) for i, leaf in enumerate(leaves)]
             return Trace(context, inputs, outputs, tree, list(map(weak_leaf, leaves)))
 
-        args, kwargs = arguments(values_of(inputs, context, weak))
+        args, kwargs = arguments(traced_values(inputs, context, weak))
         return trace(context, function, args, kwargs, read, f"{name} of {self.caller}")
 
     def _output(self, leaf: Any, name: str, result: Any, position: int) -> GlobalValKey:
@@ -321,7 +321,7 @@ def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
         return []
     if is_recorded(operands):
         node = op_key(op, tuple(map(_key_of, operands)), PRIMAL, user_site())
-        return values_of(annotate(node), bodies.scope_of(operands))
+        return traced_values(annotate(node), bodies.scope_of(operands))
     if any(isinstance(operand, EagerTensor) for operand in operands):
         result: Any = apply(OpFunction(op), *map(_array_of, operands))
         return list(result) if op.n_outputs > 1 else [result]

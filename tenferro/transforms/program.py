@@ -50,7 +50,13 @@ from tenferro.runtime import (
     where_to_run,
     with_missing_packages,
 )
-from tenferro.transforms.trace import is_traced, leaf_meta, substitute, trace_function, values_of
+from tenferro.transforms.trace import (
+    is_traced,
+    leaf_meta,
+    substitute_keys,
+    trace_function,
+    traced_values,
+)
 from tenferro.transforms.traced_tensor import CapturedArray, TracedTensor, as_key
 from tenferro.transforms.trees import unflatten
 
@@ -359,9 +365,9 @@ class Evaluation:
                 for key, leaf in zip(self.inputs, self.actual, strict=True)
                 if isinstance(key, Input)  # an `Argument` stands for its leaf already
             }
-            replaced = substitute(outputs, replacement, _TYPES) if replacement else outputs
+            replaced = substitute_keys(outputs, replacement, _TYPES) if replacement else outputs
             own = [leaf.scope for leaf in self.actual if isinstance(leaf, TracedTensor)]
-            return values_of(replaced, innermost(own))
+            return traced_values(replaced, innermost(own))
         if any(isinstance(leaf, Tensor) and leaf.tracked for leaf in self.actual):
             return self._recorded(outputs)
         return self._run(outputs)

@@ -253,7 +253,7 @@ def _with_shape(value: Any, shape: tuple[Any, ...]) -> Any:
 
 # associative_scan: partial combinations of entries in logarithmic depth.
 
-Leaf = Any
+ScannedArray = Any
 
 
 @also_for_data_sizes
@@ -322,7 +322,7 @@ class _Scan:
         self._leaves = leaves
         self._axes = axes
 
-    def of(self, values: list[Leaf]) -> list[Leaf]:
+    def of(self, values: list[ScannedArray]) -> list[ScannedArray]:
         """The scan: of pairs first, which gives the odd entries, then of the even ones."""
         count = values[0].shape[self._axes[0]]
         if count < 2:
@@ -337,26 +337,30 @@ class _Scan:
         even = self._joined(first, self._combined(before, self._cut(values, 2, count, 2)))
         return [_interleaved(a, b, axis) for a, b, axis in zip(even, odd, self._axes, strict=True)]
 
-    def reversed(self, values: list[Leaf]) -> list[Leaf]:
+    def reversed(self, values: list[ScannedArray]) -> list[ScannedArray]:
         """The entries in the other order."""
         return [
             apply(manipulation.flip, value, axis=axis)
             for value, axis in zip(values, self._axes, strict=True)
         ]
 
-    def _cut(self, values: list[Leaf], start: int, stop: int, step: int = 1) -> list[Leaf]:
+    def _cut(
+        self, values: list[ScannedArray], start: int, stop: int, step: int = 1
+    ) -> list[ScannedArray]:
         return [
             value[(slice(None),) * axis + (slice(start, stop, step),)]
             for value, axis in zip(values, self._axes, strict=True)
         ]
 
-    def _joined(self, first: list[Leaf], second: list[Leaf]) -> list[Leaf]:
+    def _joined(self, first: list[ScannedArray], second: list[ScannedArray]) -> list[ScannedArray]:
         return [
             apply(manipulation.concat, a, b, axis=axis)
             for a, b, axis in zip(first, second, self._axes, strict=True)
         ]
 
-    def _combined(self, first: list[Leaf], second: list[Leaf]) -> list[Leaf]:
+    def _combined(
+        self, first: list[ScannedArray], second: list[ScannedArray]
+    ) -> list[ScannedArray]:
         """fn of two lists of leaves."""
         tree = self._leaves.tree
         result = self._fn(unflatten(tree, first), unflatten(tree, second))
@@ -375,7 +379,7 @@ class _Scan:
         return [as_array(value) for value in result_leaves.typed()]
 
 
-def _interleaved(even: Leaf, odd: Leaf, axis: int) -> Leaf:
+def _interleaved(even: ScannedArray, odd: ScannedArray, axis: int) -> ScannedArray:
     """even[0], odd[0], even[1], odd[1], …; there may be one more of the even ones."""
     count = odd.shape[axis]
     cut = (slice(None),) * axis

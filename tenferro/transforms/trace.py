@@ -66,10 +66,10 @@ __all__ = [
     "argument",
     "is_traced",
     "leaf_meta",
-    "substitute",
+    "substitute_keys",
     "trace",
     "trace_function",
-    "values_of",
+    "traced_values",
     "with_arguments_replaced",
     "without_arguments",
 ]
@@ -96,7 +96,7 @@ def argument(value: GlobalValKey) -> GlobalValKey | None:
 _WITHOUT_RULES = shape_context()
 
 
-def substitute(
+def substitute_keys(
     outputs: Sequence[GlobalValKey | None],
     replacement: Mapping[GlobalValKey, GlobalValKey],
     ctx: ShapeGuardContext,
@@ -378,7 +378,7 @@ def _what(leaf: Any) -> str:
     return f"a {type(leaf).__name__}{of_type}, not an array or number"
 
 
-def values_of(
+def traced_values(
     keys: Iterable[GlobalValKey | None],
     scope: TraceContext | None,
     weak: Iterable[Number | None] = itertools.repeat(None),

@@ -69,7 +69,7 @@ from tenferro.transforms.data_sizes import (
     is_decided,
     named,
     require_sizes,
-    sizes_of,
+    sizes_in,
     stand_in,
 )
 from tenferro.transforms.trees import flatten, leaf_names, unflatten
@@ -360,7 +360,7 @@ class TracedTensor(ArrayOperators):
             UnsupportedDynamicShapeError: no value is known that has the size.
         """
         meta = self.meta
-        return meta.exact_shape() if meta.dims is not None else sizes_of(meta)
+        return meta.exact_shape() if meta.dims is not None else sizes_in(meta)
 
     @property
     def size(self) -> Dim:

@@ -59,7 +59,7 @@ from tenferro_xla.compiled.stablehlo import (
     require_bound,
     usable_donations,
 )
-from tenferro_xla.distributed import agree
+from tenferro_xla.distributed import agree_among_processes
 from tenferro_xla.in_flight import refuse_forked
 from tenferro_xla.placement import OnMesh
 from tenferro_xla.target import XlaTarget
@@ -124,24 +124,24 @@ class Executables:
         if request.donated and not isinstance(self.target.placement, OnMesh):
             donated = usable_donations(program, request.donated, request.sizes)
             request = replace(request, donated=donated)
-        return self.cache.get_or_make(request.key, lambda: self._made(program, request))
+        return self.cache.get_or_make(request.key, lambda: self._for_sizes(program, request))
 
-    def _made(self, program: ExecProgram, request: CompileRequest) -> Loaded:
+    def _for_sizes(self, program: ExecProgram, request: CompileRequest) -> Loaded:
         """The program for these sizes, or for larger ones that others share."""
         sizes = request.sizes
         rounded = self._buckets.rounded(sizes)
         if rounded:
             larger = {leaf: self._buckets.size(leaf, sizes[leaf]) for leaf in rounded}
-            return self._bucketed(program, request, larger)
+            return self._for_larger_sizes(program, request, larger)
         if self._sharing is not None and not request.donated and not request.options.memory_limit:
             while shared := self._sharing.sizes(program, request.identity, sizes):
                 try:
-                    return self._bucketed(program, request, shared)
+                    return self._for_larger_sizes(program, request, shared)
                 except PadSafetyError as error:
                     self._sharing.refuse(request.identity, error.symbol)
                 except TenferroError:  # the larger sizes are over the budget, for example
                     break  # what is wrong at the exact sizes too is said of these
-        return self._compiled(program, request)
+        return self._for_exact_sizes(program, request)
 
     def op(self, op: ExecOp, operands: Sequence[jax.Array]) -> Loaded:
         """One op on operands of these types."""
@@ -149,8 +149,8 @@ class Executables:
         executable = self.cache.get(key)
         if executable is None:
             program = program_of_op(op, [make_meta(array.dtype, array.shape) for array in operands])
-            compiled = self._compiled(program, CompileRequest(program.identity, part="op"))
-            executable = self.cache.put(key, compiled)
+            request = CompileRequest(program.identity, part="op")
+            executable = self.cache.put(key, self._for_exact_sizes(program, request))
         return executable
 
     def resolved(
@@ -167,13 +167,17 @@ class Executables:
         with planning_for(self.target):
             return resolve_sizes(program, goal, sizes, options, observe)
 
-    def _compiled(self, program: ExecProgram, request: CompileRequest) -> Loaded:
-        options = request.options
-        bound = self.resolved(program, request.sizes, options)
-        if not is_dynamic(bound):
-            return self._static(bound, request)
+    def _for_exact_sizes(self, program: ExecProgram, request: CompileRequest) -> Loaded:
+        """The program whole, or in segments if data decide sizes in it."""
+        bound = self.resolved(program, request.sizes, request.options)
+        if is_dynamic(bound):
+            return self._in_segments(bound, request)
+        return self._whole(bound, request)
+
+    def _in_segments(self, bound: ExecProgram, request: CompileRequest) -> SegmentedExecutable:
+        """A program that is compiled part by part, when the sizes of each part are known."""
         require_bound(bound)
-        placement = self.target.placement
+        options, placement = request.options, self.target.placement
         if isinstance(placement, OnMesh) and len(placement.processes) > 1:
             raise DistributedError(
                 f"compile: data decide sizes in the program, and {placement} has devices of "
@@ -186,20 +190,20 @@ class Executables:
             own = CompileRequest(ready.label, ready.sizes, options=options, part="segment")
             return self.cache.get_or_make(
                 CompileRequest(ready.digest, options=options).key,
-                lambda: self._static(self.resolved(ready.program, {}, options), own),
+                lambda: self._whole(self.resolved(ready.program, {}, options), own),
             )
 
         return SegmentedExecutable(bound, request.identity, self.upload, segment)
 
-    def _static(
+    def _whole(
         self, bound: ExecProgram, request: CompileRequest
     ) -> LoadedExecutable | MeshExecutable:
         """A program of constant sizes; on a mesh it is compiled when shardings are known."""
         placement, shardings = self.target.placement, request.shardings
         if not isinstance(placement, OnMesh):
-            return self.load(bound, replace(request, shardings=INFERRED))
+            return self.compile(bound, replace(request, shardings=INFERRED))
 
-        def load(inputs: tuple[NamedSharding, ...]) -> LoadedExecutable:
+        def for_shardings(inputs: tuple[NamedSharding, ...]) -> LoadedExecutable:
             outputs = shardings.outputs
             if not inputs:  # nothing else says where the program runs
                 declared = outputs or (None,) * len(bound.output_metas)
@@ -214,14 +218,14 @@ class Executables:
                 lowering = self.target.lowering
                 choices = (request.options, lowering.precision, lowering.shared_slices)
                 types = (bound.digest, key[1], donated, str(placement), specs)
-                agree(placement.processes, (*types, *choices))
-                executable = self.cache.put(key, self.load(bound, divided))
+                agree_among_processes(placement.processes, (*types, *choices))
+                executable = self.cache.put(key, self.compile(bound, divided))
             assert isinstance(executable, LoadedExecutable), "the shardings are known"
             return executable
 
-        return MeshExecutable(bound, placement, shardings, load)
+        return MeshExecutable(bound, placement, shardings, for_shardings)
 
-    def _bucketed(
+    def _for_larger_sizes(
         self, program: ExecProgram, request: CompileRequest, rounded: Mapping[Leaf, int]
     ) -> Loaded:
         """The program for sizes that are rounded up; equal rounded sizes share an executable."""
@@ -234,7 +238,7 @@ class Executables:
         own = CompileRequest(request.identity, larger, options=options, part="bucket")
         executable = self.cache.get_or_make(
             replace(own, identity=masked.program.identity).key,
-            lambda: self.load(self.resolved(masked.program, larger, options), own),
+            lambda: self.compile(self.resolved(masked.program, larger, options), own),
         )
         assert isinstance(executable, LoadedExecutable), "a masked program is static"
         return BucketedExecutable(
@@ -274,44 +278,27 @@ class Executables:
         """The results of one op, computed immediately."""
         return self.op(op, operands)(*operands)
 
-    def load(
+    def compile(
         self, bound: ExecProgram, request: CompileRequest, module: Module | None = None
     ) -> LoadedExecutable:
-        """Compile a program of constant sizes, or its given lowering; record the compilation.
+        """A program of constant sizes, or its given lowering, compiled and ready to be called.
 
         Raises:
             ForkedError: the process was forked from one where XLA ran.
         """
         options, donated = request.options.on_device(self.target.free_bytes), request.donated
+        request = replace(request, options=options)
         if options.memory_limit is not None:
             module = None  # XLA may need more for it than the limit allows
 
-        def compile_now(places: tuple[int, ...] = ()) -> jax.stages.Compiled:
-            refuse_forked("compile")
-            start = time.perf_counter()
-            make = functools.partial(
-                self._executable, bound, replace(request, options=options), places
-            )
-            with announced(bound):
-                if places:
-                    compiled, from_disk = make(), False
-                elif module is not None:
-                    compiled, from_disk = compile_stablehlo(module, self.target), False
-                else:
-                    compiled, from_disk = cached_executable(
-                        bound, self.target, donated, options, make
-                    )
-            seconds, sizes = time.perf_counter() - start, sizes_key(request.sizes)
-            subject = subject_of(bound, request.identity, sizes, donated, request.part, places)
-            self._log.record(subject, seconds, from_disk)
-            return compiled
+        by_xla = functools.partial(self._by_xla, bound, request, module)
 
         def run_with(places: tuple[int, ...]) -> Callable[..., Buffers]:
-            run = runner(compile_now(places), self.target)
+            run = runner(by_xla(places), self.target)
             MEMORY_MAPS.add(loaded)  # once more, for its second executable
             return run
 
-        compiled = compile_now()
+        compiled = by_xla()
         if isinstance(self.target.placement, OnMesh):
             return LoadedExecutable(bound, compiled, self.target, donated)
         platform = self.target.platform
@@ -319,32 +306,53 @@ class Executables:
         keep = None
         if owned and platform.maps_results:
             keep = pooled(bound, self.pool, platform.kernel_seconds, run_with)
-        loaded = LoadedExecutable(bound, compiled, self.target, donated, compile_now, keep)
+        loaded = LoadedExecutable(bound, compiled, self.target, donated, by_xla, keep)
         MEMORY_MAPS.add(loaded)
         return loaded
 
-    def _executable(
-        self, bound: ExecProgram, request: CompileRequest, places: tuple[int, ...]
+    def _by_xla(
+        self,
+        bound: ExecProgram,
+        request: CompileRequest,
+        module: Module | None,
+        places: tuple[int, ...] = (),
     ) -> jax.stages.Compiled:
-        """The program prepared, lowered and compiled by XLA, within its memory limit."""
-        shardings, donated = request.shardings, request.donated
-        pinned = pinned_by(bound, self.target.placement, shardings)
+        """What XLA compiles of a program within its memory limit, or what is on disk; recorded.
+
+        `module` is the program lowered, if that has been done. For each output in `places` it takes
+        one more input: an array that the output overwrites.
+        """
+        options, donated, shardings = request.options, request.donated, request.shardings
+        refuse_forked("compile")
+        start = time.perf_counter()
 
         def compile_with(options: OptimizerOptions) -> jax.stages.Compiled:
+            pinned = pinned_by(bound, self.target.placement, shardings)
             prepared = prepare(bound, self.target, options, pinned=pinned)
-            module = lower_to_stablehlo(prepared, self.target, donated, shardings, places)
-            return compile_stablehlo(module, self.target)
+            lowered = lower_to_stablehlo(prepared, self.target, donated, shardings, places)
+            return compile_stablehlo(lowered, self.target)
 
         def compile_within(goal: MemoryLimit) -> tuple[jax.stages.Compiled, int | None]:
-            compiled = compile_with(request.options.limited(goal))
+            compiled = compile_with(options.limited(goal))
             needs = compiled.memory_analysis()
-            used = needs and needs.temp_size_in_bytes + needs.output_size_in_bytes
-            return compiled, used
+            return compiled, needs and needs.temp_size_in_bytes + needs.output_size_in_bytes
 
-        limit = request.options.memory_limit
-        if limit is None:
-            return compile_with(request.options)
-        return limit.searched(compile_within, "XLA")
+        compile_now = functools.partial(compile_with, options)
+        if options.memory_limit is not None:
+            compile_now = functools.partial(options.memory_limit.searched, compile_within, "XLA")
+        with announced(bound):
+            if places:
+                compiled, from_disk = compile_now(), False
+            elif module is not None:
+                compiled, from_disk = compile_stablehlo(module, self.target), False
+            else:
+                compiled, from_disk = cached_executable(
+                    bound, self.target, donated, options, compile_now
+                )
+        seconds, sizes = time.perf_counter() - start, sizes_key(request.sizes)
+        subject = subject_of(bound, request.identity, sizes, donated, request.part, places)
+        self._log.record(subject, seconds, from_disk)
+        return compiled
 
     def clear(self) -> None:
         """Drop all executables, the buffer pool, and what is known of sizes."""

@@ -20,7 +20,7 @@ from tenferro.compiler.device import (
     SizeRounding,
     XlaSegment,
     plan_segments,
-    specialise,
+    specialise_segment,
 )
 from tenferro.config import config
 from tenferro.core import BoundedCache, Capacity
@@ -48,7 +48,7 @@ from tenferro_xla.compiled.executable import (
 from tenferro_xla.placement import (
     OnMesh,
     automatic,
-    canonical,
+    canonical_sharding,
     check_divides,
     put,
     where,
@@ -370,7 +370,7 @@ class SegmentedExecutable:
         if cached is not None:
             return cached
         metas = [make_meta(array.dtype, array.shape) for array in inputs]
-        special = specialise(segment, metas, {slot: hosts[slot] for slot in sizes})
+        special = specialise_segment(segment, metas, {slot: hosts[slot] for slot in sizes})
         named = {f"%{slot}": sizes[slot] for slot in sizes if slot not in self._hosted}
         label = f"{segment.number}/{self._digest}"
         ready = Ready(special.program, special.program.identity, label, named, special.known)
@@ -443,7 +443,7 @@ class MeshExecutable:
 
     def of(self, shardings: Sequence[NamedSharding]) -> LoadedExecutable:
         """The executable for inputs that are divided so."""
-        return self._load(tuple([canonical(sharding) for sharding in shardings]))
+        return self._load(tuple([canonical_sharding(sharding) for sharding in shardings]))
 
     def _of(self, buffers: Sequence[jax.Array]) -> LoadedExecutable:
         try:

@@ -86,13 +86,13 @@ class Lowered:
             shardings=self._shardings,
         )
 
-        def load() -> LoadedExecutable:
-            return self._executables.load(self._bound, request, self._module)
+        def make() -> LoadedExecutable:
+            return self._executables.compile(self._bound, request, self._module)
 
         cache = self._executables.cache
-        executable = cache.get_or_make(request.key, load)
+        executable = cache.get_or_make(request.key, make)
         if not isinstance(executable, LoadedExecutable):  # it is for larger sizes, or for any mesh
-            executable = cache.get_or_make((*request.key, request.part), load)
+            executable = cache.get_or_make((*request.key, request.part), make)
         assert isinstance(executable, LoadedExecutable), "a lowered program is static"
         return Compiled(self._program, self._sizes, executable, self._run)
 

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from tenferro.errors import FileError
-from tenferro.serialization import canonical, loads, pack, unpack
+from tenferro.serialization import canonical_json, loads, pack, unpack
 from tenferro.serialization.container import parse
 from tests.serialization.headers import body_of, header_text, packed, sealed
 
@@ -104,7 +104,7 @@ def test_brackets_in_texts_are_no_nesting() -> None:
 
 def test_a_text_that_is_not_unicode_cannot_be_written() -> None:
     with pytest.raises(FileError, match=r"file: .* is not Unicode text"):
-        canonical({"name": "\ud800"})
+        canonical_json({"name": "\ud800"})
 
 
 @pytest.mark.parametrize("header", [b"[]", b"3", b'"x"', b"null", b"{}", b'{"blobs":[]}'])

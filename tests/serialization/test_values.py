@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tenferro.errors import FileError
 from tenferro.ir import encode
-from tenferro.serialization import canonical
+from tenferro.serialization import canonical_json
 from tenferro.serialization.container import parse
 from tenferro.serialization.values import BlobReader, BlobWriter, from_json, to_json
 from tenferro.shape import as_dtype, dim
@@ -33,7 +33,7 @@ VALUES = st.recursive(SCALARS, lambda items: st.lists(items).map(tuple), max_lea
 
 def through_a_file(value: object) -> object:
     blobs = BlobWriter()
-    written = parse(canonical({"value": to_json(value, blobs), "blobs": blobs.table}))
+    written = parse(canonical_json({"value": to_json(value, blobs), "blobs": blobs.table}))
     body = b"".join(blob + bytes(-len(blob) % 64) for blob in blobs.blobs)
     return from_json(written["value"], BlobReader(written["blobs"], memoryview(body)))
 

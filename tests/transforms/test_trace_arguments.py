@@ -13,7 +13,7 @@ from tenferro.core import GlobalValKey, KeyEmitter
 from tenferro.ops import Argument, shape_context
 from tenferro.runtime import TraceContext
 from tenferro.transforms import argument, with_arguments_replaced, without_arguments
-from tenferro.transforms import substitute as substituted
+from tenferro.transforms import substitute_keys as substituted
 
 CTX = shape_context()
 Function = Callable[[Any], Any]

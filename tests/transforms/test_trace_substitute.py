@@ -9,7 +9,7 @@ import pytest
 import tenferro as tn
 from tenferro.core import KeyEmitter
 from tenferro.ops import shape_context
-from tenferro.transforms import substitute
+from tenferro.transforms import substitute_keys
 from tests.work import calls_of
 
 x, y = (tn.TracedTensor.input((2,), name=name) for name in "xy")
@@ -17,7 +17,7 @@ CTX = shape_context()
 
 
 def test_a_value_is_replaced_wherever_it_is_read() -> None:
-    (replaced,) = substitute([(tn.sin(x) * x).key], {x.key: y.key}, CTX)
+    (replaced,) = substitute_keys([(tn.sin(x) * x).key], {x.key: y.key}, CTX)
     assert replaced is not None
     program = tn.GraphCompiler().compile([tn.TracedTensor(replaced)])
     assert [declared.name for declared in program.inputs] == ["y"]
@@ -27,14 +27,14 @@ def test_a_value_is_replaced_wherever_it_is_read() -> None:
 
 
 def test_what_reads_no_replaced_value_stays_the_same_node() -> None:
-    kept, none = substitute([tn.sin(y).key, None], {x.key: y.key}, CTX)
+    kept, none = substitute_keys([tn.sin(y).key, None], {x.key: y.key}, CTX)
     assert kept is tn.sin(y).key
     assert none is None
 
 
 def test_a_value_in_the_middle_may_be_replaced() -> None:
     middle = tn.sin(x)
-    (replaced,) = substitute([(middle * 2).key], {middle.key: y.key}, CTX)
+    (replaced,) = substitute_keys([(middle * 2).key], {middle.key: y.key}, CTX)
     assert replaced is not None
     program = tn.GraphCompiler().compile([tn.TracedTensor(replaced)])
     assert [declared.name for declared in program.inputs] == ["y"]
@@ -49,7 +49,7 @@ def test_long_chains_are_no_problem() -> None:
     value = x
     for _ in range(20_000):
         value = tn.sin(value)
-    (replaced,) = substitute([value.key], {x.key: y.key}, CTX)
+    (replaced,) = substitute_keys([value.key], {x.key: y.key}, CTX)
     assert replaced is not value.key
 
 

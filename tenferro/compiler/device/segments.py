@@ -33,7 +33,7 @@ __all__ = [
     "is_dynamic",
     "plan_segments",
     "refuse_dynamic",
-    "specialise",
+    "specialise_segment",
 ]
 
 
@@ -269,7 +269,7 @@ class Specialised:
     known: Mapping[int, NumpyArray]
 
 
-def specialise(
+def specialise_segment(
     segment: XlaSegment, metas: Sequence[TensorMeta], scalars: Mapping[int, NumpyArray]
 ) -> Specialised:
     """The segment for inputs of these types, its sizes resolved."""

@@ -22,7 +22,7 @@ from tenferro.compiler.layout.contractions import (
     Repeated,
     Value,
     Written,
-    natural,
+    natural_order,
     places,
     satisfies,
     sorted_into,
@@ -42,7 +42,7 @@ from tenferro.ir import (
 )
 from tenferro.ops import BroadcastInDim, DotGeneral, ReduceSum, Transpose
 
-__all__ = ["TRIALS", "ContractionLayout", "LayoutRewrite", "ProgramWriter", "choose"]
+__all__ = ["TRIALS", "ContractionLayout", "LayoutRewrite", "ProgramWriter", "choose_orders"]
 
 
 # Two targets of the rewriting: a new program, and an estimate of what it costs.
@@ -190,14 +190,14 @@ class LayoutRewrite:
         program = self.problem.program
         for slot, meta in zip(program.input_slots, program.input_metas, strict=True):
             number = self.writer.input(meta)
-            self.values[slot] = Written(number, natural(meta.rank))
+            self.values[slot] = Written(number, natural_order(meta.rank))
             if slot in self.problem.gathered:
                 self.gathered.add(number)
         for step in program.instructions:
             self.writer.begin(step)
             self._visit(step)
         return [
-            self._as(self.values[slot], natural(self.problem.rank(slot)))
+            self._as(self.values[slot], natural_order(self.problem.rank(slot)))
             for slot in program.output_slots
         ]
 
@@ -245,12 +245,12 @@ class LayoutRewrite:
     def _in_natural_order(self, step: ExecInstruction) -> None:
         """The step on operands whose axes lie in the order in which they are numbered."""
         numbers = [
-            self._as(self.values[slot], natural(self.problem.rank(slot)))
+            self._as(self.values[slot], natural_order(self.problem.rank(slot)))
             for slot in step.input_slots
         ]
         results = self.writer.write(step.op, *numbers)
         for slot, number in zip(step.output_slots, results, strict=True):
-            self.values[slot] = Written(number, natural(self.problem.rank(slot)))
+            self.values[slot] = Written(number, natural_order(self.problem.rank(slot)))
 
     def _as_written(self, slot: int) -> Written:
         """The value, written; if it was not yet, in the order that is requested."""
@@ -395,7 +395,7 @@ class Estimated:
     copied: bool
 
 
-def choose(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Requests:
+def choose_orders(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Requests:
     """The orders to request: those of the rules, changed where that lowers the estimate.
 
     At most `limit` changes are tried.
@@ -508,5 +508,5 @@ class ContractionLayout(Pass):
             return program  # empty, or too large and refused later
         if problem.is_best(self.costs):
             return program
-        outputs = LayoutRewrite(choose(problem, self.costs, self.trials), writer).run()
+        outputs = LayoutRewrite(choose_orders(problem, self.costs, self.trials), writer).run()
         return writer.build(outputs)

@@ -20,7 +20,7 @@ AxisGroups = tuple[frozenset[int], ...]
 """An order of groups of axes; within a group any order will do."""
 
 
-def natural(rank: int) -> AxisOrder:
+def natural_order(rank: int) -> AxisOrder:
     return tuple(range(rank))
 
 
@@ -51,7 +51,7 @@ def sorted_into(groups: AxisGroups, axes: Sequence[int]) -> AxisOrder:
     return tuple(sorted(axes, key=lambda axis: rank.get(axis, len(groups))))
 
 
-def agree(groups: AxisGroups, blocks: Sequence[Sequence[int]]) -> bool:
+def orders_agree(groups: AxisGroups, blocks: Sequence[Sequence[int]]) -> bool:
     """Whether some order satisfies the groups and has the blocks one after the other."""
     rank = rank_of(groups)
     highest = -1
@@ -186,10 +186,12 @@ class Contraction:
         """Whether no order of axes makes the product faster: its operands are matrices as they lie,
         and it has its longer side left."""
         left, right = self.left, self.right
-        batch = natural(len(left.batch))
+        batch = natural_order(len(left.batch))
         sides = [
-            (*batch, *side.free, *side.contracted) == natural(side.rank)
-            or (side is right and (*batch, *side.contracted, *side.free) == natural(side.rank))
+            (*batch, *side.free, *side.contracted) == natural_order(side.rank)
+            or (
+                side is right and (*batch, *side.contracted, *side.free) == natural_order(side.rank)
+            )
             for side in (left, right)
         ]
         in_order = left.batch == right.batch == batch
@@ -198,7 +200,9 @@ class Contraction:
     def agreements(self, groups: AxisGroups) -> tuple[bool, bool]:
         """Whether the result can have an order: with its sides as they are, and exchanged."""
         batch, left, right = self.batch_axes, self.left.into, self.right.into
-        return agree(groups, (batch, left, right)), agree(groups, (batch, right, left))
+        return orders_agree(groups, (batch, left, right)), orders_agree(
+            groups, (batch, right, left)
+        )
 
 
 def contraction_of(step: ExecInstruction, shapes: list[tuple[int, ...]]) -> Contraction:
@@ -338,7 +342,7 @@ class Repeated:
     @property
     def easiest(self) -> AxisOrder:
         """An order in which the source is read in its order in memory."""
-        order = list(natural(len(self.shape)))
+        order = list(natural_order(len(self.shape)))
         targets = [self.dims[axis] for axis in self.source.order]
         for place, axis in zip(sorted(targets), targets, strict=True):
             order[place] = axis

@@ -15,7 +15,7 @@ from tenferro.compiler.layout.contractions import (
     Problem,
     anything,
     exactly,
-    natural,
+    natural_order,
     renamed_by,
     restricted,
     satisfies,
@@ -111,7 +111,7 @@ class ContractionRules:
         written = [slot for slot in step.input_slots if slot not in self.problem.unwritten]
         if len(written) > 1:
             rank = self.problem.rank(step.output_slots[0])
-            groups = exactly(sorted_into(groups, natural(rank)))
+            groups = exactly(sorted_into(groups, natural_order(rank)))
         return tuple([_through(groups, into) for into in axis_map])
 
     def _decided(self, contraction: Contraction, groups: AxisGroups, choice: Choice) -> Wanted:
@@ -234,7 +234,7 @@ class ContractionRules:
     def _is_written_so(self, slot: int, option: AxisGroups) -> bool:
         """Whether a right operand has that order if its own longer side is on the left."""
         if slot in self.problem.inputs:
-            return satisfies(natural(self.problem.rank(slot)), option)
+            return satisfies(natural_order(self.problem.rank(slot)), option)
         maker = self.problem.contractions.get(slot)
         if maker is None:
             return True
@@ -293,7 +293,7 @@ class Requests:
         self.requested: dict[int, Request] = {}
         self.wanted: dict[int, Wanted] = {}
         for slot in problem.program.output_slots:
-            self._request(slot, exactly(natural(problem.rank(slot))), math.inf)
+            self._request(slot, exactly(natural_order(problem.rank(slot))), math.inf)
         for step in reversed(problem.program.instructions):
             self._visit(step)
 
@@ -313,7 +313,7 @@ class Requests:
             return
         if self.problem.axis_map(step) is None:
             for slot in step.input_slots:
-                order = exactly(natural(self.problem.rank(slot)))
+                order = exactly(natural_order(self.problem.rank(slot)))
                 self._request(slot, order, self.problem.sizes[slot])
             return
         request = self.requested.get(out)

@@ -35,7 +35,7 @@ __all__ = ["ROLLED", "Reroll"]
 
 # The proof that a loop computes what its iterations did: it is replayed iteration by iteration.
 
-Key = tuple[int, ...]
+ValueNumber = tuple[int, ...]
 
 
 class ValueNumbers:
@@ -44,7 +44,7 @@ class ValueNumbers:
     def __init__(self, sequence: Sequence) -> None:
         program = sequence.program
         self._sequence = sequence
-        self.known: dict[Key, tuple[int, ...]] = {}
+        self.known: dict[ValueNumber, tuple[int, ...]] = {}
         self.of = [0] * program.n_slots
         for number, slot in enumerate(program.input_slots):
             self.of[slot] = number
@@ -107,7 +107,7 @@ class _Replay:
             for step in body.steps_of(ExecOp)
         ]
 
-    def run(self, inputs: list[int], known: dict[Key, tuple[int, ...]]) -> list[int] | None:
+    def run(self, inputs: list[int], known: dict[ValueNumber, tuple[int, ...]]) -> list[int] | None:
         """The numbers of the outputs; None if an instruction is not one of the program."""
         now = [0] * self._body.n_slots
         for slot, value in zip(self._body.input_slots, inputs, strict=True):

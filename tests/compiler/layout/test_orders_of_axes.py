@@ -13,7 +13,7 @@ from tenferro.compiler import (
     OptimizerOptions,
     optimize,
 )
-from tenferro.compiler.layout import LayoutRewrite, Problem, ProgramWriter, choose
+from tenferro.compiler.layout import LayoutRewrite, Problem, ProgramWriter, choose_orders
 from tenferro.compiler.layout.assignment import estimate
 from tenferro.compiler.layout.requests import Choice, ContractionRules, Requests
 from tenferro.ir import ExecProgram, verify
@@ -88,7 +88,7 @@ def test_the_search_finds_what_the_rules_miss() -> None:
     problem = Problem(read(OUTER))
     costs = replace(CPU, move=1e-3, load=1e-3)
     by_rules = estimate(ContractionRules(problem, costs), {}).seconds
-    chosen = choose(problem, costs)
+    chosen = choose_orders(problem, costs)
     assert (
         estimate(ContractionRules(problem, costs), dict(chosen.choices)).seconds < 0.01 * by_rules
     )
