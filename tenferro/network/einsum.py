@@ -96,7 +96,7 @@ def einsum_plan(
 ) -> EinsumPlan:
     """The plan by which `einsum` contracts these operands: arrays or `TensorSpec`s of known sizes.
 
-    >>> plan = einsum_plan("ij,jk,kl->il", *[TensorSpec((8, 8))] * 3)
+    >>> plan = tn.einsum_plan("ij,jk,kl->il", *[tn.TensorSpec((8, 8))] * 3)
     >>> print(plan)
     einsum ij,jk,kl->il, float64
     2.05e+03 flops, peak 1 KiB, largest intermediate 64 elements
