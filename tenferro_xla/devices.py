@@ -50,6 +50,7 @@ def device_name(device: jax.Device) -> str:
 def named_device(value: object) -> str | None:
     """The name of what JAX takes for one device: a device, or a sharding on it; else None.
 
+    >>> import jax
     >>> named_device(jax.devices("cpu")[0])
     'cpu:0'
     """

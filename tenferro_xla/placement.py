@@ -276,7 +276,8 @@ def automatic(mesh: Mesh | AbstractMesh) -> Mesh:
 def mesh_name(mesh: Mesh | AbstractMesh) -> str:
     """The mesh as errors and tensors name it.
 
-    >>> import numpy as np
+    >>> import jax, numpy as np
+    >>> from jax.sharding import Mesh
     >>> mesh_name(Mesh(np.array(jax.devices()[:1]), ("data",)))
     'mesh(data=1)'
     """
@@ -430,7 +431,8 @@ def _made(array: NumpyArray, sharding: Sharding) -> jax.Array:
 def canonical_sharding(sharding: NamedSharding) -> NamedSharding:
     """The sharding as it is written shortest, so that equal ones are one key; see `automatic`.
 
-    >>> import numpy as np
+    >>> import jax, numpy as np
+    >>> from jax.sharding import Mesh, NamedSharding, PartitionSpec
     >>> mesh = Mesh(np.array(jax.devices()[:1]), ("data",))
     >>> canonical_sharding(NamedSharding(mesh, PartitionSpec(("data",), None))).spec
     P('data',)

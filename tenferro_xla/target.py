@@ -49,6 +49,8 @@ class Options:
 def accepted_options(wanted: Sequence[Option], device: jax.Device) -> Options:
     """The options, each tried on a program of one op; once in a process for each device.
 
+    >>> import jax
+    >>> from tenferro_xla.platforms.platform import Option
     >>> unknown = Option("xla_no_such_option", True, "")
     >>> [option.name for option, _ in accepted_options([unknown], jax.devices("cpu")[0]).dropped]
     ['xla_no_such_option']
@@ -231,6 +233,7 @@ def platform_named(name: str) -> Platform:
 def platform_of(device: jax.Device) -> Platform:
     """The platform of a device. JAX calls devices of CUDA and ROCm `gpu`; they print otherwise.
 
+    >>> import jax
     >>> platform_of(jax.devices("cpu")[0]).name
     'cpu'
     """
@@ -245,6 +248,7 @@ def platform_of(device: jax.Device) -> Platform:
 def device_facts(device: jax.Device) -> dict[str, Any]:
     """What is known of a device, as JSON has it, for reports such as that of `tenferro doctor`.
 
+    >>> import jax
     >>> facts = device_facts(jax.devices("cpu")[0])
     >>> facts["name"], facts["platform"]
     ('cpu:0', 'cpu')

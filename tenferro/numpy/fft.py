@@ -1,7 +1,9 @@
-"""`tenferro.fft` at the path that it has in JAX: `import tenferro.numpy.fft`."""
+"""The names of `tenferro.fft` at the path that they have in JAX."""
 
-import sys as _sys
+import typing as _typing
 
-from tenferro import fft as _fft
+from tenferro.fft import *
 
-_sys.modules[__name__] = _fft
+if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
+    from tenferro.fft import __all__ as __all__
+    from tenferro.fft import __getattr__ as __getattr__

@@ -1,7 +1,9 @@
-"""`tenferro.linalg` at the path that it has in JAX: `import tenferro.numpy.linalg`."""
+"""The names of `tenferro.linalg` at the path that they have in JAX."""
 
-import sys as _sys
+import typing as _typing
 
-from tenferro import linalg as _linalg
+from tenferro.linalg import *
 
-_sys.modules[__name__] = _linalg
+if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
+    from tenferro.linalg import __all__ as __all__
+    from tenferro.linalg import __getattr__ as __getattr__
