@@ -19,9 +19,8 @@ PUBLIC = {"linalg", "fft", "network", "lax", "numpy", "random", "nn", "farm"}
 FRONTS = {"tenferro/shape.py", "tenferro/typing.py"}
 MAX_WALKS = 64
 
-# Modules that may import while they run: the lazy front door; and the dispatcher, if an array
-# function is the first thing that a process uses.
-IMPORTS_WHILE_RUNNING = {"tenferro/__init__.py", "tenferro/ops/functions/dispatch.py"}
+# Modules that may import while they run: the lazy front door.
+IMPORTS_WHILE_RUNNING = {"tenferro/__init__.py"}
 # Directories of tests that mirror no package.
 OWN_DIRECTORIES = {"benchmarks", "golden", "spec", "typing"}
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cache, partial
-from importlib.metadata import EntryPoint
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from tenferro.ops import (
     Pad,
     emit_graph,
     full,
+    load_named,
     scalar,
     shape_context,
 )
@@ -300,10 +300,9 @@ def hermitian(a: AnyTensor) -> AnyTensor:
 Kernel = Callable[..., Sequence[Any]]
 
 
-@cache
 def scipy_linalg() -> Any:
     """The module `scipy.linalg`, imported by the first kernel that needs it."""
-    return EntryPoint("scipy_linalg", "scipy.linalg", "tenferro.kernels").load()
+    return load_named("scipy.linalg")
 
 
 def over_batch(

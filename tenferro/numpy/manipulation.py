@@ -570,11 +570,11 @@ def size(x: Any, axis: Axis = None) -> Any:
     >>> tn.size([[1, 2], [3, 4]], 0)
     2
     """
-    shape = x.shape if hasattr(x, "shape") else array("size", x).shape
+    sizes = x.shape if hasattr(x, "shape") else array("size", x).shape
     if axis is None:
-        return product(shape)
+        return product(sizes)
     axes = axis if isinstance(axis, tuple | list) else (axis,)
-    return product(shape[normal_axis("size", each, len(shape))] for each in axes)
+    return product(sizes[normal_axis("size", each, len(sizes))] for each in axes)
 
 
 def shape(x: Any) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
@@ -61,7 +62,19 @@ from tenferro.ir import (
     symbol,
 )
 
-__all__ = ["StdTensorOp", "entry_meta", "extent_of", "meta_of", "shape_of"]
+__all__ = ["StdTensorOp", "entry_meta", "extent_of", "load_named", "meta_of", "shape_of"]
+
+
+@functools.cache
+def load_named(name: str) -> Any:
+    """What is named as `"module"` or `"module:attribute"`, imported when it is first asked for.
+
+    What needs a large library, or lies in a room above, is named so.
+
+    Raises:
+        ImportError, AttributeError: there is no such module or attribute.
+    """
+    return EntryPoint("", name, "").load()
 
 
 # The base classes of primitives, and the checks that shape rules share.

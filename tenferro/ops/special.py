@@ -12,8 +12,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from importlib.metadata import EntryPoint
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ import numpy as np
 from tenferro.errors import ADRuleError, DTypeError
 from tenferro.ir import NumpyArray, TensorMeta, payload
 from tenferro.ops.analytic import COS, ERF, EXP, LOG, LOG1P, SIN
+from tenferro.ops.base import load_named
 from tenferro.ops.elementwise import Elementwise, Formula, Term, where
 from tenferro.ops.piecewise import REM, ROUND
 
@@ -154,7 +153,7 @@ class Special(Elementwise, name="special"):
         row, dtype = SPECIAL_FUNCTIONS[self.function], operands[0].dtype
         if self.function != "nextafter":  # whose steps are those of the dtype
             operands = tuple(x.astype(np.float64) for x in operands)
-        result = _kernel(row.kernel)(*operands)
+        result = load_named(row.kernel)(*operands)
         chosen = result if row.output is None else result[row.output]
         return np.asarray(chosen).astype(dtype)
 
@@ -178,12 +177,6 @@ class Special(Elementwise, name="special"):
 
 def _times(partial: PartialDerivative) -> Formula:
     return lambda t, *values: partial(*values) * t
-
-
-@cache
-def _kernel(name: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = EntryPoint("kernel", name, "tenferro.kernels").load()
-    return function
 
 
 def _of(function: str, *operands: Term | float) -> Term:

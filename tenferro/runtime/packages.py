@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import EntryPoint
 from typing import Any
 
 from tenferro.compiler import NATIVE, optimize_for
@@ -23,6 +22,7 @@ from tenferro.ir import (
     program_of_op,
     run,
 )
+from tenferro.ops import load_named
 from tenferro.ops.extension import (
     Extension,
     ExtensionCache,
@@ -41,7 +41,6 @@ from tenferro.ops.extension import (
 )
 
 __all__ = [
-    "CALLBACKS",
     "StandardRuntime",
     "added_packages",
     "builtin_package",
@@ -52,9 +51,6 @@ __all__ = [
     "over_builtin",
 ]
 
-CALLBACKS = "tenferro."
-"""How the ids of families begin whose ops call functions of users."""
-
 BUILTIN_PACKAGES = {
     "tenferro-einsum": "tenferro.network.sliced_op:EINSUM",
     "tenferro-linalg": "tenferro.linalg.package:LINALG",
@@ -64,11 +60,8 @@ BUILTIN_PACKAGES = {
 """By the namespace of its families, the module and the name of each package."""
 
 
-@cache
 def _loaded(namespace: str) -> Package:
-    package: Package = EntryPoint(
-        "package", BUILTIN_PACKAGES[namespace], "tenferro.packages"
-    ).load()
+    package: Package = load_named(BUILTIN_PACKAGES[namespace])
     return package
 
 

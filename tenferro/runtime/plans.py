@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextvars import Context
+from dataclasses import fields
 from types import EllipsisType, FunctionType, MethodType
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ from tenferro.ir import (
     ExecBuilder,
     ExecOp,
     ExecProgram,
+    Handle,
     NumpyArray,
     RuntimeOf,
     Steps,
@@ -32,8 +34,9 @@ from tenferro.ir import (
     restricted,
 )
 from tenferro.ops import ADD
+from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression, OnValues, is_number, run_body
-from tenferro.runtime.packages import CALLBACKS, builtin_package
+from tenferro.runtime.packages import builtin_package
 
 __all__ = [
     "HOST_PLANS",
@@ -272,10 +275,12 @@ def runs_users_code(op: object) -> bool:
     A plan would retain what such a function closes over, and run it without NumPy's settings of
     the caller.
     """
-    family = getattr(op, "family", None)
-    if family is None:
+    if not isinstance(op, Extension):
         return False
-    return family.startswith(CALLBACKS) or builtin_package(family) is None
+    own: Any = op.op
+    if builtin_package(own.family_id) is None:
+        return True
+    return any(isinstance(getattr(own, field.name), Handle) for field in fields(own))
 
 
 def is_worth_caching(function: Callable[..., Any]) -> bool:

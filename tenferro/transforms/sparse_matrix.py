@@ -12,8 +12,7 @@ import optree
 from tenferro.core import Emitter, V
 from tenferro.errors import ShapeError
 from tenferro.ir import NumpyArray, TensorMeta
-from tenferro.ops import Constant, Reshape, Scatter, full, shape_of
-from tenferro.ops.extension import kernel_of
+from tenferro.ops import Constant, Reshape, Scatter, full, load_named, shape_of
 from tenferro.ops.functions import apply
 from tenferro.transforms.trees import NAMESPACE
 
@@ -131,7 +130,7 @@ class SparseMatrix:
                 f"to_scipy: the values have shape {values.shape}, not ({self.rows.size},); "
                 "convert one matrix of the batch at a time"
             )
-        csr_array: Any = kernel_of("scipy.sparse:csr_array")
+        csr_array: Any = load_named("scipy.sparse:csr_array")
         return csr_array((values, (self.rows, self.columns)), shape=self.matrix_shape)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:

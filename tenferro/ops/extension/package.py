@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import EntryPoint
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -21,7 +19,7 @@ from tenferro.errors import (
     UnregisteredExtensionError,
 )
 from tenferro.ir import NumpyArray, make_meta
-from tenferro.ops import StdTensorOp
+from tenferro.ops import StdTensorOp, load_named
 from tenferro.ops.control_flow import VOCABULARY
 from tenferro.ops.extension.carrier import Extension, raise_named
 from tenferro.ops.extension.op import (
@@ -50,7 +48,6 @@ __all__ = [
     "RaisedByUser",
     "Register",
     "distinct",
-    "kernel_of",
     "lowering_of",
     "register_runtimes",
     "require_function",
@@ -282,14 +279,8 @@ class KernelOp(ExtensionOp):
 
     def eager_execute(self, inputs: Sequence[NumpyArray]) -> Sequence[NumpyArray]:
         """The outputs of the kernel."""
-        return kernel_of(self.kernel)(self, *inputs)
-
-
-@cache
-def kernel_of(name: str) -> Callable[..., Sequence[Any]]:
-    """The function that is named as `"module:function"`."""
-    kernel: Callable[..., Sequence[Any]] = EntryPoint("kernel", name, "tenferro.kernels").load()
-    return kernel
+        results: Sequence[NumpyArray] = load_named(self.kernel)(self, *inputs)
+        return results
 
 
 class KernelRuntime:
@@ -547,7 +538,7 @@ def lowering_of(lowering: Lowering | str) -> Lowering:
     if not isinstance(lowering, str):
         return lowering
     try:
-        function: Lowering = EntryPoint("lowering", lowering, "tenferro.lowerings").load()
+        function: Lowering = load_named(lowering)
     except (ImportError, AttributeError) as error:
         raise ExtensionRegistryError(
             "",

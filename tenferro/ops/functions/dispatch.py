@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, update_wrapper
-from importlib import import_module
 from inspect import signature
 from operator import attrgetter
 from types import FunctionType, NoneType, UnionType
@@ -35,7 +34,7 @@ from tenferro import ops
 from tenferro.core import PrimitiveOp, called_function
 from tenferro.errors import ConfigError, DTypeError
 from tenferro.ir import AnyTensor, TensorMeta
-from tenferro.ops import scalar
+from tenferro.ops import load_named, scalar
 
 __all__ = [
     "KINDS",
@@ -135,7 +134,7 @@ def _apply(
 
 def _host_kind() -> OperandKind:
     """The kind of arrays without a tensor, which is entered when tensors are loaded."""
-    import_module("tenferro.transforms")
+    load_named("tenferro.transforms")
     return KINDS[object]
 
 
