@@ -87,8 +87,9 @@ class Program:
             value = words["f"]
 
             def f(x: Any, *others: Any) -> Any:
+                *others, direction = others
                 first = library.grad(lambda x: value(x, *others))
-                return library.jvp(first, (x,), (library.xp.ones_like(x),))[1]
+                return library.jvp(first, (x,), (direction,))[1]
 
         if self.mode == "vmap":
             f = library.vmap(f, in_axes=(0, *(None for _ in names[1:])))
@@ -589,8 +590,11 @@ def drawn(seed: int, dtype: str, size: int | None = None, mode: str | None = Non
         draft.operands[first] = np.stack([x, *(rng.permuted(x) for _ in range(batch - 1))])
     used = {name: array for name, array in draft.operands.items()
             if any(_mentions(line, name) for line in [*draft.lines, result])}  # fmt: skip
+    arguments = ", ".join(used)
+    if mode == "hvp":
+        used["t"] = draft.operands[draft.operand(draft.shape(first))]
     body = textwrap.indent("\n".join([*draft.lines, f"return {result}"]), "    ")
-    text = f"def f({', '.join(used)}):\n{body}\n"
+    text = f"def f({arguments}):\n{body}\n"
     name = f"{dtype} {numbers:g} {mode} {seed}"
     return Program(name, mode, text, used, of_gradient)
 
