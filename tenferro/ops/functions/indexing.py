@@ -655,7 +655,7 @@ def _inside(
 
 
 def _counted_bounds(x: AnyTensor, indices: AnyTensor, axis: int) -> AnyTensor:
-    """Indices along an axis, counted from the front, as int32 or int64; too large ones at its end."""
+    """Indices along an axis, counted from the front, as int32 or int64; clamped where too large."""
     if indices.meta.dtype == UINT64:
         indices = elementwise_minimum(indices, np.iinfo(INT64).max)
     places = from_the_front(x, indices, axis)
