@@ -320,7 +320,7 @@ SHORT = 1 << 12
 class FusedQuotients(Pass):
     """Lets XLA compute a quotient in the kernel that reads it several times.
 
-    XLA fuses a quotient, power, remainder or angle of two operands into the one op that reads it.
+    XLA fuses a `Div`, `Pow`, `Rem` or `Atan2` of two operands into the one op that reads it.
     If the kernel that it would become a part of reads it several times, XLA makes a kernel of its
     own, and writes and reads the value. It does not do that with a value that is rounded to the
     precision that it has, which changes nothing. Values that other kernels read as well stay, and
