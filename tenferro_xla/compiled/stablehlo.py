@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -24,11 +24,13 @@ from tenferro.config import config
 from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
 from tenferro.ir import Exact, ExecProgram, Leaf, TensorMeta, check_budget, describe, verify
 from tenferro.ops import Transpose
+from tenferro.ops.control_flow import ControlOp
 from tenferro.runtime import INFERRED, Shardings
 from tenferro.serialization import disk_cache
 from tenferro_xla.compiled.disk_cache import cached_passes
 from tenferro_xla.devices import own_settings
 from tenferro_xla.lowering import JaxFunction, jax_function
+from tenferro_xla.lowering.small_loops import is_small
 from tenferro_xla.placement import OneDevice, OnMesh, Placement, entry_names
 from tenferro_xla.target import XlaTarget
 
@@ -57,10 +59,15 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A program that is ready, and what JAX has lowered of it."""
+    """A program that is ready, and what JAX has lowered of it.
+
+    Attributes:
+        plain: what lowers it without marks on loops; None if it has none.
+    """
 
     program: ExecProgram
     lowered: jax.stages.Lowered
+    plain: Callable[[], Module] | None = None
 
 
 def prepare(
@@ -135,7 +142,19 @@ def lower_to_stablehlo(
         )
     if "stablehlo" in config.dump:
         sys.stderr.write(lowered.as_text())
-    return Module(program, lowered)
+    if not _has_marks(program, target):
+        return Module(program, lowered)
+    unmarked = replace(target, lowering=replace(target.lowering, small_loops=False))
+    again = functools.partial(lower_to_stablehlo, program, unmarked, donate, shardings, places)
+    return Module(program, lowered, again)
+
+
+def _has_marks(program: ExecProgram, target: XlaTarget) -> bool:
+    """Whether a loop is marked, to be compiled as one function."""
+    if not target.lowering.small_loops:
+        return False
+    loops = [op for part in program.walk() for op in part.ops_of(ControlOp) if op.is_loop]
+    return any(is_small(op) for op in loops)
 
 
 def _with_places(function: JaxFunction, count: int) -> JaxFunction:
@@ -177,6 +196,8 @@ def _by_rows(x: jax.Array, overwrites: bool) -> jax.Array:
 def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:
     """The executable of XLA, made with the options that the platform has for the program.
 
+    If XLA refuses the program with marks on loops, it is compiled without.
+
     Raises:
         ExecutorError: XLA reports an error, such as an unknown compiler option.
     """
@@ -185,6 +206,8 @@ def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:
             options = target.options_for(module.program)
             return module.lowered.compile(compiler_options=options or None)
     except jax.errors.JaxRuntimeError as error:
+        if module.plain is not None:
+            return compile_stablehlo(module.plain(), target)
         raise ExecutorError(f"compile: XLA says {str(error).splitlines()[0]}") from error
 
 

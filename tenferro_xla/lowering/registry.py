@@ -83,6 +83,7 @@ class LoweringOptions:
         shared_slices: the devices that share the slices of networks; None if each does all.
         drops_nan: whether the compiler's extremum of many numbers may lose a NaN.
         differentiated: whether JAX differentiates what is lowered.
+        small_loops: whether loops of small values are marked, to be compiled as one function.
     """
 
     precision: Precision = "highest"
@@ -92,6 +93,7 @@ class LoweringOptions:
     shared_slices: SharedSlices | None = None
     differentiated: bool = False
     drops_nan: bool = True
+    small_loops: bool = False
 
     def __post_init__(self) -> None:
         if self.precision not in get_args(Precision):

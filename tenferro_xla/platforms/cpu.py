@@ -23,6 +23,8 @@ For speed:
   versions of XLA. jax-ml/jax#19327. Reproduced.
 * `MaterializedProducts`: 0.76 for diagonal layers of circuits, and at most 1.2.
   tensorflow/tensorflow#57829 is the same on GPUs.
+* `lowering.small_loops`: 0.09 for the gradient of a Kalman filter of 4 states, 0.2 to 1 for 60
+  loops of at most 512 numbers. Reproduced.
 * `compiled.buffer_pool`: 0.36 for results of 64 MB.
 * `NO_FUSION_EMITTERS`, `SMALL_HEAPS`: see decision 032. openxla/xla#41173 is about the former.
 * `Platform.results_in_rows`: see `compiled.stablehlo`.
@@ -168,6 +170,7 @@ CPU_PLATFORM = CpuPlatform(
     keeps_barriers=False,
     maps_results=True,
     results_in_rows=True,
+    small_loops=True,
 )
 
 

@@ -58,6 +58,7 @@ class Platform:
         drops_nan: whether the extremum of many numbers may lose a NaN that is among them.
         maps_results: whether each call takes the memory of large results from the system.
         results_in_rows: whether the compiler is told that transposed results are stored by rows.
+        small_loops: whether loops of small values are marked, to be compiled as one function.
         precision: what the words of `XlaExecutor(precision=)` mean for products of 32-bit numbers.
     """
 
@@ -73,6 +74,7 @@ class Platform:
     drops_nan: bool = True
     maps_results: bool = False
     results_in_rows: bool = False
+    small_loops: bool = False
     precision: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
