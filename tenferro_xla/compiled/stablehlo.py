@@ -24,13 +24,11 @@ from tenferro.config import config
 from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
 from tenferro.ir import Exact, ExecProgram, Leaf, TensorMeta, check_budget, describe, verify
 from tenferro.ops import Transpose
-from tenferro.ops.control_flow import ControlOp
 from tenferro.runtime import INFERRED, Shardings
 from tenferro.serialization import disk_cache
 from tenferro_xla.compiled.disk_cache import cached_passes
 from tenferro_xla.devices import own_settings
 from tenferro_xla.lowering import JaxFunction, jax_function
-from tenferro_xla.lowering.small_loops import is_small
 from tenferro_xla.placement import OneDevice, OnMesh, Placement, entry_names
 from tenferro_xla.target import XlaTarget
 
@@ -62,7 +60,7 @@ class Module:
     """A program that is ready, and what JAX has lowered of it.
 
     Attributes:
-        plain: what lowers it without marks on loops; None if it has none.
+        plain: what lowers it without marks on loops; None if loops are not marked.
     """
 
     program: ExecProgram
@@ -142,19 +140,12 @@ def lower_to_stablehlo(
         )
     if "stablehlo" in config.dump:
         sys.stderr.write(lowered.as_text())
-    if not _has_marks(program, target):
-        return Module(program, lowered)
-    unmarked = replace(target, lowering=replace(target.lowering, small_loops=False))
-    again = functools.partial(lower_to_stablehlo, program, unmarked, donate, shardings, places)
-    return Module(program, lowered, again)
 
+    def plain() -> Module:
+        unmarked = replace(target, lowering=replace(target.lowering, small_loops=False))
+        return lower_to_stablehlo(program, unmarked, donate, shardings, places)
 
-def _has_marks(program: ExecProgram, target: XlaTarget) -> bool:
-    """Whether a loop is marked, to be compiled as one function."""
-    if not target.lowering.small_loops:
-        return False
-    loops = [op for part in program.walk() for op in part.ops_of(ControlOp) if op.is_loop]
-    return any(is_small(op) for op in loops)
+    return Module(program, lowered, plain if target.lowering.small_loops else None)
 
 
 def _with_places(function: JaxFunction, count: int) -> JaxFunction:
