@@ -70,6 +70,22 @@ def test_a_transpose_is_merged_into_the_product_that_reads_it() -> None:
     assert "lhs_contracting_dims={0}" in text
 
 
+def test_a_quotient_that_is_read_twice_takes_a_kernel_of_its_own() -> None:
+    """FusedQuotients."""
+
+    def twice(x: jax.Array, y: jax.Array) -> jax.Array:
+        quotient = x / y
+        return quotient * x + quotient
+
+    def rounded(x: jax.Array, y: jax.Array) -> jax.Array:
+        quotient = lax.reduce_precision(x / y, 11, 52)
+        return quotient * x + quotient
+
+    x = np.ones(1000)
+    assert optimized(twice, x, x).split("ENTRY")[1].count(" fusion(") == 2
+    assert optimized(rounded, x, x).split("ENTRY")[1].count(" fusion(") == 1
+
+
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="Linux only")
 def test_each_executable_has_maps_of_its_own() -> None:
     """`executable.MemoryMaps`."""
