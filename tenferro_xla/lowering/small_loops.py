@@ -20,7 +20,7 @@ import jax
 from jax import Array, lax
 from jax.experimental.xla_metadata import set_xla_metadata
 
-from tenferro.ir import ExecInstruction, ExecProgram, TensorMeta
+from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, TensorMeta
 from tenferro.ops import DotGeneral, Scatter, ScatterReduce, Sort
 from tenferro.ops.control_flow import ControlOp, Scan, Switch, While
 from tenferro.ops.extension import Extension
@@ -50,7 +50,7 @@ def _is_small(program: ExecProgram) -> bool:
     metas = program.slot_metas()
     if any(meta is not None and _is_empty(meta) for meta in metas):
         return False
-    for step, work in zip(program.instructions, program.work_of(), strict=True):
+    for step, work in zip(program.steps_of(ExecOp), program.work_of(), strict=True):
         if isinstance(step.op, ControlOp):
             fits = is_small(step.op)
         else:
