@@ -25,6 +25,8 @@ For speed:
   Reproduced.
 * `MaterializedProducts`: 0.76 for diagonal layers of circuits, and at most 1.2.
   tensorflow/tensorflow#57829 is the same on GPUs.
+* `lowering.small_loops`: 0.09 for the gradient of a Kalman filter of 4 states, 0.2 to 1 for 60
+  loops of at most 512 numbers. Reproduced.
 * `compiled.buffer_pool`: 0.36 for results of 64 MB.
 * `NO_FUSION_EMITTERS`, `SMALL_HEAPS`: see decision 032. openxla/xla#41173 is about the former.
 * `Platform.ordered_scatters`: 0.4 to 0.6 for `x.at[i].set(w)`. XLA promises no order, but both of
@@ -181,6 +183,7 @@ CPU_PLATFORM = CpuPlatform(
     ordered_scatters=True,
     maps_results=True,
     results_in_rows=True,
+    small_loops=True,
 )
 
 
