@@ -266,7 +266,7 @@ def reduction(draft: Draft, v: str) -> str | None:
         f"xp.take_along_axis({v}, xp.argmax({v}, axis={one}, keepdims=True), axis={one})",
         f"xp.take_along_axis({v}, xp.argmin({v}, axis={one}, keepdims=True), axis={one})",
         f"{v} * xp.any({v} > 1, axis={one}, keepdims=True)",
-        f"{v} * xp.mean({v} > 0, axis={one}, keepdims=True)",
+        f"{v} * xp.mean(xp.where({v} > 0, {v}, 0), axis={one}, keepdims=True)",
         f"xp.where(xp.all({v} < 2, axis={one}, keepdims=True), {v}, 0.5 * {v})",
         f"xp.argmax({v}, axis={one}) * 0.1 + xp.sum({v}, axis={one})",
     )))  # fmt: skip
