@@ -65,7 +65,8 @@ def _(
 ) -> Array:
     if op.combiner == "add":
         return scattered(lax.scatter_add, op, x, indices, updates, options)
-    if op.is_unique(_meta(updates)):
+    in_order = options.scatters_in_order and options.mesh is None
+    if in_order or op.is_unique(_meta(updates)):
         return scattered(lax.scatter, op, x, indices, updates, options)
     return _last_wins(op, x, indices, updates, options)
 
@@ -125,19 +126,19 @@ def _vectors_last(
 ) -> tuple[Array, tuple[int, ...]]:
     """The indices with components along the last axis, as JAX takes them; and the batching axes.
 
-    Narrow integers are widened, since bounds may not fit them. Integers that are too large for
-    int64 are clamped, and stay out of bounds. So they are for int32 where devices share the work:
-    with 64 bits, XLA ends the process at some of the scatters that it divides.
+    They become int32 where that counts all places: they take half of the memory, and with 64 bits
+    XLA ends the process at some of the scatters that it divides among devices. What is too large
+    for the new dtype is clamped, and stays out of bounds.
     """
-    if indices.dtype == np.uint64:
-        indices = lax.min(indices, lax.full_like(indices, np.iinfo(np.int64).max))
-    if indices.dtype != np.int32:
-        indices = lax.convert_element_type(indices, np.dtype(np.int64))
-    most = np.iinfo(np.int32).max
-    if options.mesh is not None and max(x.shape, default=0) < most:
-        least, largest = (lax.full_like(indices, bound) for bound in (-most - 1, most))
-        indices = lax.clamp(least, indices, largest)
-        indices = lax.convert_element_type(indices, np.dtype(np.int32))
+    sizes = [0, *x.shape]
+    narrow = known(sizes) and max(sizes) < np.iinfo(np.int32).max
+    kind = np.dtype(np.int32 if narrow else np.int64)
+    mine, bounds = np.iinfo(indices.dtype), np.iinfo(kind)
+    if mine.max > bounds.max:
+        indices = lax.min(indices, lax.full_like(indices, bounds.max))
+    if mine.min < bounds.min:
+        indices = lax.max(indices, lax.full_like(indices, bounds.min))
+    indices = lax.convert_element_type(indices, kind)
     if vector_dim == indices.ndim:
         return lax.expand_dims(indices, [vector_dim]), tuple(batching)
     order = [axis for axis in range(indices.ndim) if axis != vector_dim]

@@ -83,6 +83,8 @@ class LoweringOptions:
         shared_slices: the devices that share the slices of networks; None if each does all.
         drops_nan: whether the compiler's extremum of many numbers may lose a NaN.
         differentiated: whether JAX differentiates what is lowered.
+        scatters_in_order: whether the compiler scatters the updates of an element one after
+            another, so that the last one stays.
     """
 
     precision: Precision = "highest"
@@ -92,6 +94,7 @@ class LoweringOptions:
     shared_slices: SharedSlices | None = None
     differentiated: bool = False
     drops_nan: bool = True
+    scatters_in_order: bool = False
 
     def __post_init__(self) -> None:
         if self.precision not in get_args(Precision):

@@ -56,6 +56,7 @@ class Platform:
         keeps_barriers: whether the compiler heeds optimization barriers until equal values have
             become one. Where it does not, what is computed again stands in a branch.
         drops_nan: whether the extremum of many numbers may lose a NaN that is among them.
+        scatters_in_order: whether the updates of an element are scattered one after another.
         maps_results: whether each call takes the memory of large results from the system.
         results_in_rows: whether the compiler is told that transposed results are stored by rows.
         precision: what the words of `XlaExecutor(precision=)` mean for products of 32-bit numbers.
@@ -71,6 +72,7 @@ class Platform:
     own_memory: bool = False
     keeps_barriers: bool = True
     drops_nan: bool = True
+    scatters_in_order: bool = False
     maps_results: bool = False
     results_in_rows: bool = False
     precision: Mapping[str, str] = field(default_factory=dict, hash=False)

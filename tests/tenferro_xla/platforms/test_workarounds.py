@@ -81,3 +81,15 @@ def test_each_executable_has_maps_of_its_own() -> None:
         for n in range(20, 40)
     ]
     assert count() >= before + len(made)
+
+
+def test_updates_of_an_element_are_scattered_in_order() -> None:
+    """`Platform.scatters_in_order`, which is no workaround, but spares one."""
+    rng = np.random.default_rng(0)
+    for elements, updates, width in ((1000, 100_000, 1), (2, 20_000, 8), (4, 3, 100_000)):
+        places = rng.integers(0, elements, updates)
+        values = rng.normal(size=(updates, width))
+        expected = np.zeros((elements, width))
+        expected[places] = values
+        found = jax.jit(lambda x, i, v: x.at[i].set(v))(np.zeros_like(expected), places, values)
+        np.testing.assert_array_equal(found, expected)
