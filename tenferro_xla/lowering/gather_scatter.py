@@ -133,11 +133,11 @@ def _vectors_last(
     sizes = [0, *x.shape]
     narrow = known(sizes) and max(sizes) < np.iinfo(np.int32).max
     kind = np.dtype(np.int32 if narrow else np.int64)
-    mine, bounds = np.iinfo(indices.dtype), np.iinfo(kind)
-    if mine.max > bounds.max:
+    bounds = np.iinfo(kind)
+    if not np.can_cast(indices.dtype, kind):
         indices = lax.min(indices, lax.full_like(indices, bounds.max))
-    if mine.min < bounds.min:
-        indices = lax.max(indices, lax.full_like(indices, bounds.min))
+        if indices.dtype.kind == "i":
+            indices = lax.max(indices, lax.full_like(indices, bounds.min))
     indices = lax.convert_element_type(indices, kind)
     if vector_dim == indices.ndim:
         return lax.expand_dims(indices, [vector_dim]), tuple(batching)
