@@ -132,13 +132,12 @@ def _vectors_last(
     """
     sizes = [0, *x.shape]
     narrow = known(sizes) and max(sizes) < np.iinfo(np.int32).max
-    kind = np.dtype(np.int32 if narrow else np.int64)
-    bounds = np.iinfo(kind)
-    if not np.can_cast(indices.dtype, kind):
+    bounds = np.iinfo(np.int32) if narrow else np.iinfo(np.int64)
+    if not np.can_cast(indices.dtype, bounds.dtype):
         indices = lax.min(indices, lax.full_like(indices, bounds.max))
         if indices.dtype.kind == "i":
             indices = lax.max(indices, lax.full_like(indices, bounds.min))
-    indices = lax.convert_element_type(indices, kind)
+    indices = lax.convert_element_type(indices, bounds.dtype)
     if vector_dim == indices.ndim:
         return lax.expand_dims(indices, [vector_dim]), tuple(batching)
     order = [axis for axis in range(indices.ndim) if axis != vector_dim]
