@@ -180,7 +180,8 @@ def target_for(
             mesh,
             shared,
             drops_nan=platform.drops_nan,
-            scatters_in_order=platform.scatters_in_order,
+            small_loops=platform.small_loops and mesh is None,
+            ordered_scatters=platform.ordered_scatters and mesh is None,
         ),
         _options(compiler_options),
         _budget(platform, placement.first)

@@ -108,7 +108,7 @@ def test_windows_that_overlap_leave_the_last_where_updates_are_in_order_or_not(
     builder = ExecBuilder()
     slots = [builder.input(meta) for meta in metas_of([x, places, updates])]
     program = builder.build(builder.add(op, slots))
-    options = LoweringOptions(scatters_in_order=in_order)
+    options = LoweringOptions(ordered_scatters=in_order)
     with jax.enable_x64(True):
         (found,) = jax.jit(jax_function(program, options))(x, places, updates)
     np.testing.assert_array_equal(found, op.numpy(x, places, updates))
