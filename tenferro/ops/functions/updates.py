@@ -99,9 +99,9 @@ class Selection:
 
     Numbers and NumPy arrays that are out of bounds are refused, unless `mode` says what they mean:
     with "clip" the nearest element, with "wrap" the elements repeated; with "fill" or "drop" they
-    read `fill_value`, and change nothing. `indices_are_sorted` and `unique_indices` are promises. The
-    former is not needed. The latter lets `multiply`, `divide` and `power` have derivatives by their
-    values; if it is broken, results and derivatives are undefined.
+    read `fill_value`, and change nothing. `indices_are_sorted` and `unique_indices` are promises.
+    The former is not needed. The latter lets `multiply`, `divide` and `power` have derivatives by
+    their values; if it is broken, results and derivatives are undefined.
     """
 
     __slots__ = ("_array", "_indices")
