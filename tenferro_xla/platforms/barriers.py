@@ -25,13 +25,27 @@ from tenferro.ir import (
     make_meta,
     payload,
 )
-from tenferro.ops import BroadcastInDim, Compare, DotGeneral, Transpose
+from tenferro.ops import (
+    CONJ,
+    MUL,
+    REAL,
+    Add,
+    BroadcastInDim,
+    Compare,
+    DotGeneral,
+    Imag,
+    Mul,
+    Real,
+    ReduceSum,
+    Transpose,
+)
 from tenferro.ops.control_flow import VOCABULARY
 from tenferro_xla.lowering import lower
 
 __all__ = [
     "OPS",
     "Barrier",
+    "ComplexSquares",
     "Factor",
     "Join",
     "Materialize",
@@ -293,9 +307,76 @@ def _repeated_products(program: ExecProgram) -> set[int]:
     return stored
 
 
-# Values that are compared with what a reduction found among them.
+# Sums over the squares of parts, for which XLA must not store every part.
 
 Makers = dict[int, ExecInstruction]
+
+LIBRARY = 1 << 12
+"""Numbers from which XLA calls a library for their sum."""
+
+
+@dataclass(frozen=True)
+class ComplexSquares(Pass):
+    """Writes re(a)·re(b) + im(a)·im(b) as re(a·conj(b)) where it is summed, as |a|² is.
+
+    XLA calls a library for the sum, which computes elementwise operations on real numbers on its
+    way, but reads no complex ones. So XLA would store the real and the imaginary parts, one array
+    after the other. The product of complex numbers is one array, and its real part the same number.
+    """
+
+    looks_for = (ReduceSum,)
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with products of complex numbers."""
+        products = _summed_products_of_parts(program)
+        if not products:
+            return program
+        rewriter = Rewriter(program)
+
+        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
+            pair = products.get(step.output_slots[0])
+            if pair is None:
+                return None
+            a, b = rewriter.now(pair)
+            return rewriter.emit(REAL, rewriter.emit(MUL, a, rewriter.emit(CONJ, b)))
+
+        return rewriter.run(rule)
+
+
+def _summed_products_of_parts(program: ExecProgram) -> dict[int, tuple[int, int]]:
+    """The complex values whose parts are multiplied, by the slot of the sum of both products."""
+    makers = program.makers()
+    summed: set[int] = set()
+    products: dict[int, tuple[int, int]] = {}
+    for step in reversed(program.instructions):
+        slot = step.output_slots[0]
+        if isinstance(step.op, ReduceSum):
+            summed.update(step.input_slots)
+        elif slot not in summed or not step.op.pointwise or step.dtype.kind != "f":
+            continue
+        elif (pair := _products_of_parts(step, makers)) is None:
+            summed.update(step.input_slots)
+        elif step.output_metas[0].known_size >= LIBRARY:
+            products[slot] = pair
+    return products
+
+
+def _products_of_parts(step: ExecInstruction, makers: Makers) -> tuple[int, int] | None:
+    """The values a and b if the step is re(a)·re(b) + im(a)·im(b)."""
+    if not isinstance(step.op, Add):
+        return None
+    pairs = []
+    for product, part in zip(step.input_slots, (Real, Imag), strict=True):
+        maker = makers.get(product)
+        if maker is None or not isinstance(maker.op, Mul):
+            return None
+        factors = [makers.get(slot) for slot in maker.input_slots]
+        pairs.append([each.input_slots[0] for each in factors if each and type(each.op) is part])
+    real, imag = pairs
+    return (real[0], real[1]) if len(real) == 2 and sorted(real) == sorted(imag) else None
+
+
+# Values that are compared with what a reduction found among them.
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ For speed:
 * `RealContractions`: 0.54 to 0.85 for complex products. jax-ml/jax#3068, jax-ml/jax#15735.
 * `TransposeBarriers`: 0.83 to 0.95 for gradients of layers on small batches; it was 0.5 with older
   versions of XLA. jax-ml/jax#19327. Reproduced.
+* `ComplexSquares`: 0.35 to 0.75 for sums of squares of complex numbers.
 * `MaterializedProducts`: 0.76 for diagonal layers of circuits, and at most 1.2.
   tensorflow/tensorflow#57829 is the same on GPUs.
 * `compiled.buffer_pool`: 0.36 for results of 64 MB.
@@ -43,7 +44,7 @@ from tenferro.errors import ConfigError, ExecutorError
 from tenferro.ir import ExecProgram
 from tenferro.ops import DotGeneral
 from tenferro.runtime import free_host_bytes
-from tenferro_xla.platforms.barriers import MaterializedProducts, TransposeBarriers
+from tenferro_xla.platforms.barriers import ComplexSquares, MaterializedProducts, TransposeBarriers
 from tenferro_xla.platforms.complex_as_real import RealContractions
 from tenferro_xla.platforms.platform import Option, Platform
 
@@ -101,7 +102,7 @@ class CpuPlatform(Platform):
         passes = super().passes(costs, pinned)
         if costs is None:
             return passes
-        passes = (*passes, RealContractions(costs), MaterializedProducts())
+        passes = (*passes, RealContractions(costs), ComplexSquares(), MaterializedProducts())
         # the copy behind a barrier counts on every device
         return passes if pinned is not None else (*passes, TransposeBarriers())
 

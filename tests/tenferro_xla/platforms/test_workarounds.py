@@ -68,6 +68,23 @@ def test_a_transpose_is_merged_into_the_product_that_reads_it() -> None:
     assert "lhs_contracting_dims={0}" in text
 
 
+def test_both_parts_of_a_complex_number_are_stored_before_their_squares_are_summed() -> None:
+    """ComplexSquares."""
+
+    def squares(x: jax.Array) -> jax.Array:
+        return jnp.sum(x.real * x.real + x.imag * x.imag)
+
+    def product(x: jax.Array) -> jax.Array:
+        return jnp.sum((x * x.conj()).real)
+
+    x = np.ones((100, 100), complex)
+    stored = [
+        jax.jit(each).lower(x).compile().memory_analysis().temp_size_in_bytes
+        for each in (squares, product)
+    ]
+    assert stored == [2 * x.nbytes // 2, x.nbytes // 2]
+
+
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="Linux only")
 def test_each_executable_has_maps_of_its_own() -> None:
     """`executable.MemoryMaps`."""

@@ -1,0 +1,109 @@
+"""Sums of squares of real and imaginary parts, written as products of complex numbers."""
+
+import textwrap
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import tenferro as tn
+from tenferro.compiler import DeadCode
+from tenferro.ir import renumber, verify
+from tenferro_xla import XlaExecutor
+from tenferro_xla.platforms import ComplexSquares
+from tests.programs import Array, assert_same_results, read, short
+from tests.tolerances import rounding
+
+HEAD = "exec_program(%0: c128[64,64], %1: c128[64,64], %2: f64[64,64]) {\n"
+PRODUCTS = """
+  %3: f64[64,64] = real %0
+  %4: f64[64,64] = real %1
+  %5: f64[64,64] = multiply %3, %4
+  %6: f64[64,64] = imag %0
+  %7: f64[64,64] = imag %1
+  %8: f64[64,64] = multiply %6, %7
+  %9: f64[64,64] = add %5, %8
+"""
+SUM = "%10: f64[] = reduce_sum[axes=(0, 1)] %9\n return %10\n}"
+
+
+def rewritten(text: str) -> str:
+    """The text after the pass, which must keep types and results."""
+    program = read(text)
+    result = ComplexSquares().run(program)
+    verify(result, after="complex_squares")
+    assert_same_results(program, result, {})
+    assert ComplexSquares().run(result) is result
+    return short(renumber(DeadCode().run(result)))
+
+
+def test_a_summed_product_of_parts_is_the_real_part_of_a_product() -> None:
+    expected = """
+        exec_program(%0: c128[64,64], %1: c128[64,64], %2: f64[64,64]) {
+          %3: c128[64,64] = conj %1
+          %4: c128[64,64] = multiply %0, %3
+          %5: f64[64,64] = real %4
+          %6: f64[] = reduce_sum[axes=(0, 1)] %5
+          return %6
+        }"""
+    assert rewritten(HEAD + PRODUCTS + SUM) == textwrap.dedent(expected).strip()
+
+
+def test_what_is_weighted_before_it_is_summed_is_rewritten_too() -> None:
+    weighted = "%10: f64[64,64] = multiply %9, %2\n %11: f64[64] = reduce_sum[axes=(0,)] %10\n"
+    text = rewritten(f"{HEAD}{PRODUCTS}{weighted} return %11\n}}")
+    assert "imag" not in text
+    assert "real %4" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + PRODUCTS + "return %9\n}",
+        (HEAD + PRODUCTS + SUM).replace("imag %1", "imag %0"),
+        (HEAD + PRODUCTS + SUM).replace("%7: f64[64,64] = imag", "%7: f64[64,64] = real"),
+        (HEAD + PRODUCTS + SUM).replace("add %5, %8", "subtract %5, %8"),
+        (HEAD + PRODUCTS + SUM).replace("64,64", "8,8"),
+    ],
+)
+def test_other_products_are_left_alone(text: str) -> None:
+    program = read(text)
+    assert ComplexSquares().run(program) is program
+
+
+def probes(dtype: str) -> Array:
+    """Complex numbers, some of them zero, infinite or no numbers, in rows of their own."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(16, 400)) + 1j * rng.normal(size=(16, 400))
+    parts = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e200, 1e-200)
+    x[2:9, 5] = [complex(each, 1.5) for each in parts]
+    x[9:16, 5] = [complex(np.inf, each) for each in parts]
+    with np.errstate(over="ignore"):
+        return x.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: tn.sum(tn.abs(x) ** 2, axis=1),
+        lambda x: tn.var(x, axis=1),
+        tn.grad(lambda x: tn.sum(tn.sqrt(tn.sum(tn.abs(x) ** 2, axis=1)))),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_results_are_those_without_the_pass_and_those_of_numpy(
+    function: Callable[[Array], Array], dtype: str
+) -> None:
+    x = probes(dtype)
+    executors = XlaExecutor("cpu"), XlaExecutor("cpu"), tn.GraphExecutor(tn.NumpyBackend())
+    on, off, host = (
+        np.asarray(tn.jit(function, executor=executor, options=options)(x))
+        for executor, options in zip(
+            executors,
+            (None, tn.OptimizerOptions(complex_squares=False), None),
+            strict=True,
+        )
+    )
+    np.testing.assert_allclose(on, off, rtol=rounding(dtype))
+    np.testing.assert_allclose(on, host, rtol=rounding(dtype))
