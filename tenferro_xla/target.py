@@ -173,7 +173,15 @@ def target_for(
     return XlaTarget(
         placement,
         platform,
-        LoweringOptions(precision, lowerings, waits, mesh, shared, drops_nan=platform.drops_nan),
+        LoweringOptions(
+            precision,
+            lowerings,
+            waits,
+            mesh,
+            shared,
+            drops_nan=platform.drops_nan,
+            ordered_scatters=platform.ordered_scatters and mesh is None,
+        ),
         _options(compiler_options),
         _budget(platform, placement.first)
         if max_bytes is None

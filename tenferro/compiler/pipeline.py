@@ -165,7 +165,8 @@ class OptimizerOptions:
     contraction_layout: bool = True
     dot_decomposer: bool = True
     real_contractions: bool = True
-    complex_squares: bool = True
+    fused_quotients: bool = True
+    fused_parts: bool = True
     materialized_products: bool = True
     transpose_barriers: bool = True
     layout_costs: DeviceCosts | None = None

@@ -60,7 +60,7 @@ def _(op: ops.ReduceNorm, x: Array, *, options: LoweringOptions) -> Array:
 def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
     if not is_complex(x.dtype):
         return lax.reduce_sum(x * x, axes)
-    return lax.reduce_sum(lax.real(x * lax.conj(x)), axes)  # see `ComplexSquares`
+    return lax.reduce_sum(lax.real(x * lax.conj(x)), axes)  # see `FusedParts`
 
 
 def _with_nan(extremum: Array, x: Array, axes: tuple[int, ...], options: LoweringOptions) -> Array:

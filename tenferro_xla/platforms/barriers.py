@@ -6,7 +6,7 @@ size 2, for the real and the imaginary part.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,17 +26,14 @@ from tenferro.ir import (
     payload,
 )
 from tenferro.ops import (
-    CONJ,
-    MUL,
-    REAL,
-    Add,
+    Atan2,
     BroadcastInDim,
     Compare,
+    Div,
     DotGeneral,
-    Imag,
-    Mul,
-    Real,
+    Pow,
     ReduceSum,
+    Rem,
     Transpose,
 )
 from tenferro.ops.control_flow import VOCABULARY
@@ -45,8 +42,10 @@ from tenferro_xla.lowering import lower
 __all__ = [
     "OPS",
     "Barrier",
-    "ComplexSquares",
     "Factor",
+    "Fuse",
+    "FusedParts",
+    "FusedQuotients",
     "Join",
     "Materialize",
     "MaterializedComparisons",
@@ -152,18 +151,36 @@ class Materialize(Barrier, name="xla_stored"):
         return False
 
 
-OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Barrier, Materialize)}}
+@payload
+class Fuse(ExecOp, name="xla_fused"):
+    """The value itself, which XLA may compute in the kernel that reads it several times.
+
+    XLA rounds it to the precision that it has, which changes nothing.
+    """
+
+    pointwise = True
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The same type."""
+        return x
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """The same array."""
+        return x
+
+
+OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Barrier, Materialize, Fuse)}}
 """The ops of programs after these passes, by name, for `parse_exec`."""
 
 
-def materialized(program: ExecProgram, slots: Container[int]) -> ExecProgram:
-    """The program with a `Materialize` after each step whose first result is one of the slots."""
+def followed(program: ExecProgram, slots: Container[int], by: ExecOp) -> ExecProgram:
+    """The program with an op after each step whose first result is one of the slots."""
     rewriter = Rewriter(program)
 
     def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
         if step.output_slots[0] not in slots:
             return None
-        return rewriter.emit_all(Materialize(), *rewriter.emit_all(step.op, *operands))
+        return rewriter.emit_all(by, *rewriter.emit_all(step.op, *operands))
 
     return rewriter.run(rule)
 
@@ -283,7 +300,7 @@ class MaterializedProducts(Pass):
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with a `Materialize` after each value that it stores."""
         slots = _repeated_products(program)
-        return materialized(program, slots) if slots else program
+        return followed(program, slots, Materialize()) if slots else program
 
 
 def _repeated_products(program: ExecProgram) -> set[int]:
@@ -307,76 +324,114 @@ def _repeated_products(program: ExecProgram) -> set[int]:
     return stored
 
 
-# Sums over the squares of parts, for which XLA must not store every part.
+# Quotients that one kernel reads several times, and that XLA would compute in another.
 
-Makers = dict[int, ExecInstruction]
+SHORT = 1 << 12
+"""Numbers below which a kernel takes next to nothing."""
+
+
+@dataclass(frozen=True)
+class FusedQuotients(Pass):
+    """Lets XLA compute a quotient in the kernel that reads it several times.
+
+    XLA fuses a `Div`, `Pow`, `Rem` or `Atan2` of two operands into the one op that reads it.
+    If the kernel that it would become a part of reads it several times, XLA makes a kernel of its
+    own, and writes and reads the value. It does not do that with a value that is rounded to the
+    precision that it has, which changes nothing. Values that other kernels read as well stay, and
+    so do quotients by a repeated value, which XLA multiplies by its reciprocal.
+    """
+
+    looks_for = (Div, Pow, Rem, Atan2)
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with a `Fuse` after each such value."""
+        reads, makers, fused = program.read_counts(), program.makers(), set[int]()
+        for place, step in enumerate(program.instructions):
+            if not isinstance(step.op, self.looks_for) or step.dtype.kind != "f":
+                continue
+            (slot,), (meta,) = step.output_slots, step.output_metas
+            divisor = makers.get(step.input_slots[1])
+            repeated = divisor is not None and isinstance(divisor.op, BroadcastInDim)
+            if repeated or reads.get(slot, 0) < 2 or meta.known_size < SHORT:
+                continue
+            later = program.instructions[place + 1 : place + 1 + FAR]
+            if _is_read_in_one_kernel(slot, later, reads):
+                fused.add(slot)
+        return followed(program, fused, Fuse()) if fused else program
+
+
+FAR = 64
+"""Instructions after a quotient within which its readers are looked for."""
+
+
+def _is_read_in_one_kernel(
+    slot: int, later: Sequence[ExecInstruction], reads: Mapping[int, int]
+) -> bool:
+    """Whether all that follows from a value by elements becomes one value, and nothing else."""
+    unread = {slot: reads[slot]}
+    for step in later:
+        found = [source for source in step.input_slots if source in unread]
+        if not found:
+            continue
+        op = step.op
+        if not op.pointwise or isinstance(op, Barrier | Fuse) or len(step.output_slots) != 1:
+            return False
+        for source in found:
+            unread[source] -= 1
+            if not unread[source]:
+                del unread[source]
+        (result,) = step.output_slots
+        if not unread:
+            return True
+        unread[result] = reads.get(result, 0)
+    return False
+
+
+# Sums over what is computed of the parts of complex numbers.
 
 LIBRARY = 1 << 12
 """Numbers from which XLA calls a library for their sum."""
 
 
 @dataclass(frozen=True)
-class ComplexSquares(Pass):
-    """Writes re(a)·re(b) + im(a)·im(b) as re(a·conj(b)) where it is summed, as |a|² is.
+class FusedParts(Pass):
+    """Lets XLA compute in one kernel what is summed of the parts of complex numbers, such as |x|².
 
-    XLA calls a library for the sum, which computes elementwise operations on real numbers on its
-    way, but reads no complex ones. So XLA would store the real and the imaginary parts, one array
-    after the other. The product of complex numbers is one array, and its real part the same number.
+    XLA calls a library for the sum. The library computes elementwise operations on real numbers on
+    its way, but reads no complex ones: XLA would store each part that is read, as an array of its
+    own. It stores the one array of what is summed if that is rounded to its own precision.
     """
 
     looks_for = (ReduceSum,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
-        """The program with products of complex numbers."""
-        products = _summed_products_of_parts(program)
-        if not products:
-            return program
-        rewriter = Rewriter(program)
-
-        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
-            pair = products.get(step.output_slots[0])
-            if pair is None:
-                return None
-            a, b = rewriter.now(pair)
-            return rewriter.emit(REAL, rewriter.emit(MUL, a, rewriter.emit(CONJ, b)))
-
-        return rewriter.run(rule)
-
-
-def _summed_products_of_parts(program: ExecProgram) -> dict[int, tuple[int, int]]:
-    """The complex values whose parts are multiplied, by the slot of the sum of both products."""
-    makers = program.makers()
-    summed: set[int] = set()
-    products: dict[int, tuple[int, int]] = {}
-    for step in reversed(program.instructions):
-        slot = step.output_slots[0]
-        if isinstance(step.op, ReduceSum):
-            summed.update(step.input_slots)
-        elif slot not in summed or not step.op.pointwise or step.dtype.kind != "f":
-            continue
-        elif (pair := _products_of_parts(step, makers)) is None:
-            summed.update(step.input_slots)
-        elif step.output_metas[0].known_size >= LIBRARY:
-            products[slot] = pair
-    return products
-
-
-def _products_of_parts(step: ExecInstruction, makers: Makers) -> tuple[int, int] | None:
-    """The values a and b if the step is re(a)·re(b) + im(a)·im(b)."""
-    if not isinstance(step.op, Add):
-        return None
-    pairs = []
-    for product, part in zip(step.input_slots, (Real, Imag), strict=True):
-        maker = makers.get(product)
-        if maker is None or not isinstance(maker.op, Mul):
-            return None
-        factors = [makers.get(slot) for slot in maker.input_slots]
-        pairs.append([each.input_slots[0] for each in factors if each and type(each.op) is part])
-    real, imag = pairs
-    return (real[0], real[1]) if len(real) == 2 and sorted(real) == sorted(imag) else None
+        """The program with a `Fuse` after what is summed of two parts and more."""
+        metas, fused = program.slot_metas(), set[int]()
+        parts: dict[int, tuple[int, ...]] = {}
+        for step in program.instructions:
+            op, (slot, *_) = step.op, step.output_slots
+            if isinstance(op, ReduceSum):
+                (source,) = step.input_slots
+                meta = metas[source]
+                if (
+                    meta is not None
+                    and meta.known_size >= LIBRARY
+                    and len(parts.get(source, ())) > 1
+                ):
+                    fused.add(source)
+            elif op.pointwise and step.dtype.kind == "f":
+                read = [metas[source] for source in step.input_slots]
+                if any(meta is not None and meta.dtype.kind == "c" for meta in read):
+                    parts[slot] = (slot,)
+                else:
+                    every = [part for source in step.input_slots for part in parts.get(source, ())]
+                    parts[slot] = tuple(dict.fromkeys(every))[:2]
+        return followed(program, fused, Fuse()) if fused else program
 
 
 # Values that are compared with what a reduction found among them.
+
+Makers = dict[int, ExecInstruction]
 
 
 @dataclass(frozen=True)
@@ -394,7 +449,7 @@ class MaterializedComparisons(Pass):
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with a `Materialize` after each such value."""
         stored = _compared_with_reductions(program)
-        return materialized(program, stored) if stored else program
+        return followed(program, stored, Materialize()) if stored else program
 
 
 def _compared_with_reductions(program: ExecProgram) -> set[int]:
@@ -498,6 +553,13 @@ def _(op: Materialize, x: Array) -> Array:
         return lax.select(lax.ne(one, empty), one, other)
 
     value: Array = lax.reduce(padded, empty, what_is_there, (0,))
+    return value
+
+
+@lower.register
+def _(op: Fuse, x: Array) -> Array:
+    bits = np.finfo(x.dtype)
+    value: Array = lax.reduce_precision(x, int(bits.nexp), int(bits.nmant))
     return value
 
 

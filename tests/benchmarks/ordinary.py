@@ -29,7 +29,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from support.harness import arguments, environment, geometric_mean, note, table, verdict
-from support.ordinary_programs import JAX, MODES, Program, drawn, tenferro
+from support.ordinary_programs import JAX, KINDS, MODES, Program, drawn, tenferro
 
 import tenferro as tn
 from tenferro_xla import XlaExecutor
@@ -246,6 +246,7 @@ def main() -> None:
     parser.add_argument("--dtypes", nargs="+", default=list(TOLERANCE), choices=list(TOLERANCE))
     parser.add_argument("--mode", choices=list(MODES))
     parser.add_argument("--size", type=int, help="numbers of the first operand")
+    parser.add_argument("--kinds", nargs="+", default=[], choices=list(KINDS), help="of lines")
     parser.add_argument("--seconds", type=float, default=0.5, help="of timing for each program")
     parser.add_argument("--firsts", type=int, default=2, help="first results of each program")
     parser.add_argument("--above", type=float, default=1.1, help="ratio from which one is shown")
@@ -259,7 +260,7 @@ def main() -> None:
     seeds = how.seeds or range(how.start, how.start + how.programs)
     for seed in seeds:
         for dtype in how.dtypes:
-            program = drawn(seed, dtype, how.size, how.mode)
+            program = drawn(seed, dtype, how.size, how.mode, how.kinds)
             row = measured(program, how)
             rows.append(row)
             if how.rows:

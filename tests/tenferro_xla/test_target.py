@@ -119,6 +119,13 @@ exec_program(%0: c128[64,64]) {
   %6: f64[64] = reduce_sum[axes=(0,)] %5
   return %6
 }"""
+QUOTIENT = """
+exec_program(%0: f64[5000], %1: f64[5000]) {
+  %2: f64[5000] = divide %0, %1
+  %3: f64[5000] = multiply %2, %0
+  %4: f64[5000] = add %3, %2
+  return %4
+}"""
 PIECES = {
     "loop_inlining": ONE_ROUND,
     "loop_invariant_code_motion": INVARIANT,
@@ -133,7 +140,8 @@ PIECES = {
     "contraction_layout": CONTRACTIONS,
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
-    "complex_squares": SQUARES,
+    "fused_quotients": QUOTIENT,
+    "fused_parts": SQUARES,
     "materialized_products": REPEATED,
     "transpose_barriers": TURNED,
 }

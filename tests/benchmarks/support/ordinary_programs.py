@@ -557,8 +557,17 @@ def first_shape(draft: Draft, numbers: int) -> Shape:
     return tuple(map(int, draft.rng.permutation(shape)))
 
 
-def drawn(seed: int, dtype: str, size: int | None = None, mode: str | None = None) -> Program:
-    """The program of a seed, always the same: of a size and mode that are drawn, or given."""
+def drawn(
+    seed: int,
+    dtype: str,
+    size: int | None = None,
+    mode: str | None = None,
+    kinds: Sequence[str] = (),
+) -> Program:
+    """The program of a seed, always the same: of a size and mode that are drawn, or given.
+
+    With `kinds`, only lines of these kinds are drawn.
+    """
     rng = np.random.default_rng([seed, np.dtype(dtype).num])
     draft = Draft(rng, np.dtype(dtype), False)
     picked = str(rng.choice(list(MODES), p=list(MODES.values())))
@@ -569,7 +578,8 @@ def drawn(seed: int, dtype: str, size: int | None = None, mode: str | None = Non
     draft.differentiated = mode in ("gradient", "hvp") or of_gradient
     first = draft.operand(first_shape(draft, max(numbers // batch, 8)), "x")
     v, wanted = first, draft.some(2, 7)
-    names, weights = list(KINDS), np.array([weight for weight, _ in KINDS.values()])
+    names = list(kinds or KINDS)
+    weights = np.array([KINDS[name][0] for name in names])
     while len(draft.lines) < wanted and (math.prod(draft.shape(v)) > 1 or not draft.lines):
         before = dict(draft.operands), dict(draft.values)
         text = KINDS[str(rng.choice(names, p=weights / weights.sum()))][1](draft, v)

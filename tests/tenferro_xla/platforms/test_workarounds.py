@@ -69,20 +69,36 @@ def test_a_transpose_is_merged_into_the_product_that_reads_it() -> None:
 
 
 def test_both_parts_of_a_complex_number_are_stored_before_their_squares_are_summed() -> None:
-    """ComplexSquares."""
+    """FusedParts."""
 
     def squares(x: jax.Array) -> jax.Array:
         return jnp.sum(x.real * x.real + x.imag * x.imag)
 
-    def product(x: jax.Array) -> jax.Array:
-        return jnp.sum((x * x.conj()).real)
+    def rounded(x: jax.Array) -> jax.Array:
+        return jnp.sum(lax.reduce_precision(x.real * x.real + x.imag * x.imag, 11, 52))
 
     x = np.ones((100, 100), complex)
     stored = [
         jax.jit(each).lower(x).compile().memory_analysis().temp_size_in_bytes
-        for each in (squares, product)
+        for each in (squares, rounded)
     ]
-    assert stored == [2 * x.nbytes // 2, x.nbytes // 2]
+    assert stored == [x.nbytes, x.nbytes // 2]
+
+
+def test_a_quotient_that_is_read_twice_takes_a_kernel_of_its_own() -> None:
+    """FusedQuotients."""
+
+    def twice(x: jax.Array, y: jax.Array) -> jax.Array:
+        quotient = x / y
+        return quotient * x + quotient
+
+    def rounded(x: jax.Array, y: jax.Array) -> jax.Array:
+        quotient = lax.reduce_precision(x / y, 11, 52)
+        return quotient * x + quotient
+
+    x = np.ones(1000)
+    assert optimized(twice, x, x).split("ENTRY")[1].count(" fusion(") == 2
+    assert optimized(rounded, x, x).split("ENTRY")[1].count(" fusion(") == 1
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="Linux only")
