@@ -180,6 +180,7 @@ def target_for(
             mesh,
             shared,
             drops_nan=platform.drops_nan,
+            small_loops=platform.small_loops and mesh is None,
             ordered_scatters=platform.ordered_scatters and mesh is None,
         ),
         _options(compiler_options),

@@ -60,6 +60,7 @@ class Platform:
             several updates of one element the last one stays.
         maps_results: whether each call takes the memory of large results from the system.
         results_in_rows: whether the compiler is told that transposed results are stored by rows.
+        small_loops: whether loops of small values are marked, to be compiled as one function.
         precision: what the words of `XlaExecutor(precision=)` mean for products of 32-bit numbers.
     """
 
@@ -76,6 +77,7 @@ class Platform:
     ordered_scatters: bool = False
     maps_results: bool = False
     results_in_rows: bool = False
+    small_loops: bool = False
     precision: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
