@@ -409,7 +409,7 @@ class FusedParts(Pass):
         """The program with a `Fuse` after what is summed of two parts and more."""
         metas, fused = program.slot_metas(), set[int]()
         parts: dict[int, tuple[int, ...]] = {}
-        for step in program.instructions:
+        for step, _ in program.results():
             op, (slot, *_) = step.op, step.output_slots
             if isinstance(op, ReduceSum):
                 (source,) = step.input_slots
