@@ -565,13 +565,13 @@ def residuals_of(
     read: Keys = [key for key in this.inputs if key in needed]
     varying = {*this.carry, *this.xs}
     if not op.checkpoints:
-        around = [*this.consts, *this.xs]
+        at_hand = [*this.consts, *this.xs]
         least = residuals(outputs, seeds)
         varying = dependent(least, varying)
-        least = without_cheap(least, around, varying)
+        least = without_cheap(least, at_hand, varying)
         stored = [key for key in least if key in varying and key not in this.xs]
         instead = [key for key in read if key in this.carry]
-        if not pays_again(stored, instead, around, op.length):
+        if not pays_again(stored, instead, at_hand, op.length):
             read = least
     consts = [key for key in read if key not in varying]
     known = dict(zip(this.inputs, operands, strict=True))
