@@ -167,6 +167,7 @@ class OptimizerOptions:
     real_contractions: bool = True
     fused_quotients: bool = True
     materialized_products: bool = True
+    materialized_indices: bool = True
     transpose_barriers: bool = True
     layout_costs: DeviceCosts | None = None
     memory_limit: MemoryLimit | None = None

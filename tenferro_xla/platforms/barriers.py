@@ -25,7 +25,19 @@ from tenferro.ir import (
     make_meta,
     payload,
 )
-from tenferro.ops import Atan2, BroadcastInDim, Compare, Div, DotGeneral, Pow, Rem, Transpose
+from tenferro.ops import (
+    Atan2,
+    BroadcastInDim,
+    Compare,
+    Div,
+    DotGeneral,
+    Gather,
+    Pow,
+    Rem,
+    Scatter,
+    ScatterReduce,
+    Transpose,
+)
 from tenferro.ops.control_flow import VOCABULARY
 from tenferro_xla.lowering import lower
 
@@ -38,6 +50,7 @@ __all__ = [
     "Join",
     "Materialize",
     "MaterializedComparisons",
+    "MaterializedIndices",
     "MaterializedProducts",
     "Split",
     "TransposeBarriers",
@@ -310,6 +323,41 @@ def _repeated_products(program: ExecProgram) -> set[int]:
     return stored
 
 
+# Indices that take many operations, which XLA must not compute again for each reader.
+
+FEW_INDICES = 1 << 10
+"""Indices below which another kernel takes longer than to compute them again."""
+
+
+@dataclass(frozen=True)
+class MaterializedIndices(Pass):
+    """Stores indices that many operations compute, such as a search, if several ops read them.
+
+    XLA computes indices in the kernel of each gather and scatter that reads them, so once for a
+    value and once for its derivative.
+    """
+
+    looks_for = (Gather, Scatter, ScatterReduce)
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with a `Materialize` after each value of indices that it stores."""
+        reads, metas = program.read_counts(), program.slot_metas()
+        work: dict[int, int] = {}
+        stored: set[int] = set()
+        for step in program.instructions:
+            if isinstance(step.op, self.looks_for):
+                slot = step.input_slots[1]
+                meta = metas[slot]
+                many = work.get(slot, 0) >= MANY and reads[slot] > 1
+                if many and meta is not None and meta.known_size >= FEW_INDICES:
+                    stored.add(slot)
+            if step.op.inlined and len(step.output_slots) == 1:
+                own = 1 if step.op.pointwise and not step.op.view else 0
+                total = own + sum(work.get(source, 0) for source in step.input_slots)
+                work[step.output_slots[0]] = min(LARGE, total)
+        return followed(program, stored, Materialize()) if stored else program
+
+
 # Quotients that one kernel reads several times, and that XLA would compute in another.
 
 SHORT = 1 << 12
@@ -490,7 +538,8 @@ def _(op: Barrier, x: Array) -> Array:
 def _(op: Materialize, x: Array) -> Array:
     """The value next to a place that is empty, reduced to what is there: XLA computes no reduction
     again where it is read, and gives one that it does not know to no library."""
-    empty = np.full((), -np.inf, x.dtype)
+    least = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
+    empty = np.full((), least, x.dtype)
     padded = lax.pad(lax.expand_dims(x, (0,)), empty, [(0, 1, 0), *[(0, 0, 0)] * x.ndim])
 
     def what_is_there(one: Array, other: Array) -> Array:
