@@ -445,7 +445,8 @@ def scattered(draft: Draft, v: str) -> str | None:
     i = draft.indices(shape[0], (many,), unique=what != "add")
     if draft.is_complex(v) != (draft.dtype.kind == "c"):
         return None
-    return f"{v}.at[{i}].{what}({draft.operand((many, *shape[1:]))})"
+    how = ", unique_indices=True" if what == "multiply" else ""
+    return f"{v}.at[{i}].{what}({draft.operand((many, *shape[1:]))}{how})"
 
 
 @kind(3)
