@@ -270,7 +270,7 @@ def searchsorted(
     step = 1 << (length.bit_length() - 1)
     while step:
         ahead = place + step
-        element = apply(indexing.index, ordered, ahead - 1, items=(...,), counted=(True,))
+        element: Any = apply(indexing.index, ordered, ahead - 1, items=(...,), counted=(True,))
         place = elementwise.where((ahead <= length) & _before(element, values, side), ahead, place)
         step >>= 1
     return place.astype("int64")  # type: ignore[no-any-return]
