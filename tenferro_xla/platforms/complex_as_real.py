@@ -202,8 +202,13 @@ class _RealForms:
 
     def _native(self, left: MatrixAxes, right: MatrixAxes) -> FormCost:
         costs, inner = self.costs, left.inner
-        seconds = left.size * right.extent * costs.complex_multiply
-        seconds *= costs.edges(left.extent, right.extent, inner)
+        if left.free < 0 or right.free < 0:  # one pass over the matrix
+            batch = left.size // (left.extent * inner)
+            seconds = max(left.size, right.size) * costs.reduce + (batch - 1) * costs.matrix
+            seconds += costs.kernel
+        else:
+            seconds = left.size * right.extent * costs.complex_multiply
+            seconds *= costs.edges(left.extent, right.extent, inner)
         joined = [side for side in (left, right) if side.slot in self.apart]
         seconds += sum(2 * side.size for side in joined) * costs.write
         return FormCost(seconds * costs.scale(left.meta.dtype), len(joined))

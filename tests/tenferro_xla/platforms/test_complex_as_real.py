@@ -146,6 +146,29 @@ def test_costs_decide() -> None:
     assert as_real(text, NEVER) == textwrap.dedent(text).strip()
 
 
+@pytest.mark.parametrize("shape", [(100, 100), (1000, 1000), (4, 30, 30)])
+def test_the_product_of_an_input_and_a_vector_stays_complex(shape: tuple[int, ...]) -> None:
+    program = product_by_a_vector(shape)
+    assert RealContractions(CPU).run(program) is program
+
+
+def test_many_small_products_by_vectors_are_sums_over_products_of_elements() -> None:
+    result = RealContractions(CPU).run(product_by_a_vector((1000, 8, 8)))
+    assert not result.has_op(DotGeneral)
+    assert result.has_op(ReduceSum)
+
+
+def product_by_a_vector(shape: tuple[int, ...]) -> ExecProgram:
+    """Matrices of the last two axes, and for each a vector along its last."""
+    batch = tuple(range(len(shape) - 2))
+    last = len(shape) - 1
+    builder = ExecBuilder()
+    matrices = builder.input(make_meta(COMPLEX128, shape))
+    vectors = builder.input(make_meta(COMPLEX128, (*shape[:-2], shape[-1])))
+    dot = DotGeneral((last,), (last - 1,), batch, batch)
+    return builder.build(builder.add(dot, [matrices, vectors]))
+
+
 def test_a_kernel_has_to_gain_what_compiling_it_takes() -> None:
     small = "%3: c128[102,21] = dot_general[(1,), (0,)] %0, %1"
     large = "%4: c128[900,900] = dot_general[(1,), (0,)] %2, %2"
