@@ -334,8 +334,8 @@ FEW_INDICES = 1 << 10
 class MaterializedIndices(Pass):
     """Stores indices that many operations compute, such as a search, if several ops read them.
 
-    XLA computes indices in the kernel of each gather and scatter that reads them, so once for a
-    value and once for its derivative.
+    XLA computes indices in the kernel of each `Gather`, `Scatter` and `ScatterReduce` that reads
+    them, so once for a value and once for its derivative.
     """
 
     looks_for = (Gather, Scatter, ScatterReduce)
@@ -345,7 +345,7 @@ class MaterializedIndices(Pass):
         reads, metas = program.read_counts(), program.slot_metas()
         work: dict[int, int] = {}
         stored: set[int] = set()
-        for step in program.instructions:
+        for step in program.steps_of(ExecOp):
             if isinstance(step.op, self.looks_for):
                 slot = step.input_slots[1]
                 meta = metas[slot]
