@@ -173,7 +173,16 @@ def target_for(
     return XlaTarget(
         placement,
         platform,
-        LoweringOptions(precision, lowerings, waits, mesh, shared, drops_nan=platform.drops_nan),
+        LoweringOptions(
+            precision,
+            lowerings,
+            waits,
+            mesh,
+            shared,
+            drops_nan=platform.drops_nan,
+            small_loops=platform.small_loops and mesh is None,
+            ordered_scatters=platform.ordered_scatters and mesh is None,
+        ),
         _options(compiler_options),
         _budget(platform, placement.first)
         if max_bytes is None

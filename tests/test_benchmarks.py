@@ -1,6 +1,7 @@
 """Figures of benchmarks: kept, gathered in one table, compared with a saved run."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +77,19 @@ def test_a_checkout_is_compared_with_itself() -> None:
     assert done.returncode == 0, done.stderr
     assert "outer 0" in done.stdout
     assert "run: mean" in done.stdout
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("mode", ["value", "gradient", "hvp", "vmap"])
+def test_ordinary_programs_have_the_results_of_jax(mode: str) -> None:
+    """Times are not judged: results are, and what is printed of a program."""
+    options = f"--programs 6 --start 7000 --size 100 --mode {mode} --seconds 0 --firsts 1 --above 0"
+    command = [sys.executable, str(RUN.parents[1] / "ordinary.py"), *options.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    apart = re.findall(r"^(\S+) 100 .* apart ([^;]+);", done.stdout, re.MULTILINE)
+    assert len(apart) == 18
+    assert all(float(error) <= (2e-3 if dtype == "float32" else 1e-9) for dtype, error in apart)
 
 
 def test_another_checkout_must_be_one(tmp_path: Path) -> None:

@@ -165,6 +165,7 @@ class OptimizerOptions:
     contraction_layout: bool = True
     dot_decomposer: bool = True
     real_contractions: bool = True
+    fused_quotients: bool = True
     materialized_products: bool = True
     transpose_barriers: bool = True
     layout_costs: DeviceCosts | None = None

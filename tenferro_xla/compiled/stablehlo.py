@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -57,10 +57,15 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A program that is ready, and what JAX has lowered of it."""
+    """A program that is ready, and what JAX has lowered of it.
+
+    Attributes:
+        plain: what lowers it without marks on loops; None if loops are not marked.
+    """
 
     program: ExecProgram
     lowered: jax.stages.Lowered
+    plain: Callable[[], Module] | None = None
 
 
 def prepare(
@@ -135,7 +140,12 @@ def lower_to_stablehlo(
         )
     if "stablehlo" in config.dump:
         sys.stderr.write(lowered.as_text())
-    return Module(program, lowered)
+
+    def plain() -> Module:
+        unmarked = replace(target, lowering=replace(target.lowering, small_loops=False))
+        return lower_to_stablehlo(program, unmarked, donate, shardings, places)
+
+    return Module(program, lowered, plain if target.lowering.small_loops else None)
 
 
 def _with_places(function: JaxFunction, count: int) -> JaxFunction:
@@ -177,6 +187,8 @@ def _by_rows(x: jax.Array, overwrites: bool) -> jax.Array:
 def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:
     """The executable of XLA, made with the options that the platform has for the program.
 
+    If XLA refuses the program with marks on loops, it is compiled without.
+
     Raises:
         ExecutorError: XLA reports an error, such as an unknown compiler option.
     """
@@ -185,6 +197,8 @@ def compile_stablehlo(module: Module, target: XlaTarget) -> jax.stages.Compiled:
             options = target.options_for(module.program)
             return module.lowered.compile(compiler_options=options or None)
     except jax.errors.JaxRuntimeError as error:
+        if module.plain is not None:
+            return compile_stablehlo(module.plain(), target)
         raise ExecutorError(f"compile: XLA says {str(error).splitlines()[0]}") from error
 
 

@@ -13,6 +13,7 @@ depend on the number of sums.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -35,6 +36,7 @@ from tenferro.ops.control_flow import (
     While,
 )
 from tenferro_xla.lowering.registry import BodyFunction, LoweringOptions, body_function, lower
+from tenferro_xla.lowering.small_loops import as_one_function, is_small
 
 Function = Callable[..., tuple[Array, ...]]
 
@@ -47,13 +49,28 @@ def _(op: Sized, *operands: Array, options: LoweringOptions) -> tuple[Array, ...
     return tuple(body_function(op.body, options)(operands))
 
 
-# Scan.
+# Loops.
 
 
 @lower.register
-def scan(
-    op: Scan | CheckpointedScan, *operands: Array, options: LoweringOptions
+def _(
+    op: Scan | CheckpointedScan | While, *operands: Array, options: LoweringOptions
 ) -> tuple[Array, ...]:
+    if not (options.small_loops and is_small(op)):
+        return loop(op, operands, options)
+    inside = replace(options, small_loops=False)
+    return as_one_function(lambda operands: loop(op, operands, inside), operands)
+
+
+def loop(
+    op: Scan | CheckpointedScan | While, operands: Sequence[Array], options: LoweringOptions
+) -> tuple[Array, ...]:
+    if isinstance(op, While):
+        return while_loop(op, operands, options)
+    return scan(op, operands, options)
+
+
+def scan(op: Scan, operands: Sequence[Array], options: LoweringOptions) -> tuple[Array, ...]:
     start = op.consts + op.carry
     consts = operands[: op.consts]
     body = body_function(op.body, options)
@@ -73,11 +90,7 @@ def scan(
     return (*carry, *ys)
 
 
-# While.
-
-
-@lower.register
-def _(op: While, *operands: Array, options: LoweringOptions) -> tuple[Array, ...]:
+def while_loop(op: While, operands: Sequence[Array], options: LoweringOptions) -> tuple[Array, ...]:
     start = op.cond_consts + op.body_consts
     cond_consts, body_consts = operands[: op.cond_consts], operands[op.cond_consts : start]
     cond, body = body_function(op.cond, options), body_function(op.body, options)
@@ -185,7 +198,7 @@ WHOLE = PartitionSpec()  # type: ignore[no-untyped-call]  # JAX has no types the
 def _(op: LaneSum, *consts: Array, options: LoweringOptions) -> Values:
     if options.differentiated:
         numbers = jnp.arange(op.total, dtype=np.int64)
-        return scan(op.scan(), *consts, *map(_zeros, op.sum_metas), numbers, options=options)
+        return scan(op.scan(), [*consts, *map(_zeros, op.sum_metas), numbers], options)
     shared = options.shared_slices
     if shared is None or op.workers == 1:
         return _Lanes(op, consts, options).alone()

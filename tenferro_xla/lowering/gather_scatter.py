@@ -65,7 +65,7 @@ def _(
 ) -> Array:
     if op.combiner == "add":
         return scattered(lax.scatter_add, op, x, indices, updates, options)
-    if op.is_unique(_meta(updates)):
+    if options.ordered_scatters or op.is_unique(_meta(updates)):
         return scattered(lax.scatter, op, x, indices, updates, options)
     return _last_wins(op, x, indices, updates, options)
 

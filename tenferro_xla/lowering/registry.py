@@ -82,7 +82,9 @@ class LoweringOptions:
         mesh: the devices that values are divided among; None on one device.
         shared_slices: the devices that share the slices of networks; None if each does all.
         drops_nan: whether the compiler's extremum of many numbers may lose a NaN.
+        ordered_scatters: whether updates of one element take place in the order of their windows.
         differentiated: whether JAX differentiates what is lowered.
+        small_loops: whether loops of small values are marked, to be compiled as one function.
     """
 
     precision: Precision = "highest"
@@ -92,6 +94,8 @@ class LoweringOptions:
     shared_slices: SharedSlices | None = None
     differentiated: bool = False
     drops_nan: bool = True
+    small_loops: bool = False
+    ordered_scatters: bool = False
 
     def __post_init__(self) -> None:
         if self.precision not in get_args(Precision):

@@ -6,7 +6,7 @@ size 2, for the real and the imaginary part.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from tenferro.ir import (
     make_meta,
     payload,
 )
-from tenferro.ops import BroadcastInDim, Compare, DotGeneral, Transpose
+from tenferro.ops import Atan2, BroadcastInDim, Compare, Div, DotGeneral, Pow, Rem, Transpose
 from tenferro.ops.control_flow import VOCABULARY
 from tenferro_xla.lowering import lower
 
@@ -33,6 +33,8 @@ __all__ = [
     "OPS",
     "Barrier",
     "Factor",
+    "Fuse",
+    "FusedQuotients",
     "Join",
     "Materialize",
     "MaterializedComparisons",
@@ -138,18 +140,33 @@ class Materialize(Barrier, name="xla_stored"):
         return False
 
 
-OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Barrier, Materialize)}}
+@payload
+class Fuse(ExecOp, name="xla_fused"):
+    """The value itself, which XLA may compute in the kernel that reads it several times."""
+
+    pointwise = True
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        """The same type."""
+        return x
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        """The same array."""
+        return x
+
+
+OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Barrier, Materialize, Fuse)}}
 """The ops of programs after these passes, by name, for `parse_exec`."""
 
 
-def materialized(program: ExecProgram, slots: Container[int]) -> ExecProgram:
-    """The program with a `Materialize` after each step whose first result is one of the slots."""
+def followed(program: ExecProgram, slots: Container[int], by: ExecOp) -> ExecProgram:
+    """The program with an op after each step whose first result is one of the slots."""
     rewriter = Rewriter(program)
 
     def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
         if step.output_slots[0] not in slots:
             return None
-        return rewriter.emit_all(Materialize(), *rewriter.emit_all(step.op, *operands))
+        return rewriter.emit_all(by, *rewriter.emit_all(step.op, *operands))
 
     return rewriter.run(rule)
 
@@ -269,7 +286,7 @@ class MaterializedProducts(Pass):
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with a `Materialize` after each value that it stores."""
         slots = _repeated_products(program)
-        return materialized(program, slots) if slots else program
+        return followed(program, slots, Materialize()) if slots else program
 
 
 def _repeated_products(program: ExecProgram) -> set[int]:
@@ -293,6 +310,69 @@ def _repeated_products(program: ExecProgram) -> set[int]:
     return stored
 
 
+# Quotients that one kernel reads several times, and that XLA would compute in another.
+
+SHORT = 1 << 12
+"""Numbers below which a kernel takes next to nothing."""
+
+
+@dataclass(frozen=True)
+class FusedQuotients(Pass):
+    """Lets XLA compute a quotient in the kernel that reads it several times.
+
+    XLA fuses a `Div`, `Pow`, `Rem` or `Atan2` of two operands into the one op that reads it.
+    If the kernel that it would become a part of reads it several times, XLA makes a kernel of its
+    own, and writes and reads the value. It does not do that with a value that is rounded to the
+    precision that it has, which changes nothing. Values that other kernels read as well stay, and
+    so do quotients by a repeated value, which XLA multiplies by its reciprocal.
+    """
+
+    looks_for = (Div, Pow, Rem, Atan2)
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with a `Fuse` after each such value."""
+        reads, makers, fused = program.read_counts(), program.makers(), set[int]()
+        for place, step in enumerate(program.instructions):
+            if not isinstance(step.op, self.looks_for) or step.dtype.kind != "f":
+                continue
+            (slot,), (meta,) = step.output_slots, step.output_metas
+            divisor = makers.get(step.input_slots[1])
+            repeated = divisor is not None and isinstance(divisor.op, BroadcastInDim)
+            if repeated or reads.get(slot, 0) < 2 or meta.known_size < SHORT:
+                continue
+            later = program.instructions[place + 1 : place + 1 + FAR]
+            if _is_read_in_one_kernel(slot, later, reads):
+                fused.add(slot)
+        return followed(program, fused, Fuse()) if fused else program
+
+
+FAR = 64
+"""Instructions after a quotient within which its readers are looked for."""
+
+
+def _is_read_in_one_kernel(
+    slot: int, later: Sequence[ExecInstruction], reads: Mapping[int, int]
+) -> bool:
+    """Whether all that follows from a value by elements becomes one value, and nothing else."""
+    unread = {slot: reads[slot]}
+    for step in later:
+        found = [source for source in step.input_slots if source in unread]
+        if not found:
+            continue
+        op = step.op
+        if not op.pointwise or isinstance(op, Barrier | Fuse) or len(step.output_slots) != 1:
+            return False
+        for source in found:
+            unread[source] -= 1
+            if not unread[source]:
+                del unread[source]
+        (result,) = step.output_slots
+        if not unread:
+            return True
+        unread[result] = reads.get(result, 0)
+    return False
+
+
 # Values that are compared with what a reduction found among them.
 
 Makers = dict[int, ExecInstruction]
@@ -313,7 +393,7 @@ class MaterializedComparisons(Pass):
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with a `Materialize` after each such value."""
         stored = _compared_with_reductions(program)
-        return materialized(program, stored) if stored else program
+        return followed(program, stored, Materialize()) if stored else program
 
 
 def _compared_with_reductions(program: ExecProgram) -> set[int]:
@@ -417,6 +497,13 @@ def _(op: Materialize, x: Array) -> Array:
         return lax.select(lax.ne(one, empty), one, other)
 
     value: Array = lax.reduce(padded, empty, what_is_there, (0,))
+    return value
+
+
+@lower.register
+def _(op: Fuse, x: Array) -> Array:
+    bits = np.finfo(x.dtype)
+    value: Array = lax.reduce_precision(x, int(bits.nexp), int(bits.nmant))
     return value
 
 

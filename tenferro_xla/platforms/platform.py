@@ -56,8 +56,11 @@ class Platform:
         keeps_barriers: whether the compiler heeds optimization barriers until equal values have
             become one. Where it does not, what is computed again stands in a branch.
         drops_nan: whether the extremum of many numbers may lose a NaN that is among them.
+        ordered_scatters: whether a scatter on one device writes window after window, so that of
+            several updates of one element the last one stays.
         maps_results: whether each call takes the memory of large results from the system.
         results_in_rows: whether the compiler is told that transposed results are stored by rows.
+        small_loops: whether loops of small values are marked, to be compiled as one function.
         precision: what the words of `XlaExecutor(precision=)` mean for products of 32-bit numbers.
     """
 
@@ -71,8 +74,10 @@ class Platform:
     own_memory: bool = False
     keeps_barriers: bool = True
     drops_nan: bool = True
+    ordered_scatters: bool = False
     maps_results: bool = False
     results_in_rows: bool = False
+    small_loops: bool = False
     precision: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property

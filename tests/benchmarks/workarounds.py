@@ -70,6 +70,8 @@ class Row:
 WEIGHTS = real(1024, 1024), real(1024, 512)
 LAYERS = tn.grad(layers, argnums=(0, 1))
 BARRIERS, PRODUCTS = {"transpose_barriers": False}, {"materialized_products": False}
+QUOTIENTS = {"fused_quotients": False}
+SILU = tn.grad(lambda x, y: tn.sum(tn.nn.silu(x / (1 + y * y))), argnums=(0, 1))
 COMPLEX, POOL = {"real_contractions": False}, {"kept_bytes": 0}
 OVERLAP = tn.grad(lambda x, y: tn.sum(tn.abs(x @ y) ** 2), argnums=(0, 1))
 
@@ -78,6 +80,12 @@ ROWS = [
         (*WEIGHTS, real(batch, 1024), real(batch, 512)), BARRIERS)
     for batch in (8, 32, 256)
 ] + [
+    *(
+        Row("FusedQuotients", f"gradient of silu(x / (1 + y²)), {size} of {dtype}", SILU,
+            tuple(real(size).astype(dtype) for _ in range(2)), QUOTIENTS)
+        for dtype in ("float64", "float32")
+        for size in (10_000, 1_000_000)
+    ),
     Row("MaterializedProducts", "polynomials on a grid", polynomials,
         (real(2000) / 10, real(2000) / 10), PRODUCTS),
     Row("MaterializedProducts", "60 phases of 20 qubits", phases,

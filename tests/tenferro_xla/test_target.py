@@ -109,6 +109,13 @@ exec_program(%0: f64[16]) {{
   %10: f64[65536,16] = broadcast_in_dim[shape=(65536, 16), dims=(1,)] %9
   return %10
 }}"""
+QUOTIENT = """
+exec_program(%0: f64[5000], %1: f64[5000]) {
+  %2: f64[5000] = divide %0, %1
+  %3: f64[5000] = multiply %2, %0
+  %4: f64[5000] = add %3, %2
+  return %4
+}"""
 PIECES = {
     "loop_inlining": ONE_ROUND,
     "loop_invariant_code_motion": INVARIANT,
@@ -123,6 +130,7 @@ PIECES = {
     "contraction_layout": CONTRACTIONS,
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
+    "fused_quotients": QUOTIENT,
     "materialized_products": REPEATED,
     "transpose_barriers": TURNED,
 }

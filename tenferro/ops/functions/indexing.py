@@ -21,6 +21,7 @@ import numpy as np
 
 from tenferro.errors import AxisError, ShapeError, TenferroError, TracingError
 from tenferro.ir import (
+    INT32,
     INT64,
     UINT64,
     AnyTensor,
@@ -537,13 +538,28 @@ def index_vectors(
 
 
 def from_the_front(x: AnyTensor, indices: AnyTensor, axis: int) -> AnyTensor:
-    """Indices along an axis, with the size of the axis added to negative ones."""
+    """Indices along an axis, with the size of the axis added to negative ones.
+
+    Those of at most 32 bits stay so where the size is a number of 32 bits: a sum is then one too.
+    """
     if indices.meta.dtype.kind == "u":
         return indices
-    indices = convert(indices, INT64)
-    size = broadcast_like(size_value(x, axis), indices.meta, (), "index")
+    if indices.meta.dtype.itemsize <= INT32.itemsize:
+        indices = convert(indices, INT32)
+    size = size_like(x, axis, indices)
+    indices = convert(indices, size.meta.dtype)
+    size = broadcast_like(size, indices.meta, (), "index")
     is_negative = emit(Compare("LT"), indices, full_like(0, indices))
     return emit(SELECT, is_negative, emit(ADD, indices, size), indices)
+
+
+def size_like(x: AnyTensor, axis: int, places: AnyTensor) -> AnyTensor:
+    """The size of an axis as a scalar of the dtype of places; as int64 where it may not fit."""
+    extent, dtype = x.meta.extents[axis], places.meta.dtype
+    known = extent.dim if isinstance(extent, Exact) else None
+    if isinstance(known, int) and known <= np.iinfo(dtype).max:
+        return as_value(known, dtype)
+    return size_value(x, axis)
 
 
 def size_value(x: AnyTensor, axis: int) -> AnyTensor:
@@ -591,13 +607,14 @@ def moved(
     """Indices along some axes, moved into bounds; negative ones count from the end."""
     results = []
     for axis, each in zip(axes, arrays, strict=True):
-        size = size_value(x, axis)
         if mode == "wrap":
+            size = size_value(x, axis)
             dtype = UINT64 if each.meta.dtype == UINT64 else INT64
             inside = remainder(*(convert(value, dtype) for value in (each, size)))
             results.append(convert(inside, INT64))
         else:
             place = _counted_bounds(x, each, axis)
+            size = size_like(x, axis, place)
             results.append(clamp(place, 0, subtract(size, 1)))
     return results
 
@@ -630,8 +647,7 @@ def _inside(
     """For each element that is taken, whether its indices are in bounds."""
     results: list[AnyTensor] = []
     for axis, each in zip(places.axes, arrays, strict=True):
-        place = _counted_bounds(x, each, axis)
-        results.append(within(place, size_value(x, axis)))
+        results.append(within(_counted_bounds(x, each, axis), x, axis))
     mask = functools.reduce(bitwise_and, results)
     rank = mask.meta.rank
     shape = picked.meta.exact_shape("index", "result")
@@ -639,12 +655,14 @@ def _inside(
 
 
 def _counted_bounds(x: AnyTensor, indices: AnyTensor, axis: int) -> AnyTensor:
-    """Indices along an axis, counted from the front, as int64; beyond its range, its end."""
+    """Indices along an axis, counted from the front, as int32 or int64; clamped where too large."""
     if indices.meta.dtype == UINT64:
         indices = elementwise_minimum(indices, np.iinfo(INT64).max)
-    return convert(from_the_front(x, indices, axis), INT64)
+    places = from_the_front(x, indices, axis)
+    return convert(places, INT64) if places.meta.dtype.kind == "u" else places
 
 
-def within(places: AnyTensor, size: AnyTensor) -> AnyTensor:
-    """Whether places that are counted from the front are those of an axis."""
+def within(places: AnyTensor, x: AnyTensor, axis: int) -> AnyTensor:
+    """Whether places that are counted from the front are those of an axis of x."""
+    size = size_like(x, axis, places)
     return bitwise_and(greater_equal(places, 0), less(places, size))

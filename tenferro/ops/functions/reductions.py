@@ -637,7 +637,7 @@ def take_along_axis(
     picked = gather_along(whole, wide, along, unique=False)
     if mode != "fill":
         return picked
-    inside = within(wide, size_value(x, along))
+    inside = within(wide, x, along)
     value = fill_of(meta.dtype) if fill_value is None else fill_value
     return where(inside, picked, value)
 

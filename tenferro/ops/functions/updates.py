@@ -99,8 +99,9 @@ class Selection:
 
     Numbers and NumPy arrays that are out of bounds are refused, unless `mode` says what they mean:
     with "clip" the nearest element, with "wrap" the elements repeated; with "fill" or "drop" they
-    read `fill_value`, and change nothing. `indices_are_sorted` and `unique_indices` are promises,
-    which are not needed.
+    read `fill_value`, and change nothing. `indices_are_sorted` and `unique_indices` are promises.
+    The former is not needed. The latter lets `multiply`, `divide` and `power` have derivatives by
+    their values; if it is broken, results and derivatives are undefined.
     """
 
     __slots__ = ("_array", "_indices")
@@ -184,7 +185,9 @@ class Selection:
                 raise TypeError(unlisted(combiner, name, UpdateOptions.__annotations__))
         mode = options.get("mode")
         known = mode_named(combiner, mode)
-        return self._applied(update, values, mode=mode, extra={"combiner": combiner, "mode": known})
+        unique = bool(options.get("unique_indices")) and known not in ("clip", "wrap")
+        extra = {"combiner": combiner, "mode": known, "unique": unique}
+        return self._applied(update, values, mode=mode, extra=extra)
 
     def _applied(
         self,
@@ -230,12 +233,17 @@ def update(
     counted: tuple[bool, ...],
     combiner: str,
     mode: str | None = None,
+    unique: bool = False,
 ) -> AnyTensor:
-    """x with values combined into the elements that items and arrays select."""
+    """x with values combined into the elements that items and arrays select.
+
+    `unique` promises that no element is selected twice.
+    """
     meta: TensorMeta = x.meta
     if combiner in _POINTWISE:
-        ones, selection = full_like(1, x), {"items": items, "counted": counted, "mode": mode}
-        whole = update(ones, values, *arrays, combiner="mul", **selection)  # type: ignore[arg-type]
+        ones = full_like(1, x)
+        whole = update(ones, values, *arrays, items=items, counted=counted, combiner="mul",
+                       mode=mode, unique=unique)  # fmt: skip
         result: AnyTensor = _POINTWISE[combiner](x, whole)
         return result
     new = fitting("update", values, meta.dtype)
@@ -245,7 +253,7 @@ def update(
     if mode in ("clip", "wrap"):
         arrays = tuple(moved(part, placed(items).axes, arrays, mode))
     if arrays:
-        changed = _scatter(part, new, placed(items), arrays, counted, combiner)
+        changed = _scatter(part, new, placed(items), arrays, counted, combiner, unique)
     else:
         changed = broadcast_to(new, part.meta.exact_shape("update", "operand"), "update")
         if combiner != "set":
@@ -260,6 +268,7 @@ def _scatter(
     arrays: tuple[AnyTensor, ...],
     counted: tuple[bool, ...],
     combiner: str,
+    unique: bool,
 ) -> AnyTensor:
     vectors, rank = index_vectors(x, places.axes, arrays, counted)
     meta: TensorMeta = x.meta
@@ -269,7 +278,7 @@ def _scatter(
     shape[places.result : places.result] = batch
     numbers = (window_dims(meta.rank, places, rank), places.axes, places.axes, rank)
     kind = Scatter if combiner in ("add", "set") else ScatterReduce
-    op = kind(*numbers, combiner=combiner)
+    op = kind(*numbers, combiner=combiner, unique=unique)
     return emit(op, x, vectors, broadcast_to(values, shape, "update"))
 
 

@@ -83,7 +83,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
 
 def note(text: str) -> None:
     """Print a line."""
-    CONSOLE.print(text)
+    CONSOLE.print(text, markup=False, soft_wrap=True)
 
 
 def versions() -> dict[str, str]:

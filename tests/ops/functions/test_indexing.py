@@ -517,3 +517,17 @@ def test_every_second_element_is_updated_whatever_the_size(index: slice, size: i
     expected[index] = 7.0
     update = tn.jit(lambda x: x.at[index].set(7.0), executor="numpy", symbolic={"x": ("n",)})
     assert_equal(update(x), expected)
+
+
+@pytest.mark.parametrize("name", ["multiply", "divide", "power"])
+def test_a_promise_of_unique_indices_gives_derivatives_by_values(name: str) -> None:
+    x, values, weights = np.array([1.0, 2.0, 3.0]), np.array([2.0, 3.0]), np.array([1.0, 5.0, 7.0])
+
+    def loss(xp: Any, x: Any, values: Any, places: Any) -> Any:
+        return xp.sum(getattr(x.at[places], name)(values, unique_indices=True) * weights)
+
+    places = np.array([2, 0])
+    mine = tn.grad(lambda x, v, i: loss(tn, x, v, i), argnums=(0, 1))(x, values, places)
+    with jax.enable_x64(True):
+        by_jax = jax.grad(lambda v: loss(jnp, jnp.asarray(x), v, places))(jnp.asarray(values))
+    np.testing.assert_allclose(mine[1], by_jax, rtol=1e-12)

@@ -102,6 +102,18 @@ def test_a_large_maximum_is_guarded_where_the_platform_drops_nan() -> None:
     }
 
 
+def test_which_update_of_an_element_stays_is_computed_where_scatters_have_no_order() -> None:
+    def replaced(x: Any, values: Any) -> Any:
+        return x.at[tn.astype(values, "int64")].set(values)
+
+    program = exec_program(replaced, [(9,), (5,)], "float64")
+    texts = {each.name: lowered(program, each)[1] for each in (CPU_PLATFORM, CUDA_PLATFORM)}
+    assert {name: "stablehlo.maximum" in text for name, text in texts.items()} == {
+        "cpu": False,
+        "cuda": True,
+    }
+
+
 def test_the_passes_for_cuda_keep_the_results() -> None:
     program = exec_program(tn.grad(lambda *a: tn.sum(chain(*a)), argnums=(0, 1)), CHAIN, "f8")
     rng = np.random.default_rng(0)

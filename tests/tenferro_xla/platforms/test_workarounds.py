@@ -5,6 +5,8 @@ A test that fails here says that the workaround it names may go.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -68,6 +70,22 @@ def test_a_transpose_is_merged_into_the_product_that_reads_it() -> None:
     assert "lhs_contracting_dims={0}" in text
 
 
+def test_a_quotient_that_is_read_twice_takes_a_kernel_of_its_own() -> None:
+    """FusedQuotients."""
+
+    def twice(x: jax.Array, y: jax.Array) -> jax.Array:
+        quotient = x / y
+        return quotient * x + quotient
+
+    def rounded(x: jax.Array, y: jax.Array) -> jax.Array:
+        quotient = lax.reduce_precision(x / y, 11, 52)
+        return quotient * x + quotient
+
+    x = np.ones(1000)
+    assert optimized(twice, x, x).split("ENTRY")[1].count(" fusion(") == 2
+    assert optimized(rounded, x, x).split("ENTRY")[1].count(" fusion(") == 1
+
+
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="Linux only")
 def test_each_executable_has_maps_of_its_own() -> None:
     """`executable.MemoryMaps`."""
@@ -81,3 +99,35 @@ def test_each_executable_has_maps_of_its_own() -> None:
         for n in range(20, 40)
     ]
     assert count() >= before + len(made)
+
+
+def test_a_loop_of_small_kernels_is_one_function_only_where_it_is_marked() -> None:
+    """`lowering.small_loops`."""
+
+    def loop(w: jax.Array, h: jax.Array) -> jax.Array:
+        total: jax.Array = lax.fori_loop(0, 100, lambda _, h: jnp.tanh(w @ h), h)
+        return total
+
+    assert "xla_cpu_small_call" in optimized(loop, np.ones((4, 4)), np.ones(4))
+    assert "xla_cpu_small_call" not in optimized(loop, np.ones((16, 16)), np.ones(16))
+
+
+UNREAD = """
+import jax, numpy as np
+from jax.experimental.xla_metadata import set_xla_metadata
+def loop(a, b):
+    last = (0, b, b)
+    step = lambda state: (state[0] + 1, b * 2, a * state[1])
+    return jax.lax.while_loop(lambda state: state[0] < 1, step, last)[1]
+def marked(a, b):
+    with set_xla_metadata(xla_cpu_small_call="true", inlineable="false"):
+        return jax.jit(loop)(a, b), a
+jax.jit(marked).lower(np.ones(8), np.ones(8)).compile()
+"""
+
+
+def test_xla_ends_the_process_at_a_parameter_that_nothing_reads() -> None:
+    """That `lowering.small_loops` returns the operands of a loop too."""
+    run = subprocess.run([sys.executable, "-c", UNREAD], capture_output=True, check=False)
+    assert run.returncode < 0
+    assert b"Check failed" in run.stderr
