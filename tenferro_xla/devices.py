@@ -150,7 +150,7 @@ def own_settings(precision: str | None = None) -> Iterator[None]:
 
 
 def x64_mode(state: Any) -> tuple[Callable[[bool], Any], Callable[[Any], object]]:
-    """What enters 64-bit mode if it is called with True, and what leaves it with the result of that.
+    """What enters 64-bit mode when it is called with True, and what leaves it with the result.
 
     `state` is `jax.enable_x64`. They are its steps as a context manager, which takes four times as
     long. JAX has no public names for them; where they have changed, they are that context manager.

@@ -216,7 +216,7 @@ class Jitted(Generic[P, R_co]):
             self._owner = tensor_owner(self._executor)
         return self._executor
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:  # noqa: C901  # fewer calls
         """Run the function, compiled for these arguments; compile it first if necessary.
 
         What arrays one by one take is written out here, if there is one version for such calls.
@@ -227,6 +227,7 @@ class Jitted(Generic[P, R_co]):
         entry, on_host = None if kwargs else cache.sole, False
         buffers: list[Any] = []
         numbers: tuple[Any, ...] = ()
+        leaf: Any
         if entry is not None:
             for leaf in args:
                 kind: Any = type(leaf)

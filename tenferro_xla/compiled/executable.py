@@ -231,8 +231,8 @@ call never takes more than a fifth longer for the copies."""
 PATIENCE = 8
 """How many calls wait until arrays are copied, if none of them finds that waiting is worth it."""
 MOST_WAITING = 10
-"""If NumPy would take so many times longer, no call waits. Where XLA makes one kernel of many ops, it
-is about so much faster than NumPy."""
+"""If NumPy would take so many times longer, no call waits. Where XLA makes one kernel of many ops,
+it is about so much faster than NumPy."""
 
 _LOADED: weakref.WeakSet[LoadedExecutable] = weakref.WeakSet()
 """The executables of this process."""
