@@ -239,7 +239,7 @@ class Jitted(Generic[P, R_co]):
                 else:
                     entry = None
                     break
-        if entry is None:
+        if entry is None and cache.latest.entries:
             entry, buffers, numbers, on_host = self._found(args, kwargs)
         if entry is not None:
             runs = entry.runs

@@ -7,7 +7,6 @@ limited number of them. Beyond that, XLA fails, and so does whatever else asks f
 from __future__ import annotations
 
 import contextlib
-import math
 import sys
 import threading
 import time
@@ -20,7 +19,6 @@ from typing import Any, Protocol, cast
 import jax
 import numpy as np
 
-from tenferro.compiler import numpy_seconds
 from tenferro.errors import BindingError, DeviceError
 from tenferro.ir import Exact, ExecProgram, NumpyArray, ShapeExtent, TensorMeta, UpperBound
 from tenferro_xla.compiled.buffer_pool import Keep
@@ -76,17 +74,19 @@ class LoadedExecutable:
         self._target = target
         self._metas = program.input_metas
         self._alignment = target.platform.alignment
-        sizes = [math.prod(meta.static_shape or ()) * meta.dtype.itemsize for meta in self._metas]
-        self._worth_waiting = WAITING + WAITING_PER_BYTE * sum(sizes)
-        shares = self._alignment > 1 and not (spans or donated) and bool(program.output_slots)
-        brief = shares and numpy_seconds(program) <= MOST_WAITING * self._worth_waiting
-        self._patience = PATIENCE if brief else 0
         self._take(compiled)
         _LOADED.add(self)
-        analysis = compiled.memory_analysis()
-        reported = 0 if analysis is None else analysis.generated_code_size_in_bytes
+        needs, work = compiled.memory_analysis(), compiled.cost_analysis() or {}
         # XLA on CPU reports 0; machine code of an op is about a KiB.
-        self.code_size = int(reported) or 1024 * (1 + len(program.instructions))
+        code = 0 if needs is None else needs.generated_code_size_in_bytes
+        self.code_size = int(code) or 1024 * (1 + len(program.instructions))
+        inputs = 0 if needs is None else needs.argument_size_in_bytes
+        self._worth_waiting = WAITING + WAITING_PER_BYTE * inputs
+        seconds = SECONDS_PER_BYTE * work.get("bytes accessed", 0.0)
+        seconds += SECONDS_PER_FLOP * work.get("flops", 0.0)
+        brief = seconds < MOST_WAITING * self._worth_waiting and not program.bodies()
+        shares = self._alignment > 1 and not (spans or donated) and bool(program.output_slots)
+        self._patience = PATIENCE if shares and brief else 0
 
     @property
     def compiled(self) -> jax.stages.Compiled:
@@ -230,9 +230,10 @@ WAITING, WAITING_PER_BYTE = 2e-5, 5e-10
 call never takes more than a fifth longer for the copies."""
 PATIENCE = 8
 """How many calls wait until arrays are copied, if none of them finds that waiting is worth it."""
-MOST_WAITING = 10
-"""If NumPy would take so many times longer, no call waits. Where XLA makes one kernel of many ops,
-it is about so much faster than NumPy."""
+SECONDS_PER_BYTE, SECONDS_PER_FLOP = 1e-10, 1e-10
+"""About how long a program takes for what XLA says that it does; loops are not in that."""
+MOST_WAITING = 4
+"""If a program takes about so many times longer than it is worth to wait, no call waits."""
 
 _LOADED: weakref.WeakSet[LoadedExecutable] = weakref.WeakSet()
 """The executables of this process."""
