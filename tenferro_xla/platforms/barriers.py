@@ -28,6 +28,7 @@ from tenferro.ir import (
 from tenferro.ops import Atan2, BroadcastInDim, Compare, Div, DotGeneral, Pow, Rem, Transpose
 from tenferro.ops.control_flow import VOCABULARY
 from tenferro_xla.lowering import lower
+from tenferro_xla.lowering.windows import stored
 
 __all__ = [
     "OPS",
@@ -488,16 +489,7 @@ def _(op: Barrier, x: Array) -> Array:
 
 @lower.register
 def _(op: Materialize, x: Array) -> Array:
-    """The value next to a place that is empty, reduced to what is there: XLA computes no reduction
-    again where it is read, and gives one that it does not know to no library."""
-    empty = np.full((), -np.inf, x.dtype)
-    padded = lax.pad(lax.expand_dims(x, (0,)), empty, [(0, 1, 0), *[(0, 0, 0)] * x.ndim])
-
-    def what_is_there(one: Array, other: Array) -> Array:
-        return lax.select(lax.ne(one, empty), one, other)
-
-    value: Array = lax.reduce(padded, empty, what_is_there, (0,))
-    return value
+    return stored(x)
 
 
 @lower.register
