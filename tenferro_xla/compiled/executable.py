@@ -6,7 +6,6 @@ limited number of them. Beyond that, XLA fails, and so does whatever else asks f
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
 import time
@@ -176,8 +175,7 @@ class LoadedExecutable:
         copy the inputs; else they are copied in later calls.
         """
         start = time.perf_counter()
-        with contextlib.suppress(Exception):  # it is raised where the result is read
-            result.block_until_ready()
+        result.block_until_ready()
         worth_it = time.perf_counter() - start < self._worth_waiting
         self._patience = sys.maxsize if worth_it else self._patience - 1
 
