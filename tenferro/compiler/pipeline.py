@@ -166,6 +166,7 @@ class OptimizerOptions:
     dot_decomposer: bool = True
     real_contractions: bool = True
     fused_quotients: bool = True
+    fused_parts: bool = True
     materialized_products: bool = True
     transpose_barriers: bool = True
     layout_costs: DeviceCosts | None = None

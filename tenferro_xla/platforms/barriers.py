@@ -25,7 +25,17 @@ from tenferro.ir import (
     make_meta,
     payload,
 )
-from tenferro.ops import Atan2, BroadcastInDim, Compare, Div, DotGeneral, Pow, Rem, Transpose
+from tenferro.ops import (
+    Atan2,
+    BroadcastInDim,
+    Compare,
+    Div,
+    DotGeneral,
+    Pow,
+    ReduceSum,
+    Rem,
+    Transpose,
+)
 from tenferro.ops.control_flow import VOCABULARY
 from tenferro_xla.lowering import lower
 from tenferro_xla.lowering.windows import stored
@@ -35,6 +45,7 @@ __all__ = [
     "Barrier",
     "Factor",
     "Fuse",
+    "FusedParts",
     "FusedQuotients",
     "Join",
     "Materialize",
@@ -143,7 +154,10 @@ class Materialize(Barrier, name="xla_stored"):
 
 @payload
 class Fuse(ExecOp, name="xla_fused"):
-    """The value itself, which XLA may compute in the kernel that reads it several times."""
+    """The value itself, which XLA may compute in the kernel that reads it several times.
+
+    XLA rounds it to the precision that it has, which changes nothing.
+    """
 
     pointwise = True
 
@@ -372,6 +386,48 @@ def _is_read_in_one_kernel(
             return True
         unread[result] = reads.get(result, 0)
     return False
+
+
+# Sums over what is computed of the parts of complex numbers.
+
+LIBRARY = 1 << 12
+"""Numbers from which XLA calls a library for their sum."""
+
+
+@dataclass(frozen=True)
+class FusedParts(Pass):
+    """Lets XLA compute in one kernel what is summed of the parts of complex numbers, such as |x|².
+
+    XLA calls a library for the sum. The library computes elementwise operations on real numbers on
+    its way, but reads no complex ones: XLA would store each part that is read, as an array of its
+    own. It stores the one array of what is summed if that is rounded to its own precision.
+    """
+
+    looks_for = (ReduceSum,)
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with a `Fuse` after what is summed of two parts and more."""
+        metas, fused = program.slot_metas(), set[int]()
+        parts: dict[int, tuple[int, ...]] = {}
+        for step, _ in program.results():
+            op, (slot, *_) = step.op, step.output_slots
+            if isinstance(op, ReduceSum):
+                (source,) = step.input_slots
+                meta = metas[source]
+                if (
+                    meta is not None
+                    and meta.known_size >= LIBRARY
+                    and len(parts.get(source, ())) > 1
+                ):
+                    fused.add(source)
+            elif op.pointwise and step.dtype.kind == "f":
+                read = [metas[source] for source in step.input_slots]
+                if any(meta is not None and meta.dtype.kind == "c" for meta in read):
+                    parts[slot] = (slot,)
+                else:
+                    every = [part for source in step.input_slots for part in parts.get(source, ())]
+                    parts[slot] = tuple(dict.fromkeys(every))[:2]
+        return followed(program, fused, Fuse()) if fused else program
 
 
 # Values that are compared with what a reduction found among them.

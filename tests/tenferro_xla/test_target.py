@@ -109,6 +109,16 @@ exec_program(%0: f64[16]) {{
   %10: f64[65536,16] = broadcast_in_dim[shape=(65536, 16), dims=(1,)] %9
   return %10
 }}"""
+SQUARES = """
+exec_program(%0: c128[64,64]) {
+  %1: f64[64,64] = real %0
+  %2: f64[64,64] = multiply %1, %1
+  %3: f64[64,64] = imag %0
+  %4: f64[64,64] = multiply %3, %3
+  %5: f64[64,64] = add %2, %4
+  %6: f64[64] = reduce_sum[axes=(0,)] %5
+  return %6
+}"""
 QUOTIENT = """
 exec_program(%0: f64[5000], %1: f64[5000]) {
   %2: f64[5000] = divide %0, %1
@@ -131,6 +141,7 @@ PIECES = {
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
     "fused_quotients": QUOTIENT,
+    "fused_parts": SQUARES,
     "materialized_products": REPEATED,
     "transpose_barriers": TURNED,
 }
