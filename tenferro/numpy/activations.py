@@ -117,7 +117,7 @@ def _weighted(
     used = elementwise.where(logical.not_equal(factor, 0), value, -math.inf)
     # The largest real part, where it is finite; it has no derivative.
     real = emit(REAL, used) if is_complex(used.meta.dtype) else used
-    op = functools.partial(ReduceMax, empty=True)
+    op = functools.partial(ReduceMax, empty=True, skips_nan=True)
     largest = emit(STOP_GRADIENT, reductions.reduce("logsumexp", op, real, axis, True))
     shift = elementwise.where(logical.isfinite(largest), largest, 0)
     powers = analytic.exp(elementwise.subtract(used, shift))

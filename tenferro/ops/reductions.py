@@ -132,13 +132,15 @@ def _window(at: JvpSite[V], value: V, axis: int, start: int, limit: int) -> V:
 class ReduceExtremum(Reduction):
     """Largest or smallest element: NaN wins; the derivative is the average over ties.
 
-    If `empty`, that of no elements is the neutral element; else there must be some.
+    If `empty`, that of no elements is the neutral element; else there must be some. If `skips_nan`,
+    NaN may lose to a number, which is quicker where the elements themselves are read too.
     """
 
     empty: bool = False
+    skips_nan: bool = False
 
     kinds = "iuf"
-    added_fields = ("empty",)
+    added_fields = ("empty", "skips_nan")
     end: ClassVar[tuple[float, str]]
     """The neutral element: of floating-point dtypes, and by its name in `numpy.iinfo`."""
 

@@ -8,7 +8,7 @@ loop costs microseconds.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress
 from math import prod
 from typing import cast
@@ -22,6 +22,7 @@ from tenferro.errors import ExecutorError
 from tenferro.ir import is_complex, is_floating
 from tenferro_xla.lowering.extents import known
 from tenferro_xla.lowering.registry import LoweringOptions, lower
+from tenferro_xla.lowering.windows import by_windows, stored
 
 # Reductions that are not linear.
 
@@ -31,12 +32,12 @@ MANY = 1024
 
 @lower.register
 def _(op: ops.ReduceMax, x: Array, *, options: LoweringOptions) -> Array:
-    return _with_nan(lax.reduce_max(x, op.axes), x, op.axes, options)
+    return _extremum(op, x, lax.reduce_max, lax.max, options)
 
 
 @lower.register
 def _(op: ops.ReduceMin, x: Array, *, options: LoweringOptions) -> Array:
-    return _with_nan(lax.reduce_min(x, op.axes), x, op.axes, options)
+    return _extremum(op, x, lax.reduce_min, lax.min, options)
 
 
 @lower.register
@@ -60,30 +61,30 @@ def _(op: ops.ReduceNorm, x: Array, *, options: LoweringOptions) -> Array:
 def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
     if not is_complex(x.dtype):
         return lax.reduce_sum(x * x, axes)
-    re, im = lax.real(x), lax.imag(x)
-    return lax.reduce_sum(re * re + im * im, axes)
+    return lax.reduce_sum(lax.real(x * lax.conj(x)), axes)  # see `FusedParts`
 
 
-def _with_nan(extremum: Array, x: Array, axes: tuple[int, ...], options: LoweringOptions) -> Array:
-    """The extremum that XLA finds, or NaN where it is among the numbers.
+def _extremum(
+    op: ops.ReduceMax | ops.ReduceMin,
+    x: Array,
+    reduced: Callable[..., Array],
+    of_two: Callable[[Array, Array], Array],
+    options: LoweringOptions,
+) -> Array:
+    """The extremum over axes; NaN if it is among the numbers, unless the op may skip it.
 
-    XLA on the CPU drops NaN when it reduces many numbers, and when devices combine their results. A
-    sum does not, and is quick; it is also NaN where infinities of both signs meet.
+    XLA on the CPU drops NaN when it reduces many numbers, and when devices combine their results.
+    It keeps NaN in the extremum of two.
     """
     few = known(x.shape) and prod(x.shape) < MANY
-    right = few or not options.drops_nan
+    right = op.skips_nan or few or not options.drops_nan
     if not is_floating(x.dtype) or (right and options.mesh is None):
-        return extremum
-
-    def checked() -> Array:
-        nan = lax.reduce_or(lax.ne(x, x), axes)
-        return lax.select(nan, lax.full_like(extremum, np.nan), extremum)
-
-    if options.mesh is not None:
-        return checked()
-    sums = lax.reduce_sum(x, axes)
-    none = lax.reduce_and(lax.eq(sums, sums), range(sums.ndim))
-    return cast(Array, lax.cond(none, lambda: extremum, checked))
+        return reduced(x, op.axes)
+    if known(x.shape) and options.mesh is None and not options.differentiated:
+        return stored(by_windows((x,), op.axes, lambda a, b: (of_two(*a, *b),))[0])
+    nan = lax.reduce_or(lax.ne(x, x), op.axes)
+    extremum = reduced(x, op.axes)
+    return lax.select(nan, lax.full_like(extremum, np.nan), extremum)
 
 
 # Running sums and products, and linear recurrences.

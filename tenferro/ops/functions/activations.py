@@ -133,14 +133,17 @@ def logsumexp(x: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Any
 
 
 def _shifted(value: AnyTensor, axes: tuple[int, ...]) -> tuple[AnyTensor, AnyTensor | None]:
-    """The value minus its largest real part over `axes`, if finite; and what was subtracted."""
+    """The value minus its largest real part over `axes`, if finite; and what was subtracted.
+
+    Where an element is NaN, so is its difference, whatever is subtracted.
+    """
     meta: TensorMeta = value.meta
     sizes = [getattr(meta.extents[axis], "dim", None) for axis in axes]
     if any(meta.extents[axis] == Exact(0) for axis in axes):
         return value, None
     named = meta.dims is None or not all(isinstance(size, int) for size in sizes)
     real = emit(REAL, value) if is_complex(meta.dtype) else value
-    largest = emit(ReduceMax(axes, empty=named), emit(STOP_GRADIENT, real))
+    largest = emit(ReduceMax(axes, named, skips_nan=True), emit(STOP_GRADIENT, real))
     shift = emit(SELECT, isfinite(largest), largest, zeros_like(largest))
     if is_complex(meta.dtype):
         shift = emit(Convert(meta.dtype), shift)

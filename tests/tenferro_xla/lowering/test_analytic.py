@@ -39,3 +39,24 @@ def test_a_logarithm_of_a_power_is_that_of_its_value(function: Callable[[Any, An
         x, y = BASES.astype(dtype), EXPONENTS.astype(dtype)
         expected = tn.jit(function, executor="numpy")(x, y)
         np.testing.assert_allclose(tn.jit(function)(x, y), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_slope_of_tanh_keeps_its_digits_on_both_sides(dtype: str) -> None:
+    bound = {"float16": 4, "float32": 40, "float64": 340}[dtype]
+    x = np.concatenate([np.linspace(-bound, bound, 999), [0.0, -0.0, np.inf, -np.inf, np.nan]])
+    x = x.astype(dtype)
+    found = tn.jit(tn.vmap(tn.grad(tn.tanh)))(x)
+    power = np.exp(-2 * np.abs(x.astype(np.longdouble)))
+    expected = (4 * power / (1 + power) ** 2).astype(dtype)
+    np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)
+
+
+def test_a_logistic_function_and_its_slope_have_one_exponential_and_one_quotient() -> None:
+    def gate(x: Any, y: Any) -> Any:
+        return tn.sum(tn.sigmoid(x) ** 2 * y)
+
+    x = np.linspace(-9.0, 9.0, 1000)
+    text = tn.jit(tn.grad(gate)).lower(x, x).compile().as_text()
+    assert text.count(" exponential(") == 1
+    assert text.count(" divide(") == 1

@@ -28,6 +28,31 @@ def test_nan_is_the_extremum_of_many_numbers_too(shape: tuple[int, ...]) -> None
         np.testing.assert_array_equal(np.isnan(found), np.isnan(np.asarray(expected)))
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
+@pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)], ids=str)
+@pytest.mark.parametrize("shape", [(17, 25, 31), (2, 3, 701), (1400, 1, 3), (33, 9, 16)], ids=str)
+def test_windows_of_any_axes_find_the_extremum(
+    shape: tuple[int, ...], axes: tuple[int, ...], dtype: str
+) -> None:
+    both = tn.jit(lambda x: (tn.max(x, axis=axes), tn.min(x, axis=axes)))
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=shape).astype(dtype)
+    for _ in range(5):
+        for found, expected in zip(both(x), (x.max(axes), x.min(axes)), strict=True):
+            np.testing.assert_array_equal(found, expected)
+        x.flat[rng.integers(x.size)] = rng.choice([np.nan, np.inf, -np.inf])
+
+
+def test_a_softmax_has_nan_where_its_operand_has() -> None:
+    x = np.random.default_rng(0).normal(size=(64, 80))
+    x[3, 5], x[7], x[9, 2] = np.nan, -np.inf, np.inf
+    for f in (tn.softmax, tn.log_softmax, tn.logsumexp):
+        results = tn.jit(f)(x), f(x)
+        found, expected = (np.asarray(each) for each in results)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        assert f is tn.logsumexp or np.isnan(found[3]).all()
+
+
 def test_infinities_of_both_signs_are_not_nan() -> None:
     x = np.zeros((64, 64))
     x[3, :2] = np.inf, -np.inf

@@ -1,0 +1,84 @@
+"""Reductions as functions of elements, of which XLA on the CPU makes vector instructions.
+
+It reduces real numbers by a library, which loses NaN, and all others one by one. So windows of the
+operand, one next to the other, are combined into one window, until the window is one element: an
+operand of 1000 rows becomes 125, then 4, then 1. The operand is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+from jax import Array, lax
+
+__all__ = ["Combine", "Parts", "by_windows", "stored"]
+
+Parts = tuple[Array, ...]
+"""Arrays of one shape: what is known of each element."""
+Combine = Callable[[Parts, Parts], Parts]
+"""The reduction of two elements: associative, commutative, and of x with itself x."""
+
+FIRST, LATER = 15, 32
+"""Windows that one kernel combines: where what makes the operand may be computed in the kernel,
+which XLA does for at most so many, and later."""
+LAST = 24
+"""The size of which one kernel makes one element."""
+ROW = 16
+"""Elements that a window is a multiple of, if they lie side by side."""
+
+
+def by_windows(parts: Parts, axes: Sequence[int], combine: Combine) -> Parts:
+    """The reduction over `axes`, which the results do not have, of arrays of a known shape."""
+    shape = parts[0].shape
+    merged: list[int] = []
+    places: list[int] = []
+    for axis, size in enumerate(shape):
+        if axis in axes and axis - 1 in axes:
+            merged[-1] *= size
+            continue
+        places += [len(merged)] if axis in axes else []
+        merged.append(size)
+    parts = tuple(lax.reshape(part, merged) for part in parts)
+    ways = FIRST
+    for place in places:
+        while (size := parts[0].shape[place]) > 1:
+            length = 1 if size <= LAST else -(-size // ways)
+            if length > 1 and prod(parts[0].shape[place + 1 :]) == 1:
+                length = -(-length // ROW) * ROW
+            parts = _combined(parts, place, length, combine)
+            ways = LATER
+    rest = [size for axis, size in enumerate(shape) if axis not in axes]
+    return tuple(lax.reshape(part, rest) for part in parts)
+
+
+def _combined(parts: Parts, axis: int, length: int, combine: Combine) -> Parts:
+    """Windows of a length that cover the axis, combined; the last one overlaps the one before."""
+    size = parts[0].shape[axis]
+    starts = [min(start, size - length) for start in range(0, size, length)]
+    windows = [
+        tuple(lax.slice_in_dim(part, start, start + length, axis=axis) for part in parts)
+        for start in starts
+    ]
+    while len(windows) > 1:
+        pairs = [combine(*windows[i : i + 2]) for i in range(0, len(windows) - 1, 2)]
+        windows = pairs + windows[2 * len(pairs) :]
+    return windows[0]
+
+
+def stored(x: Array) -> Array:
+    """Numbers that XLA computes once, and not again where they are read.
+
+    They stand next to a place that is empty, and are reduced to what is there: XLA computes no
+    reduction again, and gives one that it does not know to no library.
+    """
+    least = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
+    empty = np.full((), least, x.dtype)
+    padded = lax.pad(lax.expand_dims(x, (0,)), empty, [(0, 1, 0), *[(0, 0, 0)] * x.ndim])
+
+    def what_is_there(one: Array, other: Array) -> Array:
+        return lax.select(lax.ne(one, empty), one, other)
+
+    value: Array = lax.reduce(padded, empty, what_is_there, (0,))
+    return value
