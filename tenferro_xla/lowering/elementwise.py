@@ -110,8 +110,13 @@ def _real_of_real(x: Array, result: Array) -> Array:
 @lower.register
 def _(op: ops.SechSquared, x: Array) -> Array:
     if not is_complex(x.dtype):
-        power = lax.exp(-2 * lax.abs(x))
-        return 4 * power / lax.square(1 + power)
+        # 4y(1 - y) with y = logistic(2x), and 1 - y = y·exp(-2x) where y is large. XLA computes the
+        # exponential and the quotient once for a logistic function and its derivative.
+        twice = 2 * x if x.dtype.itemsize > 2 else 2 * lax.convert_element_type(x, np.float32)
+        power = lax.exp(lax.neg(twice))
+        y = 1 / (1 + power)
+        rest = lax.select(lax.gt(x, lax.full_like(x, 0)), y * power, 1 - y)
+        return lax.convert_element_type(4 * (y * rest), x.dtype)
     power = lax.exp(2 * jnp.where(lax.real(x) < 0, x, -x))
     near = lax.abs(lax.real(x)) < 1
     by_cosh = 1 / lax.square(lax.cosh(jnp.where(near, x, 0)))

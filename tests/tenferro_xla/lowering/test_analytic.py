@@ -66,3 +66,24 @@ def test_roots_of_complex_numbers_are_those_of_numpy_part_by_part(dtype: str) ->
 def test_a_complex_root_stores_nothing_on_its_way() -> None:
     lowered = XlaExecutor("cpu").lower(tn.make_program(tn.sqrt, np.ones((1000, 30), complex)))
     assert lowered.compile().memory().temporaries == 0
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_slope_of_tanh_keeps_its_digits_on_both_sides(dtype: str) -> None:
+    bound = {"float16": 4, "float32": 40, "float64": 340}[dtype]
+    x = np.concatenate([np.linspace(-bound, bound, 999), [0.0, -0.0, np.inf, -np.inf, np.nan]])
+    x = x.astype(dtype)
+    found = tn.jit(tn.vmap(tn.grad(tn.tanh)))(x)
+    power = np.exp(-2 * np.abs(x.astype(np.longdouble)))
+    expected = (4 * power / (1 + power) ** 2).astype(dtype)
+    np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)
+
+
+def test_a_logistic_function_and_its_slope_have_one_exponential_and_one_quotient() -> None:
+    def gate(x: Any, y: Any) -> Any:
+        return tn.sum(tn.sigmoid(x) ** 2 * y)
+
+    x = np.linspace(-9.0, 9.0, 1000)
+    text = tn.jit(tn.grad(gate)).lower(x, x).compile().as_text()
+    assert text.count(" exponential(") == 1
+    assert text.count(" divide(") == 1
