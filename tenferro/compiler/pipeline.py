@@ -166,7 +166,9 @@ class OptimizerOptions:
     dot_decomposer: bool = True
     real_contractions: bool = True
     fused_quotients: bool = True
+    fused_parts: bool = True
     materialized_products: bool = True
+    materialized_indices: bool = True
     transpose_barriers: bool = True
     layout_costs: DeviceCosts | None = None
     memory_limit: MemoryLimit | None = None

@@ -15,13 +15,13 @@ from tenferro_xla.lowering.registry import LoweringOptions, lower
 
 
 @lower.register
-def _(op: Gather, x: Array, indices: Array, *, options: LoweringOptions) -> Array:
+def _(op: Gather, x: Array, indices: Array) -> Array:
     if known((*x.shape, *indices.shape, *op.slice_sizes)):
         (meta,) = op.infer_all([_meta(x), _meta(indices)])
         assert meta.static_shape is not None
         if 0 in meta.static_shape:  # a window may not fit then
             return lax.full(meta.static_shape, 0, x.dtype)
-    return _gathered(op, x, indices, op.slice_sizes, options)
+    return _gathered(op, x, indices, op.slice_sizes)
 
 
 @lower.register
@@ -30,11 +30,10 @@ def _(
     x: Array,
     indices: Array,
     *sources: Array,
-    options: LoweringOptions,
 ) -> Array:
     # In an artifact, whose sizes have names. Elsewhere they are known, and the op is a Gather.
     shapes = [array.shape for array in (x, indices, *sources)]
-    return _gathered(op, x, indices, [of_operands(s, shapes) for s in op.slice_sizes], options)
+    return _gathered(op, x, indices, [of_operands(s, shapes) for s in op.slice_sizes])
 
 
 def _gathered(
@@ -42,10 +41,9 @@ def _gathered(
     x: Array,
     indices: Array,
     sizes: Sequence[Any],
-    options: LoweringOptions,
 ) -> Array:
     vectors, batching = _vectors_last(
-        indices, x, op.index_vector_dim, op.start_indices_batching_dims, options
+        indices, x, op.index_vector_dim, op.start_indices_batching_dims
     )
     numbers = lax.GatherDimensionNumbers(
         op.offset_dims,
@@ -64,10 +62,10 @@ def _(
     op: Scatter, x: Array, indices: Array, updates: Array, *source: Array, options: LoweringOptions
 ) -> Array:
     if op.combiner == "add":
-        return scattered(lax.scatter_add, op, x, indices, updates, options)
+        return scattered(lax.scatter_add, op, x, indices, updates)
     if options.ordered_scatters or op.is_unique(_meta(updates)):
-        return scattered(lax.scatter, op, x, indices, updates, options)
-    return _last_wins(op, x, indices, updates, options)
+        return scattered(lax.scatter, op, x, indices, updates)
+    return _last_wins(op, x, indices, updates)
 
 
 def scattered(
@@ -76,13 +74,12 @@ def scattered(
     x: Array,
     indices: Array,
     updates: Array,
-    options: LoweringOptions,
 ) -> Array:
     """A scatter of `jax.lax` with the dimension numbers of the op."""
     if known(updates.shape) and not updates.size:
         return x
     vectors, batching = _vectors_last(
-        indices, x, op.index_vector_dim, op.scatter_indices_batching_dims, options
+        indices, x, op.index_vector_dim, op.scatter_indices_batching_dims
     )
     numbers = lax.ScatterDimensionNumbers(
         op.update_window_dims,
@@ -94,9 +91,7 @@ def scattered(
     return function(x, vectors, updates, numbers, unique_indices=op.unique, mode=op.mode)
 
 
-def _last_wins(
-    op: Scatter, x: Array, indices: Array, updates: Array, options: LoweringOptions
-) -> Array:
+def _last_wins(op: Scatter, x: Array, indices: Array, updates: Array) -> Array:
     """Assignment with the same result on every device: the last update of an element wins.
 
     First finds the largest number of an update for each element, then gathers these updates. They
@@ -109,7 +104,7 @@ def _last_wins(
     order = lax.reshape(lax.iota(np.int64, updates.size), updates_in_order.shape)
     order = lax.transpose(order, [int(axis) for axis in np.argsort(axes)])
     no_update = lax.full(x.shape, -1, np.dtype(np.int64))
-    winner = scattered(lax.scatter_max, op, no_update, indices, order, options)
+    winner = scattered(lax.scatter_max, op, no_update, indices, order)
     numbers = lax.GatherDimensionNumbers((), (0,), (0,))
     row = lax.reshape(updates_in_order, (updates.size,))
     won = lax.gather(row, lax.expand_dims(winner, [x.ndim]), numbers, (1,), mode="clip")
@@ -121,23 +116,22 @@ def _meta(array: Array) -> TensorMeta:
 
 
 def _vectors_last(
-    indices: Array, x: Array, vector_dim: int, batching: Sequence[int], options: LoweringOptions
+    indices: Array, x: Array, vector_dim: int, batching: Sequence[int]
 ) -> tuple[Array, tuple[int, ...]]:
     """The indices with components along the last axis, as JAX takes them; and the batching axes.
 
-    Narrow integers are widened, since bounds may not fit them. Integers that are too large for
-    int64 are clamped, and stay out of bounds. So they are for int32 where devices share the work:
-    with 64 bits, XLA ends the process at some of the scatters that it divides.
+    They become int32 where that counts all places: they take half of the memory, and with 64 bits
+    XLA ends the process at some of the scatters that it divides among devices. What is too large
+    for the new dtype is clamped, and stays out of bounds.
     """
-    if indices.dtype == np.uint64:
-        indices = lax.min(indices, lax.full_like(indices, np.iinfo(np.int64).max))
-    if indices.dtype != np.int32:
-        indices = lax.convert_element_type(indices, np.dtype(np.int64))
-    most = np.iinfo(np.int32).max
-    if options.mesh is not None and max(x.shape, default=0) < most:
-        least, largest = (lax.full_like(indices, bound) for bound in (-most - 1, most))
-        indices = lax.clamp(least, indices, largest)
-        indices = lax.convert_element_type(indices, np.dtype(np.int32))
+    sizes = [0, *x.shape]
+    narrow = known(sizes) and max(sizes) < np.iinfo(np.int32).max
+    bounds = np.iinfo(np.int32) if narrow else np.iinfo(np.int64)
+    if not np.can_cast(indices.dtype, bounds.dtype):
+        indices = lax.min(indices, lax.full_like(indices, bounds.max))
+        if indices.dtype.kind == "i":
+            indices = lax.max(indices, lax.full_like(indices, bounds.min))
+    indices = lax.convert_element_type(indices, bounds.dtype)
     if vector_dim == indices.ndim:
         return lax.expand_dims(indices, [vector_dim]), tuple(batching)
     order = [axis for axis in range(indices.ndim) if axis != vector_dim]
@@ -160,6 +154,5 @@ def _(
     indices: Array,
     updates: Array,
     *source: Array,
-    options: LoweringOptions,
 ) -> Array:
-    return scattered(_FUNCTIONS[op.combiner], op, x, indices, updates, options)
+    return scattered(_FUNCTIONS[op.combiner], op, x, indices, updates)

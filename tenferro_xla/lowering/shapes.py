@@ -8,7 +8,6 @@ from typing import Any
 import jax
 import numpy as np
 from jax import Array, lax
-from jax import numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import NamedSharding, PartitionSpec
 
@@ -54,9 +53,6 @@ lower.register_all(
 
 # Diagonals and triangles.
 
-WRITTEN = 1 << 14
-"""The number of elements from which on a diagonal is written into zeros."""
-
 
 @lower.register
 def _(op: ops.ExtractDiag, x: Array) -> Array:
@@ -71,44 +67,32 @@ def _(op: ops.ExtractDiag, x: Array) -> Array:
 
 @lower.register
 def _(op: ops.EmbedDiag, x: Array) -> Array:
-    """Zeros into which the diagonal is written; small ones in a form that is compiled faster."""
-    n = x.shape[op.axis_a]
+    """The diagonal where row and column are the same, and zeros; a choice, which XLA fuses."""
     last = lax.transpose(x, _moved(x.ndim, op.axis_a, x.ndim - 1))
-    is_large = known(x.shape) and x.size * n >= WRITTEN
-    square = _written(last) if is_large else _spread(last)
+    shape = (*last.shape, last.shape[-1])
+    kind = _counting(sum(shape[-2:]))
+    row, column = (lax.broadcasted_iota(kind, shape, len(shape) - side) for side in (2, 1))
+    along = lax.broadcast_in_dim(last, shape, [*range(last.ndim)])
+    square = lax.select(lax.eq(row, column), along, lax.full_like(along, 0))
     others = [axis for axis in range(x.ndim + 1) if axis not in (op.axis_a, op.axis_b)]
     return lax.transpose(square, ops.inverse([*others, op.axis_a, op.axis_b]))
-
-
-def _written(x: Array) -> Array:
-    """Zeros with another axis of the size of the last, into whose diagonal `x` is written."""
-    places = np.arange(x.shape[-1])
-    zeros = jnp.zeros((*x.shape, x.shape[-1]), x.dtype)
-    return zeros.at[..., places, places].set(
-        x, indices_are_sorted=True, unique_indices=True, mode="promise_in_bounds"
-    )
-
-
-def _spread(x: Array) -> Array:
-    """The same: n zeros between neighbours along the axis make it the n·n elements of two."""
-    n = x.shape[-1]
-    zero = np.zeros((), x.dtype)
-    spread = lax.pad(x, zero, [*((0, 0, 0) for _ in range(x.ndim - 1)), (0, 0, n)])
-    return lax.reshape(spread, [*x.shape, n])
 
 
 def _on_or_below(x: Array, k: int) -> Array:
     """Whether an element is on or below diagonal `k` of the last two axes."""
     rows, columns = x.shape[-2:]
-    if not known([rows + columns]):  # in an export
-        kind: np.dtype[Any] = np.dtype(np.int64)
-    else:
+    kind = _counting(rows + columns)
+    if known([rows + columns]):
         k = min(max(k, -rows), columns)
-        kind = np.dtype(np.int32 if rows + columns < 2**31 else np.int64)
     row = lax.broadcasted_iota(kind, (rows, columns), 0)
     column = lax.broadcasted_iota(kind, (rows, columns), 1)
     mask = lax.ge(lax.add(row, lax.full_like(row, k)), column)
     return lax.broadcast(mask, x.shape[:-2])
+
+
+def _counting(places: Any) -> np.dtype[Any]:
+    """The integers that count so many places; in an export their number may not be known."""
+    return np.dtype(np.int32 if known([places]) and places < 2**31 else np.int64)
 
 
 def _moved(rank: int, source: int, target: int) -> list[int]:

@@ -109,6 +109,16 @@ exec_program(%0: f64[16]) {{
   %10: f64[65536,16] = broadcast_in_dim[shape=(65536, 16), dims=(1,)] %9
   return %10
 }}"""
+SQUARES = """
+exec_program(%0: c128[64,64]) {
+  %1: f64[64,64] = real %0
+  %2: f64[64,64] = multiply %1, %1
+  %3: f64[64,64] = imag %0
+  %4: f64[64,64] = multiply %3, %3
+  %5: f64[64,64] = add %2, %4
+  %6: f64[64] = reduce_sum[axes=(0,)] %5
+  return %6
+}"""
 QUOTIENT = """
 exec_program(%0: f64[5000], %1: f64[5000]) {
   %2: f64[5000] = divide %0, %1
@@ -116,6 +126,20 @@ exec_program(%0: f64[5000], %1: f64[5000]) {
   %4: f64[5000] = add %3, %2
   return %4
 }"""
+ADDED = "\n".join(f"%{i}: i64[2000] = add %{i - 1}, %1" for i in range(2, 10))
+PICKED = (
+    "f64[2000] = gather[offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), "
+    "index_vector_dim=1, slice_sizes=(1,)]"
+)
+INDICES = f"""
+exec_program(%0: f64[50], %1: i64[2000]) {{
+  {ADDED}
+  %10: f64[50] = sine %0
+  %11: {PICKED} %0, %9
+  %12: {PICKED} %10, %9
+  %13: f64[2000] = multiply %11, %12
+  return %13
+}}"""
 PIECES = {
     "loop_inlining": ONE_ROUND,
     "loop_invariant_code_motion": INVARIANT,
@@ -131,7 +155,9 @@ PIECES = {
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
     "fused_quotients": QUOTIENT,
+    "fused_parts": SQUARES,
     "materialized_products": REPEATED,
+    "materialized_indices": INDICES,
     "transpose_barriers": TURNED,
 }
 

@@ -1,4 +1,4 @@
-"""Diagonals of matrices that are written into zeros, and of small ones that are spread."""
+"""Embedded diagonals, small and large, at any axes."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,10 @@ from hypothesis import strategies as st
 
 import tenferro as tn
 from tenferro import ops
+from tenferro.ir import ExecBuilder
 from tenferro.ops import StdTensorOp, meta_of
+from tenferro_xla import LoweringOptions, jax_function
+from tests.graphs import metas_of
 from tests.ops.functions.strategies import filled
 from tests.ops.functions.test_indexing import allowed, expressions, lifted, shapes
 from tests.ops.test_sort import both
@@ -91,6 +95,32 @@ def test_many_updates_of_one_element_leave_the_last() -> None:
     assert_parity((op, [np.zeros(7), rng.integers(-1, 9, 5000), rng.normal(size=5000)]))
     extremes = np.array([np.nan, -0.0, np.inf, -np.inf, 0.0])
     assert_parity((op, [np.zeros(2), np.array([0, 0, 1, 0, 1]), extremes]))
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_windows_that_overlap_leave_the_last_where_updates_are_in_order_or_not(
+    in_order: bool,
+) -> None:
+    op = ops.Scatter((0, 2), (), (1, 0), 1, combiner="set")
+    rng = np.random.default_rng(0)
+    x, places = rng.normal(size=(9, 8)), rng.integers(-2, 9, size=(400, 2))
+    updates = rng.normal(size=(2, 400, 3))
+    builder = ExecBuilder()
+    slots = [builder.input(meta) for meta in metas_of([x, places, updates])]
+    program = builder.build(builder.add(op, slots))
+    options = LoweringOptions(ordered_scatters=in_order)
+    with jax.enable_x64(True):
+        (found,) = jax.jit(jax_function(program, options))(x, places, updates)
+    np.testing.assert_array_equal(found, op.numpy(x, places, updates))
+
+
+def test_indices_beyond_32_bits_stay_out_of_bounds() -> None:
+    far = np.array([2**32, 1, -(2**32), 2**31, -(2**31) - 1, 2**63 - 1])
+    for mode in ("drop", "clip"):
+        assert_parity(
+            (ops.Gather(*ROWS, (1, 4), mode=mode), [filled((3, 4), "float64", 0), far]),
+            (ops.Scatter(*ROWS, mode=mode), [np.zeros((3, 4)), far, np.ones((6, 4))]),
+        )
 
 
 def test_dynamic_slices_are_numpys() -> None:

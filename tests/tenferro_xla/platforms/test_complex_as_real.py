@@ -128,6 +128,7 @@ def test_what_is_linear_is_done_on_parts() -> None:
         "%0: f64[9,4], %1: f64[4,3]) { %2: f64[9,3] = dot_general[(1,), (0,)] %0, %1",
         "%0: c128[9,2,2], %1: c128[2,2]) { %2: c128[9] = dot_general[(1, 2), (0, 1)] %0, %1",
         "%0: c128[9], %1: c128[3]) { %2: c128[9,3] = dot_general[(), ()] %0, %1",
+        "%0: c128[9,1], %1: c128[1,3]) { %2: c128[9,3] = dot_general[(1,), (0,)] %0, %1",
         "%0: c128[0,4], %1: c128[4,3]) { %2: c128[0,3] = dot_general[(1,), (0,)] %0, %1",
     ],
 )
@@ -144,6 +145,29 @@ def test_costs_decide() -> None:
           return %2
         }"""
     assert as_real(text, NEVER) == textwrap.dedent(text).strip()
+
+
+@pytest.mark.parametrize("shape", [(100, 100), (1000, 1000), (4, 30, 30)])
+def test_the_product_of_an_input_and_a_vector_stays_complex(shape: tuple[int, ...]) -> None:
+    program = product_by_a_vector(shape)
+    assert RealContractions(CPU).run(program) is program
+
+
+def test_many_small_products_by_vectors_are_sums_over_products_of_elements() -> None:
+    result = RealContractions(CPU).run(product_by_a_vector((1000, 8, 8)))
+    assert not result.has_op(DotGeneral)
+    assert result.has_op(ReduceSum)
+
+
+def product_by_a_vector(shape: tuple[int, ...]) -> ExecProgram:
+    """Matrices of the last two axes, and for each a vector along its last."""
+    batch = tuple(range(len(shape) - 2))
+    last = len(shape) - 1
+    builder = ExecBuilder()
+    matrices = builder.input(make_meta(COMPLEX128, shape))
+    vectors = builder.input(make_meta(COMPLEX128, (*shape[:-2], shape[-1])))
+    dot = DotGeneral((last,), (last - 1,), batch, batch)
+    return builder.build(builder.add(dot, [matrices, vectors]))
 
 
 def test_a_kernel_has_to_gain_what_compiling_it_takes() -> None:
