@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -15,9 +15,11 @@ from tenferro_xla.in_flight import is_forked, note_start
 __all__ = [
     "device_name",
     "devices",
+    "enter_x64",
     "find_device",
     "import_dlpack",
     "is_stopped",
+    "leave_x64",
     "named_device",
     "own_settings",
     "platforms",
@@ -145,6 +147,26 @@ def own_settings(precision: str | None = None) -> Iterator[None]:
         if precision is not None:
             stack.enter_context(jax.default_matmul_precision(precision))
         yield
+
+
+def x64_mode(state: Any) -> tuple[Callable[[bool], Any], Callable[[Any], object]]:
+    """What enters 64-bit mode when it is called with True, and what leaves it with the result.
+
+    `state` is `jax.enable_x64`. They are its steps as a context manager, which takes four times as
+    long. JAX has no public names for them; where they have changed, they are that context manager.
+    """
+    if getattr(state, "_update_thread_local_hook", True) is None and hasattr(state, "swap_local"):
+        return state.swap_local, state.set_local
+
+    def enter(on: bool) -> Any:
+        context = state(on)
+        context.__enter__()
+        return context
+
+    return enter, lambda context: context.__exit__(None, None, None)
+
+
+enter_x64, leave_x64 = x64_mode(jax.enable_x64)
 
 
 def is_stopped(error: Exception) -> bool:

@@ -51,7 +51,7 @@ from tenferro_xla.compiled import (
     upload,
 )
 from tenferro_xla.devices import device_name, devices, find_device, own_settings
-from tenferro_xla.in_flight import await_parts, refuse_lost, refuse_unreadable
+from tenferro_xla.in_flight import PROCESS, await_parts, refuse_lost, refuse_unreadable
 from tenferro_xla.lowering import ExtensionLowerings, Precision, SharedSlices
 from tenferro_xla.placement import (
     VIEWS,
@@ -78,6 +78,7 @@ class Arrays:
         self._placement = placement
         self._whole = placement.whole
         self._platform = platform_of(placement.first)
+        self._is_alone = jax.process_count() == 1
         with own_settings():
             self._array_type = type(jax.device_put(np.zeros((), np.float32), devices()[-1]))
 
@@ -140,9 +141,13 @@ class Arrays:
             DistributedError: the computation of it lost another process.
             ForkedError: the process was forked before it was computed.
         """
-        refuse_unreadable("block_until_ready", buffer)
+        if PROCESS.forked:
+            refuse_unreadable("block_until_ready", buffer)
         try:
-            await_parts(buffer)
+            if self._is_alone:
+                buffer.block_until_ready()
+            else:
+                await_parts(buffer)
         except (RuntimeError, ValueError) as error:
             refuse_lost(error)
             raise

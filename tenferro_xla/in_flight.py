@@ -20,6 +20,7 @@ from tenferro.errors import DistributedError, ForkedError
 
 __all__ = [
     "FLIGHT",
+    "PROCESS",
     "Flight",
     "at_fork",
     "await_parts",
@@ -195,7 +196,7 @@ FLIGHT = Flight()
 # Processes that were forked from one where XLA ran: its threads are not there.
 
 
-class _Process:
+class Process:
     """What is known of this process.
 
     Attributes:
@@ -207,15 +208,18 @@ class _Process:
     forked = False
 
 
+PROCESS = Process()
+
+
 def note_start() -> None:
     """Note that XLA runs in this process."""
-    if _Process.started_in is None:
-        _Process.started_in = os.getpid()
+    if PROCESS.started_in is None:
+        PROCESS.started_in = os.getpid()
 
 
 def is_forked() -> bool:
     """Whether this process was forked from one where XLA ran."""
-    return _Process.forked
+    return PROCESS.forked
 
 
 def refuse_forked(what: str) -> None:
@@ -223,9 +227,9 @@ def refuse_forked(what: str) -> None:
 
     What XLA does there would wait for its threads for ever. `what` is the user's operation.
     """
-    if _Process.forked:
+    if PROCESS.forked:
         raise ForkedError(
-            f"{what}: XLA ran in process {_Process.started_in}, from which this one was forked "
+            f"{what}: XLA ran in process {PROCESS.started_in}, from which this one was forked "
             "without its threads, and cannot be used here; start processes with the method "
             "'spawn', take loky, or compute with executor='numpy'"
         )
@@ -233,18 +237,18 @@ def refuse_forked(what: str) -> None:
 
 def refuse_unreadable(what: str, array: jax.Array) -> None:
     """The same for an array, unless its elements are in the memory of the host already."""
-    if _Process.forked and not (array.platform() == "cpu" and array.is_ready()):  # type: ignore[attr-defined]  # JAX has no type there
+    if PROCESS.forked and not (array.platform() == "cpu" and array.is_ready()):  # type: ignore[attr-defined]  # JAX has no type there
         refuse_forked(what)
 
 
 def at_fork(act: Callable[[], None]) -> None:
     """Act in processes that are forked from this one once XLA runs here."""
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=lambda: act() if _Process.forked else None)
+        os.register_at_fork(after_in_child=lambda: act() if PROCESS.forked else None)
 
 
 def _note_fork() -> None:
-    _Process.forked = _Process.started_in is not None
+    PROCESS.forked = PROCESS.started_in is not None
 
 
 if hasattr(os, "register_at_fork"):

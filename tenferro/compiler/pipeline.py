@@ -76,6 +76,8 @@ CANONICAL: tuple[Pass, ...] = (
     DotDimensionSorter(),  # axes have other numbers now
     *SIMPLIFICATION,
     SummedProducts(),
+    TransposeFolding(),
+    DotDimensionSorter(),
     PadsToConcatenate(),
     *SIMPLIFICATION,  # before a pass that looks for instructions that are repeated
     Reroll(),
@@ -166,7 +168,9 @@ class OptimizerOptions:
     dot_decomposer: bool = True
     real_contractions: bool = True
     fused_quotients: bool = True
+    fused_parts: bool = True
     materialized_products: bool = True
+    materialized_indices: bool = True
     transpose_barriers: bool = True
     layout_costs: DeviceCosts | None = None
     memory_limit: MemoryLimit | None = None

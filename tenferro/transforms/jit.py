@@ -216,15 +216,59 @@ class Jitted(Generic[P, R_co]):
             self._owner = tensor_owner(self._executor)
         return self._executor
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:  # noqa: C901  # no further call
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:  # noqa: C901  # fewer calls
         """Run the function, compiled for these arguments; compile it first if necessary.
 
-        The fast path is written out here: arrays and numbers, in the structure of the call before.
+        What arrays one by one take is written out here, if there is one version for such calls.
         """
         if jit_is_disabled.get():
             return as_written(self._parameters.split(args, kwargs, self))  # type: ignore[no-any-return]
         cache, owner = self._cache, self._owner
-        signature, on_host = cache.latest, False
+        entry, on_host = None if kwargs else cache.sole, False
+        buffers: list[Any] = []
+        numbers: tuple[Any, ...] = ()
+        leaf: Any
+        if entry is not None:
+            for leaf in args:
+                kind: Any = type(leaf)
+                if kind is Tensor and leaf._executor is owner:
+                    buffers.append(leaf._buffer)
+                elif kind is np.ndarray and leaf.dtype.isnative:
+                    buffers.append(leaf)
+                    on_host = True
+                else:
+                    entry = None
+                    break
+        if entry is None and cache.latest.entries:
+            entry, buffers, numbers, on_host = self._found(args, kwargs)
+        if entry is not None:
+            runs = entry.runs
+            results: Sequence[Any] | None
+            try:
+                results = (runs.direct_host if on_host else runs.direct)(*buffers)
+            except Exception as error:
+                results = cache.latest.recovered(error, entry, buffers, numbers)
+            if results is not None:
+                cache.hits += 1
+                if not entry.is_leaf:
+                    return entry.rebuild(wrap_all(results, owner))  # type: ignore[no-any-return]
+                tensor: Any = _new(Tensor)  # as `Tensor.wrap`, which costs a call more
+                tensor._buffer, tensor._executor = results[0], owner
+                return tensor  # type: ignore[no-any-return]
+        try:
+            return cast(R_co, self._slow_path(args, kwargs))
+        except Exception as error:
+            raise filtered(error)  # noqa: B904  # it is the same error
+
+    def _found(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[CacheEntry | None, list[Any], tuple[Any, ...], bool]:
+        """The version for arrays and numbers in the structure of the call before; its buffers.
+
+        After them, the places and classes of the numbers, and whether a buffer is on the host. None
+        if there is no version, or the call is of another structure.
+        """
+        signature, owner, on_host = self._cache.latest, self._owner, False
         leaves: Any = args if signature.plain and not kwargs else signature.leaves(args, kwargs)
         buffers: list[Any] = []
         numbers: tuple[Any, ...] = ()
@@ -243,30 +287,13 @@ class Jitted(Generic[P, R_co]):
             elif owner is not None and owner.owns(leaf._buffer if kind is Tensor else leaf):
                 buffers.append(leaf._buffer if kind is Tensor else leaf)
             else:
-                break
-        else:
-            entry = None if numbers else signature.sole
-            if entry is None:
-                entry = signature.entries.get((*map(KIND, buffers), *numbers))
-            if entry is not None:
-                buffers += entry.captured
-                runs = entry.runs
-                results: Sequence[Any] | None
-                try:
-                    results = (runs.direct_host if on_host else runs.direct)(*buffers)
-                except Exception as error:
-                    results = signature.recovered(error, entry, buffers, numbers)
-                if results is not None:
-                    cache.hits += 1
-                    if not entry.is_leaf:
-                        return entry.rebuild(wrap_all(results, owner))  # type: ignore[no-any-return]
-                    tensor: Any = _new(Tensor)  # as `Tensor.wrap`, which costs a call more
-                    tensor._buffer, tensor._executor = results[0], owner
-                    return tensor  # type: ignore[no-any-return]
-        try:
-            return cast(R_co, self._slow_path(args, kwargs))
-        except Exception as error:
-            raise filtered(error)  # noqa: B904  # it is the same error
+                return None, [], (), False
+        entry = None if numbers else signature.sole
+        if entry is None:
+            entry = signature.entries.get((*map(KIND, buffers), *numbers))
+        if entry is not None:
+            buffers += entry.captured
+        return entry, buffers, numbers, on_host
 
     def _slow_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls of new signatures, with static arguments, or with arrays elsewhere."""

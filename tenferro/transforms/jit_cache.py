@@ -118,6 +118,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
     Attributes:
         traces: the traced programs, by signatures with names for symbolic sizes.
         latest: the structure that was met last.
+        sole: its only version, if it has one, no trees, and nothing to pass after the arguments.
     """
 
     def __init__(self, capacity: Capacity) -> None:
@@ -133,6 +134,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
 
     def _forget_structures(self) -> None:
         self.latest = TreeSignature(None)
+        self.sole: CacheEntry | None = None
         self._structures: dict[TreeDef | None, TreeSignature] = {None: self.latest}
         self._count = 0
 
@@ -161,6 +163,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
         signature.entries[*kinds, *numbers] = entry
         refuses = not numbers and not isinstance(entry.runs, AcceptsTypes)
         signature.sole = entry if refuses and len(signature.entries) == 1 else None
+        self.sole = signature.sole if signature.plain and not entry.captured else None
 
 
 class TreeSignature:

@@ -6,12 +6,14 @@ limited number of them. Beyond that, XLA fails, and so does whatever else asks f
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import jax
 import numpy as np
@@ -19,7 +21,13 @@ import numpy as np
 from tenferro.errors import BindingError, DeviceError
 from tenferro.ir import Exact, ExecProgram, NumpyArray, ShapeExtent, TensorMeta, UpperBound
 from tenferro_xla.compiled.buffer_pool import Keep
-from tenferro_xla.devices import is_stopped, own_settings, refuse_not_finite
+from tenferro_xla.devices import (
+    enter_x64,
+    is_stopped,
+    leave_x64,
+    own_settings,
+    refuse_not_finite,
+)
 from tenferro_xla.in_flight import FLIGHT, at_fork, refuse_forked, refuse_lost
 from tenferro_xla.lowering import check_callbacks
 from tenferro_xla.placement import OneDevice, Placement, Sharding, put, where
@@ -39,7 +47,7 @@ class LoadedExecutable:
 
     __slots__ = (
         "__weakref__", "_again", "_alignment", "_compiled", "_donated", "_keep", "_metas", "_name",
-        "_plain", "_target", "code_size", "direct",
+        "_patience", "_plain", "_target", "_worth_waiting", "code_size", "direct",
     )  # fmt: skip
 
     direct: Callable[..., Buffers]
@@ -67,10 +75,17 @@ class LoadedExecutable:
         self._alignment = target.platform.alignment
         self._take(compiled)
         _LOADED.add(self)
-        analysis = compiled.memory_analysis()
-        reported = 0 if analysis is None else analysis.generated_code_size_in_bytes
+        needs, work = compiled.memory_analysis(), compiled.cost_analysis() or {}
         # XLA on CPU reports 0; machine code of an op is about a KiB.
-        self.code_size = int(reported) or 1024 * (1 + len(program.instructions))
+        code = 0 if needs is None else needs.generated_code_size_in_bytes
+        self.code_size = int(code) or 1024 * (1 + len(program.instructions))
+        inputs = 0 if needs is None else needs.argument_size_in_bytes
+        self._worth_waiting = WAITING + WAITING_PER_BYTE * inputs
+        seconds = SECONDS_PER_BYTE * work.get("bytes accessed", 0.0)
+        seconds += SECONDS_PER_FLOP * work.get("flops", 0.0)
+        brief = seconds < MOST_WAITING * self._worth_waiting and not program.bodies()
+        shares = self._alignment > 1 and not (spans or donated) and bool(program.output_slots)
+        self._patience = PATIENCE if shares and brief else 0
 
     @property
     def compiled(self) -> jax.stages.Compiled:
@@ -139,25 +154,39 @@ class LoadedExecutable:
     def direct_host(self, *values: jax.Array | NumpyArray) -> Buffers:
         """As `direct` for inputs that may be NumPy arrays, which are uploaded.
 
-        JAX may read a NumPy array after it has returned, so one that can change is copied first.
+        JAX may read a NumPy array after it has returned. So either this returns when the results
+        are there, or arrays that can change are copied first; see `_await`.
         """
-        own: list[jax.Array | NumpyArray] = []
-        for value in values:
-            if type(value) is np.ndarray and value.nbytes <= _SMALL:
-                own.append(value.copy())  # as `private` does
-            elif isinstance(value, np.ndarray):
-                own.append(self._own(value))
-            else:
-                own.append(value)
-        with jax.enable_x64(True):
-            return self.direct(*own)
+        lends = self._patience > 0
+        own: Sequence[jax.Array | NumpyArray] = values if lends else [*map(self._own, values)]
+        before = enter_x64(True)
+        try:
+            results = self.direct(*own)
+        finally:
+            leave_x64(before)
+        if lends and not results[0].is_ready():  # type: ignore[attr-defined]  # JAX has no type there
+            self._await(results[0])
+        return results
 
-    def _own(self, array: NumpyArray) -> jax.Array | NumpyArray:
-        """What XLA is given for a NumPy array that may change after the call."""
+    def _await(self, result: jax.Array) -> None:
+        """Wait until a program has read its inputs, which may change afterwards.
+
+        Callers could go on meanwhile. So waiting must not take much longer than it would take to
+        copy the inputs; else they are copied in later calls.
+        """
+        start = time.perf_counter()
+        result.block_until_ready()
+        worth_it = time.perf_counter() - start < self._worth_waiting
+        self._patience = sys.maxsize if worth_it else self._patience - 1
+
+    def _own(self, value: jax.Array | NumpyArray) -> jax.Array | NumpyArray:
+        """What XLA is given for an input: another NumPy array for one that may change."""
+        if not isinstance(value, np.ndarray):
+            return value
         platform = self._target.platform
-        if not platform.own_memory or array.nbytes < AWAITED:
-            return private(array, self._alignment)
-        return upload(array, self._target.placement.whole, platform)
+        if not platform.own_memory or value.nbytes < AWAITED:
+            return private(value, self._alignment)
+        return upload(value, self._target.placement.whole, platform)
 
     def _bounded_call(self, *buffers: jax.Array | NumpyArray) -> Buffers:
         bound = self._target.in_flight
@@ -194,6 +223,16 @@ class LoadedExecutable:
             return self.direct_host(*buffers)
 
 
+WAITING, WAITING_PER_BYTE = 2e-5, 5e-10
+"""Seconds for which it is worth to wait: five times as long as it takes to copy the inputs. So a
+call never takes more than a fifth longer for the copies."""
+PATIENCE = 8
+"""How many calls wait until arrays are copied, if none of them finds that waiting is worth it."""
+SECONDS_PER_BYTE, SECONDS_PER_FLOP = 1e-10, 1e-10
+"""About how long a program takes for what XLA says that it does; loops are not in that."""
+MOST_WAITING = 4
+"""If a program takes about so many times longer than it is worth to wait, no call waits."""
+
 _LOADED: weakref.WeakSet[LoadedExecutable] = weakref.WeakSet()
 """The executables of this process."""
 
@@ -216,10 +255,10 @@ def runner(compiled: jax.stages.Compiled, target: XlaTarget) -> Callable[..., Bu
 
     JAX would move an array from another device.
     """
+    call = entry_of(compiled)
     if not target.checked:
-        return compiled.__call__  # a bound method is called faster than its object
+        return call
 
-    call: Callable[..., Buffers] = compiled.__call__
     known: dict[int, object] = {id(None): None}  # NumPy arrays have no sharding
 
     def checked_call(*buffers: jax.Array) -> Buffers:
@@ -233,6 +272,25 @@ def runner(compiled: jax.stages.Compiled, target: XlaTarget) -> Callable[..., Bu
 
     return checked_call
 
+
+def entry_of(compiled: jax.stages.Compiled) -> Callable[..., Buffers]:
+    """The function in C++ that `compiled` makes and calls when it is called.
+
+    To call it through `compiled` costs a tenth of a call of a small program. JAX has no public name
+    for it; where it has changed, it is called through `compiled`.
+    """
+    unwrapped: Any = compiled
+    try:
+        call = unwrapped._executable.create_cpp_call(unwrapped._params)
+    except (AttributeError, TypeError):
+        call = None
+    if type(call) is not type(_JITTED):  # JAX returns None where Python must handle each call
+        call = compiled.__call__  # a bound method is called faster than its object
+    return cast(Callable[..., Buffers], call)
+
+
+_JITTED = jax.jit(lambda: ())
+"""A function of JAX, for its class."""
 
 MOST_KNOWN = 256
 """How many shardings an executable knows to be on its device. To compare two takes microseconds;
@@ -317,7 +375,7 @@ def private(array: NumpyArray, alignment: int = 1) -> NumpyArray:
     return own
 
 
-_SMALL = 1 << 14
+_SMALL = 1 << 16
 
 
 def upload(array: NumpyArray, sharding: Sharding, platform: Platform) -> jax.Array:

@@ -25,7 +25,20 @@ from tenferro.ir import (
     make_meta,
     payload,
 )
-from tenferro.ops import Atan2, BroadcastInDim, Compare, Div, DotGeneral, Pow, Rem, Transpose
+from tenferro.ops import (
+    Atan2,
+    BroadcastInDim,
+    Compare,
+    Div,
+    DotGeneral,
+    Gather,
+    Pow,
+    ReduceSum,
+    Rem,
+    Scatter,
+    ScatterReduce,
+    Transpose,
+)
 from tenferro.ops.control_flow import VOCABULARY
 from tenferro_xla.lowering import lower
 from tenferro_xla.lowering.windows import stored
@@ -35,10 +48,12 @@ __all__ = [
     "Barrier",
     "Factor",
     "Fuse",
+    "FusedParts",
     "FusedQuotients",
     "Join",
     "Materialize",
     "MaterializedComparisons",
+    "MaterializedIndices",
     "MaterializedProducts",
     "Split",
     "TransposeBarriers",
@@ -143,7 +158,10 @@ class Materialize(Barrier, name="xla_stored"):
 
 @payload
 class Fuse(ExecOp, name="xla_fused"):
-    """The value itself, which XLA may compute in the kernel that reads it several times."""
+    """The value itself, which XLA may compute in the kernel that reads it several times.
+
+    XLA rounds it to the precision that it has, which changes nothing.
+    """
 
     pointwise = True
 
@@ -311,6 +329,41 @@ def _repeated_products(program: ExecProgram) -> set[int]:
     return stored
 
 
+# Indices that take many operations, which XLA must not compute again for each reader.
+
+FEW_INDICES = 1 << 10
+"""Indices below which another kernel takes longer than to compute them again."""
+
+
+@dataclass(frozen=True)
+class MaterializedIndices(Pass):
+    """Stores indices that many operations compute, such as a search, if several ops read them.
+
+    XLA computes indices in the kernel of each `Gather`, `Scatter` and `ScatterReduce` that reads
+    them, so once for a value and once for its derivative.
+    """
+
+    looks_for = (Gather, Scatter, ScatterReduce)
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with a `Materialize` after each value of indices that it stores."""
+        reads, metas = program.read_counts(), program.slot_metas()
+        work: dict[int, int] = {}
+        stored: set[int] = set()
+        for step in program.steps_of(ExecOp):
+            if isinstance(step.op, self.looks_for):
+                slot = step.input_slots[1]
+                meta = metas[slot]
+                many = work.get(slot, 0) >= MANY and reads[slot] > 1
+                if many and meta is not None and meta.known_size >= FEW_INDICES:
+                    stored.add(slot)
+            if step.op.inlined and len(step.output_slots) == 1:
+                own = 1 if step.op.pointwise and not step.op.view else 0
+                total = own + sum(work.get(source, 0) for source in step.input_slots)
+                work[step.output_slots[0]] = min(LARGE, total)
+        return followed(program, stored, Materialize()) if stored else program
+
+
 # Quotients that one kernel reads several times, and that XLA would compute in another.
 
 SHORT = 1 << 12
@@ -372,6 +425,48 @@ def _is_read_in_one_kernel(
             return True
         unread[result] = reads.get(result, 0)
     return False
+
+
+# Sums over what is computed of the parts of complex numbers.
+
+LIBRARY = 1 << 12
+"""Numbers from which XLA calls a library for their sum."""
+
+
+@dataclass(frozen=True)
+class FusedParts(Pass):
+    """Lets XLA compute in one kernel what is summed of the parts of complex numbers, such as |x|².
+
+    XLA calls a library for the sum. The library computes elementwise operations on real numbers on
+    its way, but reads no complex ones: XLA would store each part that is read, as an array of its
+    own. It stores the one array of what is summed if that is rounded to its own precision.
+    """
+
+    looks_for = (ReduceSum,)
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with a `Fuse` after what is summed of two parts and more."""
+        metas, fused = program.slot_metas(), set[int]()
+        parts: dict[int, tuple[int, ...]] = {}
+        for step, _ in program.results():
+            op, (slot, *_) = step.op, step.output_slots
+            if isinstance(op, ReduceSum):
+                (source,) = step.input_slots
+                meta = metas[source]
+                if (
+                    meta is not None
+                    and meta.known_size >= LIBRARY
+                    and len(parts.get(source, ())) > 1
+                ):
+                    fused.add(source)
+            elif op.pointwise and step.dtype.kind == "f":
+                read = [metas[source] for source in step.input_slots]
+                if any(meta is not None and meta.dtype.kind == "c" for meta in read):
+                    parts[slot] = (slot,)
+                else:
+                    every = [part for source in step.input_slots for part in parts.get(source, ())]
+                    parts[slot] = tuple(dict.fromkeys(every))[:2]
+        return followed(program, fused, Fuse()) if fused else program
 
 
 # Values that are compared with what a reduction found among them.

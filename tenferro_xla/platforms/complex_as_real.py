@@ -83,8 +83,9 @@ class RealContractions(Pass):
     one becomes a block of four, `[k,n]` as `[2k,2n]`; the result is stored as parts, `[m,2n]`, also
     for the next contraction. The operands are exchanged if that is cheaper. Large products become
     three real ones of the size of the complex one, and a product of a matrix and a vector becomes a
-    sum over products of elements. A contraction stays as it is if that costs least, or if it is not
-    a batched matrix product as `DotDecomposer` writes them.
+    sum over products of elements. A contraction stays as it is if that costs least, if it is not a
+    batched matrix product as `DotDecomposer` writes them, or if it contracts an axis of one number,
+    of which XLA makes an elementwise product.
 
     XLA calls a library for a complex product, but compiles the kernels of a real form. So a form
     has to gain that time in the first number of `RUNS` at which the program loses little.
@@ -330,7 +331,7 @@ class _RealForms:
 def _sides(
     step: ExecInstruction, types: Sequence[TensorMeta | None]
 ) -> tuple[MatrixAxes, MatrixAxes] | None:
-    """The operands of a complex product of matrices with elements; None for other contractions."""
+    """The operands of a complex product that adds up numbers; None for other contractions."""
     dot = step.op
     assert isinstance(dot, ops.DotGeneral)
     lhs, rhs = step.input_slots
@@ -338,7 +339,7 @@ def _sides(
     right = _side(rhs, types[rhs], dot.rhs_batch, dot.rhs_contract)
     if step.dtype.kind != "c" or left is None or right is None or not left.size * right.extent:
         return None
-    return left, right
+    return (left, right) if left.inner > 1 else None
 
 
 def _side(

@@ -24,8 +24,10 @@ For speed:
   versions of XLA. jax-ml/jax#19327. Reproduced.
 * `FusedQuotients`: 0.6 to 0.95 for values and derivatives of functions of elements with quotients.
   Reproduced.
+* `FusedParts`: 0.25 to 0.7 for sums of squares of complex numbers. Reproduced.
 * `MaterializedProducts`: 0.76 for diagonal layers of circuits, and at most 1.2.
   tensorflow/tensorflow#57829 is the same on GPUs.
+* `MaterializedIndices`: 0.4 to 0.7 for gradients at places that a search finds.
 * `lowering.small_loops`: 0.09 for the gradient of a Kalman filter of 4 states, 0.2 to 1 for 60
   loops of at most 512 numbers. Reproduced.
 * `compiled.buffer_pool`: 0.36 for results of 64 MB.
@@ -52,7 +54,9 @@ from tenferro.ir import ExecProgram
 from tenferro.ops import Acosh, Asinh, Atan, Atan2, Atanh, DotGeneral, Scattering
 from tenferro.runtime import free_host_bytes
 from tenferro_xla.platforms.barriers import (
+    FusedParts,
     FusedQuotients,
+    MaterializedIndices,
     MaterializedProducts,
     TransposeBarriers,
 )
@@ -120,10 +124,15 @@ class CpuPlatform(Platform):
 
         Quotients that one kernel reads several times become a part of it.
         """
-        passes = (*super().passes(costs, pinned), FusedQuotients())
+        passes = (*super().passes(costs, pinned), FusedQuotients(), FusedParts())
         if costs is None:
             return passes
-        passes = (*passes, RealContractions(costs), MaterializedProducts())
+        passes = (
+            *passes,
+            RealContractions(costs),
+            MaterializedProducts(),
+            MaterializedIndices(),
+        )
         # the copy behind a barrier counts on every device
         return passes if pinned is not None else (*passes, TransposeBarriers())
 

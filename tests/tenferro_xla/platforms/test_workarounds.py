@@ -70,6 +70,23 @@ def test_a_transpose_is_merged_into_the_product_that_reads_it() -> None:
     assert "lhs_contracting_dims={0}" in text
 
 
+def test_both_parts_of_a_complex_number_are_stored_before_their_squares_are_summed() -> None:
+    """FusedParts."""
+
+    def squares(x: jax.Array) -> jax.Array:
+        return jnp.sum(x.real * x.real + x.imag * x.imag)
+
+    def rounded(x: jax.Array) -> jax.Array:
+        return jnp.sum(lax.reduce_precision(x.real * x.real + x.imag * x.imag, 11, 52))
+
+    x = np.ones((100, 100), complex)
+    stored = [
+        jax.jit(each).lower(x).compile().memory_analysis().temp_size_in_bytes
+        for each in (squares, rounded)
+    ]
+    assert stored == [x.nbytes, x.nbytes // 2]
+
+
 def test_a_quotient_that_is_read_twice_takes_a_kernel_of_its_own() -> None:
     """FusedQuotients."""
 
