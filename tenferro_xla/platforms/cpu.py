@@ -32,6 +32,8 @@ For speed:
   loops of at most 512 numbers. Reproduced.
 * `compiled.buffer_pool`: 0.36 for results of 64 MB.
 * `NO_FUSION_EMITTERS`, `SMALL_HEAPS`: see decision 032. openxla/xla#41173 is about the former.
+  Programs with a `Scattering`, `Atan`, `Atan2`, `Asinh`, `Acosh` or `Atanh` do not get it because
+  their numbers are few.
 * `Platform.ordered_scatters`: 0.4 to 0.6 for `x.at[i].set(w)`. XLA promises no order, but both of
   its emitters for CPUs write the windows of a scatter in one loop, which many cases show in
   `tests/tenferro_xla/platforms/test_scatters.py`.
@@ -141,9 +143,10 @@ class CpuPlatform(Platform):
 
         Small blocks of temporary values for straight programs of many that are not large.
         """
+        is_small = _has_few_numbers(program)
         fits = {
-            NO_FUSION_EMITTERS: _has_few_numbers(program) or _contracts_small_tensors(program),
-            SMALL_HEAPS: _has_many_small_values(program),
+            NO_FUSION_EMITTERS: is_small or _contracts_small_tensors(program),
+            SMALL_HEAPS: not is_small and _has_many_small_values(program),
         }
         return tuple(option for option in self.wanted if fits.get(option, True))
 
@@ -175,10 +178,14 @@ def _has_few_numbers(program: ExecProgram) -> bool:
 
     Those are loops, scatters, complex numbers and inverse trigonometric functions.
     """
+    if program.bodies() or program.has_op(SLOW):
+        return False
     for meta in program.slot_metas():
-        if meta is not None and (meta.dtype.kind == "c" or meta.known_size > FEW):
+        if meta is None:
+            continue
+        if meta.dtype.kind == "c" or math.prod(meta.static_shape or ()) > FEW:
             return False
-    return not any(isinstance(op, SLOW) or op.bodies for op in program.ops())
+    return True
 
 
 def _contracts_small_tensors(program: ExecProgram) -> bool:
