@@ -88,7 +88,10 @@ class CacheEntry:
         if not isinstance(executable, RefusesTypes):
             runs = AcceptsTypes(executable.__call__, executable.run_host)
         out = traced.out_tree
-        return cls(traced, executable, runs, traced.captured, out.is_leaf(), out.unflatten)
+        is_flat = out.type is tuple and all(child.is_leaf() for child in out.children())
+        # `unflatten` takes several times as long
+        rebuild: Callable[[Sequence[Any]], Any] = tuple if is_flat else out.unflatten
+        return cls(traced, executable, runs, traced.captured, out.is_leaf(), rebuild)
 
     def results(self, buffers: Sequence[Buffer], on_host: bool, owner: Executor | None) -> Any:
         """The tree of results for these arrays, of which some may be NumPy arrays if `on_host`."""

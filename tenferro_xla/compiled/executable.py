@@ -6,7 +6,6 @@ limited number of them. Beyond that, XLA fails, and so does whatever else asks f
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 import weakref
@@ -157,14 +156,16 @@ class LoadedExecutable:
         JAX may read a NumPy array after it has returned. So either this returns when the results
         are there, or arrays that can change are copied first; see `_await`.
         """
-        lends = self._patience > 0
-        own: Sequence[jax.Array | NumpyArray] = values if lends else [*map(self._own, values)]
+        patience = self._patience
+        own: Sequence[jax.Array | NumpyArray] = values if patience else [*map(self._own, values)]
         before = enter_x64(True)
         try:
             results = self.direct(*own)
         finally:
             leave_x64(before)
-        if lends and not results[0].is_ready():  # type: ignore[attr-defined]  # JAX has no type there
+        if patience == WAITS:
+            results[0].block_until_ready()
+        elif patience:
             self._await(results[0])
         return results
 
@@ -176,8 +177,10 @@ class LoadedExecutable:
         """
         start = time.perf_counter()
         result.block_until_ready()
-        worth_it = time.perf_counter() - start < self._worth_waiting
-        self._patience = sys.maxsize if worth_it else self._patience - 1
+        if time.perf_counter() - start < self._worth_waiting:
+            self._patience = WAITS
+        elif self._patience != WAITS:
+            self._patience = max(0, self._patience - 1)
 
     def _own(self, value: jax.Array | NumpyArray) -> jax.Array | NumpyArray:
         """What XLA is given for an input: another NumPy array for one that may change."""
@@ -226,8 +229,9 @@ class LoadedExecutable:
 WAITING, WAITING_PER_BYTE = 2e-5, 5e-10
 """Seconds for which it is worth to wait: five times as long as it takes to copy the inputs. So a
 call never takes more than a fifth longer for the copies."""
-PATIENCE = 8
-"""How many calls wait until arrays are copied, if none of them finds that waiting is worth it."""
+PATIENCE, WAITS = 8, -1
+"""How many calls wait until arrays are copied, if none of them finds that waiting is worth it; what
+stands in its place from the first that does."""
 SECONDS_PER_BYTE, SECONDS_PER_FLOP = 1e-10, 1e-10
 """About how long a program takes for what XLA says that it does; loops are not in that."""
 MOST_WAITING = 4
