@@ -76,6 +76,8 @@ CANONICAL: tuple[Pass, ...] = (
     DotDimensionSorter(),  # axes have other numbers now
     *SIMPLIFICATION,
     SummedProducts(),
+    TransposeFolding(),
+    DotDimensionSorter(),
     PadsToConcatenate(),
     *SIMPLIFICATION,  # before a pass that looks for instructions that are repeated
     Reroll(),
@@ -168,6 +170,7 @@ class OptimizerOptions:
     fused_quotients: bool = True
     fused_parts: bool = True
     materialized_products: bool = True
+    materialized_indices: bool = True
     transpose_barriers: bool = True
     layout_costs: DeviceCosts | None = None
     memory_limit: MemoryLimit | None = None

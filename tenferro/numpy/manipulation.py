@@ -327,6 +327,9 @@ def _rolled(x: Any, shifts: list[Any], axes: list[Any]) -> Any:
             raise DTypeError(f"roll: the shifts must be integers, got {shift.meta}")
         # One of uint64 may not fit into int64, and is reduced first.
         shift = (shift % size if shift.dtype == UINT64 else shift).astype(INT64)
+        if isinstance(size, int) and not shift.ndim:
+            x = apply(manipulation.rolled_by, x, shift, axis=axis) if size else x
+            continue
         places = (arange(size) - shift) % size
         places = apply(clamp, places, 0, size - 1)
         x = x[(slice(None),) * axis + (places,)]

@@ -23,8 +23,8 @@ from tenferro.numpy.arguments import (
 from tenferro.numpy.creation import arange, asarray, zeros, zeros_like
 from tenferro.numpy.indexing import take, take_along_axis
 from tenferro.numpy.manipulation import broadcast_arrays, pad, stack
-from tenferro.ops.functions import elementwise, normal_axis, reductions
-from tenferro.ops.functions.elementwise import floor_divide, imag, minimum, real, remainder
+from tenferro.ops.functions import apply, elementwise, indexing, normal_axis, reductions
+from tenferro.ops.functions.elementwise import floor_divide, imag, real, remainder
 from tenferro.ops.functions.logical import isnan
 from tenferro.ops.functions.manipulation import dynamic_truncate, moveaxis
 from tenferro.ops.functions.reductions import argsort, cumsum, sort
@@ -265,14 +265,15 @@ def searchsorted(
     if not isinstance(length, int) or length < _BINARY_SEARCH:
         before = _before(ordered, values[..., None], side)
         return reductions.sum(before.astype("int64"), axis=-1)
-    place: Any = zeros_like(values, "int64")
+    places = "int32" if length < 2**30 else "int64"  # a sum of two of them is one too
+    place: Any = zeros_like(values, places)
     step = 1 << (length.bit_length() - 1)
     while step:
         ahead = place + step
-        element = ordered[minimum(ahead, length) - 1]
+        element: Any = apply(indexing.index, ordered, ahead - 1, items=(...,), counted=(True,))
         place = elementwise.where((ahead <= length) & _before(element, values, side), ahead, place)
         step >>= 1
-    return place  # type: ignore[no-any-return]
+    return place.astype("int64")  # type: ignore[no-any-return]
 
 
 def _before(element: Any, value: Any, side: str) -> Any:

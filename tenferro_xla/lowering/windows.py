@@ -68,12 +68,13 @@ def _combined(parts: Parts, axis: int, length: int, combine: Combine) -> Parts:
 
 
 def stored(x: Array) -> Array:
-    """Real numbers that XLA computes once, and not again where they are read.
+    """Numbers that XLA computes once, and not again where they are read.
 
     They stand next to a place that is empty, and are reduced to what is there: XLA computes no
     reduction again, and gives one that it does not know to no library.
     """
-    empty = np.full((), -np.inf, x.dtype)
+    least = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
+    empty = np.full((), least, x.dtype)
     padded = lax.pad(lax.expand_dims(x, (0,)), empty, [(0, 1, 0), *[(0, 0, 0)] * x.ndim])
 
     def what_is_there(one: Array, other: Array) -> Array:

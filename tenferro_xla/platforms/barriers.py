@@ -31,9 +31,12 @@ from tenferro.ops import (
     Compare,
     Div,
     DotGeneral,
+    Gather,
     Pow,
     ReduceSum,
     Rem,
+    Scatter,
+    ScatterReduce,
     Transpose,
 )
 from tenferro.ops.control_flow import VOCABULARY
@@ -50,6 +53,7 @@ __all__ = [
     "Join",
     "Materialize",
     "MaterializedComparisons",
+    "MaterializedIndices",
     "MaterializedProducts",
     "Split",
     "TransposeBarriers",
@@ -323,6 +327,41 @@ def _repeated_products(program: ExecProgram) -> set[int]:
         own = 1 if step.op.pointwise and not step.op.view else 0
         work[slot] = min(LARGE, own + sum(work.get(source, 0) for source in step.input_slots))
     return stored
+
+
+# Indices that take many operations, which XLA must not compute again for each reader.
+
+FEW_INDICES = 1 << 10
+"""Indices below which another kernel takes longer than to compute them again."""
+
+
+@dataclass(frozen=True)
+class MaterializedIndices(Pass):
+    """Stores indices that many operations compute, such as a search, if several ops read them.
+
+    XLA computes indices in the kernel of each `Gather`, `Scatter` and `ScatterReduce` that reads
+    them, so once for a value and once for its derivative.
+    """
+
+    looks_for = (Gather, Scatter, ScatterReduce)
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with a `Materialize` after each value of indices that it stores."""
+        reads, metas = program.read_counts(), program.slot_metas()
+        work: dict[int, int] = {}
+        stored: set[int] = set()
+        for step in program.steps_of(ExecOp):
+            if isinstance(step.op, self.looks_for):
+                slot = step.input_slots[1]
+                meta = metas[slot]
+                many = work.get(slot, 0) >= MANY and reads[slot] > 1
+                if many and meta is not None and meta.known_size >= FEW_INDICES:
+                    stored.add(slot)
+            if step.op.inlined and len(step.output_slots) == 1:
+                own = 1 if step.op.pointwise and not step.op.view else 0
+                total = own + sum(work.get(source, 0) for source in step.input_slots)
+                work[step.output_slots[0]] = min(LARGE, total)
+        return followed(program, stored, Materialize()) if stored else program
 
 
 # Quotients that one kernel reads several times, and that XLA would compute in another.

@@ -27,6 +27,7 @@ For speed:
 * `FusedParts`: 0.25 to 0.7 for sums of squares of complex numbers. Reproduced.
 * `MaterializedProducts`: 0.76 for diagonal layers of circuits, and at most 1.2.
   tensorflow/tensorflow#57829 is the same on GPUs.
+* `MaterializedIndices`: 0.4 to 0.7 for gradients at places that a search finds.
 * `lowering.small_loops`: 0.09 for the gradient of a Kalman filter of 4 states, 0.2 to 1 for 60
   loops of at most 512 numbers. Reproduced.
 * `compiled.buffer_pool`: 0.36 for results of 64 MB.
@@ -55,6 +56,7 @@ from tenferro.runtime import free_host_bytes
 from tenferro_xla.platforms.barriers import (
     FusedParts,
     FusedQuotients,
+    MaterializedIndices,
     MaterializedProducts,
     TransposeBarriers,
 )
@@ -118,7 +120,12 @@ class CpuPlatform(Platform):
         passes = (*super().passes(costs, pinned), FusedQuotients(), FusedParts())
         if costs is None:
             return passes
-        passes = (*passes, RealContractions(costs), MaterializedProducts())
+        passes = (
+            *passes,
+            RealContractions(costs),
+            MaterializedProducts(),
+            MaterializedIndices(),
+        )
         # the copy behind a barrier counts on every device
         return passes if pinned is not None else (*passes, TransposeBarriers())
 

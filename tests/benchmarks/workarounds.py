@@ -55,6 +55,11 @@ def phases(state: Any, *gates: Any) -> Any:
     return tn.sum(state * product)
 
 
+def searched(x: Any, knots: Any, values: Any) -> Any:
+    places = tn.clip(tn.searchsorted(knots, x) - 1, 0, knots.shape[0] - 2)
+    return tn.sum(values[places] * (x - knots[places]))
+
+
 @dataclass(frozen=True)
 class Row:
     """A program, and the options and settings that leave the workaround out."""
@@ -70,7 +75,7 @@ class Row:
 WEIGHTS = real(1024, 1024), real(1024, 512)
 LAYERS = tn.grad(layers, argnums=(0, 1))
 BARRIERS, PRODUCTS = {"transpose_barriers": False}, {"materialized_products": False}
-QUOTIENTS = {"fused_quotients": False}
+QUOTIENTS, INDICES = {"fused_quotients": False}, {"materialized_indices": False}
 SILU = tn.grad(lambda x, y: tn.sum(tn.nn.silu(x / (1 + y * y))), argnums=(0, 1))
 COMPLEX, POOL = {"real_contractions": False}, {"kept_bytes": 0}
 OVERLAP = tn.grad(lambda x, y: tn.sum(tn.abs(x @ y) ** 2), argnums=(0, 1))
@@ -86,6 +91,8 @@ ROWS = [
         for dtype in ("float64", "float32")
         for size in (10_000, 1_000_000)
     ),
+    Row("MaterializedIndices", "gradient of 100 000 searches among 300", tn.grad(searched, 2),
+        (real(100_000), np.sort(real(300)), real(300)), INDICES),
     Row("MaterializedProducts", "polynomials on a grid", polynomials,
         (real(2000) / 10, real(2000) / 10), PRODUCTS),
     Row("MaterializedProducts", "60 phases of 20 qubits", phases,

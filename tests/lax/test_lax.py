@@ -298,6 +298,15 @@ def test_roll_takes_traced_shifts_and_where_a_condition_alone() -> None:
     for shift, axis in ((2, 1), (-1, None), ((1, 2), (0, 1))):
         found = tn.jit(lambda x, s, axis=axis: tn.roll(x, s, axis), executor="numpy")(x, shift)
         np.testing.assert_array_equal(found, np.roll(x, shift, axis))
+    shifts = np.array([2, -7, 0, 1])
+    for executor in ("numpy", "xla"):
+        for axis in (0, 1, None):
+            each = tn.vmap(lambda s, axis=axis: tn.roll(x, s, axis))
+            rows = tn.jit(each, executor=executor)(shifts).numpy()
+            np.testing.assert_array_equal(rows, [np.roll(x, s, axis) for s in shifts])
+            by_x = tn.grad(lambda x, s, w, axis=axis: tn.sum(tn.roll(x, s, axis) * w))
+            found = tn.jit(by_x, executor=executor)(x, -4, x * x)
+            np.testing.assert_array_equal(found, np.roll(x * x, 4, axis))
     both = tn.jit(lambda s: tn.roll(x, s, (0, 1)), executor="numpy")(np.array([1, 2]))
     np.testing.assert_array_equal(both, np.roll(x, (1, 2), (0, 1)))
     turned = tn.fori_loop(0, 3, lambda i, x: tn.roll(x, i, 1), x.astype("float32"))

@@ -95,7 +95,10 @@ exec_program(%0: f64[3,4], %1: f64[5,4], %2: f64[5,3]) {
   %4: f64[5,3] = dot_general[(2,), (1,), (0,), (0,)] %3, %1
   %5: f64[5,3,4] = dot_general[(), (), (0,), (0,)] %4, %1
   %6: f64[3,4] = reduce_sum[axes=(0,)] %5
-  return %6
+  %7: f64[5,3,4] = broadcast_in_dim[shape=(5, 3, 4), dims=(0, 2)] %1
+  %8: f64[5,3,4] = multiply %3, %7
+  %9: f64[5,3] = reduce_sum[axes=(2,)] %8
+  return %6, %9
 }"""
 ROUNDS = "\n".join(
     f"%{i}: f64[3] = {'sine' if i % 2 else 'cosine'} %{i - 1}" for i in range(1, 201)
@@ -126,6 +129,20 @@ exec_program(%0: f64[5000], %1: f64[5000]) {
   %4: f64[5000] = add %3, %2
   return %4
 }"""
+ADDED = "\n".join(f"%{i}: i64[2000] = add %{i - 1}, %1" for i in range(2, 10))
+PICKED = (
+    "f64[2000] = gather[offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), "
+    "index_vector_dim=1, slice_sizes=(1,)]"
+)
+INDICES = f"""
+exec_program(%0: f64[50], %1: i64[2000]) {{
+  {ADDED}
+  %10: f64[50] = sine %0
+  %11: {PICKED} %0, %9
+  %12: {PICKED} %10, %9
+  %13: f64[2000] = multiply %11, %12
+  return %13
+}}"""
 PIECES = {
     "loop_inlining": ONE_ROUND,
     "loop_invariant_code_motion": INVARIANT,
@@ -143,6 +160,7 @@ PIECES = {
     "fused_quotients": QUOTIENT,
     "fused_parts": SQUARES,
     "materialized_products": REPEATED,
+    "materialized_indices": INDICES,
     "transpose_barriers": TURNED,
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ir import (
     BOOL,
+    INT64,
     AnyTensor,
     ArrayLike,
     Axis,
@@ -36,6 +37,7 @@ from tenferro.ir import (
 from tenferro.ops import (
     BroadcastInDim,
     Concatenate,
+    DynamicSlice,
     DynamicTruncate,
     ExtractDiag,
     PadToMatch,
@@ -51,6 +53,7 @@ from tenferro.ops import (
 )
 from tenferro.ops import Pad as PadOp
 from tenferro.ops.functions.dispatch import array_function, broadcast_like, emit
+from tenferro.ops.functions.elementwise import remainder, subtract
 from tenferro.ops.functions.indexing import counted_from_front
 from tenferro.ops.functions.promotion import (
     agree_off,
@@ -586,6 +589,18 @@ def _rolled(x: AnyTensor, axis: int, shift: Dim) -> AnyTensor:
         return x
     start = size - shift
     return concat(window(x, axis, start, size), window(x, axis, 0, start), axis=axis)
+
+
+def rolled_by(x: AnyTensor, shift: AnyTensor, axis: int) -> AnyTensor:
+    """The elements shifted cyclically by a scalar of int64 along an axis of known size.
+
+    A window of two copies one after the other, which moves whole rows.
+    """
+    shape = x.meta.exact_shape("roll", "operand")
+    start = subtract(shape[axis], remainder(shift, shape[axis]))
+    zero = emit(scalar(0, INT64))
+    starts = [start if i == axis else zero for i in range(len(shape))]
+    return emit(DynamicSlice(shape), concat(x, x, axis=axis), *starts)
 
 
 @array_function
