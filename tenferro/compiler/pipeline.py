@@ -16,6 +16,7 @@ from tenferro.compiler.canonical.dots import DotDimensionSorter, SummedProducts,
 from tenferro.compiler.canonical.loop_fusion import LoopFusion
 from tenferro.compiler.canonical.loop_invariants import LoopInvariantCodeMotion, ScanPushoutDot
 from tenferro.compiler.canonical.pads_to_concatenate import PadsToConcatenate
+from tenferro.compiler.canonical.repeats import BroadcastSinking
 from tenferro.compiler.canonical.simplify import (
     AlgebraicSimplifier,
     CommonSubexpressions,
@@ -66,6 +67,7 @@ SIMPLIFICATION: tuple[Pass, ...] = (AlgebraicSimplifier(), CommonSubexpressions(
 CANONICAL: tuple[Pass, ...] = (
     CommonSubexpressions(),
     AlgebraicSimplifier(),
+    BroadcastSinking(),
     ConjugateSinking(),
     DeadCode(),  # before passes that ask whether a value is used once
     LoopInlining(),
@@ -148,6 +150,7 @@ class OptimizerOptions:
 
     algebraic_simplifier: bool = True
     common_subexpressions: bool = True
+    broadcast_sinking: bool = True
     conjugate_sinking: bool = True
     dead_code: bool = True
     loop_inlining: bool = True
