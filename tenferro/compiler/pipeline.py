@@ -78,6 +78,8 @@ CANONICAL: tuple[Pass, ...] = (
     DotDimensionSorter(),  # axes have other numbers now
     *SIMPLIFICATION,
     SummedProducts(),
+    TransposeFolding(),
+    DotDimensionSorter(),
     PadsToConcatenate(),
     *SIMPLIFICATION,  # before a pass that looks for instructions that are repeated
     Reroll(),

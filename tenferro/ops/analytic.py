@@ -45,6 +45,7 @@ __all__ = [
     "TANH",
     "Acos",
     "Acosh",
+    "Analytic",
     "Asin",
     "Asinh",
     "Atan",

@@ -60,8 +60,10 @@ def scan(
         reverse: whether to go from the last entry to the first. The ys are not reversed.
         unroll: number of iterations that an executor may compile as one; True for all.
         checkpoints: what derivatives in reverse mode store. None: all that they read of each
-            iteration. k: about the k-th root of the number of iterations of carries, on each of k
-            levels; the other values are computed again, up to k times.
+            iteration, or, where the whole does not fit a cache and an iteration takes less than to
+            write and read its values, the carries. k: about the k-th root of the number of
+            iterations of carries, on each of k levels; the other values are computed again, up to
+            k times.
 
     Raises:
         ControlFlowError: the carry changes its structure or types, the lengths of `xs` differ, or

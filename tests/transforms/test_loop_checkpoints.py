@@ -72,6 +72,79 @@ def test_two_levels_store_a_square_root() -> None:
     assert longest_stack(3, 1000) == 10
 
 
+def bumps(x: Any, rounds: int, checkpoints: int | None = None) -> Any:
+    """The sum after a loop whose iterations take few operations for each value they store."""
+
+    def step(x: Any, _: Any) -> Any:
+        for number in range(4):
+            x = (x + 0.1 * number) / (1 + x * x)
+        return x, None
+
+    return tn.sum(tn.scan(step, x, length=rounds, checkpoints=checkpoints)[0])
+
+
+def stored(function: Any, size: int, rounds: int) -> int:
+    """How many values of an iteration the gradient of a loop stores."""
+    spec = tn.TensorSpec((size,), "float64")
+    program = tn.make_program(tn.grad(lambda x: function(x, rounds)), spec).exec_program
+    forward, _ = program.ops_of(Scan)
+    return forward.n_outputs - forward.carry
+
+
+def test_iterations_are_computed_again_where_their_values_do_not_fit_a_cache() -> None:
+    assert stored(bumps, 1000, 20) > 2
+    assert stored(bumps, 1000, 2000) == 1
+    assert stored(bumps, 100_000, 20) == 1
+
+
+def test_iterations_that_take_long_are_not_computed_again() -> None:
+    def powers(x: Any, rounds: int) -> Any:
+        step = lambda x, _: (tn.sqrt(x**1.3 + x**1.7), None)  # noqa: E731
+        return tn.sum(tn.scan(step, x, length=rounds)[0])
+
+    def products(x: Any, rounds: int) -> Any:
+        w = tn.eye(100) * 0.9
+        step = lambda x, _: (tn.sin(w @ tn.cos(w @ x)), None)  # noqa: E731
+        return tn.sum(tn.scan(step, x, length=rounds)[0])
+
+    assert stored(powers, 1000, 2000) > 1
+    assert stored(products, 100, 20_000) > 1
+
+
+def test_a_loop_of_unknown_length_stores_all() -> None:
+    spec = tn.TensorSpec(("n", 100_000), "float64")
+
+    def loss(xs: Any) -> Any:
+        def step(x: Any, y: Any) -> Any:
+            for _ in range(4):
+                x = (x + y) / (1 + x * x)
+            return x, None
+
+        return tn.sum(tn.scan(step, xs[0], xs)[0])
+
+    forward, _ = tn.make_program(tn.grad(loss), spec).exec_program.ops_of(Scan)
+    assert forward.n_outputs - forward.carry > 2
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_derivatives_are_those_where_iterations_are_computed_again(executor: str) -> None:
+    x, dx = RNG.uniform(0.1, 1, (2, 20_000))
+
+    def of(checkpoints: int | None) -> Any:
+        def function(x: Any) -> Any:
+            return bumps(x, 30, checkpoints)
+
+        def all_of(x: Any, dx: Any) -> Any:
+            gradient, product = tn.jvp(tn.grad(function), (x,), (dx,))
+            twice = tn.grad(lambda x: tn.sum(tn.grad(function)(x) ** 2))(x)
+            return gradient, product, twice, tn.jvp(function, (x,), (dx,))[1]
+
+        return tn.jit(all_of, executor=executor)(x, dx)
+
+    for ours, plain in zip(of(None), of(2), strict=True):
+        np.testing.assert_allclose(np.asarray(ours), np.asarray(plain), rtol=1e-9, atol=1e-12)
+
+
 def test_a_while_loop_on_three_levels() -> None:
     def of(**options: Any) -> Any:
         def function(h: Any) -> Any:

@@ -471,13 +471,15 @@ def estimate(rules: ContractionRules, choices: Choices, shares_copies: bool = Fa
 
 @dataclass(frozen=True)
 class ContractionLayout(Pass):
-    """Chooses in which order the axes of computed values lie, for the `DotGeneral`s that read them.
+    """Chooses in which order the axes of computed values lie, for the `DotGeneral`s that read them,
+    and so that transposes move fewer numbers.
 
     A contraction is fast where batch axes lead, the contracted axes lie together, last on the
     left, and the longer side is the left one. Working from outputs to inputs, each contraction
     requests an order of axes for its operands; where readers disagree, the most expensive one wins.
     An op that does not mix its axes passes the request on to its operands, a transpose renames
-    axes, and axes are moved only where requests conflict.
+    axes, and axes are moved only where requests conflict. What is computed of repeated values, such
+    as an outer product, is written in the order in which it is read.
 
     Attributes:
         costs: by which orders are compared.
@@ -490,7 +492,7 @@ class ContractionLayout(Pass):
     trials: int = TRIALS
     pinned: PartitionedAxes | None = None
 
-    looks_for = (DotGeneral,)
+    looks_for = (DotGeneral, Transpose)
     needs = Needs.CONSTANT_EXTENTS
 
     def inside(self, program: ExecProgram) -> ContractionLayout:
@@ -499,7 +501,7 @@ class ContractionLayout(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with other orders of axes inside; inputs and outputs are as they were."""
-        if len(program.ops_of(DotGeneral)) < 2:
+        if not program.has_op(Transpose) and len(program.ops_of(DotGeneral)) < 2:
             return program
         if any(meta is not None and meta.static_shape is None for meta in program.slot_metas()):
             return program
@@ -509,4 +511,13 @@ class ContractionLayout(Pass):
         if problem.is_best(self.costs):
             return program
         outputs = LayoutRewrite(choose_orders(problem, self.costs, self.trials), writer).run()
-        return writer.build(outputs)
+        written = writer.build(outputs)
+        is_less = problem.contractions or _moved_numbers(written) < _moved_numbers(program)
+        return written if is_less else program
+
+
+def _moved_numbers(program: ExecProgram) -> int:
+    """How many numbers the transposes of a program move."""
+    return sum(
+        meta.known_size for step in program.steps_of(Transpose) for meta in step.output_metas
+    )

@@ -57,9 +57,14 @@ from tenferro.ir import (
 )
 from tenferro.ops import (
     AND,
+    Analytic,
     Argument,
     CotangentWhere,
+    Pow,
     ReduceOr,
+    Rsqrt,
+    Special,
+    Sqrt,
     StdTensorOp,
     broadcast_like,
     repeated,
@@ -357,6 +362,47 @@ def is_constant(value: GlobalValKey) -> bool:
 def _is_cheap(op: Any) -> bool:
     """Whether computing its result takes no longer than reading it from memory."""
     return bool(op.cheap)
+
+
+# Whether values of iterations are stored, or computed again. Figures are those of one core.
+
+STREAMED = 8 << 20
+"""Bytes of stored values from which they do not stay in a cache."""
+STREAMING = 0.8e-9
+"""Seconds for a byte that goes to memory and comes back, in memory that is new to the process."""
+SIMPLE, FUNCTION, POWER = 0.4e-9, 5e-9, 40e-9
+"""Seconds for an operation, as in a sum; a function, as the sine; and a power."""
+
+
+def pays_again(stored: Keys, instead: Keys, available: Iterable[GlobalValKey], times: Dim) -> bool:
+    """Whether it takes less to compute some values again, in each of many iterations.
+
+    They would be stored; from what is stored `instead`, and is available, they follow. If the
+    number of iterations is not known, they are stored.
+    """
+    saved = sum(map(_bytes, stored)) - sum(map(_bytes, instead))
+    if not isinstance(times, int) or saved * times < STREAMED:
+        return False
+    view: ResolvedView[Any] = resolve_keys()
+    ops, _ = view.topo_order(stored, leaves={*instead, *available})
+    return sum(map(_seconds, ops)) < STREAMING * saved
+
+
+def _bytes(value: GlobalValKey) -> int:
+    meta = type_of(value)
+    return meta.known_size * meta.dtype.itemsize
+
+
+def _seconds(node: Any) -> float:
+    """About how long an op takes."""
+    op = cast(StdTensorOp, node.primitive)
+    work = op.work(list(map(type_of, node.inputs)), list(map(type_of, node.outputs)))
+    if op.moves or op.repeats:
+        return 0.0  # it is done where it is read
+    if isinstance(op, Pow | Special):
+        return POWER * work
+    is_function = isinstance(op, Analytic) and not isinstance(op, Sqrt | Rsqrt)
+    return (FUNCTION if is_function else SIMPLE) * work
 
 
 def emitted(

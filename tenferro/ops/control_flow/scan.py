@@ -75,6 +75,7 @@ from tenferro.ops.control_flow.bodies import (
     inner_context,
     inner_emitter,
     linear_in,
+    pays_again,
     program_of,
     repeated_where,
     root,
@@ -554,18 +555,24 @@ def residuals_of(
     """What `outputs`, which are linear in `seeds`, read of the values of an iteration of `op`.
 
     What depends on consts alone is computed once, before the loop. An entry of xs is taken as it
-    is. A value that costs less to compute again than to store is computed again; so are all values
-    but the carry if the loop has checkpoints. The others are stacked by `op` itself, of which one
-    more is emitted for that. Operands that are `active` have no values, and nothing reads them.
+    is. A value that costs less to compute again than to store is computed again. So are all values
+    but the carry if the loop has checkpoints, or if that costs less for all of them together. The
+    others are stacked by `op` itself, of which one more is emitted for that. Operands that are
+    `active` have no values, and nothing reads them.
     """
     fixed = [not on for on in active] or [True] * len(operands)
-    if op.checkpoints:
-        needed = dependencies(outputs, this.inputs)
-        read = [key for key in this.inputs if key in needed]
-    else:
-        read = residuals(outputs, seeds)
-    varying = dependent(read, [*this.carry, *this.xs])
-    read = without_cheap(read, [*this.consts, *this.xs], varying)
+    needed = dependencies(outputs, this.inputs)
+    read: Keys = [key for key in this.inputs if key in needed]
+    varying = {*this.carry, *this.xs}
+    if not op.checkpoints:
+        at_hand = [*this.consts, *this.xs]
+        least = residuals(outputs, seeds)
+        varying = dependent(least, varying)
+        least = without_cheap(least, at_hand, varying)
+        stored = [key for key in least if key in varying and key not in this.xs]
+        instead = [key for key in read if key in this.carry]
+        if not pays_again(stored, instead, at_hand, op.length):
+            read = least
     consts = [key for key in read if key not in varying]
     known = dict(zip(this.inputs, operands, strict=True))
     values = [value for value in emitted(at, consts, known, since=0) if value is not None]
