@@ -16,9 +16,9 @@ from tenferro.compiler.canonical.dots import DotDimensionSorter, SummedProducts,
 from tenferro.compiler.canonical.loop_fusion import LoopFusion
 from tenferro.compiler.canonical.loop_invariants import LoopInvariantCodeMotion, ScanPushoutDot
 from tenferro.compiler.canonical.pads_to_concatenate import PadsToConcatenate
-from tenferro.compiler.canonical.repeats import BroadcastSinking
 from tenferro.compiler.canonical.simplify import (
     AlgebraicSimplifier,
+    BroadcastSinking,
     CommonSubexpressions,
     DeadCode,
     LoopInlining,
