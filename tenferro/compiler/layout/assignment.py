@@ -503,12 +503,13 @@ class ContractionLayout(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with other orders of axes inside; inputs and outputs are as they were."""
-        if not program.has_op(Transpose) and len(program.ops_of(DotGeneral)) < 2:
+        dots = program.ops_of(DotGeneral)
+        if len(dots) < 2 and not program.has_op(Transpose):
             return program
         if any(meta is not None and meta.static_shape is None for meta in program.slot_metas()):
             return program
         original = program
-        if self.pinned is None:
+        if self.pinned is None and not all(dot.lhs_contract for dot in dots):
             program = _with_outer_products(program)
         problem, writer = Problem(program, self.pinned), ProgramWriter()
         if min(problem.sizes) == 0 or max(problem.sizes) > MAX_EXTENT:
@@ -524,8 +525,6 @@ class ContractionLayout(Pass):
 def _with_outer_products(program: ExecProgram) -> ExecProgram:
     """The program with products of repeated values for contractions over no axes, which may be
     written in any order."""
-    if all(dot.lhs_contract for dot in program.ops_of(DotGeneral)):
-        return program
     rewriter = Rewriter(program)
 
     def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
