@@ -180,6 +180,7 @@ def target_for(
             mesh,
             shared,
             drops_nan=platform.drops_nan,
+            reduces_singly=platform.reduces_singly and mesh is None,
             small_loops=platform.small_loops and mesh is None,
             ordered_scatters=platform.ordered_scatters and mesh is None,
         ),

@@ -65,6 +65,39 @@ def _signed(size: Array, sign: Array) -> Array:
 # Analytic functions.
 
 
+@lower.register
+def _(op: ops.Sqrt, x: Array) -> Array:
+    """The principal root, from t = sqrt((|re x| + |x|)/2) and |im x|/2t, which are its parts.
+
+    XLA writes a complex root as so many operations that it stores some of them. Numbers are scaled
+    where |x| would overflow, or half of it would not be a normal number. (FreeBSD's csqrt.)
+    """
+    if not is_complex(x.dtype):
+        return lax.sqrt(x)
+    re, im = lax.real(x), lax.imag(x)
+    a, b = lax.abs(re), lax.abs(im)
+    limits, largest, one = np.finfo(a.dtype), lax.max(a, b), lax.full_like(a, 1)
+
+    def number(value: float) -> Array:
+        return lax.full_like(a, value)
+
+    huge = lax.gt(largest, number(limits.max / 4))
+    small = lax.lt(largest, number(limits.tiny * 16))
+    scale = lax.select(huge, number(2.0**-4), lax.select(small, number(2.0**24), one))
+    unscale = lax.select(huge, number(2.0**2), lax.select(small, number(2.0**-12), one))
+    scaled = lax.mul(a, scale)
+    size = lax.abs(lax.complex(scaled, lax.mul(b, scale)))
+    longer = lax.mul(lax.sqrt(lax.mul(lax.add(scaled, size), number(0.5))), unscale)
+    infinite = lax.eq(b, number(np.inf))
+    either = lax.bitwise_or(infinite, lax.eq(a, number(np.inf)))
+    longer = lax.select(either, number(np.inf), longer)
+    undefined = lax.bitwise_or(infinite, lax.eq(longer, number(0)))
+    shorter = lax.select(undefined, b, lax.div(b, lax.mul(longer, number(2))))
+    right = lax.ge(re, number(0))
+    real, imag = lax.select(right, longer, shorter), lax.select(right, shorter, longer)
+    return lax.complex(real, _signed(imag, im))
+
+
 def _real_of_real(x: Array, result: Array) -> Array:
     """Complex results with the imaginary part of x where that is 0 of either sign."""
     if not is_complex(x.dtype):
@@ -265,7 +298,6 @@ lower.register_all(
         ops.SignBit: lambda op, x: sign_bit(x),
         ops.Exp: lambda op, x: _real_of_real(x, lax.exp(x)),
         ops.Expm1: lambda op, x: _real_of_real(x, lax.expm1(x)),
-        ops.Sqrt: lambda op, x: with_signs(lax.sqrt(x), None, x),
         ops.InversePower: lambda op, x: lax.div(
             lax.full_like(x, 1), ops.power_of(x, op.exponent, lax.mul)
         ),

@@ -29,6 +29,9 @@ from tenferro_xla.lowering.windows import by_windows, stored
 MANY = 1024
 """Numbers below which XLA reduces them itself; from 4096 on it takes a library."""
 
+Reduce = Callable[[Array, Sequence[int]], Array]
+OfTwo = Callable[[Array, Array], Array]
+
 
 @lower.register
 def _(op: ops.ReduceMax, x: Array, *, options: LoweringOptions) -> Array:
@@ -38,6 +41,16 @@ def _(op: ops.ReduceMax, x: Array, *, options: LoweringOptions) -> Array:
 @lower.register
 def _(op: ops.ReduceMin, x: Array, *, options: LoweringOptions) -> Array:
     return _extremum(op, x, lax.reduce_min, lax.min, options)
+
+
+@lower.register
+def _(op: ops.ReduceAnd, x: Array, *, options: LoweringOptions) -> Array:
+    return _idempotent(op.axes, x, lax.reduce_and, lax.bitwise_and, options)
+
+
+@lower.register
+def _(op: ops.ReduceOr, x: Array, *, options: LoweringOptions) -> Array:
+    return _idempotent(op.axes, x, lax.reduce_or, lax.bitwise_or, options)
 
 
 @lower.register
@@ -67,24 +80,46 @@ def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
 def _extremum(
     op: ops.ReduceMax | ops.ReduceMin,
     x: Array,
-    reduced: Callable[..., Array],
-    of_two: Callable[[Array, Array], Array],
+    reduced: Reduce,
+    of_two: OfTwo,
     options: LoweringOptions,
 ) -> Array:
     """The extremum over axes; NaN if it is among the numbers, unless the op may skip it.
 
     XLA on the CPU drops NaN when it reduces many numbers, and when devices combine their results.
-    It keeps NaN in the extremum of two.
+    It keeps NaN in the extremum of two, and in a sum, which is quick; that is also NaN where
+    infinities of both signs meet.
     """
-    few = known(x.shape) and prod(x.shape) < MANY
-    right = op.skips_nan or few or not options.drops_nan
-    if not is_floating(x.dtype) or (right and options.mesh is None):
+    if is_floating(x.dtype) and op.skips_nan:
         return reduced(x, op.axes)
-    if known(x.shape) and options.mesh is None and not options.differentiated:
-        return stored(by_windows((x,), op.axes, lambda a, b: (of_two(*a, *b),))[0])
-    nan = lax.reduce_or(lax.ne(x, x), op.axes)
+    few = known(x.shape) and prod(x.shape) < MANY
+    right = few or not options.drops_nan or not is_floating(x.dtype)
+    if _by_windows(x, options) or (right and options.mesh is None):
+        return _idempotent(op.axes, x, reduced, of_two, options)
     extremum = reduced(x, op.axes)
-    return lax.select(nan, lax.full_like(extremum, np.nan), extremum)
+
+    def checked() -> Array:
+        nan = lax.reduce_or(lax.ne(x, x), op.axes)
+        return lax.select(nan, lax.full_like(extremum, np.nan), extremum)
+
+    if options.mesh is not None:
+        return checked() if is_floating(x.dtype) else extremum
+    sums = lax.reduce_sum(x, op.axes)
+    none = lax.reduce_and(lax.eq(sums, sums), range(sums.ndim))
+    return cast(Array, lax.cond(none, lambda: extremum, checked))
+
+
+def _idempotent(
+    axes: Sequence[int], x: Array, reduced: Reduce, of_two: OfTwo, options: LoweringOptions
+) -> Array:
+    if not _by_windows(x, options):
+        return reduced(x, axes)
+    return stored(by_windows(x, axes, of_two))
+
+
+def _by_windows(x: Array, options: LoweringOptions) -> bool:
+    """Whether these are many numbers, which the compiler would reduce one after the other."""
+    return options.reduces_singly and known(x.shape) and prod(x.shape) >= MANY
 
 
 # Running sums and products, and linear recurrences.
@@ -220,8 +255,6 @@ def _mixed(left: Array, right: Array, distance: Array | np.uint32) -> _Words:
 lower.register_all(
     {
         ops.ReduceProd: lambda op, x: lax.reduce_prod(x, op.axes),
-        ops.ReduceAnd: lambda op, x: lax.reduce_and(x, op.axes),
-        ops.ReduceOr: lambda op, x: lax.reduce_or(x, op.axes),
         ops.CumulativeSum: lambda op, x: lax.cumsum(x, axis=op.axis, reverse=op.reverse),
         ops.CumulativeProd: lambda op, x: lax.cumprod(x, axis=op.axis, reverse=op.reverse),
         ops.ArgMax: lambda op, x: lax.argmax(_ordered(x), op.axis, np.dtype(np.int64)),

@@ -83,6 +83,8 @@ class LoweringOptions:
         shared_slices: the devices that share the slices of networks; None if each does all.
         drops_nan: whether the compiler's extremum of many numbers may lose a NaN.
         ordered_scatters: whether updates of one element take place in the order of their windows.
+        reduces_singly: whether the compiler reduces one number after the other, where it takes no
+            library.
         differentiated: whether JAX differentiates what is lowered.
         small_loops: whether loops of small values are marked, to be compiled as one function.
     """
@@ -94,6 +96,7 @@ class LoweringOptions:
     shared_slices: SharedSlices | None = None
     differentiated: bool = False
     drops_nan: bool = True
+    reduces_singly: bool = False
     small_loops: bool = False
     ordered_scatters: bool = False
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 from jax import Array, lax
 
-__all__ = ["Combine", "Parts", "by_windows", "stored"]
+from tenferro.ir import NumpyArray
 
-Parts = tuple[Array, ...]
-"""Arrays of one shape: what is known of each element."""
-Combine = Callable[[Parts, Parts], Parts]
-"""The reduction of two elements: associative, commutative, and of x with itself x."""
+__all__ = ["by_windows", "stored"]
 
 FIRST, LATER = 15, 32
 """Windows that one kernel combines: where what makes the operand may be computed in the kernel,
@@ -29,38 +27,37 @@ ROW = 16
 """Elements that a window is a multiple of, if they lie side by side."""
 
 
-def by_windows(parts: Parts, axes: Sequence[int], combine: Combine) -> Parts:
-    """The reduction over `axes`, which the results do not have, of arrays of a known shape."""
-    shape = parts[0].shape
+def by_windows(x: Array, axes: Sequence[int], combine: Callable[[Array, Array], Array]) -> Array:
+    """The reduction over `axes`, which the result does not have, of an array of a known shape.
+
+    `combine` reduces two elements: it is associative, commutative, and makes x of x and x.
+    """
     merged: list[int] = []
     places: list[int] = []
-    for axis, size in enumerate(shape):
+    for axis, size in enumerate(x.shape):
         if axis in axes and axis - 1 in axes:
             merged[-1] *= size
             continue
         places += [len(merged)] if axis in axes else []
         merged.append(size)
-    parts = tuple(lax.reshape(part, merged) for part in parts)
+    rest = [size for axis, size in enumerate(x.shape) if axis not in axes]
+    x = lax.reshape(x, merged)
     ways = FIRST
     for place in places:
-        while (size := parts[0].shape[place]) > 1:
+        while (size := x.shape[place]) > 1:
             length = 1 if size <= LAST else -(-size // ways)
-            if length > 1 and prod(parts[0].shape[place + 1 :]) == 1:
+            if length > 1 and prod(x.shape[place + 1 :]) == 1:
                 length = -(-length // ROW) * ROW
-            parts = _combined(parts, place, length, combine)
+            x = _combined(x, place, length, combine)
             ways = LATER
-    rest = [size for axis, size in enumerate(shape) if axis not in axes]
-    return tuple(lax.reshape(part, rest) for part in parts)
+    return lax.reshape(x, rest)
 
 
-def _combined(parts: Parts, axis: int, length: int, combine: Combine) -> Parts:
+def _combined(x: Array, axis: int, length: int, combine: Callable[[Array, Array], Array]) -> Array:
     """Windows of a length that cover the axis, combined; the last one overlaps the one before."""
-    size = parts[0].shape[axis]
+    size = x.shape[axis]
     starts = [min(start, size - length) for start in range(0, size, length)]
-    windows = [
-        tuple(lax.slice_in_dim(part, start, start + length, axis=axis) for part in parts)
-        for start in starts
-    ]
+    windows = [lax.slice_in_dim(x, start, start + length, axis=axis) for start in starts]
     while len(windows) > 1:
         pairs = [combine(*windows[i : i + 2]) for i in range(0, len(windows) - 1, 2)]
         windows = pairs + windows[2 * len(pairs) :]
@@ -68,13 +65,12 @@ def _combined(parts: Parts, axis: int, length: int, combine: Combine) -> Parts:
 
 
 def stored(x: Array) -> Array:
-    """Numbers that XLA computes once, and not again where they are read.
+    """Numbers or bools, none complex, that XLA computes once, and not again where they are read.
 
     They stand next to a place that is empty, and are reduced to what is there: XLA computes no
     reduction again, and gives one that it does not know to no library.
     """
-    least = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
-    empty = np.full((), least, x.dtype)
+    empty = _least(x.dtype)
     padded = lax.pad(lax.expand_dims(x, (0,)), empty, [(0, 1, 0), *[(0, 0, 0)] * x.ndim])
 
     def what_is_there(one: Array, other: Array) -> Array:
@@ -82,3 +78,9 @@ def stored(x: Array) -> Array:
 
     value: Array = lax.reduce(padded, empty, what_is_there, (0,))
     return value
+
+
+def _least(dtype: np.dtype[Any]) -> NumpyArray:
+    if dtype == np.bool_:
+        return np.asarray(False)
+    return np.asarray(np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf, dtype)

@@ -56,6 +56,8 @@ class Platform:
         keeps_barriers: whether the compiler heeds optimization barriers until equal values have
             become one. Where it does not, what is computed again stands in a branch.
         drops_nan: whether the extremum of many numbers may lose a NaN that is among them.
+        reduces_singly: whether the compiler reduces one number after the other, where it takes no
+            library.
         ordered_scatters: whether a scatter on one device writes window after window, so that of
             several updates of one element the last one stays.
         maps_results: whether each call takes the memory of large results from the system.
@@ -74,6 +76,7 @@ class Platform:
     own_memory: bool = False
     keeps_barriers: bool = True
     drops_nan: bool = True
+    reduces_singly: bool = False
     ordered_scatters: bool = False
     maps_results: bool = False
     results_in_rows: bool = False

@@ -95,7 +95,10 @@ exec_program(%0: f64[3,4], %1: f64[5,4], %2: f64[5,3]) {
   %4: f64[5,3] = dot_general[(2,), (1,), (0,), (0,)] %3, %1
   %5: f64[5,3,4] = dot_general[(), (), (0,), (0,)] %4, %1
   %6: f64[3,4] = reduce_sum[axes=(0,)] %5
-  return %6
+  %7: f64[5,3,4] = broadcast_in_dim[shape=(5, 3, 4), dims=(0, 2)] %1
+  %8: f64[5,3,4] = multiply %3, %7
+  %9: f64[5,3] = reduce_sum[axes=(2,)] %8
+  return %6, %9
 }"""
 ROUNDS = "\n".join(
     f"%{i}: f64[3] = {'sine' if i % 2 else 'cosine'} %{i - 1}" for i in range(1, 201)
@@ -140,7 +143,14 @@ exec_program(%0: f64[50], %1: i64[2000]) {{
   %13: f64[2000] = multiply %11, %12
   return %13
 }}"""
+ALIKE_REPEATED = """
+exec_program(%0: f64[4,3]) {
+  %1: f64[4,2,3] = broadcast_in_dim[shape=(4, 2, 3), dims=(0, 2)] %0
+  %2: f64[4,2,3] = sine %1
+  return %2
+}"""
 PIECES = {
+    "broadcast_sinking": ALIKE_REPEATED,
     "loop_inlining": ONE_ROUND,
     "loop_invariant_code_motion": INVARIANT,
     "scan_pushout_dot": SUM,

@@ -203,36 +203,46 @@ def _runs(pairs: Sequence[tuple[int, int]]) -> int:
     )
 
 
-# The sum of products over a batch is a product.
+# The sum of products over a batch is a product, and so is that of products of elements.
 
 
 @dataclass(frozen=True)
 class SummedProducts(Pass):
-    """Contracts over the batch axes of a `DotGeneral` where its result is summed over them.
+    """Contracts where products are summed: over batch axes of a `DotGeneral`, or of elements.
 
     It does so for a sum of several such products, and for products that are zero in entries of the
     batch that do not count. Then both operands are zero there. This arises from the gradient of
     branches in a batch: the cotangent of a weight is a product for each entry that takes the
     branch. A selection is moved to the operands only if these together are not larger than the
     products.
+
+    A product of elements becomes a contraction if one factor is repeated along axes that remain,
+    as in the gradient of an outer product: the repeated numbers are then read once. The other
+    factor must be a matrix as it lies, or one for each entry of a batch, and must be stored in any
+    case, since a sum can compute elements while it adds them. Complex products are left alone.
     """
 
-    looks_for = (ops.DotGeneral,)
+    looks_for = (ops.ReduceSum,)
     keeps_more = True
     needs = Needs.EXACT_EXTENTS
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with such contractions; what they no longer read is left to `DeadCode`."""
-        if not program.has_op(ops.ReduceSum):
+        if not program.has_op((ops.DotGeneral, ops.Mul)):
             return program
         at, reads = Rewriter(program), program.read_counts()
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
             if not isinstance(step.op, ops.ReduceSum):
                 return None
+            axes = step.op.axes
             total: int | None = None
-            for product in _summed(at, reads, operands[0], step.op.axes):
-                value = _contracted(at, product, step.op.axes)
+            for product in _summed(at, reads, operands[0], axes):
+                match product:
+                    case _Product():
+                        value = _contracted(at, product, axes)
+                    case _Elements():
+                        value = product.emit(at)
                 total = value if total is None else at.emit(ops.ADD, total, value)
             return total
 
@@ -254,11 +264,104 @@ class _Product(NamedTuple):
     masks: tuple[tuple[int, bool], ...]
 
 
+class _Factor(NamedTuple):
+    """A factor of a product of elements.
+
+    Attributes:
+        slot: the value, or what it is a transpose of.
+        repeated: axes of the product along which it is repeated, and that are left out.
+        axes: the axes of the product that are those of the value, in its order.
+        free: those of `axes` along which the other factor is repeated.
+        is_stored: whether it is stored, and not computed where it is read.
+    """
+
+    slot: int
+    repeated: frozenset[int]
+    axes: tuple[int, ...]
+    free: tuple[int, ...]
+    is_stored: bool
+
+    def is_matrix(self, summed: Sequence[int]) -> bool:
+        """Whether, as it lies, the entries of a batch lead, and summed axes lie together after."""
+        kinds = [0 if axis in self.free else 1 if axis in summed else -1 for axis in self.axes]
+        batch = kinds.count(-1)
+        rest = kinds[batch:]
+        return -1 not in rest and rest in (sorted(rest), sorted(rest, reverse=True))
+
+    def emit(self, at: Rewriter) -> int:
+        """The value without the axes along which it is repeated."""
+        return ops.without_axes(at, self.slot, self.repeated)
+
+
+class _Elements(NamedTuple):
+    """A product of elements that is summed.
+
+    Attributes:
+        first, second: its factors; the first one has free axes.
+        summed: the axes over which it is summed.
+    """
+
+    first: _Factor
+    second: _Factor
+    summed: tuple[int, ...]
+
+    def emit(self, at: Rewriter) -> int:
+        """The contraction, its axes in the order of those of the product."""
+        left, right = self.first.axes, self.second.axes
+        terms = [axis for axis in left if axis in self.summed]
+        batch = [axis for axis in left if axis in right and axis not in terms]
+        dot = ops.DotGeneral(
+            *(tuple(map(of.index, group)) for group in (terms, batch) for of in (left, right))
+        )
+        value = at.emit(dot, self.first.emit(at), self.second.emit(at))
+        made = (*batch, *self.first.free, *self.second.free)
+        return at.emit(ops.Transpose(tuple(map(made.index, sorted(made)))), value)
+
+
+def _of_elements(
+    at: Rewriter, reads: Mapping[int, int], operands: Sequence[int], summed: Sequence[int]
+) -> _Elements | None:
+    """A product of elements as one that is contracted; None if it is to be summed as it is."""
+    meta = at.ctx.meta(operands[0])
+    if meta.dtype.kind != "f" or meta.dtype.itemsize < 4 or meta.dims is None:
+        return None
+    gone = [frozenset(ops.repeated_axes(at, slot)) for slot in operands]
+    if not any(gone) or gone[0] & gone[1] or (gone[0] | gone[1]) & set(summed):
+        return None
+    lhs, rhs = (
+        _factor(at, reads, slot, own, other)
+        for slot, own, other in zip(operands, gone, reversed(gone), strict=True)
+    )
+    if lhs.free and rhs.free:
+        return _Elements(lhs, rhs, tuple(summed))
+    large, small = (lhs, rhs) if lhs.free else (rhs, lhs)
+    fits = large.is_stored and large.is_matrix(summed)
+    return _Elements(large, small, tuple(summed)) if fits else None
+
+
+def _factor(
+    at: Rewriter,
+    reads: Mapping[int, int],
+    slot: int,
+    repeated: frozenset[int],
+    free: frozenset[int],
+) -> _Factor:
+    axes = [axis for axis in range(at.ctx.meta(slot).rank) if axis not in repeated]
+    maker, is_stored = at.producer(slot), reads.get(slot, 2) > 1
+    while maker is not None and isinstance(maker[0], ops.Transpose):
+        perm, (slot,) = maker[0].perm, maker[1]
+        axes = [axes[perm.index(axis)] for axis in range(len(perm))]
+        maker, is_stored = at.producer(slot), is_stored or reads.get(slot, 2) > 1
+    is_stored = is_stored or maker is None or not maker[0].inlined
+    own_free = tuple([axis for axis in axes if axis in free])
+    return _Factor(slot, repeated, tuple(axes), own_free, is_stored)
+
+
 def _summed(
     at: Rewriter, reads: Mapping[int, int], slot: int, axes: Sequence[int]
-) -> list[_Product]:
+) -> list[_Product | _Elements]:
     """The products whose sum a value is, if all can be contracted over the axes; else none."""
-    products: list[_Product] = []
+    products: list[_Product | _Elements] = []
     stack: list[tuple[int, tuple[tuple[int, bool], ...]]] = [(slot, ())]
     while stack:
         slot, masks = stack.pop()
@@ -279,6 +382,11 @@ def _summed(
             if masks and not _may_be_masked(at, product, slot):
                 return []
             products.append(product)
+        elif isinstance(op, ops.Mul) and not masks:
+            elements = _of_elements(at, reads, operands, axes)
+            if elements is None:
+                return []
+            products.append(elements)
         else:
             return []
     return products

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from tenferro.compiler.passes import Needs, Pass
 from tenferro.ir import Dim, ExecInstruction, ExecProgram, Rewriter, TensorMeta
-from tenferro.ops import ADD, Add, Concatenate, Constant, DynamicUpdateSlice, Pad, full, uniform
+from tenferro.ops import (
+    ADD,
+    Add,
+    Analytic,
+    Concatenate,
+    Constant,
+    DynamicUpdateSlice,
+    Pad,
+    full,
+    uniform,
+)
 
 __all__ = ["PadsToConcatenate"]
 
@@ -23,8 +34,12 @@ class PadsToConcatenate(Pass):
     added first. Windows that overlap go into as few concatenations as keep them apart, which are
     added. Windows with elements between others, and paddings that cut off elements, stay.
 
+    Two windows suffice if they cover the array and hold functions of elements, such as `tanh`: a
+    compiler decides for each element of a sum of paddings which one it lies in, and computes such
+    functions one element after the other then.
+
     Attributes:
-        least: the least number of windows.
+        least: the least number of windows of other sums.
     """
 
     least: int = 4
@@ -50,8 +65,15 @@ class PadsToConcatenate(Pass):
             windows = [_window(rewriter, slot) if reads[slot] == 1 else None for slot in terms]
             pieces = [window for window in windows if window is not None]
             rest = [slot for slot, window in zip(terms, windows, strict=True) if window is None]
-            joined = self._joined(rewriter, pieces)
-            if len(pieces) - len(joined) < self.least - 1:
+            if len(pieces) >= self.least:
+                joined = self._joined(rewriter, pieces)
+                if len(pieces) - len(joined) < self.least - 1:
+                    return None
+            elif _cover(pieces, step.output_metas[0]) and _hold_functions(rewriter, pieces):
+                joined = self._joined(rewriter, pieces)
+                if len(joined) > 1:
+                    return None
+            else:
                 return None
             values = [*rewriter.now(rest), *[_padded(rewriter, piece) for piece in joined]]
             return reduce(lambda left, right: rewriter.emit_all(ADD, left, right)[0], values)
@@ -60,8 +82,6 @@ class PadsToConcatenate(Pass):
 
     def _joined(self, at: Rewriter, windows: list[_Window]) -> list[_Window]:
         """Fewer windows with the same sum."""
-        if len(windows) < self.least:
-            return windows
         for axis in reversed(range(len(windows[0].low))):
             groups: dict[Hashable, list[_Window]] = {}
             for window in windows:
@@ -261,6 +281,34 @@ def _concatenated(at: Rewriter, windows: list[_Window], axis: int) -> Iterator[_
         high=_with(first.high, axis, last.high[axis]),
         interior=tuple(_with(first.interior, axis, between)),  # type: ignore[arg-type]  # integers
     )
+
+
+def _cover(windows: Sequence[_Window], whole: TensorMeta) -> bool:
+    """Whether several windows have as many elements as the array, and no holes."""
+    if len(windows) < 2 or whole.static_shape is None:
+        return False
+    if not all(window.has_place(axis) for window in windows for axis in range(whole.rank)):
+        return False
+    numbers = [math.prod(size for size in window.sizes) for window in windows]
+    return sum(numbers) == whole.known_size
+
+
+def _hold_functions(at: Rewriter, windows: Sequence[_Window]) -> bool:
+    """Whether an analytic function is among the last ops by elements that compute the windows."""
+    stack, left = [window.value for window in windows], FEW
+    while stack and left:
+        left -= 1
+        producer = at.producer(stack.pop())
+        if producer is None or not producer[0].pointwise:
+            continue
+        if isinstance(producer[0], Analytic):
+            return True
+        stack += producer[1]
+    return False
+
+
+FEW = 64
+"""Ops that are looked at for an analytic function."""
 
 
 def _filled(at: Rewriter, windows: list[_Window], axis: int) -> Iterator[int]:

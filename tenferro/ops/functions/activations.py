@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tenferro.ir import AnyTensor, ArrayLike, Axis, Exact, TensorMeta, is_complex
 from tenferro.ops import (
     ADD,
@@ -10,6 +12,7 @@ from tenferro.ops import (
     LOG,
     LOG_ADD_EXP,
     LOGISTIC,
+    MINIMUM,
     MUL,
     NEG,
     REAL,
@@ -22,7 +25,13 @@ from tenferro.ops import (
     ReduceSum,
 )
 from tenferro.ops.functions.analytic import analytic, inexact
-from tenferro.ops.functions.dispatch import array_function, broadcast_like, emit, zeros_like
+from tenferro.ops.functions.dispatch import (
+    array_function,
+    broadcast_like,
+    emit,
+    full_like,
+    zeros_like,
+)
 from tenferro.ops.functions.logical import isfinite
 from tenferro.ops.functions.promotion import called, normal_axes
 from tenferro.ops.functions.reductions import restored
@@ -125,26 +134,33 @@ def logsumexp(x: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Any
     (value,) = inexact("logsumexp", x)
     meta: TensorMeta = value.meta
     axes = normal_axes("logsumexp", axis, meta.rank)
-    shifted, largest = _shifted(value, axes)
+    shifted, largest = _shifted(value, axes, finite=True)
     result = emit(LOG, emit(ReduceSum(axes), emit(EXP, shifted)))
     if largest is not None:
         result = emit(ADD, result, largest)
     return restored(result, meta, axes) if keepdims else result
 
 
-def _shifted(value: AnyTensor, axes: tuple[int, ...]) -> tuple[AnyTensor, AnyTensor | None]:
-    """The value minus its largest real part over `axes`, if finite; and what was subtracted.
+def _shifted(
+    value: AnyTensor, axes: tuple[int, ...], *, finite: bool = False
+) -> tuple[AnyTensor, AnyTensor | None]:
+    """The value minus its largest real part over `axes`; and what was subtracted.
 
-    Where an element is NaN, so is its difference, whatever is subtracted.
+    That is the largest number in place of +inf, and if `finite`, 0 in place of infinities. The
+    former is computed from element to element, so that compilers make it one kernel with the
+    exponential. Where an element is NaN, so is its difference, whatever is subtracted.
     """
     meta: TensorMeta = value.meta
     sizes = [getattr(meta.extents[axis], "dim", None) for axis in axes]
     if any(meta.extents[axis] == Exact(0) for axis in axes):
         return value, None
     named = meta.dims is None or not all(isinstance(size, int) for size in sizes)
-    real = emit(REAL, value) if is_complex(meta.dtype) else value
-    largest = emit(ReduceMax(axes, named, skips_nan=True), emit(STOP_GRADIENT, real))
-    shift = emit(SELECT, isfinite(largest), largest, zeros_like(largest))
+    real = emit(STOP_GRADIENT, emit(REAL, value) if is_complex(meta.dtype) else value)
+    if not finite:
+        real = emit(MINIMUM, real, full_like(float(np.finfo(real.meta.dtype).max), real))
+    shift = emit(ReduceMax(axes, named, skips_nan=True), real)
+    if finite:
+        shift = emit(SELECT, isfinite(shift), shift, zeros_like(shift))
     if is_complex(meta.dtype):
         shift = emit(Convert(meta.dtype), shift)
     return emit(SUB, value, _spread(shift, value, axes)), shift

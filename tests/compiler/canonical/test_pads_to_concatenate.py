@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,6 +55,51 @@ def instructions(text: str) -> list[str]:
 def test_windows_that_cover_the_array() -> None:
     text = pads("4", "1 (2,) (1,)", "2 (0,) (2,)", "1 (3,) (0,)")
     assert instructions(joined(text)) == ["concatenate[axis=0] %1, %0, %2"]
+
+
+HALVES = """
+    exec_program(%0: f64[3,{first}], %1: f64[3,2]) {{
+      %2: f64[] = constant[value=0.0, dtype=f64]
+      %3: f64[3,2] = {function} %1
+      %4: f64[3,2] = multiply %3, %1
+      %5: f64[3,6] = pad[low=(0, 0), high=(0, {rest}), interior=(0, 0)] %0, %2
+      %6: f64[3,6] = pad[low=(0, 4), high=(0, 0), interior=(0, 0)] %4, %2
+      %7: f64[3,6] = add %5, %6
+      return %7
+    }}"""
+
+
+def test_two_windows_that_cover_the_array_and_hold_a_function() -> None:
+    text = HALVES.format(first=4, rest=2, function="tanh")
+    assert instructions(joined(text, least=4))[-1] == "concatenate[axis=1] %0, %4"
+
+
+@pytest.mark.parametrize(
+    ("first", "rest", "function"),
+    [(4, 2, "negate"), (3, 3, "tanh"), (5, 1, "tanh")],
+    ids=["no function", "gap", "overlap"],
+)
+def test_two_windows_stay_without_a_function_or_where_they_do_not_cover_the_array(
+    first: int, rest: int, function: str
+) -> None:
+    text = HALVES.format(first=first, rest=rest, function=function)
+    assert_leaves_alone(PadsToConcatenate(), text)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_gradient_of_a_gate_is_that_of_its_halves(dtype: str) -> None:
+    def gate(x: Any) -> Any:
+        half = x.shape[1] // 2
+        return tn.sum((x[:, :half] * tn.sigmoid(x[:, half:])) ** 2)
+
+    x = np.linspace(-3, 3, 60).reshape(6, 10).astype(dtype)
+    first, second = np.split(x.astype(np.float64), 2, axis=1)
+    y = 1 / (1 + np.exp(-second))
+    expected = np.concatenate([2 * first * y * y, 2 * first**2 * y * y * (1 - y)], axis=1)
+    for executor in ("numpy", "xla"):
+        for options in (OptimizerOptions(), APART):
+            found = tn.jit(tn.grad(gate), executor=executor, options=options)(x)
+            np.testing.assert_allclose(found, expected, rtol=64 * np.finfo(dtype).eps, atol=1e-30)
 
 
 def test_gaps_are_zeros_and_the_ends_are_padded() -> None:

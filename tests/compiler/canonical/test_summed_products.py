@@ -90,3 +90,84 @@ def test_products_that_something_else_reads_stay() -> None:
           return %2, %3
         }""",
     )
+
+
+def test_a_factor_that_is_repeated_is_contracted_with_the_other_as_it_lies() -> None:
+    assert_rewrites(
+        SUMMED,
+        before="""
+            exec_program(%0: f64[4,7], %1: f64[4,7,6,n]) {
+              %2: f64[4,n,6,7] = broadcast_in_dim[shape=(4, n, 6, 7), dims=(0, 3)] %0
+              %3: f64[4,n,6,7] = transpose[perm=(0, 3, 2, 1)] %1
+              %4: f64[4,n,6,7] = multiply %2, %3
+              %5: f64[4,n,6] = reduce_sum[axes=(3,)] %4
+              return %5
+            }""",
+        after="""
+            exec_program(%0: f64[4,7], %1: f64[4,7,6,n]) {
+              %6: f64[4,6,n] = dot_general[(1,), (1,), (0,), (0,)] %1, %0
+              %5: f64[4,n,6] = transpose[perm=(0, 2, 1)] %6
+              return %5
+            }""",
+    )
+
+
+def test_a_matrix_product_that_is_written_with_repeated_factors_is_a_contraction() -> None:
+    text = rewritten(
+        SUMMED,
+        """
+        exec_program(%0: f32[5,7], %1: f32[7,6]) {
+          %2: f32[5,7,6] = broadcast_in_dim[shape=(5, 7, 6), dims=(0, 1)] %0
+          %3: f32[5,7,6] = broadcast_in_dim[shape=(5, 7, 6), dims=(1, 2)] %1
+          %4: f32[5,7,6] = multiply %2, %3
+          %5: f32[5,6] = reduce_sum[axes=(1,)] %4
+          return %5
+        }""",
+    )
+    assert "f32[5,6] = dot_general[(1,), (0,)] %0, %1" in text
+    assert "multiply" not in text
+
+
+@pytest.mark.parametrize(
+    ("type", "shape", "dims", "axes"),
+    [
+        ("c128", "(5, 7)", "(1,)", "(1,)"),  # complex
+        ("i64", "(5, 7)", "(1,)", "(1,)"),
+        ("f16", "(5, 7)", "(1,)", "(1,)"),
+        ("f64", "(5, 7)", "(1,)", "(0,)"),  # summed where it is repeated
+        ("f64", "(5, 7)", "(1,)", "(0, 1)"),
+    ],
+)
+def test_other_sums_of_products_are_left_alone(type: str, shape: str, dims: str, axes: str) -> None:
+    rest = {"(1,)": "5", "(0,)": "7", "(0, 1)": ""}[axes]
+    before = f"""
+        exec_program(%0: {type}[7], %1: {type}[5,7]) {{
+          %2: {type}[5,7] = broadcast_in_dim[shape={shape}, dims={dims}] %0
+          %3: {type}[5,7] = multiply %2, %1
+          %4: {type}[{rest}] = reduce_sum[axes={axes}] %3
+          return %4
+        }}"""
+    assert "dot_general" not in rewritten(SUMMED, before)
+
+
+def test_a_factor_that_is_computed_while_it_is_summed_is_left_so() -> None:
+    before = """
+        exec_program(%0: f64[7], %1: f64[5,7]) {
+          %2: f64[5,7] = broadcast_in_dim[shape=(5, 7), dims=(1,)] %0
+          %3: f64[5,7] = exponential %1
+          %4: f64[5,7] = multiply %2, %3
+          %5: f64[5] = reduce_sum[axes=(1,)] %4
+          return %5
+        }"""
+    assert "dot_general" not in rewritten(SUMMED, before)
+
+
+def test_a_factor_that_would_have_to_be_moved_is_left_where_it_is() -> None:
+    before = """
+        exec_program(%0: f64[7], %1: f64[5,7,6]) {
+          %2: f64[5,7,6] = broadcast_in_dim[shape=(5, 7, 6), dims=(1,)] %0
+          %3: f64[5,7,6] = multiply %2, %1
+          %4: f64[5,6] = reduce_sum[axes=(1,)] %3
+          return %4
+        }"""
+    assert "dot_general" not in rewritten(SUMMED, before)

@@ -163,6 +163,89 @@ def test_one_contraction_alone_is_left_to_the_executor() -> None:
     )
 
 
+def test_an_outer_product_is_written_in_the_order_in_which_it_is_read() -> None:
+    assert_rewrites(
+        ContractionLayout(),
+        before="""
+            exec_program(%0: f64[4,5,6], %1: f64[4,7], %2: f64[4,7,6,5]) {
+              %3: f64[4,5,6,7] = broadcast_in_dim[shape=(4, 5, 6, 7), dims=(0, 1, 2)] %0
+              %4: f64[4,5,6,7] = broadcast_in_dim[shape=(4, 5, 6, 7), dims=(0, 3)] %1
+              %5: f64[4,5,6,7] = multiply %3, %4
+              %6: f64[4,7,6,5] = transpose[perm=(0, 3, 2, 1)] %5
+              %7: f64[4,7,6,5] = multiply %2, %6
+              %8: f64[] = reduce_sum[axes=(0, 1, 2, 3)] %7
+              return %8
+            }""",
+        after="""
+            exec_program(%0: f64[4,5,6], %1: f64[4,7], %2: f64[4,7,6,5]) {
+              %3: f64[4,6,5] = transpose[perm=(0, 2, 1)] %0
+              %4: f64[4,7,6,5] = broadcast_in_dim[shape=(4, 7, 6, 5), dims=(0, 2, 3)] %3
+              %5: f64[4,7,6,5] = broadcast_in_dim[shape=(4, 7, 6, 5), dims=(0, 1)] %1
+              %6: f64[4,7,6,5] = multiply %4, %5
+              %7: f64[4,7,6,5] = multiply %2, %6
+              %8: f64[] = reduce_sum[axes=(0, 1, 2, 3)] %7
+              return %8
+            }""",
+    )
+
+
+def test_a_contraction_over_no_axes_is_written_in_the_order_in_which_it_is_read() -> None:
+    assert_rewrites(
+        ContractionLayout(),
+        before="""
+            exec_program(%0: c128[5,4], %1: c128[7,6,4], %2: c128[7,5,4,6]) {
+              %3: c128[4,5,7,6] = dot_general[(), (), (1,), (2,)] %0, %1
+              %4: c128[7,5,4,6] = transpose[perm=(2, 1, 0, 3)] %3
+              %5: c128[7,5,4,6] = multiply %4, %2
+              return %5
+            }""",
+        after="""
+            exec_program(%0: c128[5,4], %1: c128[7,6,4], %2: c128[7,5,4,6]) {
+              %3: c128[7,5,4,6] = broadcast_in_dim[shape=(7, 5, 4, 6), dims=(1, 2)] %0
+              %4: c128[7,4,6] = transpose[perm=(0, 2, 1)] %1
+              %5: c128[7,5,4,6] = broadcast_in_dim[shape=(7, 5, 4, 6), dims=(0, 2, 3)] %4
+              %6: c128[7,5,4,6] = multiply %3, %5
+              %7: c128[7,5,4,6] = multiply %6, %2
+              return %7
+            }""",
+    )
+
+
+def test_transposes_cancel_through_elementwise_ops_and_sums_without_a_contraction() -> None:
+    assert_rewrites(
+        ContractionLayout(),
+        before="""
+            exec_program(%0: f64[8,9,10], %1: f64[8,9,10]) {
+              %2: f64[10,8,9] = transpose[perm=(2, 0, 1)] %0
+              %3: f64[10,8,9] = exponential %2
+              %4: f64[10,8,9] = transpose[perm=(2, 0, 1)] %1
+              %5: f64[10,8,9] = multiply %3, %4
+              %6: f64[10,9] = reduce_sum[axes=(1,)] %5
+              return %6
+            }""",
+        after="""
+            exec_program(%0: f64[8,9,10], %1: f64[8,9,10]) {
+              %2: f64[8,9,10] = exponential %0
+              %3: f64[8,9,10] = multiply %2, %1
+              %4: f64[9,10] = reduce_sum[axes=(0,)] %3
+              %5: f64[10,9] = transpose[perm=(1, 0)] %4
+              return %5
+            }""",
+    )
+
+
+def test_a_program_whose_transposes_would_not_move_less_is_left_alone() -> None:
+    assert_leaves_alone(
+        ContractionLayout(),
+        """
+        exec_program(%0: f64[8,9], %1: f64[9,8]) {
+          %2: f64[9,8] = transpose[perm=(1, 0)] %0
+          %3: f64[9,8] = multiply %2, %1
+          return %3
+        }""",
+    )
+
+
 def test_a_program_whose_sizes_are_not_known_is_left_alone() -> None:
     assert_leaves_alone(
         ContractionLayout(),

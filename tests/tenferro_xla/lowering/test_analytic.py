@@ -1,4 +1,4 @@
-"""Logarithms of powers, which XLA would write as products with the logarithm of |x|."""
+"""Logarithms of powers, which XLA would write as products with that of |x|, and complex roots."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro_xla import XlaExecutor
 
 BASES = np.array([-0.5, -0.5, -2.0, -1.0, 1.0, 0.0, np.inf, -2.0, 3.0])
 EXPONENTS = np.array([-1.0, 1.0, -3.0, -np.inf, np.inf, 0.0, 0.0, 2.0, 0.5])
@@ -39,6 +40,32 @@ def test_a_logarithm_of_a_power_is_that_of_its_value(function: Callable[[Any, An
         x, y = BASES.astype(dtype), EXPONENTS.astype(dtype)
         expected = tn.jit(function, executor="numpy")(x, y)
         np.testing.assert_allclose(tn.jit(function)(x, y), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_roots_of_complex_numbers_are_those_of_numpy_part_by_part(dtype: str) -> None:
+    """Also zeros of either sign, infinities, and sizes whose squares overflow or vanish."""
+    limits = np.finfo(dtype)
+    sizes = (0.0, 1.0, 2.5, 1e-10, limits.max, limits.max / 5, limits.tiny, limits.tiny * 3, np.inf)
+    parts = np.array([*sizes, *(-size for size in sizes), np.nan])
+    x = np.empty((parts.size, parts.size), dtype)
+    x.real, x.imag = parts[:, None], parts
+    found = np.asarray(tn.jit(tn.sqrt)(x))
+    with np.errstate(invalid="ignore"):
+        expected = np.sqrt(x)
+    for one, other in ((found.real, expected.real), (found.imag, expected.imag)):
+        normal = ~(np.abs(other) < limits.tiny)  # XLA takes smaller ones for 0
+        np.testing.assert_allclose(one[normal], other[normal], rtol=4 * limits.eps)
+        numbers = ~np.isnan(other)
+        np.testing.assert_array_equal(np.signbit(one)[numbers], np.signbit(other)[numbers])
+    gradient = tn.jit(tn.grad(lambda x: tn.sum(tn.real(tn.sqrt(x)))))
+    y = np.array([3 - 4j, -3 + 4j, 1e-3j, -2.0], dtype)
+    np.testing.assert_allclose(gradient(y), (0.5 / np.sqrt(y)).conj(), rtol=8 * limits.eps)
+
+
+def test_a_complex_root_stores_nothing_on_its_way() -> None:
+    lowered = XlaExecutor("cpu").lower(tn.make_program(tn.sqrt, np.ones((1000, 30), complex)))
+    assert lowered.compile().memory().temporaries == 0
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

@@ -28,19 +28,23 @@ def test_nan_is_the_extremum_of_many_numbers_too(shape: tuple[int, ...]) -> None
         np.testing.assert_array_equal(np.isnan(found), np.isnan(np.asarray(expected)))
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "u1", "?"])
 @pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)], ids=str)
 @pytest.mark.parametrize("shape", [(17, 25, 31), (2, 3, 701), (1400, 1, 3), (33, 9, 16)], ids=str)
 def test_windows_of_any_axes_find_the_extremum(
     shape: tuple[int, ...], axes: tuple[int, ...], dtype: str
 ) -> None:
-    both = tn.jit(lambda x: (tn.max(x, axis=axes), tn.min(x, axis=axes)))
+    pairs: tuple[tuple[Any, Any], ...] = ((tn.max, np.max), (tn.min, np.min))
+    if dtype == "?":
+        pairs = ((tn.any, np.any), (tn.all, np.all))
+    compiled = tn.jit(lambda x: [f(x, axis=axes) for f, _ in pairs])
     rng = np.random.default_rng(0)
-    x = rng.normal(size=shape).astype(dtype)
+    x = np.asarray(100 * rng.random(size=shape)).astype(dtype)
+    extremes = [np.nan, np.inf, -np.inf] if x.dtype.kind == "f" else [0, 101]
     for _ in range(5):
-        for found, expected in zip(both(x), (x.max(axes), x.min(axes)), strict=True):
-            np.testing.assert_array_equal(found, expected)
-        x.flat[rng.integers(x.size)] = rng.choice([np.nan, np.inf, -np.inf])
+        for found, (_, f) in zip(compiled(x), pairs, strict=True):
+            np.testing.assert_array_equal(found, f(x, axis=axes))
+        x.flat[rng.integers(x.size)] = rng.choice(extremes)
 
 
 def test_a_softmax_has_nan_where_its_operand_has() -> None:
