@@ -18,6 +18,7 @@ from tenferro.compiler.canonical.loop_invariants import LoopInvariantCodeMotion,
 from tenferro.compiler.canonical.pads_to_concatenate import PadsToConcatenate
 from tenferro.compiler.canonical.simplify import (
     AlgebraicSimplifier,
+    BroadcastSinking,
     CommonSubexpressions,
     DeadCode,
     LoopInlining,
@@ -66,6 +67,7 @@ SIMPLIFICATION: tuple[Pass, ...] = (AlgebraicSimplifier(), CommonSubexpressions(
 CANONICAL: tuple[Pass, ...] = (
     CommonSubexpressions(),
     AlgebraicSimplifier(),
+    BroadcastSinking(),
     ConjugateSinking(),
     DeadCode(),  # before passes that ask whether a value is used once
     LoopInlining(),
@@ -150,6 +152,7 @@ class OptimizerOptions:
 
     algebraic_simplifier: bool = True
     common_subexpressions: bool = True
+    broadcast_sinking: bool = True
     conjugate_sinking: bool = True
     dead_code: bool = True
     loop_inlining: bool = True

@@ -59,6 +59,7 @@ __all__ = [
     "full_like",
     "repeated",
     "scalar",
+    "scalar_source",
     "uniform",
     "zeros_like",
 ]

@@ -288,7 +288,7 @@ class Jitted(Generic[P, R_co]):
                 buffers.append(leaf._buffer if kind is Tensor else leaf)
             else:
                 return None, [], (), False
-        entry = None if numbers else signature.sole
+        entry = signature.sole if numbers == signature.numbers else None
         if entry is None:
             entry = signature.entries.get((*map(KIND, buffers), *numbers))
         if entry is not None:

@@ -88,7 +88,10 @@ class CacheEntry:
         if not isinstance(executable, RefusesTypes):
             runs = AcceptsTypes(executable.__call__, executable.run_host)
         out = traced.out_tree
-        return cls(traced, executable, runs, traced.captured, out.is_leaf(), out.unflatten)
+        is_flat = out.type is tuple and out.num_nodes == out.num_leaves + 1
+        # `unflatten` takes several times as long
+        rebuild: Callable[[Sequence[Any]], Any] = tuple if is_flat else out.unflatten
+        return cls(traced, executable, runs, traced.captured, out.is_leaf(), rebuild)
 
     def results(self, buffers: Sequence[Buffer], on_host: bool, owner: Executor | None) -> Any:
         """The tree of results for these arrays, of which some may be NumPy arrays if `on_host`."""
@@ -161,9 +164,13 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
         self.latest = signature = self._structures.get(treedef) or TreeSignature(treedef)
         self._structures[treedef] = signature
         signature.entries[*kinds, *numbers] = entry
-        refuses = not numbers and not isinstance(entry.runs, AcceptsTypes)
-        signature.sole = entry if refuses and len(signature.entries) == 1 else None
-        self.sole = signature.sole if signature.plain and not entry.captured else None
+        if len(signature.entries) > 1 or isinstance(entry.runs, AcceptsTypes):
+            signature.sole = None
+        else:
+            signature.numbers = tuple(numbers)  # first: other threads compare it, then read `sole`
+            signature.sole = entry
+        arrays_alone = signature.plain and not (numbers or entry.captured)
+        self.sole = signature.sole if arrays_alone else None
 
 
 class TreeSignature:
@@ -176,12 +183,14 @@ class TreeSignature:
         entries: the versions for leaves of these kinds.
         sole: the only version, if its executable refuses arrays of other types before it runs, so
             that nobody else needs to look at the types.
+        numbers: the places and classes of the numbers among the leaves that `sole` is for.
     """
 
     def __init__(self, treedef: TreeDef | None) -> None:
         self.plain = treedef is None
         self.entries: dict[Kinds, CacheEntry] = {}
         self.sole: CacheEntry | None = None
+        self.numbers: Kinds | None = None
         self._nodes: list[Node] | None = None
         if treedef is not None:
             self._flatten: Callable[[Any], list[Any]] = treedef.flatten_up_to

@@ -6,7 +6,6 @@ limited number of them. Beyond that, XLA fails, and so does whatever else asks f
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 import weakref
@@ -47,7 +46,7 @@ class LoadedExecutable:
 
     __slots__ = (
         "__weakref__", "_again", "_alignment", "_compiled", "_donated", "_keep", "_metas", "_name",
-        "_patience", "_plain", "_target", "_worth_waiting", "code_size", "direct",
+        "_patience", "_plain", "_target", "code_size", "direct",
     )  # fmt: skip
 
     direct: Callable[..., Buffers]
@@ -79,11 +78,11 @@ class LoadedExecutable:
         # XLA on CPU reports 0; machine code of an op is about a KiB.
         code = 0 if needs is None else needs.generated_code_size_in_bytes
         self.code_size = int(code) or 1024 * (1 + len(program.instructions))
-        inputs = 0 if needs is None else needs.argument_size_in_bytes
-        self._worth_waiting = WAITING + WAITING_PER_BYTE * inputs
         seconds = SECONDS_PER_BYTE * work.get("bytes accessed", 0.0)
         seconds += SECONDS_PER_FLOP * work.get("flops", 0.0)
-        brief = seconds < MOST_WAITING * self._worth_waiting and not program.bodies()
+        inputs = 0 if needs is None else needs.argument_size_in_bytes
+        most = MOST_WAITING * (WAITING + WAITING_PER_BYTE * inputs)
+        brief = seconds < most and not program.bodies()
         shares = self._alignment > 1 and not (spans or donated) and bool(program.output_slots)
         self._patience = PATIENCE if shares and brief else 0
 
@@ -154,39 +153,48 @@ class LoadedExecutable:
     def direct_host(self, *values: jax.Array | NumpyArray) -> Buffers:
         """As `direct` for inputs that may be NumPy arrays, which are uploaded.
 
-        JAX may read a NumPy array after it has returned. So either this returns when the results
-        are there, or arrays that can change are copied first; see `_await`.
+        JAX may read a NumPy array after it has returned. So those that can change are copied first,
+        or else, if they are large, this returns when the results are there; see `_await`.
         """
-        lends = self._patience > 0
-        own: Sequence[jax.Array | NumpyArray] = values if lends else [*map(self._own, values)]
+        lends, lent = self._patience, 0
+        own: list[jax.Array | NumpyArray] = []
+        for value in values:
+            if type(value) is not np.ndarray:
+                own.append(value)
+            elif (size := value.nbytes) <= COPIED:
+                own.append(value.copy())  # cheaper than to ask whether it can be written to
+            elif lends:
+                own.append(value)
+                lent += 0 if _is_sealed(value) else size
+            else:
+                own.append(self._own(value))
         before = enter_x64(True)
         try:
             results = self.direct(*own)
         finally:
             leave_x64(before)
-        if lends and not results[0].is_ready():  # type: ignore[attr-defined]  # JAX has no type there
-            self._await(results[0])
+        if lent:
+            self._await(results[0], lent)
         return results
 
-    def _await(self, result: jax.Array) -> None:
-        """Wait until a program has read its inputs, which may change afterwards.
+    def _await(self, result: jax.Array, lent: int) -> None:
+        """Wait until a program has read so many bytes of arrays that may change afterwards.
 
         Callers could go on meanwhile. So waiting must not take much longer than it would take to
-        copy the inputs; else they are copied in later calls.
+        copy the arrays; else they are copied in later calls.
         """
         start = time.perf_counter()
         result.block_until_ready()
-        worth_it = time.perf_counter() - start < self._worth_waiting
-        self._patience = sys.maxsize if worth_it else self._patience - 1
+        if self._patience != WAITS:
+            worth_it = time.perf_counter() - start < WAITING + WAITING_PER_BYTE * lent
+            self._patience = WAITS if worth_it else max(0, self._patience - 1)
 
-    def _own(self, value: jax.Array | NumpyArray) -> jax.Array | NumpyArray:
-        """What XLA is given for an input: another NumPy array for one that may change."""
-        if not isinstance(value, np.ndarray):
-            return value
+    def _own(self, array: NumpyArray) -> jax.Array | NumpyArray:
+        """What XLA is given for a NumPy array that may change after the call."""
         platform = self._target.platform
-        if not platform.own_memory or value.nbytes < AWAITED:
-            return private(value, self._alignment)
-        return upload(value, self._target.placement.whole, platform)
+        if not platform.own_memory or array.nbytes < AWAITED:
+            return private(array, self._alignment)
+        return upload(array, self._target.placement.whole, platform)
 
     def _bounded_call(self, *buffers: jax.Array | NumpyArray) -> Buffers:
         bound = self._target.in_flight
@@ -223,11 +231,14 @@ class LoadedExecutable:
             return self.direct_host(*buffers)
 
 
+COPIED = 1 << 14
+"""Bytes up to which arrays are copied in any case."""
 WAITING, WAITING_PER_BYTE = 2e-5, 5e-10
-"""Seconds for which it is worth to wait: five times as long as it takes to copy the inputs. So a
+"""Seconds for which it is worth to wait: five times as long as it takes to copy the arrays. So a
 call never takes more than a fifth longer for the copies."""
-PATIENCE = 8
-"""How many calls wait until arrays are copied, if none of them finds that waiting is worth it."""
+PATIENCE, WAITS = 8, -1
+"""How many calls wait until arrays are copied, if none of them finds that waiting is worth it; what
+stands in its place from the first that does."""
 SECONDS_PER_BYTE, SECONDS_PER_FLOP = 1e-10, 1e-10
 """About how long a program takes for what XLA says that it does; loops are not in that."""
 MOST_WAITING = 4

@@ -32,6 +32,8 @@ For speed:
   loops of at most 512 numbers. Reproduced.
 * `compiled.buffer_pool`: 0.36 for results of 64 MB.
 * `NO_FUSION_EMITTERS`, `SMALL_HEAPS`: see decision 032. openxla/xla#41173 is about the former.
+  Programs with a `Scattering`, `Atan`, `Atan2`, `Asinh`, `Acosh` or `Atanh` do not get it because
+  their numbers are few.
 * `Platform.ordered_scatters`: 0.4 to 0.6 for `x.at[i].set(w)`. XLA promises no order, but both of
   its emitters for CPUs write the windows of a scatter in one loop, which many cases show in
   `tests/tenferro_xla/platforms/test_scatters.py`.
@@ -53,7 +55,7 @@ import jax
 from tenferro.compiler import COMPILED, CPU, DeviceCosts, PartitionedAxes, Pass, predict_memory
 from tenferro.errors import ConfigError, ExecutorError
 from tenferro.ir import ExecProgram
-from tenferro.ops import DotGeneral
+from tenferro.ops import Acosh, Asinh, Atan, Atan2, Atanh, DotGeneral, Scattering
 from tenferro.runtime import free_host_bytes
 from tenferro_xla.platforms.barriers import (
     FusedParts,
@@ -71,11 +73,18 @@ __all__ = ["CPU_PLATFORM", "keep_host_memory"]
 NO_FUSION_EMITTERS = Option(
     "xla_cpu_use_fusion_emitters",
     False,
-    "XLA compiles gradients of networks of small tensors in a quarter to a half of the time",
+    "XLA compiles gradients of networks of small tensors in a quarter to a half of the time, and "
+    "programs of few numbers in two thirds",
 )
 """Loops, paddings, functions of elements and transposes of many axes run up to four times as long
-with it, or are compiled longer, and so are complex numbers; so only programs get it that have none
-of these."""
+with it, or are compiled longer, and so are complex numbers. So of programs with many numbers, only
+those get it that have none of these; where all values are few numbers, kernels take no time."""
+
+FEW = 1 << 10
+"""The most numbers of a value of a program whose run time is that of starting its kernels."""
+
+SLOW = (Scattering, Atan, Atan2, Asinh, Acosh, Atanh)
+"""Ops that the older emitter makes 1.2 to 1.9 times as slow."""
 
 HEAP = 16 << 20
 """Bytes of each block of temporary values; below what the host's allocator maps anew each time."""
@@ -132,13 +141,14 @@ class CpuPlatform(Platform):
         return passes if pinned is not None else (*passes, TransposeBarriers())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
-        """The older emitter of kernels for straight programs of many small contractions.
+        """The older emitter of kernels for straight programs of few numbers or small contractions.
 
         Small blocks of temporary values for straight programs of many that are not large.
         """
+        is_small = _has_few_numbers(program)
         fits = {
-            NO_FUSION_EMITTERS: _contracts_small_tensors(program),
-            SMALL_HEAPS: _has_many_small_values(program),
+            NO_FUSION_EMITTERS: is_small or _contracts_small_tensors(program),
+            SMALL_HEAPS: not is_small and _has_many_small_values(program),
         }
         return tuple(option for option in self.wanted if fits.get(option, True))
 
@@ -163,6 +173,21 @@ def _has_many_small_values(program: ExecProgram) -> bool:
     if max(sizes, default=0) > HEAP or sum(sizes) <= MAPPED:
         return False
     return predict_memory(program).temporaries > MAPPED
+
+
+def _has_few_numbers(program: ExecProgram) -> bool:
+    """Whether no value of a program is many numbers, and none of its ops is slow even for few.
+
+    Those are loops, scatters, complex numbers and inverse trigonometric functions.
+    """
+    if program.bodies() or program.has_op(SLOW):
+        return False
+    for meta in program.slot_metas():
+        if meta is None:
+            continue
+        if meta.dtype.kind == "c" or math.prod(meta.static_shape or ()) > FEW:
+            return False
+    return True
 
 
 def _contracts_small_tensors(program: ExecProgram) -> bool:

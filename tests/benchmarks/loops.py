@@ -1,9 +1,12 @@
 """Loops against those of `jax.lax` under `jax.jit`.
 
 Parts: `runs` (value, and value with gradient, of five loops: a recurrent network, Runge-Kutta
-steps, a Kalman filter, a cumulative logsumexp, Metropolis steps), `lengths` (the first result of a
-gradient at 10 and at 10 000 steps), `host` (the NumPy executor beside the same loop in Python),
-`memory` (what the gradient through `while_loop(max_steps=20_000)` of 8 kB carries allocates).
+steps, a Kalman filter, a cumulative logsumexp, Metropolis steps), `small` (the same of families of
+loops of small values: recurrent and gated networks, elementwise steps and reductions, products, of
+several widths, and a `while`), `orbits` (the gradient of 5 bodies in 5000 Runge-Kutta steps over
+its value), `lengths` (the first result of a gradient at 10 and at 10 000 steps), `host` (the NumPy
+executor beside the same loop in Python), `memory` (what the gradient through
+`while_loop(max_steps=20_000)` of 8 kB carries allocates).
 Rounds of both are interleaved; the ratio is the median over rounds. Results are compared first. All
 is in 64 bits. The first result is from the function to a value, from empty caches.
 """
@@ -117,6 +120,85 @@ def metropolis(library: Any, xp: Any) -> Function:
     return mean
 
 
+def gated(library: Any, xp: Any) -> Function:
+    def sigmoid(x: Any) -> Any:
+        return 1 / (1 + xp.exp(-x))
+
+    def loss(ws: Any, us: Any, h: Any, xs: Any) -> Any:
+        def step(h: Any, x: Any) -> Any:
+            update, reset = sigmoid(ws[0] @ x + us[0] @ h), sigmoid(ws[1] @ x + us[1] @ h)
+            h = (1 - update) * xp.tanh(ws[2] @ x + us[2] @ (reset * h)) + update * h
+            return h, xp.sum(h)
+
+        return xp.sum(loops_of(library).scan(step, h, xs)[1])
+
+    return loss
+
+
+def elementwise(library: Any, xp: Any) -> Function:
+    def loss(a: Any, x: Any) -> Any:
+        def step(_: Any, x: Any) -> Any:
+            return xp.tanh(a * x + 0.1) * 0.9 + x / (1 + x * x)
+
+        return xp.sum(loops_of(library).fori_loop(0, 300, step, x))
+
+    return loss
+
+
+def normalized(library: Any, xp: Any) -> Function:
+    def loss(a: Any, x: Any) -> Any:
+        def step(_: Any, x: Any) -> Any:
+            x = x - xp.mean(x)
+            return x / xp.sqrt(xp.sum(x * x) + 1) * a + 0.1
+
+        return xp.sum(loops_of(library).fori_loop(0, 300, step, x))
+
+    return loss
+
+
+def products(library: Any, xp: Any) -> Function:
+    def loss(w: Any, x: Any) -> Any:
+        def step(_: Any, x: Any) -> Any:
+            return xp.tanh(w @ x) + 0.1
+
+        return xp.sum(loops_of(library).fori_loop(0, 200, step, x))
+
+    return loss
+
+
+def until(library: Any, xp: Any) -> Function:
+    def last(x: Any, w: Any) -> Any:
+        def step(state: Any) -> Any:
+            count, x = state
+            return count + 1, xp.sin(x * w) + 0.01
+
+        return loops_of(library).while_loop(lambda state: state[0] < 1000, step, (0, x))[1]
+
+    return last
+
+
+def orbits_of(library: Any, xp: Any) -> Function:
+    def loss(mass: Any, place: Any, speed: Any) -> Any:
+        def pull(x: Any) -> Any:
+            apart = x[None] - x[:, None]
+            squares = xp.sum(apart * apart, axis=-1) + 0.1
+            return xp.sum(mass[None, :, None] * apart / (squares * xp.sqrt(squares))[..., None], 1)
+
+        def step(_: Any, state: Any) -> Any:
+            x, v = state
+            h = 0.001
+            a1 = pull(x)
+            v2, a2 = v + h / 2 * a1, pull(x + h / 2 * v)
+            v3, a3 = v + h / 2 * a2, pull(x + h / 2 * v2)
+            v4, a4 = v + h * a3, pull(x + h * v3)
+            return x + h / 6 * (v + 2 * v2 + 2 * v3 + v4), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+
+        x, v = loops_of(library).fori_loop(0, 5000, step, (place, speed))
+        return xp.sum(x * x) + xp.sum(v * v)
+
+    return loss
+
+
 def normal(*shape: int) -> np.ndarray[Any, Any]:
     return RNG.normal(size=shape)
 
@@ -134,6 +216,22 @@ LOOPS: dict[str, tuple[Make, tuple[Any, ...]]] = {
         (np.array(0.5), normal(100, 8), normal(500, 100, 8), np.log(RNG.uniform(size=(500, 100)))),
     ),
 }
+
+
+def small_loops() -> dict[str, tuple[Make, tuple[Any, ...]]]:
+    """Families of loops of small values, by name and width."""
+    rows: dict[str, tuple[Make, tuple[Any, ...]]] = {}
+    for n in (4, 8, 16, 32):
+        w, h, xs = normal(n, n) / n, normal(n), normal(500, n)
+        rows[f"RNN {n}"] = recurrent, (w, h, xs)
+    for n in (4, 16):
+        rows[f"GRU {n}"] = gated, (normal(3, n, n) / n, normal(3, n, n) / n, h[:n], xs[:, :n])
+    for n in (1, 8, 64, 512, 2048):
+        rows[f"elementwise {n}"] = elementwise, (normal(n), normal(n))
+        rows[f"normalized {n}"] = normalized, (normal(n), normal(n))
+    for n in (2, 4, 6, 8, 16):
+        rows[f"products {n}"] = products, (normal(n, n) / n, normal(n, n))
+    return rows
 
 
 def with_gradient(make: Make, count: int) -> Make:
@@ -166,6 +264,36 @@ def runs(how: Any) -> None:
         for name, (make, operands) in LOOPS.items()
     }
     compared("Values and gradients", gradients, 1.1, 1.2, how)
+
+
+def small(how: Any) -> None:
+    rows = small_loops()
+    values = {name: Pair(make, operands) for name, (make, operands) in rows.items()}
+    values["while 8"] = Pair(until, (normal(8), np.linspace(0.9, 0.999, 8)))
+    compared("Values of small loops", values, 1.1, 1.2, how)
+    gradients = {
+        name: Pair(flat(with_gradient(make, len(operands))), operands)
+        for name, (make, operands) in rows.items()
+    }
+    compared("Values and gradients of small loops", gradients, 1.1, 1.2, how)
+
+
+def orbits(how: Any) -> None:
+    """Print the gradient of a long loop over its value."""
+    operands = np.abs(normal(5)) + 0.5, normal(5, 3), normal(5, 3) * 0.1
+    value = tn.jit(orbits_of(tn, tn), executor=XlaExecutor())
+    gradient = tn.jit(tn.grad(orbits_of(tn, tn), (0, 1, 2)), executor=XlaExecutor())
+    contenders = {
+        "value": repeated(lambda: value(*operands).data.block_until_ready(), 1),
+        "gradient": repeated(lambda: gradient(*operands)[0].data.block_until_ready(), 1),
+    }
+    found = interleaved(contenders, how.rounds)
+    table(
+        "5 bodies, 5000 steps",
+        ["", "ms [quartiles]"],
+        [[name, samples.text(1e3, 1)] for name, samples in found.items()],
+    )
+    verdict("5 bodies, gradient over value", found["gradient"].over(found["value"]), 3.5, 3.0)
 
 
 def lengths(how: Any) -> None:
@@ -242,7 +370,14 @@ def memory(how: Any) -> None:
     verdict("MB for the gradient of a loop of at most 20 000 rounds", grown, 20.0, 10.0)
 
 
-PARTS = {"runs": runs, "lengths": lengths, "host": host, "memory": memory}
+PARTS = {
+    "runs": runs,
+    "small": small,
+    "orbits": orbits,
+    "lengths": lengths,
+    "host": host,
+    "memory": memory,
+}
 
 
 def main() -> None:

@@ -93,6 +93,7 @@ def test_a_pass_that_needs_ranks_alone_writes_no_sizes(seed: int) -> None:
 def test_every_pass_says_what_it_needs_of_extents() -> None:
     assert {each.name: each.needs for each in PASSES} == {
         "algebraic_simplifier": Needs.EXACT_EXTENTS,
+        "broadcast_sinking": Needs.EXACT_EXTENTS,
         "common_subexpressions": Needs.RANKS,
         "conjugate_sinking": Needs.RANKS,
         "contraction_layout": Needs.CONSTANT_EXTENTS,

@@ -143,7 +143,14 @@ exec_program(%0: f64[50], %1: i64[2000]) {{
   %13: f64[2000] = multiply %11, %12
   return %13
 }}"""
+ALIKE_REPEATED = """
+exec_program(%0: f64[4,3]) {
+  %1: f64[4,2,3] = broadcast_in_dim[shape=(4, 2, 3), dims=(0, 2)] %0
+  %2: f64[4,2,3] = sine %1
+  return %2
+}"""
 PIECES = {
+    "broadcast_sinking": ALIKE_REPEATED,
     "loop_inlining": ONE_ROUND,
     "loop_invariant_code_motion": INVARIANT,
     "scan_pushout_dot": SUM,

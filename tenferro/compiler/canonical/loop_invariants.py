@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Container, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import cast
 
 from tenferro.compiler.passes import Pass
-from tenferro.ir import ExecInstruction, ExecProgram, Rewriter, TensorMeta
-from tenferro.ops import ADD, Add, DotGeneral
+from tenferro.ir import ExecInstruction, ExecProgram, Rewriter, TensorMeta, restricted
+from tenferro.ops import ADD, Add, BroadcastInDim, DotGeneral, Transpose
 from tenferro.ops.control_flow import ControlOp, Scan
 
 __all__ = ["LoopInvariantCodeMotion", "ScanPushoutDot"]
@@ -26,9 +26,11 @@ LARGE = 1024
 class LoopInvariantCodeMotion(Pass):
     """Moves what reads consts alone out of loops, and scalar constants into programs inside ops.
 
-    In a body, a constant can be folded. A carried value that no iteration changes becomes a const.
-    An instruction is moved out if it computes something. What only moves or repeats elements is
-    done where it is read, and so is what an op without operands makes, unless it is large. A loop
+    In a body, a constant can be folded. A carried value that no iteration changes becomes a const,
+    and so does an entry of xs that is the same in all of them. An instruction is moved out if it
+    computes something. What only moves or repeats elements is done where it is read, and so is what
+    an op without operands makes, unless it is large; but a large transpose is moved out if no
+    product reads it, since each iteration would read its operand in another order. A loop
     may have no iteration, in which an op that may fail, or take long, would not have run: ops of
     extension families and ops that hold programs are moved out only if it certainly has one. Works
     for any extents.
@@ -39,7 +41,42 @@ class LoopInvariantCodeMotion(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program in which bodies have their constants and none of their invariants."""
+        program = _with_equal_entries(program.map_bodies(_with_equal_entries))
         return _without_invariants(_ConstantSinking().run(program).map_bodies(_without_invariants))
+
+
+def _with_equal_entries(program: ExecProgram) -> ExecProgram:
+    """The program whose scans have consts in place of stacks of equal entries."""
+    if not program.has_op(Scan):
+        return program
+    at = Rewriter(program)
+
+    def entry(slot: int) -> int | None:
+        """The entry that is stacked, if one value is repeated."""
+        producer = at.producer(slot)
+        if producer is None or not isinstance(producer[0], BroadcastInDim):
+            return None
+        op, (source,) = producer
+        if 0 in op.dims:
+            return None
+        return at.emit(BroadcastInDim(op.shape[1:], tuple([axis - 1 for axis in op.dims])), source)
+
+    def rule(step: ExecInstruction, operands: Sequence[int]) -> Sequence[int] | None:
+        op = step.op
+        if not isinstance(op, Scan):
+            return None
+        start = op.consts + op.carry
+        entries = {place: entry(operands[place]) for place in range(start, len(operands))}
+        equal = [place for place, value in entries.items() if value is not None]
+        if not equal:
+            return None
+        order = [*range(op.consts), *equal]
+        order += [place for place in range(op.consts, len(operands)) if place not in equal]
+        body = restricted(op.body, order, range(len(op.body.output_slots)))
+        slots = [operands[place] if (x := entries.get(place)) is None else x for place in order]
+        return at.emit_all(replace(op, body=body, consts=op.consts + len(equal)), *slots)
+
+    return at.run(rule)
 
 
 class _ConstantSinking:
@@ -189,6 +226,7 @@ def _split(body: ExecProgram, consts: int, surely_runs: bool) -> tuple[ExecProgr
     The body takes the outputs of that part after its consts.
     """
     known = set(body.input_slots[:consts])
+    of_products = {slot for step in body.steps_of(DotGeneral) for slot in step.input_slots}
     invariant: list[ExecInstruction] = []
     work: list[ExecInstruction] = []
     rest: list[ExecInstruction] = []
@@ -198,7 +236,7 @@ def _split(body: ExecProgram, consts: int, surely_runs: bool) -> tuple[ExecProgr
         if is_invariant:
             known.update(step.output_slots)
             invariant.append(step)
-        (work if is_invariant and _is_worth_it(step) else rest).append(step)
+        (work if is_invariant and _is_worth_it(step, of_products) else rest).append(step)
     read = {slot for step in rest for slot in step.input_slots}.union(body.output_slots)
     metas = body.slot_metas()
     passed = [slot for step in work for slot in step.output_slots if slot in read]
@@ -220,10 +258,11 @@ def _split(body: ExecProgram, consts: int, surely_runs: bool) -> tuple[ExecProgr
     return before, smaller
 
 
-def _is_worth_it(step: ExecInstruction) -> bool:
-    """Whether an instruction computes something, or makes something large of nothing."""
-    if step.op.source:
-        return math.prod(step.output_metas[0].static_shape or ()) >= LARGE
+def _is_worth_it(step: ExecInstruction, of_products: Container[int]) -> bool:
+    """Whether an instruction computes something, or stores something large in another order."""
+    if step.op.source or isinstance(step.op, Transpose):
+        is_large = math.prod(step.output_metas[0].static_shape or ()) >= LARGE
+        return is_large and step.output_slots[0] not in of_products
     return not (step.op.moves or step.op.repeats or step.op.for_derivatives)
 
 

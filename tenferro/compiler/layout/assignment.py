@@ -38,9 +38,10 @@ from tenferro.ir import (
     ExecInstruction,
     ExecOp,
     ExecProgram,
+    Rewriter,
     TensorMeta,
 )
-from tenferro.ops import BroadcastInDim, DotGeneral, ReduceSum, Transpose
+from tenferro.ops import MUL, BroadcastInDim, DotGeneral, ReduceSum, Transpose
 
 __all__ = ["TRIALS", "ContractionLayout", "LayoutRewrite", "ProgramWriter", "choose_orders"]
 
@@ -478,8 +479,9 @@ class ContractionLayout(Pass):
     left, and the longer side is the left one. Working from outputs to inputs, each contraction
     requests an order of axes for its operands; where readers disagree, the most expensive one wins.
     An op that does not mix its axes passes the request on to its operands, a transpose renames
-    axes, and axes are moved only where requests conflict. What is computed of repeated values, such
-    as an outer product, is written in the order in which it is read.
+    axes, and axes are moved only where requests conflict. What is computed of repeated values is
+    written in the order in which it is read; so is a contraction over no axes, which becomes a
+    product of repeated values.
 
     Attributes:
         costs: by which orders are compared.
@@ -501,19 +503,52 @@ class ContractionLayout(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with other orders of axes inside; inputs and outputs are as they were."""
-        if not program.has_op(Transpose) and len(program.ops_of(DotGeneral)) < 2:
+        dots = program.ops_of(DotGeneral)
+        if len(dots) < 2 and not program.has_op(Transpose):
             return program
         if any(meta is not None and meta.static_shape is None for meta in program.slot_metas()):
             return program
+        original = program
+        if self.pinned is None and not all(dot.lhs_contract for dot in dots):
+            program = _with_outer_products(program)
         problem, writer = Problem(program, self.pinned), ProgramWriter()
         if min(problem.sizes) == 0 or max(problem.sizes) > MAX_EXTENT:
-            return program  # empty, or too large and refused later
+            return original  # empty, or too large and refused later
         if problem.is_best(self.costs):
-            return program
+            return original
         outputs = LayoutRewrite(choose_orders(problem, self.costs, self.trials), writer).run()
         written = writer.build(outputs)
-        is_less = problem.contractions or _moved_numbers(written) < _moved_numbers(program)
-        return written if is_less else program
+        is_less = problem.contractions or _moved_numbers(written) < _moved_numbers(original)
+        return written if is_less else original
+
+
+def _with_outer_products(program: ExecProgram) -> ExecProgram:
+    """The program with products of repeated values for contractions over no axes, which may be
+    written in any order."""
+    rewriter = Rewriter(program)
+
+    def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
+        dot = step.op
+        if not isinstance(dot, DotGeneral) or dot.lhs_contract or step.dtype.kind not in "fc":
+            return None
+        shape = step.output_metas[0].exact_shape(dot.name)
+        lhs_rank, rhs_rank = (rewriter.ctx.meta(slot).rank for slot in operands)
+        count = len(dot.lhs_batch)
+        lhs_order = (*dot.lhs_batch, *dot.lhs_free(lhs_rank))
+        rhs_order = (*dot.rhs_batch, *dot.rhs_free(rhs_rank))
+        sides = (
+            (lhs_order, range(lhs_rank)),
+            (rhs_order, (*range(count), *range(lhs_rank, len(shape)))),
+        )
+        factors = [
+            rewriter.emit(
+                BroadcastInDim(shape, tuple(places)), rewriter.emit(Transpose(order), slot)
+            )
+            for slot, (order, places) in zip(operands, sides, strict=True)
+        ]
+        return rewriter.emit(MUL, *factors)
+
+    return rewriter.run(rule)
 
 
 def _moved_numbers(program: ExecProgram) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tenferro.compiler import LoopInvariantCodeMotion, optimize, parse
+import tenferro as tn
+from tenferro.compiler import LoopInvariantCodeMotion, OptimizerOptions, optimize, parse
 from tenferro.ir import evaluate, verify
 from tests.programs import assert_leaves_alone, assert_rewrites
 
@@ -274,3 +275,110 @@ def test_a_while_reads_what_it_does_not_change_as_consts_of_both_programs() -> N
     inputs = [np.array(1.5), np.array(0), np.array(3)]
     for one, other in zip(evaluate(program, inputs), evaluate(after, inputs), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_an_entry_that_is_the_same_in_all_rounds_becomes_a_const() -> None:
+    assert_rewrites(
+        LoopInvariantCodeMotion(),
+        before="""
+            exec_program(%0: f64[2], %1: f64[2], %2: f64[3,2]) {
+              %3: f64[] = constant[value=2.0, dtype=f64]
+              %4: f64[3,2] = broadcast_in_dim[shape=(3, 2), dims=()] %3
+              %5: f64[3,2] = broadcast_in_dim[shape=(3, 2), dims=(1,)] %1
+              %6: f64[2] = scan[consts=0, carry=1, length=3] %0, %4, %2, %5 {
+                body(%0: f64[2], %1: f64[2], %2: f64[2], %3: f64[2]) {
+                  %4: f64[2] = multiply %0, %1
+                  %5: f64[2] = multiply %2, %3
+                  %6: f64[2] = add %4, %5
+                  return %6
+                }
+              }
+              return %6, %4, %5
+            }""",
+        after="""
+            exec_program(%0: f64[2], %1: f64[2], %2: f64[3,2]) {
+              %3: f64[] = constant[value=2.0, dtype=f64]
+              %4: f64[3,2] = broadcast_in_dim[shape=(3, 2), dims=()] %3
+              %5: f64[3,2] = broadcast_in_dim[shape=(3, 2), dims=(1,)] %1
+              %7: f64[2] = broadcast_in_dim[shape=(2,), dims=()] %3
+              %6: f64[2] = scan[consts=1, carry=1, length=3] %1, %0, %2 {
+                body(%1: f64[2], %2: f64[2], %3: f64[2]) {
+                  %7: f64[] = constant[value=2.0, dtype=f64]
+                  %0: f64[2] = broadcast_in_dim[shape=(2,), dims=()] %7!
+                  %4: f64[2] = multiply %2!, %0!
+                  %5: f64[2] = multiply %3!, %1!
+                  %6: f64[2] = add %4!, %5!
+                  return %6
+                }
+              }
+              return %6, %4, %5
+            }""",
+    )
+
+
+def test_a_large_const_is_transposed_before_the_loop() -> None:
+    assert_rewrites(
+        LoopInvariantCodeMotion(),
+        before="""
+            exec_program(%0: f64[40,30], %1: f64[30,40]) {
+              %2: f64[30,40] = scan[consts=1, carry=1, length=3] %0, %1 {
+                body(%0: f64[40,30], %1: f64[30,40]) {
+                  %2: f64[30,40] = transpose[perm=(1, 0)] %0
+                  %3: f64[30,40] = multiply %1, %2
+                  return %3
+                }
+              }
+              return %2
+            }""",
+        after="""
+            exec_program(%0: f64[40,30], %1: f64[30,40]) {
+              %3: f64[30,40] = transpose[perm=(1, 0)] %0
+              %2: f64[30,40] = scan[consts=2, carry=1, length=3] %0, %3, %1 {
+                body(%0: f64[40,30], %2: f64[30,40], %1: f64[30,40]) {
+                  %3: f64[30,40] = multiply %1!, %2!
+                  return %3
+                }
+              }
+              return %2
+            }""",
+    )
+
+
+def test_a_transpose_that_a_product_reads_stays_in_the_loop() -> None:
+    assert_leaves_alone(
+        LoopInvariantCodeMotion(),
+        """
+        exec_program(%0: f64[40,30], %1: f64[40,30]) {
+          %2: f64[40,30] = scan[consts=1, carry=1, length=3] %0, %1 {
+            body(%0: f64[40,30], %1: f64[40,30]) {
+              %2: f64[30,40] = transpose[perm=(1, 0)] %0
+              %3: f64[40,40] = dot_general[(1,), (0,)] %1, %2
+              %4: f64[40,30] = dot_general[(1,), (0,)] %3, %0
+              return %4
+            }
+          }
+          return %2
+        }""",
+    )
+
+
+def test_loops_with_equal_entries_compute_what_they_did() -> None:
+    def loss(w, x, xs):  # type: ignore[no-untyped-def]
+        def step(x, entries):  # type: ignore[no-untyped-def]
+            same, y, one = entries
+            return tn.sin(x * same + y @ w.T) + one, tn.sum(x)
+
+        stacks = tn.broadcast_to(x, xs.shape), xs, tn.full(xs.shape, 0.5)
+        last, ys = tn.scan(step, x, stacks)
+        return tn.sum(last) + tn.sum(ys)
+
+    w, x, xs = np.eye(40) * 0.3, np.linspace(0, 1, 40), np.linspace(-1, 1, 200).reshape(5, 40)
+    options = OptimizerOptions(loop_invariant_code_motion=False)
+    for executor in ("numpy", "xla"):
+        results = []
+        for each in (OptimizerOptions(), options):
+            gradient = tn.value_and_grad(loss, (0, 1, 2))
+            value, parts = tn.jit(gradient, executor=executor, options=each)(w, x, xs)
+            results.append([value, *parts])
+        for one, other in zip(*results, strict=True):
+            np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-12, atol=1e-13)

@@ -189,6 +189,28 @@ def test_an_outer_product_is_written_in_the_order_in_which_it_is_read() -> None:
     )
 
 
+def test_a_contraction_over_no_axes_is_written_in_the_order_in_which_it_is_read() -> None:
+    assert_rewrites(
+        ContractionLayout(),
+        before="""
+            exec_program(%0: c128[5,4], %1: c128[7,6,4], %2: c128[7,5,4,6]) {
+              %3: c128[4,5,7,6] = dot_general[(), (), (1,), (2,)] %0, %1
+              %4: c128[7,5,4,6] = transpose[perm=(2, 1, 0, 3)] %3
+              %5: c128[7,5,4,6] = multiply %4, %2
+              return %5
+            }""",
+        after="""
+            exec_program(%0: c128[5,4], %1: c128[7,6,4], %2: c128[7,5,4,6]) {
+              %3: c128[7,5,4,6] = broadcast_in_dim[shape=(7, 5, 4, 6), dims=(1, 2)] %0
+              %4: c128[7,4,6] = transpose[perm=(0, 2, 1)] %1
+              %5: c128[7,5,4,6] = broadcast_in_dim[shape=(7, 5, 4, 6), dims=(0, 2, 3)] %4
+              %6: c128[7,5,4,6] = multiply %3, %5
+              %7: c128[7,5,4,6] = multiply %6, %2
+              return %7
+            }""",
+    )
+
+
 def test_transposes_cancel_through_elementwise_ops_and_sums_without_a_contraction() -> None:
     assert_rewrites(
         ContractionLayout(),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
 
+import tenferro as tn
 from tenferro.compiler import parse
 from tenferro.ir import ExecProgram
 from tenferro_xla import XlaExecutor, target
 from tenferro_xla.lowering import ExtensionLowerings
 from tenferro_xla.placement import OneDevice
 from tenferro_xla.platforms import CPU_PLATFORM, Option
-from tenferro_xla.platforms.cpu import HEAP, NO_FUSION_EMITTERS, SMALL_HEAPS
+from tenferro_xla.platforms.cpu import FEW, HEAP, NO_FUSION_EMITTERS, SMALL_HEAPS
 from tenferro_xla.target import accepted_options, target_for
 
 HOST = jax.devices("cpu")[0]
@@ -51,11 +54,55 @@ def chain(products: int, size: int = 3, dtype: str = "f64", other: str = "") -> 
 
 
 def test_the_older_emitters_compile_small_real_contractions_of_moved_operands() -> None:
-    assert CPU_PLATFORM.options_for(chain(30)) == (NO_FUSION_EMITTERS,)
-    assert CPU_PLATFORM.options_for(chain(3)) == ()
+    assert CPU_PLATFORM.options_for(chain(30, size=40)) == (NO_FUSION_EMITTERS,)
+    assert CPU_PLATFORM.options_for(chain(3, size=40)) == ()
     assert CPU_PLATFORM.options_for(chain(30, size=300)) == ()
-    assert CPU_PLATFORM.options_for(chain(30, dtype="c128")) == ()
-    assert CPU_PLATFORM.options_for(chain(30, other="sine")) == ()
+    assert CPU_PLATFORM.options_for(chain(30, size=40, dtype="c128")) == ()
+    assert CPU_PLATFORM.options_for(chain(30, size=40, other="sine")) == ()
+
+
+def one_op(op: str, size: int = FEW, dtype: str = "f64") -> ExecProgram:
+    one = f"{dtype}[{size}]"
+    return parse(f"exec_program(%0: {one}) {{\n%1: {one} = {op} %0\nreturn %1\n}}")
+
+
+def test_the_older_emitters_compile_programs_of_few_numbers() -> None:
+    assert CPU_PLATFORM.options_for(one_op("sine")) == (NO_FUSION_EMITTERS,)
+    assert CPU_PLATFORM.options_for(one_op("sine", size=FEW + 1)) == ()
+    assert CPU_PLATFORM.options_for(one_op("sine", dtype="c128")) == ()
+    assert CPU_PLATFORM.options_for(one_op("atan")) == ()
+
+
+def test_the_newer_emitters_compile_loops_and_scatters_of_few_numbers() -> None:
+    def running(x: Any) -> Any:
+        return tn.scan(lambda total, each: (total + each, total), 0.0, x)
+
+    def summed(x: Any) -> Any:
+        return tn.grad(lambda x: tn.sum(x[np.array([1, 1, 0])] ** 2))(x)
+
+    for f in (running, summed):
+        program = tn.jit(f).program(np.ones(3)).exec_program
+        assert CPU_PLATFORM.options_for(program) == ()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
+def test_functions_of_few_numbers_do_not_depend_on_the_emitters(dtype: str) -> None:
+    x = np.array([0, 1, -3, 4, 7, -2], dtype)
+    if x.dtype.kind == "f":
+        x[:4] = [-0.0, np.inf, -np.inf, np.nan]
+
+    def several(x: Any) -> Any:
+        y = tn.where(x > 0, x * x, tn.minimum(x, 1))
+        return y, tn.flip(tn.cumsum(x)), tn.max(x), tn.sort(x), tn.sign(x), x // 2, x % 2
+
+    known = [option.name for option in accepted_options([NO_FUSION_EMITTERS], HOST).accepted]
+    older, newer = (
+        tn.jit(several, executor=XlaExecutor("cpu", compiler_options=options))(x)
+        for options in ({}, dict.fromkeys(known, True))
+    )
+    for one, other in zip(older, newer, strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
+        np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
 
 
 def squares(size: int, count: int) -> ExecProgram:
