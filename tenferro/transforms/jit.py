@@ -296,7 +296,7 @@ class Jitted(Generic[P, R_co]):
         return entry, buffers, numbers, on_host
 
     def _slow_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Calls of new signatures, with static arguments, or with arrays elsewhere."""
+        """Calls of new signatures, with other static arguments, or with arrays elsewhere."""
         executor = self.executor
         call, leaves, treedef, types = self._split(args, kwargs)
         if types is None:
@@ -309,9 +309,15 @@ class Jitted(Generic[P, R_co]):
         entry = self._entry(call, leaves, treedef, types)
         if entry is None:
             return self._inlined(call)
-        if not self._parameters.static:
-            is_plain = not kwargs and len(args) == len(leaves) and all(map(is_, args, leaves))
-            self._cache.remember(None if is_plain else treedef, types, entry)
+        static = self._parameters.static
+        statics = self._parameters.unchanging(args, kwargs) if static else None
+        if statics is not None or not static:
+            others = call.args
+            is_flat = (
+                not call.kwargs and len(others) == len(leaves) and all(map(is_, others, leaves))
+            )
+            count = len(args) if static else 0
+            self._cache.remember(None if is_flat else treedef, types, entry, statics, count)
         buffers = [buffer_of(leaf, executor) for leaf in leaves]
         return entry.results(buffers, np.ndarray in map(type, buffers), self._owner)
 

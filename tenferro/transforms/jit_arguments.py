@@ -8,6 +8,7 @@ import math
 import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
@@ -26,7 +27,7 @@ from tenferro.runtime import (
     place,
     refuse_masked,
 )
-from tenferro.transforms.jit_cache import NUMBERS
+from tenferro.transforms.jit_cache import NUMBERS, Statics
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor, positional_names
@@ -170,6 +171,16 @@ class Parameters:
         bind = functools.partial(self._bound, static, named)
         return CallArguments(key, others, options, positions, self._function, bind)
 
+    def unchanging(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Statics | None:
+        """The static arguments of a call; None if one of them may change."""
+        static: list[tuple[int | str, Any]] = [
+            (place, args[place]) for place in sorted(self._static_places) if place < len(args)
+        ]
+        static += [(name, kwargs[name]) for name in self.static if name in kwargs]
+        if not all(type(arg) in _UNCHANGING for _, arg in static):
+            return None
+        return tuple([(where, type(arg), arg) for where, arg in static])
+
     def _bound(self, static: dict[int, Any], named: dict[str, Any]) -> Callable[..., Any]:
         """The function of the arguments that are not static."""
 
@@ -236,6 +247,8 @@ def _is_hashable(arg: Any) -> bool:
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _PLAIN = {int, str, bool, type(None)}
 """Types of which equal values are the same argument."""
+_UNCHANGING = {*_PLAIN, type, FunctionType, BuiltinFunctionType}
+"""Types of arguments that stay the same as long as they are the same object."""
 
 
 def static_key(arg: Any) -> Hashable:

@@ -138,15 +138,21 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
     def _forget_structures(self) -> None:
         self.latest = TreeSignature(None)
         self.sole: CacheEntry | None = None
-        self._structures: dict[TreeDef | None, TreeSignature] = {None: self.latest}
+        self._structures: dict[Structure, TreeSignature] = {(None, None, 0): self.latest}
         self._count = 0
 
     def remember(
-        self, treedef: TreeDef | None, types: Sequence[Hashable], entry: CacheEntry
+        self,
+        treedef: TreeDef | None,
+        types: Sequence[Hashable],
+        entry: CacheEntry,
+        statics: Statics | None = None,
+        count: int = 0,
     ) -> None:
         """Let calls of this structure find a version; without a `treedef` they have no trees.
 
-        `types` has the shape and dtype of each leaf, or the class of a number and None.
+        `types` has the shape and dtype of each leaf, or the class of a number and None. `statics`
+        are the static arguments if the function has such, and `count` how many are positional then.
         """
         kinds: list[Hashable] = []
         numbers: list[Hashable] = []
@@ -161,8 +167,9 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
         if self._count >= self.capacity.entries:
             self._forget_structures()
         self._count += 1
-        self.latest = signature = self._structures.get(treedef) or TreeSignature(treedef)
-        self._structures[treedef] = signature
+        structure = treedef, statics, count
+        self.latest = signature = self._structures.get(structure) or TreeSignature(*structure)
+        self._structures[structure] = signature
         signature.entries[*kinds, *numbers] = entry
         if len(signature.entries) > 1 or isinstance(entry.runs, AcceptsTypes):
             signature.sole = None
@@ -186,8 +193,12 @@ class TreeSignature:
         numbers: the places and classes of the numbers among the leaves that `sole` is for.
     """
 
-    def __init__(self, treedef: TreeDef | None) -> None:
-        self.plain = treedef is None
+    def __init__(
+        self, treedef: TreeDef | None, statics: Statics | None = None, count: int = 0
+    ) -> None:
+        self.plain = treedef is None and statics is None
+        self._statics, self._positional = statics, count
+        self._is_flat = treedef is None
         self.entries: dict[Kinds, CacheEntry] = {}
         self.sole: CacheEntry | None = None
         self.numbers: Kinds | None = None
@@ -211,6 +222,13 @@ class TreeSignature:
 
         A tree may also be among them where this structure has a leaf.
         """
+        if self._statics is not None:
+            others = self._others(self._statics, args, kwargs)
+            if others is None:
+                return _NO_ARRAYS
+            args, kwargs = others
+            if self._is_flat:
+                return _NO_ARRAYS if kwargs else args
         nodes = self._nodes
         if nodes is None or len(args) != self._count or len(kwargs) != self._names:
             return _NO_ARRAYS
@@ -229,7 +247,30 @@ class TreeSignature:
             pass
         return _NO_ARRAYS
 
+    def _others(
+        self, statics: Statics, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """The arguments that are not static; None if the static ones are others."""
+        if len(args) != self._positional:
+            return None
+        others, options = [*args], kwargs
+        for where, kind, value in reversed(statics):
+            if isinstance(where, int):
+                arg = others.pop(where)
+            elif where in kwargs:
+                options = options.copy() if options is kwargs else options
+                arg = options.pop(where)
+            else:
+                return None
+            if arg is not value and (type(arg) is not kind or arg != value):
+                return None
+        return tuple(others), options
 
+
+Statics = tuple[tuple[int | str, type, Any], ...]
+"""The static arguments of a call: the place, in ascending order, or then the name, the class, and
+the value of each. None of them can change."""
+Structure = tuple[TreeDef | None, Statics | None, int]
 _NO_ARRAYS = (None,)
 Node = tuple[tuple[Any, ...], type | None]
 """Where a node of a tree is, by index and key, and what it is."""

@@ -286,3 +286,56 @@ def test_tensors_of_another_executor_of_the_same_library_take_the_short_way() ->
         assert_array_equal(add(tensor, tensor).numpy(), X + X)
     assert len(add._cache.latest.entries) == 1
     assert add.stats().hits == 2
+
+
+def test_calls_with_static_arguments_are_repeated() -> None:
+    def function(x: Any, n: Any = 2, y: Any = 0, *, f: Any = tn.sin, m: Any = None) -> Any:
+        return f(x) * (n if m is None else m) + y
+
+    calls: tuple[Any, ...] = (
+        lambda g, x: g(x),
+        lambda g, x: g(x, 3),
+        lambda g, x: g(x, 3, x),
+        lambda g, x: g(x, n=3),
+        lambda g, x: g(x, n=3, y=x),
+        lambda g, x: g(x, 3, y=2.0),
+        lambda g, x: g(x, 1),
+        lambda g, x: g(x, True),
+        lambda g, x: g(x, 1.0),
+        lambda g, x: g(x, 1.0, f=tn.cos),
+        lambda g, x: g(x, f=tn.cos),
+        lambda g, x: g(x, f=tn.cos, m=10**9),
+        lambda g, x: g(x, m=10**9),
+        lambda g, x: g([x][0], 3, [x][0], m=-0.0),
+        lambda g, x: g(x, 3, x, m=0.0),
+    )
+    compiled = tn.jit(function, static_argnames=("n", "f", "m"))
+    for x in (np.arange(3.0), np.arange(4, dtype=np.float32), np.arange(3.0)):
+        for call in (*calls, *reversed(calls)):
+            for _ in range(3):
+                found = call(compiled, x)
+                expected = call(function, tn.Tensor(x))
+                assert found.dtype == expected.dtype
+                np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+                np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+class Changing:
+    """Is equal to one whose value is the same."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Changing) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return self.value
+
+
+def test_a_static_argument_that_changes_is_another_one() -> None:
+    scaled = tn.jit(lambda x, by: x * by.value, static_argnums=1)
+    by = Changing(2)
+    assert [scaled(1.0, by).item() for _ in range(3)] == [2, 2, 2]
+    by.value = 3
+    assert [scaled(1.0, by).item() for _ in range(3)] == [3, 3, 3]
