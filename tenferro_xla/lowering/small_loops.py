@@ -36,12 +36,17 @@ MOST_OF_VECTORS = 2048
 LIBRARY = 8
 """The longest side from which XLA has a library compute a product of real matrices."""
 
+VECTOR = 32
+"""Numbers from which one kernel in each iteration is not slower than one function."""
+
 
 def is_small(op: ControlOp) -> bool:
     """Whether all that a loop, or a branch in one, computes fits one function."""
     if not isinstance(op, Scan | While | Switch):
         return False
     if op.is_loop and not op.iterations:
+        return False
+    if isinstance(op, Scan) and _is_one_kernel(op.body):
         return False
     return all(_is_small(cast(ExecProgram, body)) for body in op.bodies.values())
 
@@ -59,6 +64,13 @@ def _is_small(program: ExecProgram) -> bool:
         if not fits:
             return False
     return True
+
+
+def _is_one_kernel(program: ExecProgram) -> bool:
+    """Whether an iteration is one kernel anyway, which has the better code for long vectors."""
+    if len({*program.output_slots}) != 1 or program.output_metas[0].known_size < VECTOR:
+        return False
+    return all(op.pointwise or op.source or op.moves or op.repeats for op in program.ops())
 
 
 def _is_empty(meta: TensorMeta) -> bool:

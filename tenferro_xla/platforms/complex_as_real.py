@@ -28,6 +28,16 @@ The first is taken at which a program loses little, and none if it loses more at
 LOSS = 0.03
 """The part of the time of all contractions that may be lost for fewer kernels."""
 
+FEW = 4
+"""Terms up to which sums of products of elements are written out."""
+
+GROWTH = 3
+"""How many times larger than the operands a result is whose sums are written out: the operands are
+read again for each of its elements, and so is what XLA fuses with them."""
+
+WRITTEN_OUT = 1 << 12
+"""Elements from which sums are written out; XLA computes smaller products in next to no time."""
+
 
 @dataclass(frozen=True, slots=True)
 class FormCost:
@@ -83,9 +93,10 @@ class RealContractions(Pass):
     one becomes a block of four, `[k,n]` as `[2k,2n]`; the result is stored as parts, `[m,2n]`, also
     for the next contraction. The operands are exchanged if that is cheaper. Large products become
     three real ones of the size of the complex one, and a product of a matrix and a vector becomes a
-    sum over products of elements. A contraction stays as it is if that costs least, if it is not a
-    batched matrix product as `DotDecomposer` writes them, or if it contracts an axis of one number,
-    of which XLA makes an elementwise product.
+    sum over products of elements. So does a large product of few terms, whose sums are written out:
+    one kernel computes it without an array on its way. A contraction stays as it is if that costs
+    least, if it is not a batched matrix product as `DotDecomposer` writes them, or if it contracts
+    an axis of one number, of which XLA makes an elementwise product.
 
     XLA calls a library for a complex product, but compiles the kernels of a real form. So a form
     has to gain that time in the first number of `RUNS` at which the program loses little.
@@ -199,6 +210,12 @@ class _RealForms:
         }
         if not both:
             forms[self._reduced] = self._summed(left, right)
+        elif (
+            left.inner <= FEW
+            and numbers >= WRITTEN_OUT
+            and numbers >= GROWTH * (left.size + right.size)
+        ):
+            forms[self._written_out] = FormCost(parts * costs.write + costs.kernel)
         return forms
 
     def _native(self, left: MatrixAxes, right: MatrixAxes) -> FormCost:
@@ -288,6 +305,33 @@ class _RealForms:
         spread = self._add(along, self._whole(vector.slot))
         products = self._add(ops.Mul(), self._whole(matrix.slot), spread)
         return (self._add(ops.ReduceSum((matrix.contract,)), products),)
+
+    def _written_out(
+        self, step: ExecInstruction, dot: ops.DotGeneral, left: MatrixAxes, right: MatrixAxes
+    ) -> tuple[int, ...]:
+        """The sum of one product of elements for each term."""
+        shape, batch = known_shape(step.output_metas[0]), len(dot.lhs_batch)
+        along = tuple(range(batch))
+        total: int | None = None
+        for term in range(left.inner):
+            spread = [
+                self._add(ops.BroadcastInDim(shape, (*along, axis)), self._term(side, term))
+                for side, axis in ((left, batch), (right, batch + 1))
+            ]
+            product = self._add(ops.Mul(), *spread)
+            total = product if total is None else self._add(ops.Add(), total, product)
+        assert total is not None
+        return (total,)
+
+    def _term(self, side: MatrixAxes, term: int) -> int:
+        """The part of an operand that one term of all sums reads."""
+        shape = list(known_shape(side.meta))
+        start, limit = [0] * len(shape), list(shape)
+        start[side.contract], limit[side.contract] = term, term + 1
+        cut = ops.Slice(tuple(start), tuple(limit), (1,) * len(start))
+        part = self._add(cut, self._whole(side.slot))
+        del shape[side.contract]
+        return self._add(ops.Reshape(tuple(shape)), part)
 
     def _pair(self, slot: int) -> tuple[int, int]:
         whole = self._whole(slot)

@@ -134,8 +134,11 @@ DOT = "dot_general[lhs_contract=(1,), rhs_contract=(0,), lhs_batch=(), rhs_batch
 @pytest.mark.parametrize(
     ("loop", "small"),
     [
-        (body("sine", "f64[512]"), True),
-        (body("sine", "f64[513]"), False),
+        (body("sine", "f64[31]"), True),
+        (body("sine", "f64[32]"), False),
+        (body("sort[axis=0, outputs=(False, True)]", "f64[8]", result="i64[8]"), False),
+        (body("cumulative_sum[axis=0]", "f64[512]"), True),
+        (body("cumulative_sum[axis=0]", "f64[513]"), False),
         (body("sine", "f64[0]"), False),
         (replace(body("sine", "f64[8]"), length=0), False),
         (body(DOT, "f64[7,7]", "f64[7,7]"), True),

@@ -105,6 +105,34 @@ def test_large_products_are_three_real_ones() -> None:
     assert "c128[4,6] = complex" in text
 
 
+@pytest.mark.parametrize(
+    ("operands", "dot", "shape"),
+    [
+        ("%0: c128[100,2], %1: c128[2,90]", "(1,), (0,)", "100,90"),
+        ("%0: c128[3,80], %1: c128[90,3]", "(0,), (1,)", "80,90"),
+        ("%0: c64[5,60,4], %1: c64[5,4,70]", "(2,), (1,), (0,), (0,)", "5,60,70"),
+    ],
+)
+def test_large_products_of_few_terms_are_written_out(operands: str, dot: str, shape: str) -> None:
+    dtype = operands[4 : operands.index("[")]
+    head = f"exec_program({operands}) {{\n"
+    text = f"{head} %2: {dtype}[{shape}] = dot_general[{dot}] %0, %1\n return %2\n}}"
+    written = as_real(text, CPU)
+    terms = written.count("multiply")
+    assert "dot_general" not in written
+    assert written.count("slice[") == 2 * terms
+    assert written.count("add") == terms - 1
+
+
+def test_products_whose_operands_are_as_large_are_not_written_out() -> None:
+    text = """
+        exec_program(%0: c128[10000,2], %1: c128[2,2]) {
+          %2: c128[10000,2] = dot_general[(1,), (0,)] %0, %1
+          return %2
+        }"""
+    assert "dot_general" in as_real(text, CPU)
+
+
 def test_what_is_linear_is_done_on_parts() -> None:
     text = as_real(
         """
