@@ -21,6 +21,7 @@ from tenferro.core import (
 )
 from tenferro.errors import ADRuleError, AxisError, GraphError, ShapeError
 from tenferro.ir import (
+    INT32,
     INT64,
     Dim,
     Exact,
@@ -379,8 +380,10 @@ class Scatter(Scattering, name="scatter"):
         x, indices, updates, *source = at.inputs
         meta = at.ctx.meta(updates)
         shape = meta.exact_shape(self.name, "updates")
-        order = at.emit(Reshape(shape), at.emit(Iota(INT64, product(shape))))
-        space = full(at.emitter, 0, at.ctx.meta(x).with_dtype(INT64))
+        count = product(shape)
+        dtype = INT32 if isinstance(count, int) and count <= np.iinfo(INT32).max else INT64
+        order = at.emit(Reshape(shape), at.emit(Iota(dtype, count)))
+        space = full(at.emitter, 0, at.ctx.meta(x).with_dtype(dtype))
         written = at.emit(self, space, indices, order)
         read_back = self.gather_back(at.emitter, written, indices, meta, source)
         return at.emit(Compare("EQ"), read_back, order)

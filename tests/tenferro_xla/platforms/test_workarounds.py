@@ -118,6 +118,9 @@ def test_each_executable_has_maps_of_its_own() -> None:
     assert count() >= before + len(made)
 
 
+@pytest.mark.skipif(
+    jax.__version_info__ >= (0, 12), reason="newer versions mark larger loops; older ones do not"
+)
 def test_a_loop_of_small_kernels_is_one_function_only_where_it_is_marked() -> None:
     """`lowering.small_loops`."""
 
@@ -143,6 +146,9 @@ jax.jit(marked).lower(np.ones(8), np.ones(8)).compile()
 """
 
 
+@pytest.mark.skipif(
+    jax.__version_info__ >= (0, 12), reason="newer versions compile this; older ones do not"
+)
 def test_xla_ends_the_process_at_a_parameter_that_nothing_reads() -> None:
     """That `lowering.small_loops` returns the operands of a loop too."""
     run = subprocess.run([sys.executable, "-c", UNREAD], capture_output=True, check=False)
