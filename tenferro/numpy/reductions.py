@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal, overload
 
 from tenferro.errors import DTypeError, ShapeError
@@ -27,6 +28,7 @@ from tenferro.numpy.creation import asarray, full_like
 from tenferro.numpy.dtypes import finfo, iinfo, inf, nan
 from tenferro.numpy.indexing import take_along_axis
 from tenferro.numpy.manipulation import broadcast_arrays, concat
+from tenferro.ops import ReduceMax, ReduceMin
 from tenferro.ops.functions import (
     apply,
     creation,
@@ -217,7 +219,7 @@ def nanmax(
     >>> tn.nanmax([1.0, tn.nan, 3.0])
     Tensor(3.)
     """
-    return _extreme("nanmax", reductions.max, maximum, -1, x, axis, keepdims, initial, where)  # type: ignore[no-any-return]
+    return _extreme("nanmax", ReduceMax, maximum, -1, x, axis, keepdims, initial, where)  # type: ignore[no-any-return]
 
 
 def nanmin(
@@ -233,7 +235,7 @@ def nanmin(
     >>> tn.nanmin([1.0, tn.nan, 3.0])
     Tensor(1.)
     """
-    return _extreme("nanmin", reductions.min, minimum, 1, x, axis, keepdims, initial, where)  # type: ignore[no-any-return]
+    return _extreme("nanmin", ReduceMin, minimum, 1, x, axis, keepdims, initial, where)  # type: ignore[no-any-return]
 
 
 def nanmean(
@@ -362,6 +364,11 @@ def _counted(x: Any, where: Any, axis: Axis, keepdims: bool) -> Any:
     return reductions.sum(broadcast_arrays(_counts(x, where), x)[0], axis=axis, keepdims=keepdims)
 
 
+def _some(x: Any, where: Any, axis: Axis, keepdims: bool) -> Any:
+    """Whether any element over the axes counts."""
+    return reductions.any(broadcast_arrays(_counts(x, where), x)[0], axis=axis, keepdims=keepdims)
+
+
 def _replaced(name: str, x: Any, number: Any, where: Any) -> Any:
     """The array with a number for each element that does not count."""
     a = array(name, x)
@@ -371,7 +378,7 @@ def _replaced(name: str, x: Any, number: Any, where: Any) -> Any:
 
 
 def _extreme(
-    name: str, reduce: Any, of_two: Any, sign: int, x: Any, axis: Axis, keepdims: bool,
+    name: str, op: Any, of_two: Any, sign: int, x: Any, axis: Axis, keepdims: bool,
     initial: Any, where: Any,
 ) -> Any:  # fmt: skip
     a = array(name, x)
@@ -379,9 +386,11 @@ def _extreme(
         initial = iinfo(a.dtype).max if sign > 0 else iinfo(a.dtype).min
     worst = sign * inf if is_inexact(a.dtype) else initial
     values = a if worst is None else _replaced(name, a, worst, where)
-    result = reduce(values, axis=axis, keepdims=keepdims)
+    make = partial(op, skips_nan=True)  # numbers stand in their places
+    reduce: Any = reductions.reduce
+    result: Any = apply(partial(reduce, name, make), values, axis=axis, keepdims=keepdims)
     if is_inexact(a.dtype):
-        some = _counted(a, where, axis, keepdims) > 0
+        some = _some(a, where, axis, keepdims)
         result = elementwise.where(some, result, nan if initial is None else initial)
     return result if initial is None else of_two(result, initial)
 
@@ -391,7 +400,7 @@ def _place(name: str, find: Any, worst: float, x: Any, axis: int | None, keepdim
     if not is_inexact(a.dtype):
         return find(a, axis=axis, keepdims=keepdims)
     place = find(_replaced(name, a, worst, None), axis=axis, keepdims=keepdims)
-    return where(_counted(a, None, axis, keepdims) > 0, place, -1)
+    return where(_some(a, None, axis, keepdims), place, -1)
 
 
 # Medians and quantiles.

@@ -2,7 +2,7 @@
 
 It reduces real numbers by a library, which loses NaN, and all others one by one. So windows of the
 operand, one next to the other, are combined into one window, until the window is one element: an
-operand of 1000 rows becomes 125, then 4, then 1. The operand is read once.
+operand of 1000 rows becomes 67, then 3, then 1. The operand is read once.
 """
 
 from __future__ import annotations

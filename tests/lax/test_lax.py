@@ -319,3 +319,17 @@ def test_roll_takes_traced_shifts_and_where_a_condition_alone() -> None:
     assert [each.tolist() for each in found] == [[1, 1, -1], [1, 2, -1]]
     with pytest.raises(DTypeError, match=r"^where: takes a condition and two values, or a cond"):
         tn.where(x > 4, 1.0)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("name", ["cummax", "cummin", "cumlogsumexp"])
+@pytest.mark.parametrize("shape", [(300,), (129, 2), (2, 1031), (2, 143, 3)], ids=str)
+def test_running_combinations_of_many_elements_are_those_of_jax(
+    name: str, shape: tuple[int, ...]
+) -> None:
+    x = np.random.default_rng(0).normal(size=shape)
+    for axis in range(len(shape)):
+        for reverse in (False, True):
+            ours, theirs = (
+                np.asarray(getattr(library, name)(x, axis, reverse)) for library in (tn.lax, lax)
+            )
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)

@@ -134,6 +134,24 @@ def test_norms_and_their_derivatives_at_all_magnitudes(executor: str) -> None:
 
 
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("size", [3, 40])
+def test_norms_are_precise_wherever_they_are_numbers(size: int, dtype: str, executor: str) -> None:
+    kind = np.dtype(dtype).type(0).real.dtype
+    info = np.finfo(kind)
+    unit = np.linspace(0.5, 1.0, size) * ((0.6 + 0.8j) if np.dtype(dtype).kind == "c" else 1)
+    scales = [1.0, info.max / 8 / size, info.tiny * 16, info.max**0.5, info.tiny**0.5]
+    rows = np.stack([unit * float(scale) for scale in (*scales, 0.0)]).astype(dtype)
+    strange = np.stack([rows[0], rows[0]])
+    strange[0, 1], strange[1, 1] = np.nan, np.inf
+    norm = tn.jit(lambda x: tn.linalg.norm(x, axis=1), executor=executor)
+    want = [float(np.linalg.norm(unit)) * float(scale) for scale in (*scales, 0.0)]
+    np.testing.assert_allclose(norm(rows), np.array(want, kind), rtol=64 * info.eps, atol=0)
+    if np.dtype(dtype).kind == "f":
+        np.testing.assert_array_equal(norm(strange), np.array([np.nan, np.inf], kind))
+
+
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_differences_of_digamma_functions_do_not_cancel(executor: str) -> None:
     betaln, b = tn.scipy.special.betaln, 2.5
 

@@ -109,7 +109,8 @@ def softmax(x: ArrayLike, axis: Axis = -1) -> AnyTensor:
     shifted, _ = _shifted(value, axes)
     powers = emit(EXP, shifted)
     total = emit(ReduceSum(axes), powers)
-    return emit(DIV, powers, _spread(total, value, axes))
+    share = emit(DIV, full_like(1, total), total)  # one quotient for all elements of a sum
+    return emit(MUL, powers, _spread(share, value, axes))
 
 
 def log_softmax(x: ArrayLike, axis: Axis = -1) -> AnyTensor:
