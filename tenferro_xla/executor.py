@@ -165,7 +165,8 @@ class XlaExecutor(Arrays):
     Args:
         device: see `find_device`.
         compiler_options: options of the XLA compiler, as `jax.jit` takes them.
-        precision: of contractions: "default", "high" or "highest".
+        precision: of contractions: "default", "high" or "highest". Contractions are also what the
+            optimizer makes of sums of products of elements; see `SummedProducts`.
         max_bytes: the largest value in bytes that a program may hold; checked before XLA sees it.
             None stands for `TENFERRO_MAX_BYTES`; if that is not set, what the device has.
         capacity: the bounds of the cache of executables.

@@ -18,9 +18,9 @@ from tenferro.ir import NumpyArray
 
 __all__ = ["by_windows", "stored"]
 
-FIRST, LATER = 15, 32
-"""Windows that one kernel combines: where what makes the operand may be computed in the kernel,
-which XLA does for at most so many, and later."""
+FIRST, NEXT = 15, 32
+"""Windows that one kernel combines: the first kernel, in which XLA computes the operand as well if
+it reads at most so many windows of it, and each of the next."""
 LAST = 24
 """The size of which one kernel makes one element."""
 ROW = 16
@@ -49,7 +49,7 @@ def by_windows(x: Array, axes: Sequence[int], combine: Callable[[Array, Array], 
             if length > 1 and prod(x.shape[place + 1 :]) == 1:
                 length = -(-length // ROW) * ROW
             x = _combined(x, place, length, combine)
-            ways = LATER
+            ways = NEXT
     return lax.reshape(x, rest)
 
 

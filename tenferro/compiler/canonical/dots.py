@@ -318,6 +318,10 @@ class _Elements(NamedTuple):
         return at.emit(ops.Transpose(tuple(map(made.index, sorted(made)))), value)
 
 
+FEW_COLUMNS = 8
+"""Columns of a matrix of 32-bit numbers up to which a sum over its rows takes 0.7 of a product."""
+
+
 def _of_elements(
     at: Rewriter, reads: Mapping[int, int], operands: Sequence[int], summed: Sequence[int]
 ) -> _Elements | None:
@@ -336,6 +340,10 @@ def _of_elements(
         return _Elements(lhs, rhs, tuple(summed))
     large, small = (lhs, rhs) if lhs.free else (rhs, lhs)
     fits = large.is_stored and large.is_matrix(summed)
+    if meta.dtype.itemsize < 8 and large.axes[-1:] == large.free[-1:]:
+        columns = [meta.dims[axis] for axis in large.free]
+        known = [size for size in columns if isinstance(size, int)]
+        fits = fits and (len(known) < len(columns) or prod(known) > FEW_COLUMNS)
     return _Elements(large, small, tuple(summed)) if fits else None
 
 

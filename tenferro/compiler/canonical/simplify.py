@@ -231,7 +231,7 @@ def _product(at: Rewriter, op: ReduceSum, slot: int) -> int | None:
     broadcast, (source,) = producer
     new = [axis for axis in op.axes if axis not in broadcast.dims]
     times = product([broadcast.shape[axis] for axis in new])
-    if not new or not isinstance(times, int) or not _is_held(times, at.ctx.meta(slot).dtype):
+    if not new or not isinstance(times, int) or not _is_exact(times, at.ctx.meta(slot).dtype):
         return None
     left = [axis for axis in range(len(broadcast.shape)) if axis not in new]
     shape = tuple(broadcast.shape[axis] for axis in left)
@@ -242,11 +242,15 @@ def _product(at: Rewriter, op: ReduceSum, slot: int) -> int | None:
     return at.emit(MUL, value, full(at, times, at.ctx.meta(value)))
 
 
-def _is_held(number: int, dtype: DType) -> bool:
-    """Whether a positive number is exact in a dtype; a sum of no numbers is left alone."""
+def _is_exact(number: int, dtype: DType) -> bool:
+    """Whether a positive number is exact in a dtype; a sum of no numbers is left alone.
+
+    So is a complex one: the product of infinity and a complex number without an imaginary part has
+    NaN in it, the sum has not.
+    """
     if dtype.kind in "iu":
         return 0 < number <= np.iinfo(dtype).max
-    return dtype.kind in "fc" and 0 < number <= 1 << (np.finfo(dtype).nmant + 1)
+    return dtype.kind == "f" and 0 < number <= 1 << (np.finfo(dtype).nmant + 1)
 
 
 # Common subexpressions: each value computed once.

@@ -155,3 +155,17 @@ def test_infinity_and_nan_pass_through_a_product() -> None:
     x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0])
     found = tn.jit(lambda x: tn.sum(tn.broadcast_to(x, (7, 5)), axis=0))(x)
     np.testing.assert_array_equal(found, [np.inf, -np.inf, np.nan, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("executor", ["xla", "numpy"])
+def test_a_complex_infinity_stays_what_its_sum_is(executor: str) -> None:
+    x = np.array([complex(np.inf, 1), complex(1, -np.inf), 2 + 3j])
+
+    def f(x: Any) -> Any:
+        return tn.sum(tn.broadcast_to(x, (3, 3)), axis=0)
+
+    off = tn.OptimizerOptions(broadcast_sinking=False)
+    found = tn.jit(f, executor=executor)(x).numpy()
+    np.testing.assert_array_equal(found, tn.jit(f, executor=executor, options=off)(x).numpy())
+    if executor == "numpy":
+        np.testing.assert_array_equal(found, np.sum(np.broadcast_to(x, (3, 3)), axis=0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import tenferro as tn
 from tenferro.compiler import DeadCode, Pass, SummedProducts
 from tenferro.ir import ExecProgram
 from tests.programs import assert_leaves_alone, assert_rewrites, rewritten
@@ -171,3 +172,13 @@ def test_a_factor_that_would_have_to_be_moved_is_left_where_it_is() -> None:
           return %4
         }"""
     assert "dot_general" not in rewritten(SUMMED, before)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "columns", "contracts"),
+    [("float32", 8, False), ("float32", 9, True), ("float64", 8, True)],
+)
+def test_a_few_columns_of_32_bits_are_summed(dtype: str, columns: int, contracts: bool) -> None:
+    specs = [tn.TensorSpec((50, columns), dtype), tn.TensorSpec((50,), dtype)]
+    program = tn.make_program(lambda w, a: tn.sum(w * a[:, None], axis=0), *specs)
+    assert ("dot_general" in str(program)) == contracts
