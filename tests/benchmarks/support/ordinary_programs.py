@@ -125,7 +125,7 @@ class Draft:
         numbers = self.rng.normal(size=shape)
         if self.dtype.kind == "c":
             numbers = numbers + 1j * self.rng.normal(size=shape)
-        return self._given(letter, np.asarray(numbers, self.dtype))
+        return self._added(letter, np.asarray(numbers, self.dtype))
 
     def weights(self, rows: int, columns: int) -> str:
         """A matrix by which products stay of the order of one."""
@@ -139,9 +139,9 @@ class Draft:
             found = self.rng.permutation(below)[: math.prod(shape)].reshape(shape)
         else:
             found = self.rng.integers(0, below, size=shape)
-        return self._given("i", np.asarray(found, np.int32))
+        return self._added("i", np.asarray(found, np.int32))
 
-    def _given(self, letter: str, array: Array) -> str:
+    def _added(self, letter: str, array: Array) -> str:
         name = f"{letter}{sum(each[0] == letter for each in self.operands)}"
         self.operands[name] = array
         self.values[name] = jax.ShapeDtypeStruct(array.shape, array.dtype)
