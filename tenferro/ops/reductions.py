@@ -198,9 +198,9 @@ class ReduceMin(ReduceExtremum, name="reduce_min"):
 class ReduceNorm(Reduction, name="reduce_norm"):
     """The root of the sum of |x|² over `axes`, also where these squares overflow or vanish.
 
-    It is real for complex x. At 0 the derivative is NaN. XLA multiplies by the reciprocal of a number
-    that divides many: above 2**1022 in float64, where that is subnormal and counts as 0, the
-    derivative is 0 on XLA.
+    It is real for complex x. At 0 the derivative is NaN. XLA multiplies by the reciprocal of a
+    number that divides many. Of a norm above 2**1022 in float64 that is subnormal and counts as 0,
+    so that the derivative is 0 on XLA.
     """
 
     kinds = "fc"
