@@ -1,9 +1,14 @@
 """The usual tests take some of many like cases; those with `--exhaustive` take the others."""
 
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
+
+NEEDS_JAX = pytest.mark.skipif(find_spec("jax") is None, reason="XLA runs through jax")
+EXECUTORS = ["numpy", pytest.param("xla", marks=NEEDS_JAX)]
+"""The executors by which a test of the compiler computes, where they are there."""
 
 
 def some(

@@ -11,6 +11,7 @@ import pytest
 import tenferro as tn
 from tenferro.compiler import BroadcastSinking, DeadCode, OptimizerOptions
 from tests.programs import SIZES, assert_leaves_alone, assert_same_results, read, short
+from tests.sampling import EXECUTORS
 
 TWICE = "broadcast_in_dim[shape=(4, 2, 3), dims=(0, 2)]"
 
@@ -130,7 +131,7 @@ def test_other_programs_stay(inputs: str, steps: str) -> None:
     )
 
 
-@pytest.mark.parametrize("executor", ["numpy", "xla"])
+@pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex128"])
 def test_derivatives_through_repetitions_are_the_same_without_the_pass(
     dtype: str, executor: str
@@ -151,13 +152,14 @@ def test_derivatives_through_repetitions_are_the_same_without_the_pass(
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=tolerance, atol=tolerance)
 
 
-def test_infinity_and_nan_pass_through_a_product() -> None:
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_infinity_and_nan_pass_through_a_product(executor: str) -> None:
     x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0])
-    found = tn.jit(lambda x: tn.sum(tn.broadcast_to(x, (7, 5)), axis=0))(x)
+    found = tn.jit(lambda x: tn.sum(tn.broadcast_to(x, (7, 5)), axis=0), executor=executor)(x)
     np.testing.assert_array_equal(found, [np.inf, -np.inf, np.nan, 0.0, 0.0])
 
 
-@pytest.mark.parametrize("executor", ["xla", "numpy"])
+@pytest.mark.parametrize("executor", EXECUTORS)
 def test_a_complex_infinity_stays_what_its_sum_is(executor: str) -> None:
     x = np.array([complex(np.inf, 1), complex(1, -np.inf), 2 + 3j])
 

@@ -9,6 +9,7 @@ import tenferro as tn
 from tenferro.compiler import LoopInvariantCodeMotion, OptimizerOptions, optimize, parse
 from tenferro.ir import evaluate, verify
 from tests.programs import assert_leaves_alone, assert_rewrites
+from tests.sampling import EXECUTORS
 
 
 def test_what_reads_consts_alone_is_computed_before_the_loop() -> None:
@@ -362,7 +363,8 @@ def test_a_transpose_that_a_product_reads_stays_in_the_loop() -> None:
     )
 
 
-def test_loops_with_equal_entries_compute_what_they_did() -> None:
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_loops_with_equal_entries_compute_what_they_did(executor: str) -> None:
     def loss(w, x, xs):  # type: ignore[no-untyped-def]
         def step(x, entries):  # type: ignore[no-untyped-def]
             same, y, one = entries
@@ -374,11 +376,10 @@ def test_loops_with_equal_entries_compute_what_they_did() -> None:
 
     w, x, xs = np.eye(40) * 0.3, np.linspace(0, 1, 40), np.linspace(-1, 1, 200).reshape(5, 40)
     options = OptimizerOptions(loop_invariant_code_motion=False)
-    for executor in ("numpy", "xla"):
-        results = []
-        for each in (OptimizerOptions(), options):
-            gradient = tn.value_and_grad(loss, (0, 1, 2))
-            value, parts = tn.jit(gradient, executor=executor, options=each)(w, x, xs)
-            results.append([value, *parts])
-        for one, other in zip(*results, strict=True):
-            np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-12, atol=1e-13)
+    results = []
+    for each in (OptimizerOptions(), options):
+        gradient = tn.value_and_grad(loss, (0, 1, 2))
+        value, parts = tn.jit(gradient, executor=executor, options=each)(w, x, xs)
+        results.append([value, *parts])
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-12, atol=1e-13)

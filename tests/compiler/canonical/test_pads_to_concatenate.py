@@ -17,6 +17,7 @@ from tenferro.ir import ExecBuilder, ExecProgram, verify
 from tenferro.ops import ADD, Add, Concatenate, Constant, Pad
 from tenferro.shape import TensorMeta
 from tests.programs import assert_leaves_alone, assert_same_results, read, short
+from tests.sampling import EXECUTORS
 
 APART = OptimizerOptions(pads_to_concatenate=False, reroll=False)
 
@@ -86,8 +87,9 @@ def test_two_windows_stay_without_a_function_or_where_they_do_not_cover_the_arra
     assert_leaves_alone(PadsToConcatenate(), text)
 
 
+@pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_gradient_of_a_gate_is_that_of_its_halves(dtype: str) -> None:
+def test_the_gradient_of_a_gate_is_that_of_its_halves(dtype: str, executor: str) -> None:
     def gate(x: Any) -> Any:
         half = x.shape[1] // 2
         return tn.sum((x[:, :half] * tn.sigmoid(x[:, half:])) ** 2)
@@ -96,10 +98,9 @@ def test_the_gradient_of_a_gate_is_that_of_its_halves(dtype: str) -> None:
     first, second = np.split(x.astype(np.float64), 2, axis=1)
     y = 1 / (1 + np.exp(-second))
     expected = np.concatenate([2 * first * y * y, 2 * first**2 * y * y * (1 - y)], axis=1)
-    for executor in ("numpy", "xla"):
-        for options in (OptimizerOptions(), APART):
-            found = tn.jit(tn.grad(gate), executor=executor, options=options)(x)
-            np.testing.assert_allclose(found, expected, rtol=64 * np.finfo(dtype).eps, atol=1e-30)
+    for options in (OptimizerOptions(), APART):
+        found = tn.jit(tn.grad(gate), executor=executor, options=options)(x)
+        np.testing.assert_allclose(found, expected, rtol=64 * np.finfo(dtype).eps, atol=1e-30)
 
 
 def test_gaps_are_zeros_and_the_ends_are_padded() -> None:
