@@ -552,7 +552,13 @@ def _with_outer_products(program: ExecProgram) -> ExecProgram:
 
 
 def _moved_numbers(program: ExecProgram) -> int:
-    """How many numbers the transposes of a program move."""
+    """How many numbers the transposes of a program move: none, where one number is made of them."""
+    stored = set(program.output_slots)
+    for step in program.instructions:
+        if any(meta.rank for meta in step.output_metas):
+            stored.update(step.input_slots)
     return sum(
-        meta.known_size for step in program.steps_of(Transpose) for meta in step.output_metas
+        step.output_metas[0].known_size
+        for step in program.steps_of(Transpose)
+        if step.output_slots[0] in stored
     )
