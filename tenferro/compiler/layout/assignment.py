@@ -554,8 +554,8 @@ def _with_outer_products(program: ExecProgram) -> ExecProgram:
 def _moved_numbers(program: ExecProgram) -> int:
     """How many numbers the transposes of a program move: none, where one number is made of them."""
     stored = set(program.output_slots)
-    for step in program.instructions:
-        if any(meta.rank for meta in step.output_metas):
+    for step, meta in program.results():
+        if meta.rank:
             stored.update(step.input_slots)
     return sum(
         step.output_metas[0].known_size
