@@ -219,7 +219,7 @@ def nanmax(
     >>> tn.nanmax([1.0, tn.nan, 3.0])
     Tensor(3.)
     """
-    return _extreme("nanmax", ReduceMax, maximum, -1, x, axis, keepdims, initial, where)  # type: ignore[no-any-return]
+    return _extreme("nanmax", _largest, maximum, -1, x, axis, keepdims, initial, where)  # type: ignore[no-any-return]
 
 
 def nanmin(
@@ -235,7 +235,7 @@ def nanmin(
     >>> tn.nanmin([1.0, tn.nan, 3.0])
     Tensor(1.)
     """
-    return _extreme("nanmin", ReduceMin, minimum, 1, x, axis, keepdims, initial, where)  # type: ignore[no-any-return]
+    return _extreme("nanmin", _smallest, minimum, 1, x, axis, keepdims, initial, where)  # type: ignore[no-any-return]
 
 
 def nanmean(
@@ -377,8 +377,20 @@ def _replaced(name: str, x: Any, number: Any, where: Any) -> Any:
     return elementwise.where(_counts(a, where), a, full_like(a, number))
 
 
+def _largest(x: Any, axis: Axis, keepdims: bool) -> Any:
+    """The largest element, where numbers stand in the places of NaN."""
+    return reductions.reduce("nanmax", partial(ReduceMax, skips_nan=True), x, axis, keepdims)
+
+
+def _smallest(x: Any, axis: Axis, keepdims: bool) -> Any:
+    return reductions.reduce("nanmin", partial(ReduceMin, skips_nan=True), x, axis, keepdims)
+
+
+_largest.__name__, _smallest.__name__ = "nanmax", "nanmin"  # errors name them
+
+
 def _extreme(
-    name: str, op: Any, of_two: Any, sign: int, x: Any, axis: Axis, keepdims: bool,
+    name: str, reduce: Any, of_two: Any, sign: int, x: Any, axis: Axis, keepdims: bool,
     initial: Any, where: Any,
 ) -> Any:  # fmt: skip
     a = array(name, x)
@@ -386,9 +398,7 @@ def _extreme(
         initial = iinfo(a.dtype).max if sign > 0 else iinfo(a.dtype).min
     worst = sign * inf if is_inexact(a.dtype) else initial
     values = a if worst is None else _replaced(name, a, worst, where)
-    make = partial(op, skips_nan=True)  # numbers stand in their places
-    reduce: Any = reductions.reduce
-    result: Any = apply(partial(reduce, name, make), values, axis=axis, keepdims=keepdims)
+    result: Any = apply(reduce, values, axis=axis, keepdims=keepdims)
     if is_inexact(a.dtype):
         some = _some(a, where, axis, keepdims)
         result = elementwise.where(some, result, nan if initial is None else initial)
