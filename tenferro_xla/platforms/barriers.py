@@ -32,9 +32,11 @@ from tenferro.ops import (
     Div,
     DotGeneral,
     Gather,
+    Pad,
     Pow,
     ReduceSum,
     Rem,
+    Reshape,
     Scatter,
     ScatterReduce,
     Transpose,
@@ -440,12 +442,16 @@ class FusedParts(Pass):
     XLA calls a library for the sum. The library computes elementwise operations on real numbers on
     its way, but reads no complex ones: XLA would store each part that is read, as an array of its
     own. It stores the one array of what is summed if that is rounded to its own precision.
+
+    The library also sums what several paddings make of arrays, and there makes mistakes: the
+    gradient of the squares of a five-point stencil of repeated rows was wrong. So it does not get
+    these either.
     """
 
     looks_for = (ReduceSum,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
-        """The program with a `Fuse` after what is summed of two parts and more."""
+        """The program with a `Fuse` after what is summed of two parts or paddings and more."""
         metas, fused = program.slot_metas(), set[int]()
         parts: dict[int, tuple[int, ...]] = {}
         for step, _ in program.results():
@@ -459,6 +465,10 @@ class FusedParts(Pass):
                     and len(parts.get(source, ())) > 1
                 ):
                     fused.add(source)
+            elif isinstance(op, Pad) and step.dtype.kind == "f":
+                parts[slot] = (slot,)
+            elif isinstance(op, Reshape):
+                parts[slot] = parts.get(step.input_slots[0], ())
             elif op.pointwise and step.dtype.kind == "f":
                 read = [metas[source] for source in step.input_slots]
                 if any(meta is not None and meta.dtype.kind == "c" for meta in read):
