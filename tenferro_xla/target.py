@@ -25,6 +25,7 @@ from tenferro_xla.platforms import (
     MaterializedComparisons,
     Option,
     Platform,
+    SeparatePaddings,
 )
 
 __all__ = ["Options", "accepted_options", "device_facts", "platform_named", "platform_of"]
@@ -112,7 +113,8 @@ class XlaTarget:
     def optimized_with(self, pinned: PartitionedAxes | None) -> Target:
         """The target for a program of which some axes are divided among devices."""
         platform = self.platform
-        passes = (*platform.passes(self.costs, pinned), MaterializedComparisons())
+        right = (SeparatePaddings(),) if platform.missums_paddings else ()
+        passes = (*platform.passes(self.costs, pinned), *right, MaterializedComparisons())
         shared = self.lowering.shared_slices
         if shared is not None:
             passes = (SharedLanes(shared.workers, shared.ordered), *passes)

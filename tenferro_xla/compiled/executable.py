@@ -373,7 +373,7 @@ def private(array: NumpyArray, alignment: int = 1) -> NumpyArray:
 
     XLA copies a small array that is not aligned, which costs less than to align it.
     """
-    small = alignment == 1 or array.nbytes <= _SMALL
+    small = alignment == 1 or array.nbytes <= UNALIGNED
     if small and type(array) is np.ndarray:
         return array.copy()  # cheaper than to ask whether it can be written to
     if _is_sealed(array):
@@ -386,7 +386,8 @@ def private(array: NumpyArray, alignment: int = 1) -> NumpyArray:
     return own
 
 
-_SMALL = 1 << 16
+UNALIGNED = 1 << 16
+"""Bytes up to which XLA's own copy of an array that is not aligned costs less than to align it."""
 
 
 def upload(array: NumpyArray, sharding: Sharding, platform: Platform) -> jax.Array:

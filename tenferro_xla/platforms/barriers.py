@@ -57,6 +57,7 @@ __all__ = [
     "MaterializedComparisons",
     "MaterializedIndices",
     "MaterializedProducts",
+    "SeparatePaddings",
     "Split",
     "TransposeBarriers",
 ]
@@ -442,16 +443,12 @@ class FusedParts(Pass):
     XLA calls a library for the sum. The library computes elementwise operations on real numbers on
     its way, but reads no complex ones: XLA would store each part that is read, as an array of its
     own. It stores the one array of what is summed if that is rounded to its own precision.
-
-    The library also sums what several paddings make of arrays, and there makes mistakes: the
-    gradient of the squares of a five-point stencil of repeated rows was wrong. So it does not get
-    these either.
     """
 
     looks_for = (ReduceSum,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
-        """The program with a `Fuse` after what is summed of two parts or paddings and more."""
+        """The program with a `Fuse` after what is summed of two parts and more."""
         metas, fused = program.slot_metas(), set[int]()
         parts: dict[int, tuple[int, ...]] = {}
         for step, _ in program.results():
@@ -465,10 +462,6 @@ class FusedParts(Pass):
                     and len(parts.get(source, ())) > 1
                 ):
                     fused.add(source)
-            elif isinstance(op, Pad) and step.dtype.kind == "f":
-                parts[slot] = (slot,)
-            elif isinstance(op, Reshape):
-                parts[slot] = parts.get(step.input_slots[0], ())
             elif op.pointwise and step.dtype.kind == "f":
                 read = [metas[source] for source in step.input_slots]
                 if any(meta is not None and meta.dtype.kind == "c" for meta in read):
@@ -477,6 +470,36 @@ class FusedParts(Pass):
                     every = [part for source in step.input_slots for part in parts.get(source, ())]
                     parts[slot] = tuple(dict.fromkeys(every))[:2]
         return followed(program, fused, Fuse()) if fused else program
+
+
+# Sums of what is padded, which XLA must not hand to its library.
+
+
+@dataclass(frozen=True)
+class SeparatePaddings(Pass):
+    """Keeps what is made of several paddings apart from a sum, or other reduction, over it.
+
+    XLA on the CPU calls a library for the sum, with the paddings and what they are made of. The
+    library then makes mistakes: the gradient of the squares of a five-point stencil of repeated
+    rows is wrong for some 90 000 numbers. It does not read a value that is rounded, even to its own
+    precision.
+    """
+
+    looks_for = (Pad,)
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with a `Fuse` after what is summed of two paddings and more."""
+        paddings: dict[int, int] = {}
+        summed: set[int] = set()
+        for step, meta in program.results():
+            op, read = step.op, [paddings.get(slot, 0) for slot in step.input_slots]
+            if isinstance(op, ReduceSum) and max(read) > 1 and meta.dtype.kind == "f":
+                summed.update(step.input_slots)
+            elif (op.pointwise and not isinstance(op, Fuse)) or isinstance(op, Reshape):
+                paddings[step.output_slots[0]] = min(2, sum(read))
+            elif isinstance(op, Pad):
+                paddings[step.output_slots[0]] = 1
+        return followed(program, summed, Fuse()) if summed else program
 
 
 # Values that are compared with what a reduction found among them.

@@ -29,12 +29,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from support.harness import arguments, environment, geometric_mean, note, table, verdict
-from support.ordinary_programs import JAX, KINDS, MODES, Program, drawn, tenferro
+from support.ordinary_programs import JAX, KINDS, MODES, TENFERRO, Program, drawn
 
 import tenferro as tn
 from tenferro_xla import XlaExecutor
 
-TN = tenferro()
 FLOOR = 1 << 16
 """Bytes added to both sides of a ratio of memory, so that small programs do not count."""
 LARGE = 1e-4
@@ -151,9 +150,9 @@ def measured(program: Program, how: Namespace) -> Row:
     mine = [tn.Tensor(executor.put(each)) for each in host]
     firsts = [math.inf, math.inf]
     for _ in range(how.firsts):
-        firsts[0] = min(firsts[0], first_result(program.function(TN), ours, mine))
+        firsts[0] = min(firsts[0], first_result(program.function(TENFERRO), ours, mine))
         firsts[1] = min(firsts[1], first_result(program.function(JAX), jax.jit, theirs))
-    f, g = tn.jit(program.function(TN), executor=executor), jax.jit(program.function(JAX))
+    f, g = tn.jit(program.function(TENFERRO), executor=executor), jax.jit(program.function(JAX))
     error = apart(wait(f(*mine)), wait(g(*theirs)), program.differentiated)
     calls: list[Callable[[], Any]] = [
         lambda: wait(f(*mine)), lambda: wait(g(*theirs)),
@@ -196,7 +195,7 @@ def written(program: Program, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     host = list(program.operands.values())
     executor = XlaExecutor()
-    graph = tn.jit(program.function(TN), executor=executor).program(*host)
+    graph = tn.jit(program.function(TENFERRO), executor=executor).program(*host)
     mine = executor.lower(graph)
     theirs = jax.jit(program.function(JAX)).lower(*host)
     name = program.name.replace(" ", "_")

@@ -19,6 +19,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import tenferro as tn
+import tenferro.lax
+import tenferro.nn
+import tenferro.numpy
+
 JUDGING = 100_000
 """The first seed of programs by which nothing may be tuned."""
 
@@ -40,15 +45,9 @@ JAX = SimpleNamespace(name="jax.jit", xp=jnp, nn=jax.nn, lax=jax.lax, jit=jax.ji
                       jvp=jax.jvp, vmap=jax.vmap)  # fmt: skip
 
 
-def tenferro() -> SimpleNamespace:
-    """What a program is written with, of tenferro."""
-    import tenferro as tn
-    import tenferro.lax
-    import tenferro.nn
-    import tenferro.numpy
-
-    return SimpleNamespace(name="tn.jit", xp=tenferro.numpy, nn=tn.nn, lax=tn.lax, jit=tn.jit,
+TENFERRO = SimpleNamespace(name="tn.jit", xp=tenferro.numpy, nn=tn.nn, lax=tn.lax, jit=tn.jit,
                            grad=tn.grad, jvp=tn.jvp, vmap=tn.vmap)  # fmt: skip
+"""What a program is written with, of each library."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,6 @@ class Draft:
 
     rng: np.random.Generator
     dtype: np.dtype[Any]
-    differentiated: bool
     operands: dict[str, Array] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
@@ -570,13 +568,12 @@ def drawn(
     With `kinds`, only lines of these kinds are drawn.
     """
     rng = np.random.default_rng([seed, np.dtype(dtype).num])
-    draft = Draft(rng, np.dtype(dtype), False)
+    draft = Draft(rng, np.dtype(dtype))
     picked = str(rng.choice(list(MODES), p=list(MODES.values())))
     numbers = int(draft.one(SIZES))
     mode, numbers = mode or picked, size or numbers
     of_gradient = mode == "vmap" and draft.chance(0.5)
     batch = draft.one((2, 4, 8, 16)) if mode == "vmap" else 1
-    draft.differentiated = mode in ("gradient", "hvp") or of_gradient
     first = draft.operand(first_shape(draft, max(numbers // batch, 8)), "x")
     v, wanted = first, draft.some(2, 7)
     names = list(kinds or KINDS)
@@ -590,7 +587,7 @@ def drawn(
         else:
             v = new
     result = v
-    if draft.differentiated:
+    if mode in ("gradient", "hvp") or of_gradient:
         losses = COMPLEX_LOSSES if draft.is_complex(v) else LOSSES
         loss = str(draft.one(losses))
         result = loss.format(v=v, w=draft.operand(draft.shape(v)) if "{w}" in loss else "")
