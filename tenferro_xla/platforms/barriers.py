@@ -36,7 +36,6 @@ from tenferro.ops import (
     Pow,
     ReduceSum,
     Rem,
-    Reshape,
     Scatter,
     ScatterReduce,
     Transpose,
@@ -477,7 +476,7 @@ class FusedParts(Pass):
 
 @dataclass(frozen=True)
 class SeparatePaddings(Pass):
-    """Keeps what is made of several paddings apart from a sum, or other reduction, over it.
+    """Keeps what is made of several paddings apart from a sum over it.
 
     XLA on the CPU calls a library for the sum, with the paddings and what they are made of. The
     library then makes mistakes: the gradient of the squares of a five-point stencil of repeated
@@ -492,13 +491,11 @@ class SeparatePaddings(Pass):
         paddings: dict[int, int] = {}
         summed: set[int] = set()
         for step, meta in program.results():
-            op, read = step.op, [paddings.get(slot, 0) for slot in step.input_slots]
-            if isinstance(op, ReduceSum) and max(read) > 1 and meta.dtype.kind == "f":
+            op, found = step.op, sum(paddings.get(slot, 0) for slot in step.input_slots)
+            if isinstance(op, ReduceSum) and found > 1 and meta.dtype.kind == "f":
                 summed.update(step.input_slots)
-            elif (op.pointwise and not isinstance(op, Fuse)) or isinstance(op, Reshape):
-                paddings[step.output_slots[0]] = min(2, sum(read))
-            elif isinstance(op, Pad):
-                paddings[step.output_slots[0]] = 1
+            elif op.inlined and not isinstance(op, Fuse):
+                paddings[step.output_slots[0]] = min(2, found + isinstance(op, Pad))
         return followed(program, summed, Fuse()) if summed else program
 
 
