@@ -389,6 +389,8 @@ class MaterializedFunctions(Pass):
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with a `Materialize` after each value that it stores."""
         metas = program.slot_metas()
+        if all(meta is None or meta.dtype.kind != "c" for meta in metas):
+            return program
         numbers = [0 if meta is None else meta.known_size for meta in metas]
         ends = _ends_of_functions(program, self.looks_for, numbers)
         slots = _read_by_several_kernels(program, ends, numbers) if ends else ends
