@@ -166,7 +166,7 @@ class CpuPlatform(Platform):
         fits = {
             NO_FUSION_EMITTERS: is_small or _contracts_small_tensors(program),
             SMALL_HEAPS: not is_small and _has_many_small_values(program),
-            OWN_SUMS: sums_repeated(program),
+            OWN_SUMS: not is_small and sums_repeated(program),
         }
         return tuple(option for option in self.wanted if fits.get(option, True))
 

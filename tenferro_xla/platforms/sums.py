@@ -81,10 +81,12 @@ class SingleSums(Pass):
     of values that are repeated along its axis is summed part by part, as XLA would sum it.
     """
 
-    looks_for = (BroadcastInDim,)
+    looks_for = (ReduceSum,)
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without repeated elements in its sums, but for those of `sums_repeated`."""
+        if not any(each.dims for each in program.ops_of(BroadcastInDim)):
+            return program  # only numbers are repeated
         sums = _Sums(program)
         if not any(sums.are_exact(step) for step in program.steps_of(ReduceSum)):
             return program
@@ -122,6 +124,10 @@ def sums_repeated(program: ExecProgram) -> bool:
 
 class _Sums:
     """What the sums of a program add up.
+
+    A `BroadcastInDim` repeats values. They stay repeated where they are the operands of elementwise
+    ops, a `Transpose`, `Reshape`, `Reverse`, `Concatenate`, `Slice` or `Pad`, and, along the axes
+    that are left, of a `ReduceSum`, `ReduceMax` or `ReduceMin`.
 
     Attributes:
         factors: the axes of each value that is repeated along one.

@@ -57,7 +57,7 @@ def test_a_sum_of_two_paddings_is_wrong() -> None:
 
     def summed(x: jax.Array) -> jax.Array:
         y = x * 2.0
-        padded = jnp.pad(-y * 4.0, ((1, 1), (1, 1))) + jnp.pad(y, ((2, 0), (1, 1)))
+        padded = jnp.pad(y, ((2, 0), (1, 1))) + jnp.pad(-y * 3.0, ((1, 1), (1, 1)))
         return jnp.sum(padded.reshape(300, 2, 300), axis=1)
 
     x = np.random.default_rng(0).normal(size=(598, 298))
