@@ -88,9 +88,25 @@ def _(op: ops.ReduceNorm, x: Array, *, options: LoweringOptions) -> Array:
     if options.mesh is not None:
         return jnp.where(precise, lax.sqrt(total), scaled_root())
     if known(x.shape) and total.size * FEWEST_SQUARES <= x.size:
-        sums = lax.cond(jnp.all(precise), lambda: total, scaled)
+        sums = lax.cond(_every(precise), lambda: total, scaled)
         return lax.div(lax.sqrt(sums), scale())  # fused with what reads it
-    return cast(Array, lax.cond(jnp.all(precise), lambda: lax.sqrt(total), scaled_root))
+    return cast(Array, lax.cond(_every(precise), lambda: lax.sqrt(total), scaled_root))
+
+
+def _every(claims: Array) -> Array:
+    """Whether all claims are true, by two equal reductions in one kernel.
+
+    Of one reduction XLA makes a chain of kernels, which take longer to compile than they save.
+    """
+    if claims.ndim == 0:
+        return claims
+    true = np.asarray(True)
+
+    def both(one: Sequence[Array], other: Sequence[Array]) -> tuple[Array, ...]:
+        return tuple(map(lax.bitwise_and, one, other))
+
+    results = lax.reduce((claims, claims), (true, true), both, tuple(range(claims.ndim)))
+    return cast(Array, lax.bitwise_and(*results))  # XLA would leave out one that is not read
 
 
 def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
