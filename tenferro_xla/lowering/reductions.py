@@ -106,7 +106,7 @@ def _every(claims: Array) -> Array:
         return tuple(map(lax.bitwise_and, one, other))
 
     results = lax.reduce((claims, claims), (true, true), both, tuple(range(claims.ndim)))
-    return cast(Array, lax.bitwise_and(*results))  # XLA would leave out one that is not read
+    return lax.bitwise_and(*results)  # XLA would leave out one that is not read
 
 
 def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
