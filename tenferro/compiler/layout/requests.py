@@ -254,9 +254,7 @@ class ContractionRules:
         return tuple(sorted(range(len(inner)), key=inner.__getitem__))
 
 
-def _through(
-    groups: AxisGroups, into: Sequence[int | None], shape: tuple[int, ...]
-) -> AxisGroups:
+def _through(groups: AxisGroups, into: Sequence[int | None], shape: tuple[int, ...]) -> AxisGroups:
     """The order of an operand that gives the order `groups` of the result; other axes last.
 
     Another axis of size 1 follows the axis before it, so that it does not become the innermost one,
