@@ -173,6 +173,7 @@ class OptimizerOptions:
     fused_quotients: bool = True
     fused_parts: bool = True
     materialized_products: bool = True
+    materialized_functions: bool = True
     materialized_indices: bool = True
     transpose_barriers: bool = True
     layout_costs: DeviceCosts | None = None

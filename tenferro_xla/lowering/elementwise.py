@@ -176,39 +176,51 @@ def _(op: ops.Cos, x: Array) -> Array:
 
 def _sinh(x: Array) -> Array:
     re, im = lax.real(x), lax.imag(x)
-    real = jnp.where((re == 0) & ~jnp.isfinite(im), re, _grown(re, lax.cos(im), odd=True))
-    imag = jnp.where(im == 0, im, _grown(re, lax.sin(im), odd=False))
+    zero, odd, even = lax.full_like(re, 0), *_halves(re)
+    undirected = lax.bitwise_and(lax.eq(re, zero), lax.bitwise_not(lax.is_finite(im)))
+    real = lax.select(undirected, re, _product(lax.cos(im), *odd))
+    imag = lax.select(lax.eq(im, zero), im, _product(lax.sin(im), *even))
     return lax.complex(_or_infinite(re, im, real), imag)
 
 
 def _cosh(x: Array) -> Array:
     re, im = lax.real(x), lax.imag(x)
-    real = _grown(re, lax.cos(im), odd=False)
-    product = jnp.clip(re, -1, 1) * lax.sin(im)
-    zero = jnp.where(jnp.isnan(product), 0, product)
-    imag = jnp.where((re == 0) | (im == 0), zero, _grown(re, lax.sin(im), odd=True))
-    return lax.complex(_or_infinite(re, im, real), imag)
-
-
-_GROWN = 20.0
-"""From here on cosh(x) and |sinh(x)| are exp(|x|)/2 to double precision."""
+    zero, one, odd, even = lax.full_like(re, 0), lax.full_like(re, 1), *_halves(re)
+    sine = lax.sin(im)
+    product = lax.mul(lax.clamp(lax.neg(one), re, one), sine)
+    signed = lax.select(lax.ne(product, product), zero, product)
+    vanishes = lax.bitwise_or(lax.eq(re, zero), lax.eq(im, zero))
+    imag = lax.select(vanishes, signed, _product(sine, *odd))
+    return lax.complex(_or_infinite(re, im, _product(lax.cos(im), *even)), imag)
 
 
 def _or_infinite(re: Array, im: Array, real: Array) -> Array:
     """The real part of the result, infinite if that of the operand is; im may have no sine."""
-    return jnp.where(jnp.isinf(re) & ~jnp.isfinite(im), jnp.inf, real)
+    infinity = lax.full_like(re, np.inf)
+    infinite = lax.bitwise_and(lax.eq(lax.abs(re), infinity), lax.bitwise_not(lax.is_finite(im)))
+    return lax.select(infinite, infinity, real)
 
 
-def _grown(x: Array, factor: Array, odd: bool) -> Array:
-    """sinh(x) or cosh(x) times a factor; it overflows only where the product does.
+def _halves(x: Array) -> tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]]:
+    """sinh(x) and cosh(x) as three factors each, which overflow only where `_product` does.
 
-    XLA's own complex functions subtract exponentials, which loses small numbers.
+    XLA's own complex functions subtract exponentials, which loses small numbers. With y = |x| and
+    h = exp(y/2) - 1, exp(y) is (h + 1)² and exp(y) - 1 is h(h + 2).
     """
-    root = jnp.exp(jnp.maximum(jnp.abs(x), _GROWN) / 2)
-    small = jnp.clip(x, -_GROWN, _GROWN)
-    small = (lax.sinh(small) if odd else lax.cosh(small)) * factor
-    large = factor * root * 0.5 * root
-    return jnp.where(jnp.abs(x) < _GROWN, small, jnp.sign(x) * large if odd else large)
+    half, one = lax.full_like(x, 0.5), lax.full_like(x, 1)
+    less = lax.expm1(lax.mul(lax.abs(x), half))
+    root = lax.add(less, one)
+    inverse = lax.div(one, lax.mul(root, root))
+    more = lax.add(lax.mul(less, half), one)
+    odd = lax.mul(less, lax.sign(x)), more, lax.add(one, inverse)
+    even = root, lax.mul(root, half), lax.add(one, lax.mul(inverse, inverse))
+    return odd, even
+
+
+def _product(factor: Array, *others: Array) -> Array:
+    for other in others:
+        factor = lax.mul(factor, other)
+    return factor
 
 
 # Shifts, comparison, and the piecewise functions.

@@ -65,7 +65,7 @@ def _combined(x: Array, axis: int, length: int, combine: Callable[[Array, Array]
 
 
 def stored(x: Array) -> Array:
-    """Numbers or bools, none complex, that XLA computes once, and not again where they are read.
+    """Numbers or bools that XLA computes once, and not again where they are read.
 
     They stand next to a place that is empty, and are reduced to what is there: XLA computes no
     reduction again, and gives one that it does not know to no library.
@@ -83,4 +83,6 @@ def stored(x: Array) -> Array:
 def _least(dtype: np.dtype[Any]) -> NumpyArray:
     if dtype == np.bool_:
         return np.asarray(False)
+    if dtype.kind == "c":  # both parts, so that no zero has a sign that could be lost
+        return np.asarray(complex(-np.inf, -np.inf), dtype)
     return np.asarray(np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf, dtype)

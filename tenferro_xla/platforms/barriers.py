@@ -26,6 +26,7 @@ from tenferro.ir import (
     payload,
 )
 from tenferro.ops import (
+    Analytic,
     Atan2,
     BroadcastInDim,
     Compare,
@@ -54,6 +55,7 @@ __all__ = [
     "Join",
     "Materialize",
     "MaterializedComparisons",
+    "MaterializedFunctions",
     "MaterializedIndices",
     "MaterializedProducts",
     "SeparatePaddings",
@@ -393,6 +395,84 @@ class MaterializedIndices(Pass):
         return followed(program, stored, Materialize()) if stored else program
 
 
+# Functions of complex numbers, which XLA must not compute again in each kernel that reads them.
+
+FEW_FUNCTIONS = 1 << 8
+"""Numbers below which another kernel takes longer than to compute a function of them again."""
+
+
+@dataclass(frozen=True)
+class MaterializedFunctions(Pass):
+    """Stores functions of complex numbers, such as exponentials, that several kernels read.
+
+    XLA writes such a function as twenty operations on real numbers and more. It stores a few of
+    them, and computes the others, such as a sine and a cosine, in each kernel that reads the
+    result. What one operation after the other makes of the function is stored in its place. So is
+    a function that is repeated.
+    """
+
+    looks_for = (Analytic, Pow)
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with a `Materialize` after each value that it stores."""
+        metas = program.slot_metas()
+        if all(meta is None or meta.dtype.kind != "c" for meta in metas):
+            return program
+        numbers = [0 if meta is None else meta.known_size for meta in metas]
+        ends = _ends_of_functions(program, self.looks_for, numbers)
+        slots = _read_by_several_kernels(program, ends, numbers) if ends else ends
+        return followed(program, slots, Materialize()) if slots else program
+
+
+def _ends_of_functions(
+    program: ExecProgram, functions: tuple[type[ExecOp], ...], numbers: Sequence[int]
+) -> set[int]:
+    """The slots of functions of complex numbers, or in place of one that is read once, of what one
+    operation after the other makes of it."""
+    reads, ends = program.read_counts(), set[int]()
+    for step, meta in program.results():
+        slot = step.output_slots[0]
+        if not step.op.inlined or len(step.output_slots) > 1 or numbers[slot] < FEW_FUNCTIONS:
+            continue
+        single = {
+            source
+            for source in ends.intersection(step.input_slots)
+            if reads[source] == 1 and numbers[slot] <= numbers[source]
+        }
+        if single or (isinstance(step.op, functions) and meta.dtype.kind == "c"):
+            ends -= single
+            ends.add(slot)
+    return ends
+
+
+def _read_by_several_kernels(
+    program: ExecProgram, slots: set[int], numbers: Sequence[int]
+) -> set[int]:
+    """Those of the slots that several kernels read, or that one reads at several places.
+
+    Each op that XLA does not compute where it is read is a kernel, and so is each of `slots` that
+    is returned.
+    """
+    kernels: dict[int, set[int]] = {slot: {slot} for slot in program.output_slots}
+    repeated: set[int] = set()
+    found: set[int] = set()
+    for step in reversed(program.steps_of(ExecOp)):
+        slot = step.output_slots[0]
+        readers = kernels.get(slot, set()) if step.op.inlined else {slot}
+        if step.op.moves and len(readers) == 1:
+            readers = {slot}  # the kernel reads other elements by it than by other ops
+        if slot in slots and (len(readers) > 1 or slot in repeated):
+            found.add(slot)
+            readers = {slot}
+        for source in step.input_slots:
+            known = kernels.setdefault(source, set())
+            if len(known) < 2:  # more make no difference
+                known |= readers
+            if isinstance(step.op, BroadcastInDim) and numbers[slot] >= 2 * numbers[source]:
+                repeated.add(source)
+    return found
+
+
 # Quotients that one kernel reads several times, and that XLA would compute in another.
 
 SHORT = 1 << 12
@@ -488,7 +568,7 @@ class FusedParts(Pass):
                     and len(parts.get(source, ())) > 1
                 ):
                     fused.add(source)
-            elif op.pointwise and step.dtype.kind == "f":
+            elif op.inlined and step.dtype.kind == "f":
                 read = [metas[source] for source in step.input_slots]
                 if any(meta is not None and meta.dtype.kind == "c" for meta in read):
                     parts[slot] = (slot,)

@@ -143,6 +143,12 @@ exec_program(%0: f64[50], %1: i64[2000]) {{
   %13: f64[2000] = multiply %11, %12
   return %13
 }}"""
+SHARED = """
+exec_program(%0: c128[400]) {
+  %1: c128[400] = exponential %0
+  %2: c128[] = reduce_sum[axes=(0,)] %1
+  return %1, %2
+}"""
 ALIKE_REPEATED = """
 exec_program(%0: f64[4,3]) {
   %1: f64[4,2,3] = broadcast_in_dim[shape=(4, 2, 3), dims=(0, 2)] %0
@@ -167,6 +173,7 @@ PIECES = {
     "fused_quotients": QUOTIENT,
     "fused_parts": SQUARES,
     "materialized_products": REPEATED,
+    "materialized_functions": SHARED,
     "materialized_indices": INDICES,
     "transpose_barriers": TURNED,
 }

@@ -25,7 +25,10 @@ from tenferro.ir import (
 from tenferro.ops import (
     MUL,
     BroadcastInDim,
+    Complex,
     Constant,
+    Imag,
+    Real,
     ReduceSum,
     Reshape,
     StdTensorOp,
@@ -231,7 +234,8 @@ def _product(at: Rewriter, op: ReduceSum, slot: int) -> int | None:
     broadcast, (source,) = producer
     new = [axis for axis in op.axes if axis not in broadcast.dims]
     times = product([broadcast.shape[axis] for axis in new])
-    if not new or not isinstance(times, int) or not _is_exact(times, at.ctx.meta(slot).dtype):
+    meta = at.ctx.meta(slot)
+    if not new or not isinstance(times, int) or not _is_exact(times, meta.dtype):
         return None
     left = [axis for axis in range(len(broadcast.shape)) if axis not in new]
     shape = tuple(broadcast.shape[axis] for axis in left)
@@ -239,18 +243,19 @@ def _product(at: Rewriter, op: ReduceSum, slot: int) -> int | None:
     value = at.emit(
         ReduceSum(tuple(left.index(axis) for axis in op.axes if axis not in new)), value
     )
-    return at.emit(MUL, value, full(at, times, at.ctx.meta(value)))
+    if meta.dtype.kind != "c":
+        return at.emit(MUL, value, full(at, times, at.ctx.meta(value)))
+    # infinity times a complex number without an imaginary part has NaN in it, the sum has not
+    parts = [at.emit(op, value) for op in (Real(), Imag())]
+    number = full(at, times, at.ctx.meta(parts[0]))
+    return at.emit(Complex(), *(at.emit(MUL, part, number) for part in parts))
 
 
 def _is_exact(number: int, dtype: DType) -> bool:
-    """Whether a positive number is exact in a dtype; a sum of no numbers is left alone.
-
-    So is a complex one: the product of infinity and a complex number without an imaginary part has
-    NaN in it, the sum has not.
-    """
+    """Whether a positive number is exact in a dtype; a sum of no numbers is left alone."""
     if dtype.kind in "iu":
         return 0 < number <= np.iinfo(dtype).max
-    return dtype.kind == "f" and 0 < number <= 1 << (np.finfo(dtype).nmant + 1)
+    return dtype.kind in "fc" and 0 < number <= 1 << (np.finfo(dtype).nmant + 1)
 
 
 # Common subexpressions: each value computed once.

@@ -166,8 +166,5 @@ def test_a_complex_infinity_stays_what_its_sum_is(executor: str) -> None:
     def f(x: Any) -> Any:
         return tn.sum(tn.broadcast_to(x, (3, 3)), axis=0)
 
-    off = tn.OptimizerOptions(broadcast_sinking=False)
     found = tn.jit(f, executor=executor)(x).numpy()
-    np.testing.assert_array_equal(found, tn.jit(f, executor=executor, options=off)(x).numpy())
-    if executor == "numpy":
-        np.testing.assert_array_equal(found, np.sum(np.broadcast_to(x, (3, 3)), axis=0))
+    np.testing.assert_array_equal(found, np.sum(np.broadcast_to(x, (3, 3)), axis=0))

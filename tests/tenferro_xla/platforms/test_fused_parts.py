@@ -47,6 +47,16 @@ def test_what_is_weighted_before_it_is_summed_is_fused_as_a_whole() -> None:
     assert text.count("xla_fused") == 1
 
 
+def test_what_is_repeated_before_it_is_summed_is_fused() -> None:
+    repeated = """%10: f64[64,2,64] = broadcast_in_dim[shape=(64, 2, 64), dims=(0, 2)] %9
+    %11: f64[64,128] = reshape[shape=(64, 128)] %10
+    %12: f64[64] = reduce_sum[axes=(1,)] %11
+    """
+    text = rewritten(f"{HEAD}{PRODUCTS}{repeated} return %12\n}}")
+    assert "%11: f64[64,128] = xla_fused" in text
+    assert text.count("xla_fused") == 1
+
+
 ONE_PART = "%3: f64[64,64] = real %0\n %9: f64[64,64] = multiply %3, %3\n"
 
 
