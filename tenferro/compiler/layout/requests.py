@@ -192,7 +192,7 @@ class ContractionRules:
                 continue
             shape = self.problem.shapes[side.slot]
             indices = math.prod(shape[axis] for axis in sorted(side.contracted)[:count])
-            moved = self.costs.moving(contraction.dtype, side.size, loaded=True)
+            moved = self.costs.moving(contraction.dtype, side.size)
             if split or contraction.split_excess(self.costs, indices) < moved:
                 return count
         return 0
@@ -230,8 +230,8 @@ class ContractionRules:
         )
         if not is_contracted_first:
             return 0.0
-        moved = self.costs.moving(contraction.dtype, side.size, loaded=True)
-        return min(self.costs.contracted_first * seconds, moved)
+        moved = self.costs.moving(contraction.dtype, side.size)
+        return min(self.costs.packing(seconds, side.size), moved)
 
     def _is_written_so(self, slot: int, option: AxisGroups) -> bool:
         """Whether a right operand has that order if its own longer side is on the left."""
