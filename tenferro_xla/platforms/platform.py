@@ -143,6 +143,7 @@ HOPPER = DeviceCosts(
     complex_matrix=4e-9,
     reduce=2.5e-12,
     contracted_first=0.0,
+    pack=0.0,
     short_left=0.0,
     move=6e-12,
     load=2.5e-12,

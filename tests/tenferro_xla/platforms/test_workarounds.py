@@ -93,6 +93,12 @@ def test_a_transpose_is_merged_into_the_product_that_reads_it() -> None:
     assert "lhs_contracting_dims={0}" in text
 
 
+def test_sides_are_exchanged_where_a_result_is_transposed() -> None:
+    """TransposeBarriers."""
+    text = optimized(lambda x, y: lax.dot(x, y).T, np.ones((640, 640)), np.ones((640, 9)))
+    assert "transpose(" not in text
+
+
 def test_both_parts_of_a_complex_number_are_stored_before_their_squares_are_summed() -> None:
     """FusedParts."""
 
