@@ -175,6 +175,7 @@ class OptimizerOptions:
     materialized_products: bool = True
     materialized_functions: bool = True
     materialized_indices: bool = True
+    materialized_paddings: bool = True
     transpose_barriers: bool = True
     layout_costs: DeviceCosts | None = None
     memory_limit: MemoryLimit | None = None

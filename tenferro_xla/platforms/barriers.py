@@ -33,6 +33,7 @@ from tenferro.ops import (
     Div,
     DotGeneral,
     Gather,
+    Pad,
     Pow,
     ReduceSum,
     Rem,
@@ -56,6 +57,7 @@ __all__ = [
     "MaterializedComparisons",
     "MaterializedFunctions",
     "MaterializedIndices",
+    "MaterializedPaddings",
     "MaterializedProducts",
     "Split",
     "TransposeBarriers",
@@ -390,6 +392,47 @@ class MaterializedIndices(Pass):
                 own = 1 if step.op.pointwise and not step.op.view else 0
                 total = own + sum(work.get(source, 0) for source in step.input_slots)
                 work[step.output_slots[0]] = min(LARGE, total)
+        return followed(program, stored, Materialize()) if stored else program
+
+
+# Sums of paddings, which XLA must not compute again in each kernel that reads them.
+
+FEWEST_PADDINGS = 3
+"""The fewest paddings of a value that is stored, and the fewest ops that read it."""
+
+
+@dataclass(frozen=True)
+class MaterializedPaddings(Pass):
+    """Stores what is computed of three paddings and more, if several kernels read it.
+
+    A convolution is such a sum, and its gradient reads many slices of it. XLA stores the paddings
+    instead, and adds them up in each kernel.
+    """
+
+    looks_for = (Pad,)
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with a `Materialize` after each such value."""
+        paddings: dict[int, int] = {}
+        stored, reads = set[int](), program.read_counts()
+        for place, step in enumerate(program.instructions):
+            if len(step.output_slots) != 1 or step.dtype.kind != "f":
+                continue
+            (slot,), (meta,) = step.output_slots, step.output_metas
+            if isinstance(step.op, Pad):
+                grows = max((*step.op.low, *step.op.high), default=0) > 0
+                paddings[slot] = int(grows and reads.get(slot, 0) == 1)
+            elif step.op.pointwise and step.op.inlined:
+                found = sum(paddings.get(source, 0) for source in step.input_slots)
+                later = program.instructions[place + 1 : place + 1 + FAR]
+                if (
+                    min(found, reads.get(slot, 0)) >= FEWEST_PADDINGS
+                    and meta.known_size >= SHORT
+                    and not _is_read_in_one_kernel(slot, later, reads)
+                ):
+                    stored.add(slot)
+                    found = 0
+                paddings[slot] = found
         return followed(program, stored, Materialize()) if stored else program
 
 

@@ -33,6 +33,8 @@ For speed:
   tensorflow/tensorflow#57829 is the same on GPUs.
 * `MaterializedFunctions`: 0.16 to 1.05 for functions of 10⁴ complex numbers and more that are read
   by several kernels or at several places.
+* `MaterializedPaddings`: 0.06 to 0.95 for gradients of convolutions of 10⁴ numbers and more
+  with 5 to 16.
 * `MaterializedIndices`: 0.4 to 0.7 for gradients at places that a search finds.
 * `lowering.small_loops`: 0.09 for the gradient of a Kalman filter of 4 states, 0.2 to 1.07 for
   60 loops of at most 512 numbers. Reproduced.
@@ -68,6 +70,7 @@ from tenferro_xla.platforms.barriers import (
     FusedQuotients,
     MaterializedFunctions,
     MaterializedIndices,
+    MaterializedPaddings,
     MaterializedProducts,
     TransposeBarriers,
 )
@@ -153,6 +156,7 @@ class CpuPlatform(Platform):
             MaterializedProducts(),
             MaterializedFunctions(),
             MaterializedIndices(),
+            MaterializedPaddings(),
         )
         # the copy behind a barrier counts on every device
         return passes if pinned is not None else (*passes, TransposeBarriers())

@@ -149,6 +149,19 @@ exec_program(%0: c128[400]) {
   %2: c128[] = reduce_sum[axes=(0,)] %1
   return %1, %2
 }"""
+PADDED = """
+exec_program(%0: f64[5000]) {
+  %1: f64[] = constant[value=0.0, dtype=f64]
+  %2: f64[5002] = pad[low=(0,), high=(2,), interior=(0,)] %0, %1
+  %3: f64[5002] = pad[low=(1,), high=(1,), interior=(0,)] %0, %1
+  %4: f64[5002] = pad[low=(2,), high=(0,), interior=(0,)] %0, %1
+  %5: f64[5002] = add %2, %3
+  %6: f64[5002] = add %5, %4
+  %7: f64[5002] = sine %6
+  %8: f64[5002] = reverse[axes=(0,)] %6
+  %9: f64[] = reduce_sum[axes=(0,)] %6
+  return %7, %8, %9
+}"""
 ALIKE_REPEATED = """
 exec_program(%0: f64[4,3]) {
   %1: f64[4,2,3] = broadcast_in_dim[shape=(4, 2, 3), dims=(0, 2)] %0
@@ -175,6 +188,7 @@ PIECES = {
     "materialized_products": REPEATED,
     "materialized_functions": SHARED,
     "materialized_indices": INDICES,
+    "materialized_paddings": PADDED,
     "transpose_barriers": TURNED,
 }
 
