@@ -152,15 +152,21 @@ exec_program(%0: c128[400]) {
 PADDED = """
 exec_program(%0: f64[5000]) {
   %1: f64[] = constant[value=0.0, dtype=f64]
-  %2: f64[5002] = pad[low=(0,), high=(2,), interior=(0,)] %0, %1
-  %3: f64[5002] = pad[low=(1,), high=(1,), interior=(0,)] %0, %1
-  %4: f64[5002] = pad[low=(2,), high=(0,), interior=(0,)] %0, %1
-  %5: f64[5002] = add %2, %3
-  %6: f64[5002] = add %5, %4
-  %7: f64[5002] = sine %6
-  %8: f64[5002] = reverse[axes=(0,)] %6
-  %9: f64[] = reduce_sum[axes=(0,)] %6
-  return %7, %8, %9
+  %2: f64[5004] = pad[low=(0,), high=(4,), interior=(0,)] %0, %1
+  %3: f64[5004] = pad[low=(1,), high=(3,), interior=(0,)] %0, %1
+  %4: f64[5004] = pad[low=(2,), high=(2,), interior=(0,)] %0, %1
+  %5: f64[5004] = pad[low=(3,), high=(1,), interior=(0,)] %0, %1
+  %6: f64[5004] = pad[low=(4,), high=(0,), interior=(0,)] %0, %1
+  %7: f64[5004] = add %2, %3
+  %8: f64[5004] = add %7, %4
+  %9: f64[5004] = add %8, %5
+  %10: f64[5004] = add %9, %6
+  %11: f64[5004] = sine %10
+  %12: f64[5004] = reverse[axes=(0,)] %10
+  %13: f64[] = reduce_sum[axes=(0,)] %10
+  %14: f64[] = reduce_max[axes=(0,)] %10
+  %15: f64[5004] = cosine %10
+  return %11, %12, %13, %14, %15
 }"""
 ALIKE_REPEATED = """
 exec_program(%0: f64[4,3]) {

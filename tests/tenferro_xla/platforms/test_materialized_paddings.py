@@ -17,13 +17,16 @@ SIZES = (100, 5), (5000, 3), (5000, 5), (9000, 16)
 
 def program(size: int, paddings: int, readers: str) -> Any:
     text = f"exec_program(%0: f64[{size}]) {{\n%1: f64[] = constant[value=0.0, dtype=f64]\n"
-    total, long = "", f"f64[{size + 2}]"
+    total, long = "", f"f64[{size + 4}]"
     for i in range(paddings):
-        text += f"%p{i}: {long} = pad[low=({i},), high=({2 - i},), interior=(0,)] %0, %1\n"
+        text += f"%p{i}: {long} = pad[low=({i},), high=({4 - i},), interior=(0,)] %0, %1\n"
         text += f"%s{i}: {long} = add {total}, %p{i}\n" if total else ""
         total = f"%s{i}" if total else f"%p{i}"
     text += readers.replace("LONG", long).replace("SUM", total)
-    names = {name: str(i) for i, name in enumerate(["p0", "p1", "p2", "s1", "s2"], 10)}
+    names = {
+        name: str(i)
+        for i, name in enumerate(["p0", "p1", "p2", "p3", "p4", "s1", "s2", "s3", "s4"], 10)
+    }
     for name, number in names.items():
         text = text.replace(f"%{name}", f"%{number}")
     return read(text + "}")
@@ -32,16 +35,20 @@ def program(size: int, paddings: int, readers: str) -> Any:
 SEVERAL = """%2: LONG = sine SUM
 %3: LONG = reverse[axes=(0,)] SUM
 %4: f64[] = reduce_sum[axes=(0,)] SUM
-return %2, %3, %4
+%5: f64[] = reduce_max[axes=(0,)] SUM
+%6: LONG = cosine SUM
+return %2, %3, %4, %5, %6
 """
 ONE = """%2: LONG = multiply SUM, SUM
-%3: LONG = add SUM, %2
-return %3
+%3: LONG = multiply SUM, %2
+%4: LONG = add SUM, %3
+%5: LONG = multiply SUM, %4
+return %5
 """
 
 
 def test_a_sum_of_paddings_that_several_kernels_read_is_stored() -> None:
-    before = program(5000, 3, SEVERAL)
+    before = program(5000, 5, SEVERAL)
     result = MaterializedPaddings().run(before)
     verify(result, after="materialized_paddings")
     assert_same_results(before, result, {})
@@ -54,8 +61,8 @@ def test_a_sum_of_paddings_that_several_kernels_read_is_stored() -> None:
 
 @pytest.mark.parametrize(
     ("size", "paddings", "readers"),
-    [(5000, 2, SEVERAL), (4000, 3, SEVERAL), (5000, 3, ONE)],
-    ids=["two paddings", "few numbers", "one kernel"],
+    [(5000, 4, SEVERAL), (4000, 5, SEVERAL), (5000, 5, ONE)],
+    ids=["four paddings", "few numbers", "one kernel"],
 )
 def test_other_sums_are_left_to_xla(size: int, paddings: int, readers: str) -> None:
     before = program(size, paddings, readers)
