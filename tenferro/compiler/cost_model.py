@@ -39,11 +39,12 @@ class DeviceCosts:
         reduce: one multiplication and addition of a sum over products of elements.
         contracted_first: how much longer a product takes, as a part of its time, if the contracted
             axes of its left operand come first.
+        pack: one number of that operand, of any dtype, which the product puts in order on its way.
         short_left: how much longer a product takes, as a part of its time, if its left side has
             fewer than 64 rows and its right side has more columns than that.
-        move: one number of a transpose of a value that a cache holds.
+        move: one number of a transpose.
         load: one number that comes from memory and not from a cache: of an input of the program,
-            or of a value larger than the caches. A transpose of an input loads and writes it.
+            or of a value larger than the caches.
         write: one number of a value that is written for one product, repeated or split.
         kernel: each kernel, whatever its size.
         compiling: compiling each kernel.
@@ -57,9 +58,10 @@ class DeviceCosts:
     matrix: float = 1.5e-7
     complex_matrix: float = 1.5e-6
     reduce: float = 1.1e-9
-    contracted_first: float = 1.0
+    contracted_first: float = 0.2
+    pack: float = 0.5e-9
     short_left: float = 0.3
-    move: float = 1.6e-9
+    move: float = 1.2e-9
     load: float = 2.5e-9
     write: float = 0.9e-9
     kernel: float = 1.5e-6
@@ -97,14 +99,18 @@ class DeviceCosts:
             seconds = max(arithmetic + (batch - 1) * self.matrix, seconds)
         return seconds + self.kernel
 
-    def moving(self, dtype: DType, numbers: int, loaded: bool = False) -> float:
-        """Seconds for a transpose; `loaded` if it is one of an input of the program."""
-        move = self.load + self.write if loaded else self.move
-        return self.kernel + move * numbers * dtype.itemsize / 8
+    def moving(self, dtype: DType, numbers: int) -> float:
+        """Seconds for a transpose."""
+        return self.kernel + self.move * numbers * dtype.itemsize / 8
 
     def writing(self, dtype: DType, numbers: int) -> float:
         """Seconds for writing repeated numbers."""
         return self.write * numbers * dtype.itemsize / 8
+
+    def packing(self, seconds: float, numbers: int) -> float:
+        """How much longer a product of so many seconds takes if the contracted axes of its left
+        operand, of so many numbers, come first."""
+        return self.contracted_first * seconds + self.pack * numbers
 
     def short_side(self, left: int, right: int) -> float:
         """How much longer a product takes, as a part of its time, if its shorter side is left."""
@@ -120,7 +126,7 @@ class DeviceCosts:
 CPU = DeviceCosts()
 """XLA on two threads of a CPU."""
 
-NEUTRAL = DeviceCosts(contracted_first=0.0, short_left=0.0)
+NEUTRAL = DeviceCosts(contracted_first=0.0, pack=0.0, short_left=0.0)
 """A device of which nothing is known: no order of axes is better than another."""
 
 

@@ -33,7 +33,6 @@ from tenferro.ops import (
     Div,
     DotGeneral,
     Gather,
-    Pad,
     Pow,
     ReduceSum,
     Rem,
@@ -59,7 +58,6 @@ __all__ = [
     "MaterializedFunctions",
     "MaterializedIndices",
     "MaterializedProducts",
-    "SeparatePaddings",
     "Split",
     "TransposeBarriers",
 ]
@@ -239,7 +237,8 @@ class TransposeBarriers(Pass):
     A `Transpose` in front of a `DotGeneral` has been put there for speed: XLA's product takes
     longer if the contracted axis is not the last one of the left operand. XLA would remove the
     transpose, since it assumes that a transpose is more expensive. The transpose of a result stays
-    where the product with its sides exchanged would be such a slow one.
+    where the product with its sides exchanged would be such a slow one, or would have few rows on
+    the left and a large operand, with its contracted axis last, on the right.
 
     In the body of a loop the transpose of an input of the body is left to XLA: it moves that of a
     value that no iteration changes in front of the loop, where it would hold the barrier's copy
@@ -259,10 +258,10 @@ def _with_barriers(program: ExecProgram, skipped: frozenset[int]) -> ExecProgram
     """The program with barriers, except after transposes of the slots in `skipped`."""
     if not (program.has_op(DotGeneral) and program.has_op(Transpose)):
         return program
-    makers = program.makers()
+    makers, types = program.makers(), program.slot_metas()
 
     def needs_barrier(step: ExecInstruction) -> bool:
-        if _exchanges_slowly(step, makers):
+        if _exchanges_slowly(step, makers, types):
             return True
         if not _is_undone(step, makers):
             return False
@@ -294,9 +293,24 @@ def _is_undone(step: ExecInstruction, makers: Mapping[int, ExecInstruction]) -> 
     return bool(free) and op.lhs_contract == (rank - 1,) and source.op.perm[-1] < rank - 1
 
 
-def _exchanges_slowly(step: ExecInstruction, makers: Mapping[int, ExecInstruction]) -> bool:
-    """Whether this is a transpose for which XLA would exchange the sides of a product, where the
-    contracted axis of the right side comes first."""
+FEW_ROWS = 64
+"""Rows of a left side below which a product takes longer than with its sides exchanged."""
+
+MANY_TERMS = 4
+"""How many terms for each of the few rows are worth a transpose of the result."""
+
+LONG_SIDE = 1 << 15
+"""Numbers of the longer side below which it is not worth a kernel."""
+
+
+def _exchanges_slowly(
+    step: ExecInstruction, makers: Mapping[int, ExecInstruction], types: Sequence[TensorMeta | None]
+) -> bool:
+    """Whether this is a transpose for which XLA would exchange the sides of a product, and slow it.
+
+    It would where the contracted axis of the right side comes first, and where the left side is
+    long and the right one short: XLA then reads the long side against its order in memory.
+    """
     if not isinstance(step.op, Transpose) or step.dtype.kind != "f":
         return False
     source = makers.get(step.input_slots[0])
@@ -306,7 +320,18 @@ def _exchanges_slowly(step: ExecInstruction, makers: Mapping[int, ExecInstructio
     count = len(dot.lhs_batch)
     exchanged = (*range(count), *range(count + 1, rank), count)
     matrices = rank == count + 2 and len(dot.rhs_contract) == 1
-    return matrices and step.op.perm == exchanged and dot.rhs_contract[0] == count
+    if not matrices or step.op.perm != exchanged:
+        return False
+    if dot.rhs_contract[0] == count:
+        return True
+    left = types[source.input_slots[0]]
+    shape = None if left is None else left.static_shape
+    product = source.output_metas[0].static_shape
+    if shape is None or product is None or dot.lhs_contract != (rank - 1,):
+        return False
+    columns, terms = product[-1], shape[-1]
+    is_short = columns < FEW_ROWS and terms >= MANY_TERMS * columns
+    return is_short and shape[-2] * terms >= LONG_SIDE
 
 
 # Products of many factors, which XLA must not compute again for each element that repeats them.
@@ -572,34 +597,6 @@ class FusedParts(Pass):
                     every = [part for source in step.input_slots for part in parts.get(source, ())]
                     parts[slot] = tuple(dict.fromkeys(every))[:2]
         return followed(program, fused, Fuse()) if fused else program
-
-
-# Sums of what is padded, which XLA must not hand to its library.
-
-
-@dataclass(frozen=True)
-class SeparatePaddings(Pass):
-    """Keeps what is made of several paddings apart from a sum over it.
-
-    XLA on the CPU calls a library for the sum, with the paddings and what they are made of. The
-    library then makes mistakes: the gradient of the squares of a five-point stencil of repeated
-    rows is wrong for some 90 000 numbers. It does not read a value that is rounded, even to its own
-    precision.
-    """
-
-    looks_for = (Pad,)
-
-    def run(self, program: ExecProgram) -> ExecProgram:
-        """The program with a `Fuse` after what is summed of two paddings and more."""
-        paddings: dict[int, int] = {}
-        summed: set[int] = set()
-        for step, meta in program.results():
-            op, found = step.op, sum(paddings.get(slot, 0) for slot in step.input_slots)
-            if isinstance(op, ReduceSum) and found > 1 and meta.dtype.kind == "f":
-                summed.update(step.input_slots)
-            elif op.inlined and not isinstance(op, Fuse):
-                paddings[step.output_slots[0]] = min(2, found + isinstance(op, Pad))
-        return followed(program, summed, Fuse()) if summed else program
 
 
 # Values that are compared with what a reduction found among them.

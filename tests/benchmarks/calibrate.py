@@ -32,7 +32,7 @@ from tenferro.ir import ExecInstruction, ExecProgram
 from tenferro.ops import BroadcastInDim, DotGeneral, Reshape, Transpose
 from tenferro_xla import XlaExecutor
 
-REAL = ("multiply", "edge", "matrix", "contracted_first", "short_left", "move", "load", "write")
+REAL = ("multiply", "edge", "matrix", "contracted_first", "pack", "short_left", "move", "write")
 COMPLEX = ("complex_multiply", "complex_matrix")
 FACTORS = (0.5, 0.8, 0.95, 1.05, 1.25, 2.0)
 HOLD = 0.01
@@ -54,18 +54,15 @@ class Timed:
 
 def program_seconds(costs: DeviceCosts, program: ExecProgram) -> float:
     """What the model expects a program to take that passes have made ready for XLA."""
-    inputs = set(program.input_slots)
     types = program.slot_metas()
     total = 0.0
     for step in program.instructions:
         shapes = [meta.static_shape or () for slot in step.input_slots if (meta := types[slot])]
-        total += step_seconds(costs, step, shapes, step.input_slots[:1] in {(i,) for i in inputs})
+        total += step_seconds(costs, step, shapes)
     return total
 
 
-def step_seconds(
-    costs: DeviceCosts, step: ExecInstruction, shapes: list[tuple[int, ...]], loaded: bool
-) -> float:
+def step_seconds(costs: DeviceCosts, step: ExecInstruction, shapes: list[tuple[int, ...]]) -> float:
     """What the model expects one instruction to take."""
     numbers = math.prod(step.output_metas[0].static_shape or ())
     match step.op:
@@ -80,12 +77,12 @@ def step_seconds(
                 product *= costs.edges(rows, columns, terms) * costs.scale(step.dtype)
                 return product + (batch - 1) * costs.complex_matrix + costs.kernel
             product = costs.product(step.dtype, batch, rows, columns, terms)
-            longer = 1 + costs.short_side(rows, columns)
+            seconds = product * (1 + costs.short_side(rows, columns)) + costs.kernel
             if max(dot.lhs_contract, default=0) < len(left) - 1:
-                longer += costs.contracted_first
-            return product * longer + costs.kernel
+                seconds += costs.packing(product, math.prod(left))
+            return seconds
         case Transpose():
-            return costs.moving(step.dtype, numbers, loaded)
+            return costs.moving(step.dtype, numbers)
         case Reshape():
             return 0.0
         case BroadcastInDim():

@@ -35,6 +35,10 @@ def test_a_narrow_product_takes_longer_than_its_arithmetic() -> None:
     assert replace(CPU, edge=0.0).edges(1, 1, 1) == 1.0
 
 
+def test_a_left_operand_that_is_contracted_first_costs_by_its_size() -> None:
+    assert CPU.packing(1e-3, 10**6) > CPU.packing(1e-3, 10**3) > 0.0
+
+
 def test_a_short_left_side_costs_if_the_right_one_is_longer() -> None:
     assert CPU.short_side(8, 4) == 0.0
     assert CPU.short_side(8, 640) > CPU.short_side(320, 640) > 0.0

@@ -126,8 +126,7 @@ class CostWriter:
         dtype, shape = self._types[operands[0]] if operands else (self._step.dtype, ())
         match op:
             case Transpose(perm=perm):
-                loaded = self._makers[operands[0]] is None
-                self._spend(self.costs.moving(dtype, math.prod(shape), loaded), operands[0])
+                self._spend(self.costs.moving(dtype, math.prod(shape)), operands[0])
                 shape = tuple([shape[axis] for axis in perm])
             case BroadcastInDim():
                 self._spend(seconds, operands[0])

@@ -549,7 +549,7 @@ class Forms:
         """The product of the operands, each with its groups of axes together."""
         lead, trail = _grouped(first), _grouped(second)
         plain = contraction.seconds(self.costs)
-        slow = self.costs.contracted_first * plain
+        slow = self.costs.packing(plain, first.side.size)
         excess = plain * self.costs.short_side(first.side.extent, second.side.extent)
         if lead.is_contracted_first:
             if self._moving(contraction, first) < slow and not gathered:
@@ -641,7 +641,7 @@ class Forms:
         return Form(first.order, second.order, dot, excess, order, summed=summed)
 
     def _moving(self, contraction: Contraction, x: OrderedOperand) -> float:
-        return self.costs.moving(contraction.dtype, x.side.size, x.side.slot in self.problem.inputs)
+        return self.costs.moving(contraction.dtype, x.side.size)
 
     def _sizes(self, x: OrderedOperand, axes: AxisOrder) -> tuple[int, ...]:
         shape = self.problem.shapes[x.side.slot]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from tenferro.compiler.cost_model import DeviceCosts
 from tenferro.compiler.layout.contractions import (
@@ -112,7 +113,8 @@ class ContractionRules:
         if len(written) > 1:
             rank = self.problem.rank(step.output_slots[0])
             groups = exactly(sorted_into(groups, natural_order(rank)))
-        return tuple([_through(groups, into) for into in axis_map])
+        shapes = [self.problem.shapes[slot] for slot in step.input_slots]
+        return tuple(map(_through, repeat(groups), axis_map, shapes))
 
     def _decided(self, contraction: Contraction, groups: AxisGroups, choice: Choice) -> Wanted:
         agreements = contraction.agreements(groups)
@@ -190,7 +192,7 @@ class ContractionRules:
                 continue
             shape = self.problem.shapes[side.slot]
             indices = math.prod(shape[axis] for axis in sorted(side.contracted)[:count])
-            moved = self.costs.moving(contraction.dtype, side.size, loaded=True)
+            moved = self.costs.moving(contraction.dtype, side.size)
             if split or contraction.split_excess(self.costs, indices) < moved:
                 return count
         return 0
@@ -228,8 +230,8 @@ class ContractionRules:
         )
         if not is_contracted_first:
             return 0.0
-        moved = self.costs.moving(contraction.dtype, side.size, loaded=True)
-        return min(self.costs.contracted_first * seconds, moved)
+        moved = self.costs.moving(contraction.dtype, side.size)
+        return min(self.costs.packing(seconds, side.size), moved)
 
     def _is_written_so(self, slot: int, option: AxisGroups) -> bool:
         """Whether a right operand has that order if its own longer side is on the left."""
@@ -252,12 +254,20 @@ class ContractionRules:
         return tuple(sorted(range(len(inner)), key=inner.__getitem__))
 
 
-def _through(groups: AxisGroups, into: Sequence[int | None]) -> AxisGroups:
-    """The order of an operand that gives the order `groups` of the result; other axes last."""
+def _through(groups: AxisGroups, into: Sequence[int | None], shape: tuple[int, ...]) -> AxisGroups:
+    """The order of an operand that gives the order `groups` of the result; other axes last.
+
+    Another axis of size 1 follows the axis before it, so that it does not become the innermost one,
+    over which XLA would vectorize.
+    """
     names = {target: axis for axis, target in enumerate(into) if target is not None}
-    through = renamed_by(restricted(groups, names), names)
-    others = frozenset(axis for axis, target in enumerate(into) if target is None)
-    return (*through, others) if others else through
+    through = list(renamed_by(restricted(groups, names), names))
+    others = [axis for axis, target in enumerate(into) if target is None]
+    for axis in [axis for axis in others if shape[axis] == 1 and through]:
+        place = next((n for n, group in enumerate(through) if axis - 1 in group), 0)
+        through[place] |= {axis}
+        others.remove(axis)
+    return (*through, frozenset(others)) if others else tuple(through)
 
 
 # The orders of axes that contractions request for their operands, from the outputs down.

@@ -1,7 +1,9 @@
 """Families of tensor networks to time, drawn at random: a family, a seed, and a network is made.
 
 The bonds of a draw are the ones for which its path takes about as many multiplications as were
-asked for. Seeds below `JUDGING` are for tuning; the others only judge.
+asked for. Paths are of two kinds: greedy ones, and the smallest of some random ones. In half of the
+draws the axes of every tensor are permuted. Seeds below `JUDGING` are for tuning; the others only
+judge.
 """
 
 from __future__ import annotations
@@ -13,16 +15,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import opt_einsum
+from opt_einsum.path_random import RandomGreedy
 from support.networks import Network
 
 JUDGING = 1000
 """The first seed of draws by which nothing may be tuned."""
 
-LEAST, MOST = 1e7, 1.2e9
+LEAST, MOST = 1e6, 4e8
 """Multiplications of real numbers that a value takes; drawn between these, by their logarithm."""
 
 EXACT = 8
-"""Networks of at most so many tensors are contracted in the order of fewest multiplications."""
+"""Networks of at most so many tensors get the path of fewest multiplications for a greedy one."""
+
+TRIALS = 24
+"""How many random paths the smallest one is of."""
 
 Generator = np.random.Generator
 
@@ -249,24 +255,147 @@ def small_axes(rng: Generator) -> Draft:
     return draft
 
 
+def operators(rng: Generator) -> Draft:
+    """A matrix product operator between two matrix product states, or two of them."""
+    draft, sites, layers = Draft(), int(rng.integers(4, 16)), int(rng.integers(1, 3))
+    physical = [[draft.label(int(rng.integers(2, 5))) for _ in range(sites)]
+                for _ in range(layers + 1)]  # fmt: skip
+    wide = [[draft.label() for _ in range(sites - 1)] for _ in range(2)]
+    thin = [[draft.label(int(rng.integers(2, 7))) for _ in range(sites - 1)]
+            for _ in range(layers)]  # fmt: skip
+    states = [(bonds, (level,)) for bonds, level in zip(wide, physical[::layers], strict=True)]
+    between = [
+        (bonds, pair) for bonds, pair in zip(thin, itertools.pairwise(physical), strict=True)
+    ]
+    for site in range(sites):
+        for bonds, levels in (states[0], *between, states[1]):
+            around = (*bonds[max(site - 1, 0) : site], *bonds[site : site + 1])
+            draft.tensor(*around, *(level[site] for level in levels))
+    return draft
+
+
+def layered(rng: Generator) -> Draft:
+    """A rectangle of tensors and its conjugate, joined by physical axes; sometimes one is open."""
+    draft, rows, columns = Draft(), int(rng.integers(2, 4)), int(rng.integers(3, 6))
+    physical = [draft.label(int(rng.integers(2, 4))) for _ in range(rows * columns)]
+    open_at = int(rng.integers(2 * rows * columns))
+    for layer in range(2):
+        right = {(i, j): draft.label() for i in range(rows) for j in range(columns - 1)}
+        down = {(i, j): draft.label() for i in range(rows - 1) for j in range(columns)}
+        for i, j in itertools.product(range(rows), range(columns)):
+            around = (
+                right.get((i, j - 1)),
+                right.get((i, j)),
+                down.get((i - 1, j)),
+                down.get((i, j)),
+            )
+            level = physical[i * columns + j]
+            if i * columns + j == open_at and layer:
+                level = draft.label(draft.sizes[level])
+                draft.output = [physical[open_at], level]
+            draft.tensor(level, *(bond for bond in around if bond is not None))
+    return draft
+
+
+def mera(rng: Generator) -> Draft:
+    """Part of a binary MERA, an operator on neighbouring sites, and the conjugate of the part."""
+    draft, sites = Draft(), 2 * int(rng.integers(2, 5))
+    below = [[draft.label(2) for _ in range(sites)] for _ in range(2)]
+    first = int(rng.integers(sites - 1))
+    for site in range(sites):
+        if site not in (first, first + 1):
+            below[1][site] = below[0][site]
+    draft.tensor(*(level[site] for level in below for site in (first, first + 1)))
+    tops = []
+    for level in below:
+        axes = level
+        while len(axes) > 1:
+            mixed = [draft.label() for _ in axes[1:-1]]
+            for k in range(0, len(mixed) - 1, 2):
+                draft.tensor(*axes[k + 1 : k + 3], *mixed[k : k + 2])
+            axes = [axes[0], *mixed, axes[-1]] if len(axes) > 2 else axes
+            above = [draft.label() for _ in axes[::2]]
+            for k, up in enumerate(above):
+                draft.tensor(*axes[2 * k : 2 * k + 2], up)
+            axes = above
+        tops.append(axes[0])
+    draft.tensor(*tops)
+    return draft
+
+
+def language(rng: Generator) -> Draft:
+    """Sentences of a batch: words of a lexicon, merged by rules in a tree; one word may be open."""
+    draft, words = Draft(most=128), int(rng.integers(6, 25))
+    batch, spread = draft.label(int(rng.integers(2, 33))), bool(rng.integers(2))
+    parts = []
+    for _ in range(words):
+        word, part = draft.label(int(rng.integers(8, 64))), draft.label()
+        draft.tensor(*((batch,) if spread else ()), word)
+        draft.tensor(word, part)
+        parts.append(part)
+    while len(parts) > 1:
+        at = int(rng.integers(len(parts) - 1))
+        up = draft.label()
+        draft.tensor(up, *parts[at : at + 2])
+        parts[at : at + 2] = [up]
+    draft.output = [*((batch,) if spread else ()), parts[0]]
+    return draft
+
+
+def factors(rng: Generator) -> Draft:
+    """Functions of two to four variables, each of which two to five functions read."""
+    draft, variables = Draft(), int(rng.integers(8, 25))
+    labels = [draft.label(power=float(rng.uniform(0.6, 1.1))) for _ in range(variables)]
+    ends = [label for label in labels for _ in range(int(rng.integers(2, 5)))]
+    rng.shuffle(ends)
+    while ends:
+        count = int(rng.integers(2, 5))
+        draft.tensor(*dict.fromkeys(ends[:count]))
+        ends = ends[count:]
+    draft.output = [int(label) for label in rng.choice(labels, rng.integers(3), replace=False)]
+    draft.terms = [[int(label) for label in term] for term in draft.terms]
+    return draft
+
+
+def amplitude(rng: Generator) -> Draft:
+    """An amplitude of a circuit of gates on neighbours in a line; some qubits may be open."""
+    draft, qubits, layers = Draft(most=2), int(rng.integers(8, 17)), int(rng.integers(4, 13))
+    axes = [draft.label(2) for _ in range(qubits)]
+    for axis in axes:
+        draft.tensor(axis)
+    for layer in range(layers):
+        for qubit in range(layer % 2, qubits - 1, 2):
+            new = draft.label(2), draft.label(2)
+            draft.tensor(*new, *axes[qubit : qubit + 2])
+            axes[qubit : qubit + 2] = new
+    draft.output = axes[: int(rng.integers(4))]
+    for axis in axes[len(draft.output) :]:
+        draft.tensor(axis)
+    return draft
+
+
 FAMILIES: dict[str, Callable[[Generator], Draft]] = {
     each.__name__: each
     for each in (
         regular, grid, chain, tree, dmrg, ctmrg, batched, outer, few_rows, small_axes,
+        operators, layered, mera, language, factors, amplitude,
     )
 }  # fmt: skip
 
 
 def drawn(family: str, seed: int) -> Network:
     """The network of a family and a seed, always the same."""
-    rng = np.random.default_rng([seed, sorted(FAMILIES).index(family)])
+    rng = np.random.default_rng([seed, list(FAMILIES).index(family)])
     draft = FAMILIES[family](rng)
     wanted = math.exp(rng.uniform(math.log(LEAST), math.log(MOST)))
     if family == "outer":
         wanted /= 60  # bound by memory
+    smallest = bool(rng.integers(2))
+    if rng.integers(2):
+        draft.terms = [list(map(int, rng.permutation(term))) for term in draft.terms]
     best: Network | None = None
     for bond in bonds(draft.most):
-        network = _with_bond(family, seed, draft, bond)
+        network = _with_bond(family, seed, draft, bond, smallest)
         if best is None or network.log10_flops <= math.log10(2 * wanted):
             best = network
         if network.log10_flops > math.log10(2 * wanted):
@@ -283,15 +412,30 @@ def bonds(most: int) -> Iterator[float]:
         bond = max(bond + 1, round(bond * 1.2))
 
 
-def _with_bond(family: str, seed: int, draft: Draft, bond: float) -> Network:
+def _with_bond(family: str, seed: int, draft: Draft, bond: float, smallest: bool) -> Network:
     shapes = draft.shapes(bond)
-    optimize: str | list[tuple[int, int]]
-    optimize = "optimal" if len(shapes) <= EXACT and family != "small_axes" else "greedy"
-    if family == "small_axes":
-        optimize = [(0, 1), *((0, last) for last in range(len(shapes) - 2, 0, -1))]
-    found, info = opt_einsum.contract_path(
-        draft.expression, *shapes, shapes=True, optimize=optimize
-    )
+    path = _path(family, draft, shapes, smallest)
+    _, info = opt_einsum.contract_path(draft.expression, *shapes, shapes=True, optimize=path)
     flops = math.log10(max(float(info.opt_cost), 1.0))
-    return Network(f"{family} {seed}", draft.expression, tuple(shapes), f"bond {bond:g}",
-                   tuple(map(tuple, found)), flops)  # fmt: skip
+    kind = f"bond {bond:g}{', small' if smallest else ''}"
+    return Network(f"{family} {seed}", draft.expression, tuple(shapes), kind, tuple(path), flops)
+
+
+def _path(
+    family: str, draft: Draft, shapes: Sequence[tuple[int, ...]], smallest: bool
+) -> list[tuple[int, ...]]:
+    """The same in every process, since numbers, unlike texts, have the same hash in all."""
+    if family == "small_axes":
+        return [(0, 1), *((0, last) for last in range(len(shapes) - 2, 0, -1))]
+    sizes = {
+        label: size
+        for term, shape in zip(draft.terms, shapes, strict=True)
+        for label, size in zip(term, shape, strict=True)
+    }
+    find: Callable[..., list[tuple[int, ...]]] = opt_einsum.paths.greedy
+    if smallest:
+        find = RandomGreedy(max_repeats=TRIALS, minimize="size")
+    elif len(shapes) <= EXACT:
+        find = opt_einsum.paths.optimal
+    found = find([frozenset(term) for term in draft.terms], frozenset(draft.output), sizes)
+    return [tuple(map(int, step)) for step in found]

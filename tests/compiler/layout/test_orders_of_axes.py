@@ -99,7 +99,7 @@ def test_the_search_finds_what_the_rules_miss() -> None:
 
 def test_a_product_reads_the_copy_that_was_made_for_another_one() -> None:
     problem = Problem(read(TWICE))
-    rules = ContractionRules(problem, replace(CPU, contracted_first=0.6))
+    rules = ContractionRules(problem, replace(CPU, contracted_first=0.6, pack=0.0, move=3.4e-9))
     apart, shared = (
         estimate(rules, dict.fromkeys((3, 4), AS_ONE), shares) for shares in (False, True)
     )

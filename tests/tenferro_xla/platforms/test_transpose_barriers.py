@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro.compiler import parse
 from tenferro_xla import XlaExecutor
 from tenferro_xla.platforms import TransposeBarriers
 from tests.programs import assert_same_results, read, short
@@ -39,6 +40,37 @@ def test_the_transpose_of_a_result_is_kept_if_the_exchanged_product_is_slow(
     result = TransposeBarriers().run(program)
     assert_same_results(program, result, {})
     assert ("%4: f64[3,5] = xla_kept %2" in short(result)) == kept
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "terms", "kept"),
+    [
+        (500, 9, 600, True),
+        (500, 63, 600, True),
+        (500, 64, 600, False),
+        (500, 9, 35, False),
+        (40, 9, 600, False),
+    ],
+)
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_the_transpose_of_a_result_is_kept_if_the_exchanged_product_reads_a_long_right_side(
+    batch: tuple[int, ...], rows: int, columns: int, terms: int, kept: bool
+) -> None:
+    lead, axis = "".join(f"{size}," for size in batch), len(batch)
+    axes = f"lhs_contract=({axis + 1},), rhs_contract=({axis + 1},)"
+    axes += ", lhs_batch=(0,), rhs_batch=(0,)" if batch else ""
+    perm = (*range(axis), axis + 1, axis)
+    program = parse(
+        f"""
+        exec_program(%0: f64[{lead}{rows},{terms}], %1: f64[{lead}{columns},{terms}]) {{
+          %2: f64[{lead}{rows},{columns}] = dot_general[{axes}] %0, %1
+          %3: f64[{lead}{columns},{rows}] = transpose[perm={perm}] %2
+          return %3
+        }}"""
+    )
+    result = TransposeBarriers().run(program)
+    assert_same_results(program, result, {})
+    assert ("xla_kept" in short(result)) == kept
 
 
 def test_xla_does_not_exchange_the_sides_of_the_gradient_of_a_product() -> None:
