@@ -12,6 +12,7 @@ from tenferro.compiler import DeviceCosts as DeviceCosts
 from tenferro.compiler.device import SegmentPlan as SegmentPlan
 from tenferro.compiler.device import XlaSegment as XlaSegment
 from tenferro.missing_names import public as _public
+from tenferro.ops import load_named as _load_named
 from tenferro_xla import sharding as sharding
 from tenferro_xla.compiled import BucketedExecutable as BucketedExecutable
 from tenferro_xla.compiled import Change as Change
@@ -28,12 +29,6 @@ from tenferro_xla.devices import *
 from tenferro_xla.distributed import *
 from tenferro_xla.executor import *
 from tenferro_xla.in_flight import *
-from tenferro_xla.interop import Exported as Exported
-from tenferro_xla.interop import export as export
-from tenferro_xla.interop import from_jax as from_jax
-from tenferro_xla.interop import jax_gradient as jax_gradient
-from tenferro_xla.interop import load_exported as load_exported
-from tenferro_xla.interop import to_jax as to_jax
 from tenferro_xla.lowering import LoweringOptions as LoweringOptions
 from tenferro_xla.lowering import Precision as Precision
 from tenferro_xla.lowering import jax_function as jax_function
@@ -45,5 +40,30 @@ from tenferro_xla.target import *
 Costs = DeviceCosts
 """The former name of `DeviceCosts`."""
 
-if not _typing.TYPE_CHECKING:  # type checkers read the imports
-    __all__ = _public(vars(), "sharding", home="tenferro_xla")
+_INTEROP = ("Exported", "export", "from_jax", "jax_gradient", "load_exported", "to_jax")
+"""Names of `interop`, which few programs need; it is loaded when one of them is first used."""
+
+if _typing.TYPE_CHECKING:
+    from tenferro_xla import interop as interop
+    from tenferro_xla.interop import Exported as Exported
+    from tenferro_xla.interop import export as export
+    from tenferro_xla.interop import from_jax as from_jax
+    from tenferro_xla.interop import jax_gradient as jax_gradient
+    from tenferro_xla.interop import load_exported as load_exported
+    from tenferro_xla.interop import to_jax as to_jax
+else:  # type checkers read the imports
+    __all__ = sorted([*_public(vars(), "sharding", home="tenferro_xla"), *_INTEROP])
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_INTEROP, "interop"})
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name not in _INTEROP and name != "interop":
+        raise AttributeError(f"module 'tenferro_xla' has no attribute {name!r}")
+    home = _load_named("tenferro_xla.interop")
+    functions = {each: getattr(home, each) for each in _INTEROP}
+    _public(functions, home="tenferro_xla")
+    globals().update(functions, interop=home)
+    return globals()[name]

@@ -26,6 +26,7 @@ from tenferro_xla.platforms import (
     Option,
     Platform,
     SeparatePaddings,
+    SingleSums,
 )
 
 __all__ = ["Options", "accepted_options", "device_facts", "platform_named", "platform_of"]
@@ -113,7 +114,7 @@ class XlaTarget:
     def optimized_with(self, pinned: PartitionedAxes | None) -> Target:
         """The target for a program of which some axes are divided among devices."""
         platform = self.platform
-        right = (SeparatePaddings(),) if platform.missums_paddings else ()
+        right = (SeparatePaddings(), SingleSums()) if platform.missums else ()
         passes = (*platform.passes(self.costs, pinned), *right, MaterializedComparisons())
         shared = self.lowering.shared_slices
         if shared is not None:

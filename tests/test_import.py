@@ -112,6 +112,18 @@ assert state() == before
     )
 
 
+def test_functions_from_and_to_jax_are_loaded_when_they_are_first_used() -> None:
+    run(
+        """
+import sys
+import tenferro_xla
+assert "tenferro_xla.interop" not in sys.modules
+assert "to_jax" in dir(tenferro_xla) and "to_jax" in tenferro_xla.__all__
+assert tenferro_xla.to_jax is tenferro_xla.interop.to_jax
+"""
+    )
+
+
 def test_every_name_of_the_front_door_is_there() -> None:
     run(
         """

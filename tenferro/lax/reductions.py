@@ -25,7 +25,6 @@ from tenferro.lax.shapes import pad as padded
 from tenferro.lax.shapes import slice as window_of
 from tenferro.numpy import asarray
 from tenferro.ops.functions import (
-    analytic,
     apply,
     array_function,
     called,
@@ -33,10 +32,8 @@ from tenferro.ops.functions import (
     emit,
     emit_all,
     gather_along,
-    manipulation,
     reductions,
 )
-from tenferro.ops.functions.promotion import broadcast_to
 from tenferro.transforms import flatten, unflatten, vmap
 
 __all__ = [
@@ -126,83 +123,30 @@ def _op(name: str, op: Callable[[int, bool], ops.StdTensorOp]) -> Running:
     return lambda x, axis, reverse: called(name, op(axis, reverse), x)
 
 
-BLOCK, SHORT = 8, 128
-"""Elements of a block, and the length up to which there are no blocks."""
-
-Combine = Callable[[Any, Any], Any]
-
-
-def _combined(name: str, combine: Combine) -> Running:
-    """Running combinations without an op of their own."""
+def _of_constant_size(name: str, op: Callable[[int, bool], ops.StdTensorOp]) -> Running:
+    """An op that needs to know how many elements it combines."""
 
     def run(x: Any, axis: int, reverse: bool) -> Any:
-        flip = ops.Reverse((axis,))
-        size = x.meta.exact_shape(name, "operand")[axis]
-        if not isinstance(size, int):
+        if not isinstance(x.meta.exact_shape(name, "operand")[axis], int):
             raise ShapeError(
                 f"{name}: axis {axis} of {x.meta} must have a constant size; use tn.scan"
             )
-        result = _by_blocks(combine, emit(flip, x) if reverse else x, axis, size)
-        return emit(flip, result) if reverse else result
+        return called(name, op(axis, reverse), x)
 
     return run
-
-
-def _by_blocks(combine: Combine, x: Any, axis: int, size: int) -> Any:
-    """Running combinations of blocks, then of their totals, then of both."""
-    if size <= SHORT:
-        return _doubled(combine, x, axis, size)
-    shape, count = x.meta.dims, size // BLOCK
-
-    def sized(value: Any, *sizes: int) -> Any:
-        return emit(ops.Reshape((*shape[:axis], *sizes, *shape[axis + 1 :])), value)
-
-    part = manipulation.window
-    blocks = sized(part(x, axis, 0, BLOCK * count), count, BLOCK)
-    columns = [part(blocks, axis + 1, i, i + 1) for i in range(BLOCK)]
-    for i in range(1, BLOCK):
-        columns[i] = combine(columns[i - 1], columns[i])
-    totals = sized(_by_blocks(combine, sized(columns[-1], count), axis, count), count, 1)
-    first = emit(ops.Concatenate(axis + 1), *[part(each, axis, 0, 1) for each in columns])
-    before = part(totals, axis, 0, count - 1)
-    later = [combine(before, part(each, axis, 1, count)) for each in columns[:-1]]
-    rest = emit(ops.Concatenate(axis + 1), *later, part(totals, axis, 1, count))
-    pieces = [sized(first, BLOCK), sized(rest, BLOCK * (count - 1))]
-    if left := size - BLOCK * count:
-        tail = _doubled(combine, part(x, axis, size - left, size), axis, left)
-        total = sized(part(totals, axis, count - 1, count), 1)
-        pieces.append(combine(broadcast_to(total, tail.meta.dims), tail))
-    return emit(ops.Concatenate(axis), *pieces)
-
-
-def _doubled(combine: Combine, x: Any, axis: int, size: int) -> Any:
-    """Running combinations of 1, 2, 4, … elements."""
-    count = 1
-    while count < size:
-        first, earlier, later = (
-            manipulation.window(x, axis, start, stop)
-            for start, stop in ((0, count), (0, size - count), (count, size))
-        )
-        x = emit(ops.Concatenate(axis), first, combine(earlier, later))
-        count *= 2
-    return x
 
 
 cumsum = _running("cumsum", _op("cumsum", ops.CumulativeSum), ops.CumulativeSum.__doc__)
 cumprod = _running("cumprod", _op("cumprod", ops.CumulativeProd), ops.CumulativeProd.__doc__)
 cummax = _running(
-    "cummax",
-    _combined("cummax", lambda x, y: emit(ops.MAXIMUM, x, y)),
-    "The largest element so far.",
+    "cummax", _of_constant_size("cummax", ops.CumulativeMax), "The largest element so far."
 )
 cummin = _running(
-    "cummin",
-    _combined("cummin", lambda x, y: emit(ops.MINIMUM, x, y)),
-    "The smallest element so far.",
+    "cummin", _of_constant_size("cummin", ops.CumulativeMin), "The smallest element so far."
 )
 cumlogsumexp = _running(
     "cumlogsumexp",
-    _combined("cumlogsumexp", analytic.logaddexp),
+    _of_constant_size("cumlogsumexp", ops.CumulativeLogSumExp),
     "The logarithm of the sum of exponentials so far.",
 )
 

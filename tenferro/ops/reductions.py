@@ -30,6 +30,7 @@ from tenferro.ir import (
     payload,
     real_dtype,
 )
+from tenferro.ops.analytic import LOG_ADD_EXP
 from tenferro.ops.base import (
     Inactive,
     Multilinear,
@@ -43,7 +44,18 @@ from tenferro.ops.base import (
     shape_of,
 )
 from tenferro.ops.broadcast import ReduceSum, broadcast_like, full, full_like, zeros_like
-from tenferro.ops.elementwise import ADD, DIV, IMAG, MUL, REAL, SELECT, Compare, conj
+from tenferro.ops.elementwise import (
+    ADD,
+    DIV,
+    IMAG,
+    MUL,
+    REAL,
+    SELECT,
+    Compare,
+    Elementwise,
+    Term,
+    conj,
+)
 from tenferro.ops.gather_scatter import Gather
 from tenferro.ops.piecewise import AND, MAXIMUM, MINIMUM, OR
 from tenferro.ops.rearrange import EmbedDiag
@@ -53,6 +65,10 @@ __all__ = [
     "REDUCTIONS",
     "ArgMax",
     "ArgMin",
+    "CumulativeLogSumExp",
+    "CumulativeMax",
+    "CumulativeMin",
+    "CumulativeOfTwo",
     "CumulativeProd",
     "CumulativeSum",
     "LinearRecurrence",
@@ -321,7 +337,7 @@ class Cumulative(AlongAxis):
     """An op that combines, at each position of `axis`, the elements up to and including it."""
 
     keeps_axes = True
-    unit: ClassVar[int]
+    unit: ClassVar[float]
     """The neutral element."""
     ufunc: ClassVar[np.ufunc]
     """What combines two elements."""
@@ -333,8 +349,12 @@ class Cumulative(AlongAxis):
     def masked(self, at: MaskSite) -> None:
         """Forward, padding comes after the elements; backward, it becomes the neutral element."""
         mixed = self.reverse and self.axis in at.padded(0)
-        fill = np.asarray(self.unit, at.operand_metas[0].dtype)
+        fill = self.neutral(at.operand_metas[0].dtype)
         at.keep(at.filled(0, fill) if mixed else at.operand(0))
+
+    def neutral(self, dtype: DType) -> NumpyArray:
+        """The neutral element, as a rank-0 array."""
+        return np.asarray(self.unit, dtype)
 
 
 @payload
@@ -360,6 +380,64 @@ class CumulativeProd(Cumulative, name="cumulative_prod"):
         recurrence = LinearRecurrence(self.axis, self.reverse)
         before = _shifted(at, at.out[0], self.axis, 1 if self.reverse else -1, fill=1)
         return chain(at, lambda t: at.emit(recurrence, at.primal[0], at.emit(MUL, before, t)))
+
+
+@payload
+class CumulativeOfTwo(Cumulative):
+    """A cumulative op whose combination of two elements is an op with derivatives."""
+
+    of_two: ClassVar[Elementwise]
+    """The op that combines two elements."""
+
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        same_type(self.of_two.name, metas, self.of_two.kinds)
+        return super().infer(*metas)
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """y'ᵢ = ∂yᵢ/∂yᵢ₋₁·y'ᵢ₋₁ + ∂yᵢ/∂xᵢ·dxᵢ, where the first ∂yᵢ/∂xᵢ is 1."""
+        recurrence, emitter = LinearRecurrence(self.axis, self.reverse), at.emitter
+        x, y, step = at.primal[0], at.out[0], 1 if self.reverse else -1
+        before = _shifted(at, y, self.axis, step)
+        terms = [Term(at, value) for value in (full_like(emitter, 1, x), y, before, x)]
+        factor, share = (formula(*terms) for formula in self.of_two.jvp or () if formula)
+        assert factor is not None
+        assert share is not None
+        later = _shifted(at, share.value, self.axis, -step)
+        share_of = _shifted(at, later, self.axis, step, fill=1)
+        return chain(at, lambda t: at.emit(recurrence, factor.value, at.emit(MUL, share_of, t)))
+
+
+@payload
+class CumulativeExtremum(CumulativeOfTwo):
+    """At each position of `axis`, an extremum of the elements up to and including it."""
+
+    of_all: ClassVar[type[ReduceExtremum]]
+    """The op that reduces them."""
+
+    def neutral(self, dtype: DType) -> NumpyArray:
+        return self.of_all(()).neutral(dtype)
+
+
+@payload
+class CumulativeMax(CumulativeExtremum, name="cumulative_max"):
+    """At each position of `axis`, the largest element up to and including it."""
+
+    of_two, of_all, ufunc = MAXIMUM, ReduceMax, np.maximum
+
+
+@payload
+class CumulativeMin(CumulativeExtremum, name="cumulative_min"):
+    """At each position of `axis`, the smallest element up to and including it."""
+
+    of_two, of_all, ufunc = MINIMUM, ReduceMin, np.minimum
+
+
+@payload
+class CumulativeLogSumExp(CumulativeOfTwo, name="cumulative_log_sum_exp"):
+    """At each position of `axis`, log(sum(exp(x))) of the elements up to and including it."""
+
+    unit = -np.inf
+    of_two, ufunc = LOG_ADD_EXP, np.logaddexp
 
 
 @payload

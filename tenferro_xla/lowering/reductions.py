@@ -88,9 +88,25 @@ def _(op: ops.ReduceNorm, x: Array, *, options: LoweringOptions) -> Array:
     if options.mesh is not None:
         return jnp.where(precise, lax.sqrt(total), scaled_root())
     if known(x.shape) and total.size * FEWEST_SQUARES <= x.size:
-        sums = lax.cond(jnp.all(precise), lambda: total, scaled)
+        sums = lax.cond(_every(precise), lambda: total, scaled)
         return lax.div(lax.sqrt(sums), scale())  # fused with what reads it
-    return cast(Array, lax.cond(jnp.all(precise), lambda: lax.sqrt(total), scaled_root))
+    return cast(Array, lax.cond(_every(precise), lambda: lax.sqrt(total), scaled_root))
+
+
+def _every(claims: Array) -> Array:
+    """Whether all claims are true, by two equal reductions in one kernel.
+
+    Of one reduction XLA makes a chain of kernels, which take longer to compile than they save.
+    """
+    if claims.ndim == 0:
+        return claims
+    true = np.asarray(True)
+
+    def both(one: Sequence[Array], other: Sequence[Array]) -> tuple[Array, ...]:
+        return tuple(map(lax.bitwise_and, one, other))
+
+    results = lax.reduce((claims, claims), (true, true), both, tuple(range(claims.ndim)))
+    return lax.bitwise_and(*results)  # XLA would leave out one that is not read
 
 
 def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Array:
@@ -162,6 +178,61 @@ def _then(first: tuple[Array, Array], second: tuple[Array, Array]) -> tuple[Arra
     """The step h ↦ a₂·(a₁·h + b₁) + b₂."""
     (a1, b1), (a2, b2) = first, second
     return lax.mul(a1, a2), lax.add(lax.mul(a2, b1), b2)
+
+
+SHORT, BLOCK = 128, 8
+"""The length up to which running combinations have no blocks, and the elements of a block."""
+
+
+def _running(op: ops.CumulativeOfTwo, x: Array, combine: OfTwo) -> Array:
+    """Running combinations, in as many steps as the logarithm of the length."""
+    axis, reverse = op.axis, op.reverse
+    if not known([x.shape[axis]]):
+        raise ExecutorError(
+            f"export: {op.name} along an axis of named size {x.shape[axis]}: the number of its "
+            "steps must be known; export the program with this size as a number"
+        )
+    if not reverse:
+        return _by_blocks(combine, x, axis)
+    return lax.rev(_by_blocks(combine, lax.rev(x, (axis,)), axis), (axis,))
+
+
+def _by_blocks(combine: OfTwo, x: Array, axis: int) -> Array:
+    """Running combinations of blocks, then of their totals, then of both."""
+    size = x.shape[axis]
+    if size <= SHORT:
+        return _doubled(combine, x, axis)
+    count = size // BLOCK
+    left, part = size - BLOCK * count, lax.slice_in_dim
+
+    def sized(value: Array, *sizes: int) -> Array:
+        return lax.reshape(value, (*x.shape[:axis], *sizes, *x.shape[axis + 1 :]))
+
+    blocks = sized(part(x, 0, BLOCK * count, axis=axis), count, BLOCK)
+    columns = [part(blocks, i, i + 1, axis=axis + 1) for i in range(BLOCK)]
+    for i in range(1, BLOCK):
+        columns[i] = combine(columns[i - 1], columns[i])
+    totals = sized(_by_blocks(combine, sized(columns[-1], count), axis), count, 1)
+    first = lax.concatenate([part(each, 0, 1, axis=axis) for each in columns], axis + 1)
+    before = part(totals, 0, count - 1, axis=axis)
+    later = [combine(before, part(each, 1, count, axis=axis)) for each in columns[:-1]]
+    rest = lax.concatenate([*later, part(totals, 1, count, axis=axis)], axis + 1)
+    pieces = [sized(first, BLOCK), sized(rest, BLOCK * (count - 1))]
+    if left:
+        tail = _doubled(combine, part(x, size - left, size, axis=axis), axis)
+        total = sized(part(totals, count - 1, count, axis=axis), 1)
+        pieces.append(combine(jnp.broadcast_to(total, tail.shape), tail))
+    return lax.concatenate(pieces, axis)
+
+
+def _doubled(combine: OfTwo, x: Array, axis: int) -> Array:
+    """Running combinations of 1, 2, 4, … elements."""
+    size, count, part = x.shape[axis], 1, lax.slice_in_dim
+    while count < size:
+        earlier, later = part(x, 0, size - count, axis=axis), part(x, count, size, axis=axis)
+        x = lax.concatenate([part(x, 0, count, axis=axis), combine(earlier, later)], axis)
+        count *= 2
+    return x
 
 
 # Sort, and the position of an extremum.
@@ -279,6 +350,9 @@ lower.register_all(
         ops.ReduceProd: lambda op, x: lax.reduce_prod(x, op.axes),
         ops.CumulativeSum: lambda op, x: lax.cumsum(x, axis=op.axis, reverse=op.reverse),
         ops.CumulativeProd: lambda op, x: lax.cumprod(x, axis=op.axis, reverse=op.reverse),
+        ops.CumulativeMax: lambda op, x: _running(op, x, lax.max),
+        ops.CumulativeMin: lambda op, x: _running(op, x, lax.min),
+        ops.CumulativeLogSumExp: lambda op, x: _running(op, x, jnp.logaddexp),
         ops.ArgMax: lambda op, x: lax.argmax(_ordered(x), op.axis, np.dtype(np.int64)),
         ops.ArgMin: lambda op, x: lax.argmin(_ordered(x), op.axis, np.dtype(np.int64)),
     }

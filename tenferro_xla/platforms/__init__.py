@@ -1,11 +1,12 @@
 """What is known of each platform of XLA: its costs, memory, compiler options and passes.
 
 Read in this order: `platform` (what may be known, the platform of which nothing is, CUDA), the
-passes `barriers` and `complex_as_real`, `cpu`. No other module of executors asks which platform it
-is on.
+passes `barriers`, `sums` and `complex_as_real`, `cpu`. No other module of executors asks which
+platform it is on.
 """
 
 from tenferro_xla.platforms.barriers import *
 from tenferro_xla.platforms.complex_as_real import *
 from tenferro_xla.platforms.cpu import *
 from tenferro_xla.platforms.platform import *
+from tenferro_xla.platforms.sums import *

@@ -33,7 +33,6 @@ from tenferro.ops import (
     Div,
     DotGeneral,
     Gather,
-    Pad,
     Pow,
     ReduceSum,
     Rem,
@@ -58,7 +57,6 @@ __all__ = [
     "MaterializedFunctions",
     "MaterializedIndices",
     "MaterializedProducts",
-    "SeparatePaddings",
     "Split",
     "TransposeBarriers",
 ]
@@ -576,34 +574,6 @@ class FusedParts(Pass):
                     every = [part for source in step.input_slots for part in parts.get(source, ())]
                     parts[slot] = tuple(dict.fromkeys(every))[:2]
         return followed(program, fused, Fuse()) if fused else program
-
-
-# Sums of what is padded, which XLA must not hand to its library.
-
-
-@dataclass(frozen=True)
-class SeparatePaddings(Pass):
-    """Keeps what is made of several paddings apart from a sum over it.
-
-    XLA on the CPU calls a library for the sum, with the paddings and what they are made of. The
-    library then makes mistakes: the gradient of the squares of a five-point stencil of repeated
-    rows is wrong for some 90 000 numbers. It does not read a value that is rounded, even to its own
-    precision.
-    """
-
-    looks_for = (Pad,)
-
-    def run(self, program: ExecProgram) -> ExecProgram:
-        """The program with a `Fuse` after what is summed of two paddings and more."""
-        paddings: dict[int, int] = {}
-        summed: set[int] = set()
-        for step, meta in program.results():
-            op, found = step.op, sum(paddings.get(slot, 0) for slot in step.input_slots)
-            if isinstance(op, ReduceSum) and found > 1 and meta.dtype.kind == "f":
-                summed.update(step.input_slots)
-            elif op.inlined and not isinstance(op, Fuse):
-                paddings[step.output_slots[0]] = min(2, found + isinstance(op, Pad))
-        return followed(program, summed, Fuse()) if summed else program
 
 
 # Values that are compared with what a reduction found among them.

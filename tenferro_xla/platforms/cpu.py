@@ -11,8 +11,10 @@ For right results, and for processes that live on:
 * `Platform.drops_nan`: the maximum of 4096 numbers and more loses NaN; so it is made of windows, by
   `lowering.windows`, in 0.5 to 0.9 of the time that a search for NaN took. openxla/xla#21461.
   Reproduced.
-* `SeparatePaddings`: a library sums what several paddings make of arrays, and is wrong at some
-  programs with many numbers; see `tests/tenferro_xla/platforms/test_separate_paddings.py`.
+* `SeparatePaddings`: a library sums wrongly what two paddings make of one value that it computes.
+  Reproduced.
+* `SingleSums`, `OWN_SUMS`: threads of the library disturb one another where they sum over several
+  axes, one of which repeats the values; most calls may be wrong. Reproduced.
 * `Platform.keeps_barriers`: what is computed again is merged with what was computed before, which
   memory limits rely on; so it stands in a branch. Reproduced.
 * `compiled.executable.MemoryMaps`: each executable takes maps of the process, of which Linux has
@@ -71,6 +73,7 @@ from tenferro_xla.platforms.barriers import (
 )
 from tenferro_xla.platforms.complex_as_real import RealContractions
 from tenferro_xla.platforms.platform import Option, Platform
+from tenferro_xla.platforms.sums import sums_repeated
 
 __all__ = ["CPU_PLATFORM", "keep_host_memory"]
 
@@ -106,6 +109,14 @@ whose temporary values are predicted to take more than `MAPPED`."""
 MAPPED = 30 << 20
 """Bytes of temporary values, as predicted, from which one block for all of them may be mapped anew:
 the allocator does so from 32 MiB on."""
+
+OWN_SUMS = Option(
+    "xla_cpu_experimental_ynn_fusion_type",
+    "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION",
+    "XLA computes sums of repeated values itself, which the library computes wrongly",
+)
+"""The sums of a program take 2 to 30 times as long with it, so those programs get it whose sums
+`SingleSums` does not mend."""
 
 FEWEST_MOVES = 16
 """Transposes and the like below which there is little to save."""
@@ -155,6 +166,7 @@ class CpuPlatform(Platform):
         fits = {
             NO_FUSION_EMITTERS: is_small or _contracts_small_tensors(program),
             SMALL_HEAPS: not is_small and _has_many_small_values(program),
+            OWN_SUMS: not is_small and sums_repeated(program),
         }
         return tuple(option for option in self.wanted if fits.get(option, True))
 
@@ -219,11 +231,11 @@ CPU_PLATFORM = CpuPlatform(
     rewrites=True,
     runs=COMPILED,
     precision={"highest": "32 bits, as every other"},
-    wanted=(NO_FUSION_EMITTERS, SMALL_HEAPS),
+    wanted=(NO_FUSION_EMITTERS, SMALL_HEAPS, OWN_SUMS),
     in_flight=1,
     alignment=64,
     keeps_barriers=False,
-    missums_paddings=True,
+    missums=True,
     reduces_singly=True,
     ordered_scatters=True,
     maps_results=True,

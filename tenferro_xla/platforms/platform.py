@@ -56,7 +56,7 @@ class Platform:
         keeps_barriers: whether the compiler heeds optimization barriers until equal values have
             become one. Where it does not, what is computed again stands in a branch.
         drops_nan: whether the extremum of many numbers may lose a NaN that is among them.
-        missums_paddings: whether a sum of what several paddings make may be wrong.
+        missums: whether sums of what several paddings make, or of repeated values, may be wrong.
         reduces_singly: whether the compiler reduces one number after the other, where it takes no
             library.
         ordered_scatters: whether a scatter on one device writes window after window, so that of
@@ -77,7 +77,7 @@ class Platform:
     own_memory: bool = False
     keeps_barriers: bool = True
     drops_nan: bool = True
-    missums_paddings: bool = False
+    missums: bool = False
     reduces_singly: bool = False
     ordered_scatters: bool = False
     maps_results: bool = False

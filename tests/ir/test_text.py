@@ -142,6 +142,8 @@ APPLICATIONS: list[tuple[StdTensorOp, list[tuple[str, tuple[Any, ...]]]]] = [
     (ops.Iota(as_dtype("i32"), 2 * N), []),
     *[(op((1,)), [("bool", (2, 3))]) for op in (ops.ReduceAnd, ops.ReduceOr)],
     *[(op(1, reverse=True), [REALS]) for op in (ops.CumulativeSum, ops.CumulativeProd)],
+    *[(op(1, reverse=True), [REALS]) for op in (ops.CumulativeMax, ops.CumulativeMin)],
+    (ops.CumulativeLogSumExp(1), [REALS]),
     (ops.LinearRecurrence(1), [REALS] * 2),
     (ops.Special("xlogy"), [REALS] * 2),
     (ops.Threefry2x32("fold_in"), [("u32", ("n",))] * 4),

@@ -333,3 +333,30 @@ def test_running_combinations_of_many_elements_are_those_of_jax(
                 np.asarray(getattr(library, name)(x, axis, reverse)) for library in (tn.lax, lax)
             )
             np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["cummax", "cummin", "cumlogsumexp"])
+@pytest.mark.parametrize("size", [1, 40, 300])
+def test_derivatives_of_running_combinations_are_those_of_jax(name: str, size: int) -> None:
+    x, dx = np.random.default_rng(1).normal(size=(2, size, 2))
+
+    def derivatives(library: Any, lax: Any, numpy: Any, reverse: bool) -> Callable[..., Any]:
+        gradient = library.grad(
+            lambda x: numpy.sum(getattr(lax, name)(x, 0, reverse) ** 2 * (1 + x))
+        )
+        return lambda x, dx: (gradient(x), library.jvp(gradient, (x,), (dx,))[1])
+
+    for reverse in (False, True):
+        theirs = in_jax(derivatives(jax, lax, jax.numpy, reverse), x, dx)
+        for executor in ("xla", "numpy"):
+            ours = tn.jit(derivatives(tn, tn.lax, tn, reverse), executor=executor)(x, dx)
+            for one, other in zip(ours, theirs, strict=True):
+                np.testing.assert_allclose(one.numpy(), other, rtol=1e-9, atol=1e-9)
+
+
+def test_what_is_tied_shares_the_tangents_of_running_extrema() -> None:
+    x = np.array([1.0, 3.0, 3.0, 2.0])
+    gradient = tn.grad(lambda x: tn.sum(tn.lax.cummax(x)))(x)
+    assert gradient.tolist() == [1.0, 2.0, 1.0, 0.0]
+    first = tn.grad(lambda x: tn.sum(tn.lax.cumlogsumexp(x)))(np.array([-np.inf, 1.0]))
+    assert first.tolist() == [1.0, 1.0]

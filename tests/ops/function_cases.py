@@ -160,59 +160,94 @@ FUNCTIONS: list[Case] = [
     ),
 ]
 
-SCANS: list[Case] = [
-    case
-    for op, scan, draw in (
-        (ops.CumulativeSum, lax.cumsum, anything),
-        (ops.CumulativeProd, lax.cumprod, nonzero),
-    )
-    for reverse, way in ((False, "forward"), (True, "backward"))
-    for case in (
-        single(
-            way,
-            op(1, reverse),
-            (2, 5),
-            lambda x, scan=scan, reverse=reverse: scan(x, axis=1, reverse=reverse),
-            draw=draw,
-            dtypes=(*FIELDS, "i64"),
-        ),
-        single(
-            f"{way} of nothing",
-            op(0, reverse),
-            (0, 2),
-            lambda x, scan=scan, reverse=reverse: scan(x, axis=0, reverse=reverse),
-            dtypes=("f64",),
-        ),
-    )
-] + [
-    single(
-        "of zeros",
-        ops.CumulativeProd(0),
-        (5, 2),
-        lambda x: jnp.stack([jnp.prod(x[: i + 1], axis=0) for i in range(5)]),
-        draw=with_zeros,
-    ),
-    *(
-        Case(
-            f"linear_recurrence {'backward' if reverse else 'forward'}",
-            ops.LinearRecurrence(1, reverse),
-            (Operand((2, 4)), Operand((2, 4))),
-            FIELDS,
-            lambda a, b, reverse=reverse: recurrence(a, b, reverse=reverse),
+SCANS: list[Case] = (
+    [
+        case
+        for op, scan, draw in (
+            (ops.CumulativeSum, lax.cumsum, anything),
+            (ops.CumulativeProd, lax.cumprod, nonzero),
         )
-        for reverse in (False, True)
-    ),
-    Case(
-        "linear_recurrence of integers",
-        ops.LinearRecurrence(0),
-        (Operand((4,)), Operand((4,))),
-        INTS,
-    ),
-    Case(
-        "linear_recurrence of nothing",
-        ops.LinearRecurrence(0),
-        (Operand((0, 2)), Operand((0, 2))),
-        ("f64",),
-        lambda a, b: b,
-    ),
-]
+        for reverse, way in ((False, "forward"), (True, "backward"))
+        for case in (
+            single(
+                way,
+                op(1, reverse),
+                (2, 5),
+                lambda x, scan=scan, reverse=reverse: scan(x, axis=1, reverse=reverse),
+                draw=draw,
+                dtypes=(*FIELDS, "i64"),
+            ),
+            single(
+                f"{way} of nothing",
+                op(0, reverse),
+                (0, 2),
+                lambda x, scan=scan, reverse=reverse: scan(x, axis=0, reverse=reverse),
+                dtypes=("f64",),
+            ),
+        )
+    ]
+    + [
+        case
+        for op, scan, dtypes in (
+            (ops.CumulativeMax, lax.cummax, (*REAL, "i64")),
+            (ops.CumulativeMin, lax.cummin, (*REAL, "i64")),
+            (ops.CumulativeLogSumExp, lax.cumlogsumexp, REAL),
+        )
+        for reverse, way in ((False, "forward"), (True, "backward"))
+        for case in (
+            single(
+                f"{way} {op.name}",
+                op(1, reverse),
+                (2, 5),
+                lambda x, scan=scan, reverse=reverse: scan(x, axis=1, reverse=reverse),
+                dtypes=dtypes,
+            ),
+            single(
+                f"{way} {op.name} of many",
+                op(1, reverse),
+                (2, 143),
+                lambda x, scan=scan, reverse=reverse: scan(x, axis=1, reverse=reverse),
+                dtypes=("f64",),
+            ),
+            single(
+                f"{way} {op.name} of nothing",
+                op(0, reverse),
+                (0, 2),
+                lambda x, scan=scan, reverse=reverse: scan(x, axis=0, reverse=reverse),
+                dtypes=("f64",),
+            ),
+        )
+    ]
+    + [
+        single(
+            "of zeros",
+            ops.CumulativeProd(0),
+            (5, 2),
+            lambda x: jnp.stack([jnp.prod(x[: i + 1], axis=0) for i in range(5)]),
+            draw=with_zeros,
+        ),
+        *(
+            Case(
+                f"linear_recurrence {'backward' if reverse else 'forward'}",
+                ops.LinearRecurrence(1, reverse),
+                (Operand((2, 4)), Operand((2, 4))),
+                FIELDS,
+                lambda a, b, reverse=reverse: recurrence(a, b, reverse=reverse),
+            )
+            for reverse in (False, True)
+        ),
+        Case(
+            "linear_recurrence of integers",
+            ops.LinearRecurrence(0),
+            (Operand((4,)), Operand((4,))),
+            INTS,
+        ),
+        Case(
+            "linear_recurrence of nothing",
+            ops.LinearRecurrence(0),
+            (Operand((0, 2)), Operand((0, 2))),
+            ("f64",),
+            lambda a, b: b,
+        ),
+    ]
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from tenferro.compiler.cost_model import DeviceCosts
 from tenferro.compiler.layout.contractions import (
@@ -112,7 +113,8 @@ class ContractionRules:
         if len(written) > 1:
             rank = self.problem.rank(step.output_slots[0])
             groups = exactly(sorted_into(groups, natural_order(rank)))
-        return tuple([_through(groups, into) for into in axis_map])
+        shapes = [self.problem.shapes[slot] for slot in step.input_slots]
+        return tuple(map(_through, repeat(groups), axis_map, shapes))
 
     def _decided(self, contraction: Contraction, groups: AxisGroups, choice: Choice) -> Wanted:
         agreements = contraction.agreements(groups)
@@ -252,12 +254,20 @@ class ContractionRules:
         return tuple(sorted(range(len(inner)), key=inner.__getitem__))
 
 
-def _through(groups: AxisGroups, into: Sequence[int | None]) -> AxisGroups:
-    """The order of an operand that gives the order `groups` of the result; other axes last."""
+def _through(groups: AxisGroups, into: Sequence[int | None], shape: tuple[int, ...]) -> AxisGroups:
+    """The order of an operand that gives the order `groups` of the result; other axes last.
+
+    Another axis of size 1 follows the axis before it, so that it does not become the innermost one,
+    over which XLA would vectorize.
+    """
     names = {target: axis for axis, target in enumerate(into) if target is not None}
-    through = renamed_by(restricted(groups, names), names)
-    others = frozenset(axis for axis, target in enumerate(into) if target is None)
-    return (*through, others) if others else through
+    through = list(renamed_by(restricted(groups, names), names))
+    others = [axis for axis, target in enumerate(into) if target is None]
+    for axis in [axis for axis in others if shape[axis] == 1 and through]:
+        place = next((n for n, group in enumerate(through) if axis - 1 in group), 0)
+        through[place] |= {axis}
+        others.remove(axis)
+    return (*through, frozenset(others)) if others else tuple(through)
 
 
 # The orders of axes that contractions request for their operands, from the outputs down.

@@ -8,7 +8,7 @@ from typing import Any
 from tenferro import ops
 from tenferro.core import GlobalValKey
 from tenferro.ir import as_dtype
-from tenferro.ops.functions import analytic, elementwise, emit_function, manipulation, reductions
+from tenferro.ops.functions import elementwise, emit_function, reductions
 from tenferro_xla.interop.jaxprs.reader import (
     Keys,
     Reader,
@@ -68,25 +68,9 @@ def _place(op: Callable[[int], ops.StdTensorOp]) -> Translation:
     return translation
 
 
-def _running_by(combine: Combine) -> Translation:
-    """Running combinations without an op of their own, of 1, 2, 4, ... elements."""
-
-    def translation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-        (x,) = operands
-        axis, reverse = int(equation.params["axis"]), bool(equation.params["reverse"])
-        flip, size = ops.Reverse((axis,)), shape_of(equation)[axis]
-        result = at.emit(flip, x) if reverse else x
-        count = 1
-        while count < size:
-            first, earlier, later = (
-                emit_function(at, manipulation.window, result, axis, start, stop)
-                for start, stop in ((0, count), (0, size - count), (count, size))
-            )
-            result = at.emit(ops.Concatenate(axis), first, combine(at, earlier, later))
-            count *= 2
-        return at.emit(flip, result) if reverse else result
-
-    return translation
+def _running(op: Callable[[int, bool], ops.StdTensorOp]) -> Translation:
+    """An op that goes along an axis, from its end if reversed."""
+    return of_parameters(lambda p: op(int(p["axis"]), bool(p["reverse"])))
 
 
 def _dot_general(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
@@ -102,11 +86,11 @@ def _dot_general(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Glo
 TABLE: dict[str, Translation] = {
     "argmax": _place(ops.ArgMax),
     "argmin": _place(ops.ArgMin),
-    "cumlogsumexp": _running_by(lambda at, x, y: emit_function(at, analytic.logaddexp, x, y)),
-    "cummax": _running_by(lambda at, x, y: at.emit(ops.MAXIMUM, x, y)),
-    "cummin": _running_by(lambda at, x, y: at.emit(ops.MINIMUM, x, y)),
-    "cumprod": of_parameters(lambda p: ops.CumulativeProd(int(p["axis"]), bool(p["reverse"]))),
-    "cumsum": of_parameters(lambda p: ops.CumulativeSum(int(p["axis"]), bool(p["reverse"]))),
+    "cumlogsumexp": _running(ops.CumulativeLogSumExp),
+    "cummax": _running(ops.CumulativeMax),
+    "cummin": _running(ops.CumulativeMin),
+    "cumprod": _running(ops.CumulativeProd),
+    "cumsum": _running(ops.CumulativeSum),
     "dot_general": _dot_general,
     "reduce": _reduce,
     "reduce_and": _reduction(ops.ReduceAnd),

@@ -4,9 +4,9 @@ from hypothesis import given
 
 from tenferro.compiler import ContractionLayout, OptimizerOptions, optimize
 from tenferro.ir import ExecBuilder, ExecProgram, verify
-from tenferro.ops import EXP, DotGeneral
+from tenferro.ops import EXP, DotGeneral, Transpose
 from tenferro.shape import FLOAT64, make_meta
-from tests.programs import PASSES, assert_leaves_alone, assert_rewrites, assert_same_results
+from tests.programs import PASSES, assert_leaves_alone, assert_rewrites, assert_same_results, read
 from tests.random_contractions import contraction_programs
 
 
@@ -232,6 +232,26 @@ def test_transposes_cancel_through_elementwise_ops_and_sums_without_a_contractio
               return %5
             }""",
     )
+
+
+def test_a_summed_axis_of_size_1_does_not_become_the_innermost_one() -> None:
+    result = ContractionLayout().run(
+        read("""
+            exec_program(%0: f64[5,4,3]) {
+              %1: f64[5,3] = reduce_sum[axes=(1,)] %0
+              %2: f64[5,1,3] = broadcast_in_dim[shape=(5, 1, 3), dims=(0, 2)] %1
+              %3: f64[5,1,3] = exponential %2
+              %5: f64[5,4,3] = broadcast_in_dim[shape=(5, 4, 3), dims=(0, 1, 2)] %3
+              %6: f64[5,4,3] = multiply %0, %5
+              %7: f64[4,5,3] = transpose[perm=(1, 0, 2)] %6
+              %8: f64[4,5,3] = sine %7
+              %9: f64[5,4,3] = transpose[perm=(1, 0, 2)] %8
+              %4: f64[5,3] = reduce_sum[axes=(1,)] %3
+              return %4, %9
+            }""")
+    )
+    assert "f64[5,1,3] = exponential" in str(result)
+    assert not result.has_op(Transpose)
 
 
 def test_a_program_whose_transposes_would_not_move_less_is_left_alone() -> None:

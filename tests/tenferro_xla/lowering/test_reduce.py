@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro_xla import XlaExecutor
 
 SHAPES = ((8, 8), (63, 64), (64, 64), (5000,), (2, 3000))
 
@@ -79,3 +80,17 @@ def test_a_truth_value_times_nan_is_nan() -> None:
     product = tn.jit(lambda truth, x: tn.astype(truth, tn.float64) * x)
     found = product(np.array([True, False, False]), np.array([np.nan, np.nan, np.inf]))
     np.testing.assert_array_equal(found, [np.nan] * 3)
+
+
+def test_a_norm_asks_in_one_kernel_whether_all_sums_are_precise() -> None:
+    graph = tn.jit(lambda x: tn.linalg.norm(x, axis=1)).program(np.ones((500, 400)))
+    assert "reduce-window" not in str(XlaExecutor().lower(graph).compile().as_text())
+
+
+def test_rare_rows_of_a_norm_do_not_change_the_others() -> None:
+    x = np.random.default_rng(0).normal(size=(70, 20, 40))
+    for scale in (1.0, 1e-200, 1e200, 0.0, np.inf, np.nan):
+        x[3, 4] *= scale
+        found = tn.jit(lambda x: tn.linalg.norm(x, axis=2))(x)
+        np.testing.assert_allclose(found, tn.linalg.norm(x, axis=2), rtol=1e-13)
+        x[3, 4] = 1.0

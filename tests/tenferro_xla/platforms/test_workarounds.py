@@ -5,6 +5,7 @@ A test that fails here says that the workaround it names may go.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -49,6 +50,28 @@ def test_the_maximum_of_many_numbers_loses_a_nan() -> None:
     x = np.arange(4096.0)
     x[7] = np.nan
     assert jax.jit(lambda x: lax.reduce_max(x, (0,)))(x) == 4095
+
+
+def test_a_sum_of_two_paddings_is_wrong() -> None:
+    """SeparatePaddings. Both paddings are of what the library computes first."""
+
+    def summed(x: jax.Array) -> jax.Array:
+        y = x * 2.0
+        padded = jnp.pad(y, ((2, 0), (1, 1))) + jnp.pad(-y * 3.0, ((1, 1), (1, 1)))
+        return jnp.sum(padded.reshape(300, 2, 300), axis=1)
+
+    x = np.random.default_rng(0).normal(size=(598, 298))
+    with jax.disable_jit():
+        expected = summed(jnp.asarray(x))
+    assert np.abs(np.asarray(jax.jit(summed)(x)) - np.asarray(expected)).max() > 1
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="threads disturb one another")
+def test_a_sum_over_a_repeated_axis_is_wrong_in_some_calls() -> None:
+    """SingleSums."""
+    summed = jax.jit(lambda x: jnp.sum(lax.broadcast_in_dim(x, (64, 90000), (1,))))
+    x = jnp.ones(90000)
+    assert any(summed(x) != 64 * 90000 for _ in range(2000))
 
 
 @pytest.mark.skipif(
