@@ -170,6 +170,7 @@ class OptimizerOptions:
     contraction_layout: bool = True
     dot_decomposer: bool = True
     real_contractions: bool = True
+    real_divisors: bool = True
     fused_quotients: bool = True
     fused_parts: bool = True
     materialized_products: bool = True

@@ -46,7 +46,7 @@ class LoadedExecutable:
 
     __slots__ = (
         "__weakref__", "_again", "_alignment", "_compiled", "_donated", "_keep", "_metas", "_name",
-        "_patience", "_plain", "_target", "code_size", "direct",
+        "_patience", "_plain", "_target", "_unread", "code_size", "direct",
     )  # fmt: skip
 
     direct: Callable[..., Buffers]
@@ -85,6 +85,8 @@ class LoadedExecutable:
         brief = seconds < most and not program.bodies()
         shares = self._alignment > 1 and not (spans or donated) and bool(program.output_slots)
         self._patience = PATIENCE if shares and brief else 0
+        reads = program.read_counts()
+        self._unread = {at for at, slot in enumerate(program.input_slots) if slot not in reads}
 
     @property
     def compiled(self) -> jax.stages.Compiled:
@@ -154,12 +156,13 @@ class LoadedExecutable:
         """As `direct` for inputs that may be NumPy arrays, which are uploaded.
 
         JAX may read a NumPy array after it has returned. So those that can change are copied first,
-        or else, if they are large, this returns when the results are there; see `_await`.
+        or else, if they are large, this returns when the results are there; see `_await`. What the
+        program does not read is not copied.
         """
         lends, lent = self._patience, 0
         own: list[jax.Array | NumpyArray] = []
-        for value in values:
-            if type(value) is not np.ndarray:
+        for position, value in enumerate(values):
+            if type(value) is not np.ndarray or position in self._unread:
                 own.append(value)
             elif (size := value.nbytes) <= COPIED:
                 own.append(value.copy())  # cheaper than to ask whether it can be written to

@@ -48,6 +48,7 @@ from tenferro_xla.lowering.windows import stored
 __all__ = [
     "OPS",
     "Barrier",
+    "DivideByReal",
     "Factor",
     "Fuse",
     "FusedParts",
@@ -133,6 +134,25 @@ class Factor(ExecOp, name="xla_factor"):
 
 
 @payload
+class DivideByReal(ExecOp, name="xla_divided"):
+    """A complex number x divided by a real one y, given a scale s and the inverse of ys.
+
+    It is x divided by the complex number of the parts y and 0, also where that makes NaN.
+    """
+
+    n_inputs = 3
+    pointwise = True
+
+    def infer(self, x: TensorMeta, scale: TensorMeta, inverse: TensorMeta) -> TensorMeta:
+        """The type of the complex numbers."""
+        return x
+
+    def numpy(self, x: NumpyArray, scale: NumpyArray, inverse: NumpyArray) -> NumpyArray:
+        """A complex quotient."""
+        return np.asarray(np.divide(x * scale, np.reciprocal(inverse).astype(x.dtype)))
+
+
+@payload
 class Barrier(ExecOp, name="xla_kept"):
     """The value itself, which XLA writes to memory before it reads it."""
 
@@ -178,7 +198,10 @@ class Fuse(ExecOp, name="xla_fused"):
         return x
 
 
-OPS = {**VOCABULARY, **{op.name: op for op in (Split, Join, Factor, Barrier, Materialize, Fuse)}}
+OPS = {
+    **VOCABULARY,
+    **{op.name: op for op in (Split, Join, Factor, DivideByReal, Barrier, Materialize, Fuse)},
+}
 """The ops of programs after these passes, by name, for `parse_exec`."""
 
 
@@ -724,6 +747,21 @@ def _(op: Factor, x: Array) -> Array:
     rows, columns = _iota(shape, row), _iota(shape, column)
     turned = lax.select(lax.lt(rows, columns), im, lax.neg(im))
     return lax.reshape(lax.select(lax.eq(rows, columns), re, turned), merged)
+
+
+@lower.register
+def _(op: DivideByReal, x: Array, scale: Array, inverse: Array) -> Array:
+    re, im, zero = lax.real(x), lax.imag(x), lax.full_like(inverse, 0)
+    # the products by 0 are those of a complex division, which makes NaN of infinity by them
+    parts = lax.add(re, lax.mul(im, zero)), lax.sub(im, lax.mul(re, zero))
+    size = lax.abs(inverse)
+    by_zero = lax.eq(size, lax.full_like(size, np.inf))
+    factor = lax.select(by_zero, size, inverse)
+    quotients = (
+        lax.mul(lax.mul(lax.select(by_zero, plain, part), scale), factor)
+        for plain, part in zip((re, im), parts, strict=True)
+    )
+    return lax.complex(*quotients)
 
 
 @lower.register

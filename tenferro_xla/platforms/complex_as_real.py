@@ -1,4 +1,4 @@
-"""Complex contractions as real ones."""
+"""Complex contractions as real ones, and quotients by real numbers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tenferro import ops
 from tenferro.compiler import CPU, DeviceCosts, Needs, Pass
 from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, Rewriter, TensorMeta
-from tenferro_xla.platforms.barriers import Factor, Join, Split, known_shape
+from tenferro_xla.platforms.barriers import (
+    DivideByReal,
+    Factor,
+    Fuse,
+    Join,
+    Split,
+    known_shape,
+    part_dtype,
+)
 
-__all__ = ["RealContractions"]
+__all__ = ["RealContractions", "RealDivisors"]
 
 CACHED = 1 << 14
 """Number of elements of an input of the program that is likely to be in a cache when it is read."""
@@ -395,3 +405,69 @@ def _side(
     if batch != tuple(range(len(batch))) or len(contract) != 1 or len(free) > 1:
         return None
     return MatrixAxes(slot, contract[0], free[0] if free else -1, meta)
+
+
+# Quotients by real numbers.
+
+FEWEST_QUOTIENTS = 1 << 8
+"""Quotients below which they take next to no time."""
+STEPS = 8
+"""Ops that only move a divisor, or conjugate it, behind which it is looked for."""
+
+
+@dataclass(frozen=True)
+class RealDivisors(Pass):
+    """Divides complex numbers by real ones part by part, where those were made complex for it.
+
+    A norm is such a divisor. XLA divides by any complex number in twice the time.
+    """
+
+    looks_for = (ops.Div,)
+
+    def run(self, program: ExecProgram) -> ExecProgram:
+        """The program with `DivideByReal` in place of such quotients."""
+        rewriter = Rewriter(program)
+
+        def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
+            if not isinstance(step.op, ops.Div) or step.dtype.kind != "c":
+                return None
+            if step.output_metas[0].known_size < FEWEST_QUOTIENTS:
+                return None
+            divisor = _scaled_inverse(rewriter, operands[1])
+            if divisor is None:
+                return None
+            return rewriter.emit_all(DivideByReal(), operands[0], *divisor)
+
+        return rewriter.run(rule)
+
+
+def _scaled_inverse(at: Rewriter, slot: int) -> tuple[int, int] | None:
+    """A scale, and the inverse of the real number that a complex one is made of, times the scale.
+
+    Both are moved as that is. None if it is made of something else. The scale is 1 but where the
+    inverse would not be a normal number.
+    """
+    moves: list[ExecOp] = []
+    for _ in range(STEPS):
+        producer = at.producer(slot)
+        if producer is None or len(producer[1]) != 1:
+            return None
+        op, (source,) = producer
+        if isinstance(op, ops.Convert):
+            meta = at.ctx.meta(source)
+            if meta.dtype != part_dtype(at.ctx.meta(slot).dtype):
+                return None
+            one, limit = ops.full(at, 1, meta), float(np.finfo(meta.dtype).max) / 16
+            large = at.emit(ops.Compare("GT"), at.emit(ops.ABS, source), ops.full(at, limit, meta))
+            scale = at.emit(ops.SELECT, large, ops.full(at, 1 / 16, meta), one)
+            inverse = at.emit(ops.DIV, one, at.emit(ops.MUL, source, scale))
+            (inverse,) = at.emit_all(Fuse(), inverse)
+            for move in reversed(moves):
+                (scale,), (inverse,) = at.emit_all(move, scale), at.emit_all(move, inverse)
+            return scale, inverse
+        if op.moves or isinstance(op, ops.BroadcastInDim):
+            moves.append(op)
+        elif not isinstance(op, ops.Conj):
+            return None
+        slot = source
+    return None

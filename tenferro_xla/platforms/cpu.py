@@ -31,6 +31,7 @@ For speed:
 * `FusedParts`: 0.25 to 0.7 for sums of squares of complex numbers. Reproduced.
 * `MaterializedProducts`: 0.76 for diagonal layers of circuits, and at most 1.2.
   tensorflow/tensorflow#57829 is the same on GPUs.
+* `RealDivisors`: 0.5 to 1.0 for quotients of 10⁴ complex numbers and more by real ones.
 * `MaterializedFunctions`: 0.16 to 1.05 for functions of 10⁴ complex numbers and more that are read
   by several kernels or at several places.
 * `MaterializedPaddings`: 0.06 to 0.95 for gradients of convolutions of 10⁴ numbers and more
@@ -39,6 +40,7 @@ For speed:
 * `lowering.small_loops`: 0.09 for the gradient of a Kalman filter of 4 states, 0.2 to 1.07 for
   60 loops of at most 512 numbers. Reproduced.
 * `compiled.buffer_pool`: 0.36 for results of 64 MB.
+* `WIDE_VECTORS`: 0.6 to 1.0 for extrema of 10⁶ numbers, softmax and their gradients.
 * `NO_FUSION_EMITTERS`, `SMALL_HEAPS`: see decision 032. openxla/xla#41173 is about the former.
   Programs with a `Scattering`, `Atan`, `Atan2`, `Asinh`, `Acosh` or `Atanh` do not get it because
   their numbers are few.
@@ -63,7 +65,18 @@ import jax
 from tenferro.compiler import COMPILED, CPU, DeviceCosts, PartitionedAxes, Pass, predict_memory
 from tenferro.errors import ConfigError, ExecutorError
 from tenferro.ir import ExecProgram
-from tenferro.ops import Acosh, Asinh, Atan, Atan2, Atanh, DotGeneral, Scattering
+from tenferro.ops import (
+    Acosh,
+    Asinh,
+    Atan,
+    Atan2,
+    Atanh,
+    DotGeneral,
+    ReduceMax,
+    ReduceMin,
+    ReduceSum,
+    Scattering,
+)
 from tenferro.runtime import free_host_bytes
 from tenferro_xla.platforms.barriers import (
     FusedParts,
@@ -74,7 +87,7 @@ from tenferro_xla.platforms.barriers import (
     MaterializedProducts,
     TransposeBarriers,
 )
-from tenferro_xla.platforms.complex_as_real import RealContractions
+from tenferro_xla.platforms.complex_as_real import RealContractions, RealDivisors
 from tenferro_xla.platforms.platform import Option, Platform
 from tenferro_xla.platforms.sums import sums_repeated
 
@@ -121,6 +134,17 @@ OWN_SUMS = Option(
 """The sums of a program take 2 to 30 times as long with it, so those programs get it whose sums
 `SingleSums` does not mend."""
 
+WIDE_VECTORS = Option(
+    "xla_cpu_prefer_vector_width",
+    512,
+    "the extremum of many numbers along a row takes six tenths of the time",
+)
+"""Programs get it that reduce many floating-point numbers to an extremum, and have no other ops
+but elementwise ones, moves and sums: 0.6 to 1.0 of the time of those."""
+
+MANY = 1 << 16
+"""The fewest numbers that are reduced to an extremum in wide vectors."""
+
 FEWEST_MOVES = 16
 """Transposes and the like below which there is little to save."""
 MOST_OTHERS = 8
@@ -145,9 +169,10 @@ class CpuPlatform(Platform):
     ) -> tuple[Pass, ...]:
         """Orders of axes, real contractions in place of complex ones, barriers, stored values.
 
-        Quotients that one kernel reads several times become a part of it.
+        Quotients by real numbers are products of parts, and others that one kernel reads several
+        times become a part of it.
         """
-        passes = (*super().passes(costs, pinned), FusedQuotients(), FusedParts())
+        passes = (*super().passes(costs, pinned), RealDivisors(), FusedQuotients(), FusedParts())
         if costs is None:
             return passes
         passes = (
@@ -164,13 +189,15 @@ class CpuPlatform(Platform):
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The older emitter of kernels for straight programs of few numbers or small contractions.
 
-        Small blocks of temporary values for straight programs of many that are not large.
+        Small blocks of temporary values for straight programs of many that are not large. Wide
+        vectors for extrema of many numbers. The compiler's own sums where the library's are wrong.
         """
         is_small = _has_few_numbers(program)
         fits = {
             NO_FUSION_EMITTERS: is_small or _contracts_small_tensors(program),
             SMALL_HEAPS: not is_small and _has_many_small_values(program),
             OWN_SUMS: not is_small and sums_repeated(program),
+            WIDE_VECTORS: not is_small and _has_large_extrema(program),
         }
         return tuple(option for option in self.wanted if fits.get(option, True))
 
@@ -195,6 +222,22 @@ def _has_many_small_values(program: ExecProgram) -> bool:
     if max(sizes, default=0) > HEAP or sum(sizes) <= MAPPED:
         return False
     return predict_memory(program).temporaries > MAPPED
+
+
+def _has_large_extrema(program: ExecProgram) -> bool:
+    """Whether a program reduces many floating-point numbers to an extremum, and does little else.
+
+    It may compute elementwise, move, and add up: running sums are slower in wide vectors.
+    """
+    metas, found = program.slot_metas(), False
+    for step, _ in program.results():
+        op = step.op
+        if isinstance(op, ReduceMax | ReduceMin):
+            meta = metas[step.input_slots[0]]
+            found |= meta is not None and meta.dtype.kind == "f" and meta.known_size >= MANY
+        elif not (op.inlined or op.source or isinstance(op, ReduceSum)):
+            return False
+    return found
 
 
 def _has_few_numbers(program: ExecProgram) -> bool:
@@ -235,7 +278,7 @@ CPU_PLATFORM = CpuPlatform(
     rewrites=True,
     runs=COMPILED,
     precision={"highest": "32 bits, as every other"},
-    wanted=(NO_FUSION_EMITTERS, SMALL_HEAPS, OWN_SUMS),
+    wanted=(NO_FUSION_EMITTERS, SMALL_HEAPS, OWN_SUMS, WIDE_VECTORS),
     in_flight=1,
     alignment=64,
     keeps_barriers=False,

@@ -143,6 +143,12 @@ exec_program(%0: f64[50], %1: i64[2000]) {{
   %13: f64[2000] = multiply %11, %12
   return %13
 }}"""
+NORMALIZED = """
+exec_program(%0: c128[400], %1: f64[400]) {
+  %2: c128[400] = convert[dtype=c128] %1
+  %3: c128[400] = divide %0, %2
+  return %3
+}"""
 SHARED = """
 exec_program(%0: c128[400]) {
   %1: c128[400] = exponential %0
@@ -189,6 +195,7 @@ PIECES = {
     "contraction_layout": CONTRACTIONS,
     "conjugate_sinking": CONJUGATES,
     "real_contractions": COMPLEX,
+    "real_divisors": NORMALIZED,
     "fused_quotients": QUOTIENT,
     "fused_parts": SQUARES,
     "materialized_products": REPEATED,

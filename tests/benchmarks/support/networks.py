@@ -129,7 +129,7 @@ def tenferro(
     compiled = lowered.compile()
     done = time.perf_counter()
     run = tn.jit(result, executor=executor)  # the same executable, from the cache
-    tensors = [tn.Tensor(executor.put(operand)) for operand in operands]
+    tensors = [tn.asarray(operand, device=executor) for operand in operands]
 
     def call() -> Any:
         return jax.block_until_ready(run(*tensors))

@@ -1,5 +1,6 @@
 """NumPy arrays as arguments: XLA reads them where they are, and they may change after the call."""
 
+import tracemalloc
 from typing import Any
 
 import jax
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro_xla import XlaExecutor
 from tenferro_xla.compiled import executable
 from tenferro_xla.devices import x64_mode
 
@@ -106,3 +108,15 @@ def test_64_bit_mode_is_entered_and_left(state: Any, on: bool) -> None:
         assert jax.config.jax_enable_x64
         leave(before)
         assert jax.config.jax_enable_x64 == on
+
+
+def test_arrays_that_a_program_does_not_read_are_not_copied() -> None:
+    run = tn.jit(tn.grad(lambda x: tn.sum(3 * x)), executor=XlaExecutor())
+    array = np.ones(3_000_000)
+    run(array)
+    tracemalloc.start()
+    result = run(array)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < array.nbytes / 2
+    assert (result.numpy() == 3).all()

@@ -15,7 +15,14 @@ from tenferro_xla import XlaExecutor, target
 from tenferro_xla.lowering import ExtensionLowerings
 from tenferro_xla.placement import OneDevice
 from tenferro_xla.platforms import CPU_PLATFORM, Option
-from tenferro_xla.platforms.cpu import FEW, HEAP, NO_FUSION_EMITTERS, SMALL_HEAPS
+from tenferro_xla.platforms.cpu import (
+    FEW,
+    HEAP,
+    MANY,
+    NO_FUSION_EMITTERS,
+    SMALL_HEAPS,
+    WIDE_VECTORS,
+)
 from tenferro_xla.target import accepted_options, target_for
 
 HOST = jax.devices("cpu")[0]
@@ -135,6 +142,45 @@ def test_results_do_not_depend_on_the_blocks() -> None:
         for given in ({}, {SMALL_HEAPS.name: -1})
     ]
     np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("axis", [0, 1, 2, None])
+def test_extrema_do_not_depend_on_the_width_of_vectors(dtype: type, axis: int | None) -> None:
+    x = np.random.default_rng(0).normal(size=(20, 70, 60)).astype(dtype)
+    assert x.size >= MANY
+    x[3, 5, 7], x[4, :, :], x[5, :3] = np.nan, -0.0, -np.inf
+    x[4, 9, 11] = 0.0
+
+    def extrema(x: Any) -> Any:
+        return tn.max(x, axis=axis), tn.min(x, axis=axis), tn.exp(x - tn.max(x))
+
+    wide = tn.jit(extrema)(x)
+    narrow = XlaExecutor("cpu", compiler_options={WIDE_VECTORS.name: 256})
+    for one, other in zip(wide, tn.jit(extrema, executor=narrow)(x), strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
+        np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "op", "chosen"),
+    [
+        ("f32", MANY, "exponential", True),
+        ("f64", MANY, "negate", True),
+        ("f64", MANY, "cumulative_sum[axis=0, reverse=False]", False),
+        ("f64", MANY - 1, "negate", False),
+        ("i64", MANY, "negate", False),
+    ],
+)
+def test_extrema_of_many_numbers_get_wide_vectors(
+    dtype: str, size: int, op: str, chosen: bool
+) -> None:
+    program = parse(
+        f"exec_program(%0: {dtype}[{size}]) {{\n"
+        f"%1: {dtype}[{size}] = {op} %0\n"
+        f"%2: {dtype}[] = reduce_max[axes=(0,)] %1\nreturn %2\n}}"
+    )
+    assert (WIDE_VECTORS in CPU_PLATFORM.options_for(program)) == chosen
 
 
 def test_the_options_of_the_user_win() -> None:
