@@ -65,6 +65,7 @@ __all__ = [
     "REDUCTIONS",
     "ArgMax",
     "ArgMin",
+    "Cumulative",
     "CumulativeLogSumExp",
     "CumulativeMax",
     "CumulativeMin",

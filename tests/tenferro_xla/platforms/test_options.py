@@ -134,6 +134,20 @@ def test_temporaries_lie_in_small_blocks_where_many_values_fit_one() -> None:
     assert CPU_PLATFORM.options_for(squares(2 * side, 6)) == ()
 
 
+def test_running_sums_count_twice_since_xla_pads_them() -> None:
+    def running(rows: int) -> ExecProgram:
+        one = f"f64[{rows},1024]"
+        sums = [
+            f"%{n + 1}: {one} = cumulative_sum[axis=0, reverse={n % 2 > 0}] %{n}" for n in range(6)
+        ]
+        last = [f"%{n + 6}: {one} = multiply %{n + 5}, %{n}" for n in range(1, 6)]
+        body = "\n".join([*sums, *last])
+        return parse(f"exec_program(%0: {one}) {{\n{body}\nreturn %11\n}}")
+
+    assert CPU_PLATFORM.options_for(running(1 << 10)) == (SMALL_HEAPS,)
+    assert CPU_PLATFORM.options_for(running(3 << 9)) == ()  # 12 MiB each
+
+
 def test_results_do_not_depend_on_the_blocks() -> None:
     program = squares(1 << 10, 6)
     x = np.random.default_rng(0).normal(size=(1 << 10, 1 << 10)) / 32
