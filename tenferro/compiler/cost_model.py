@@ -58,10 +58,10 @@ class DeviceCosts:
     matrix: float = 1.5e-7
     complex_matrix: float = 1.5e-6
     reduce: float = 1.1e-9
-    contracted_first: float = 0.2
+    contracted_first: float = 0.5
     pack: float = 0.5e-9
     short_left: float = 0.3
-    move: float = 1.2e-9
+    move: float = 1.4e-9
     load: float = 2.5e-9
     write: float = 0.9e-9
     kernel: float = 1.5e-6
