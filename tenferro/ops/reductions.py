@@ -597,7 +597,7 @@ class TopPlaces(Inactive, name="top_places"):
     def numpy(self, x: NumpyArray) -> NumpyArray:
         backwards = np.argsort(np.flip(x, self.axis), axis=self.axis, kind="stable")
         places = x.shape[self.axis] - 1 - np.flip(backwards, self.axis)
-        return places.take(range(self.count), self.axis).astype(np.int64, copy=False)
+        return np.asarray(places.take(range(self.count), self.axis), np.int64)
 
 
 def gather_along(at: Emitter[V], x: V, places: V, axis: int, *, unique: bool = True) -> V:
