@@ -1,8 +1,8 @@
 """The checks of this repository: `nox -l` lists them, `nox -s NAME` runs one.
 
 Sessions use the environment nox itself is installed in (`pip install -e ".[test,docs]"`). Only
-`matrix`, `minimum`, `newest` and `no_jax` make environments of their own. The distribution under examples is installed
-by the sessions that need it, if it is not there.
+`matrix`, `minimum`, `newest` and `no_jax` make environments of their own. The distribution under
+examples is installed by the sessions that need it, if it is not there.
 """
 
 import importlib.util
