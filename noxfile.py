@@ -48,7 +48,7 @@ SMOKE = [  # a minute of what other versions of NumPy, SciPy and JAX would break
 FOR_SMOKE = ("hypothesis", "pytest>=9")
 WITHOUT_JAX = [
     *(*GENERIC_CORE, "ir", "ops/control_flow", "compiler"),
-    *("runtime/test_blas_threads.py", "runtime/test_executor.py"),
+    *(f"runtime/test_{name}.py" for name in ("blas_threads", "executor", "without_jax")),
 ]
 
 

@@ -137,7 +137,7 @@ def test_lax_has_every_op_one_to_one() -> None:
     found = set(tn.lax.__all__)
     short = {"sine": "sin", "tangent": "tan", "multiply": "mul", "exponential": "exp"}
     short |= {f"cumulative_{name}": f"cum{name}" for name in ("max", "min")}
-    short["cumulative_log_sum_exp"] = "cumlogsumexp"
+    short |= {"cumulative_log_sum_exp": "cumlogsumexp", "top_places": "top_k"}
     assert {short.get(name, name) for name in names} - found <= {
         *("subtract", "negate", "divide", "remainder", "cosine", "logarithm", "power"),
         *("log_plus_one", "exponential_minus_one"),
