@@ -327,7 +327,7 @@ class ExecutorError(TenferroError, RuntimeError):
 
 
 class MissingDependencyError(ExecutorError, ImportError):
-    """A library that an executor runs on is missing, broken or too old; the text says what to do."""
+    """A library that an executor runs on is missing, broken or too old; it says what to do."""
 
 
 class PadSafetyError(ExecutorError):

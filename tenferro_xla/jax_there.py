@@ -20,8 +20,8 @@ _INSTALL = f"run pip install --upgrade 'jax>={LEAST}' jaxlib, {_OR_NUMPY}"
 def refusal(reason: BaseException) -> MissingDependencyError:
     """The error for a JAX that cannot be imported.
 
-    >>> print(refusal(ModuleNotFoundError("No module named 'jax'", name="jax")))  # doctest: +ELLIPSIS
-    executor: 'xla' needs jax, which is not installed; run pip install --upgrade 'jax>=...
+    >>> print(refusal(OSError("no space left")))
+    executor: 'xla' needs jax, which cannot be imported (OSError: no space left); run pip install...
     """
     if isinstance(reason, ModuleNotFoundError) and reason.name == "jax":
         return MissingDependencyError(
