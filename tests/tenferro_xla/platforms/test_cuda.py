@@ -184,6 +184,15 @@ def test_eigenvalues_of_general_matrices_are_lowered_for_cuda(function: Any, dty
     assert "custom_call @cuhybrid_eig" in lowered(roots, CUDA_PLATFORM)[1]
 
 
+def test_tiny_matrices_of_32_bits_are_rotated_in_32_bits_on_cuda() -> None:
+    program = exec_program(tn.linalg.eigvalsh, [(100, 4, 4)], "float32")
+    texts = {each.name: lowered(program, each)[1] for each in (CPU_PLATFORM, CUDA_PLATFORM)}
+    assert {name: "tensor<100xf64>" in text for name, text in texts.items()} == {
+        "cpu": True,
+        "cuda": False,
+    }
+
+
 @pytest.mark.parametrize(
     ("function", "family"),
     [
