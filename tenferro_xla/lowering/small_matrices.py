@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
 
@@ -187,7 +188,7 @@ def _sweep(x: Entries, v: Entries) -> tuple[Entries, Entries]:
     x, v = [list(row) for row in x], [list(row) for row in v]
     for p in range(n - 1):
         for q in range(p + 1, n):
-            zero = jnp.abs(x[p][q]) < jnp.finfo(x[p][q].dtype).tiny
+            zero = jnp.abs(x[p][q]) < float(np.finfo(x[p][q].dtype).tiny)
             theta = (x[q][q] - x[p][p]) / jnp.where(zero, 1.0, 2.0 * x[p][q])
             unit = jnp.ones_like(theta)
             sign = jnp.where(theta >= 0, unit, -unit)  # numbers of Python would be of 64 bits

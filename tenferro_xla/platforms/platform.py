@@ -154,8 +154,8 @@ HOPPER = DeviceCosts(
     step=8e-6,
 )
 """Products and steps of loops as measured on an H100, products of 64 bits and of 32 without
-TF32; its copies, at 2.9·10¹² bytes a second, confirm `move`. The other constants follow from data sheets;
-`tests/benchmarks/contraction_costs.py` fits them on a device.
+TF32; its copies, at 2.9·10¹² bytes a second, confirm `move`. The other constants follow from data
+sheets; `tests/benchmarks/contraction_costs.py` fits them on a device.
 
 cuBLAS takes operands in either order and complex ones as they are, so that no side is better on the
 left, and contracted axes may come first."""
