@@ -28,7 +28,7 @@ import tenferro
 from tenferro.ir import typing
 
 project = "tenferro"
-author = "the tenferro authors"
+author = "the tenferro developers"
 copyright = author
 version = release = version_of("tenferro")
 
