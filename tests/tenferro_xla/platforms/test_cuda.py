@@ -25,8 +25,7 @@ from tenferro_xla.compiled import prepare, private
 from tenferro_xla.devices import device_name
 from tenferro_xla.lowering import ExtensionLowerings, jax_function
 from tenferro_xla.placement import OneDevice, OnMesh, put, where
-from tenferro_xla.platforms import CPU_PLATFORM, CUDA_PLATFORM, Platform
-from tenferro_xla.platforms.cuda import free_by_driver
+from tenferro_xla.platforms import CPU_PLATFORM, CUDA_PLATFORM, Platform, cuda
 from tenferro_xla.target import XlaTarget, platform_named, platform_of, target_for
 
 HOST = jax.devices("cpu")[0]
@@ -317,10 +316,10 @@ def test_free_is_no_more_than_other_processes_leave(
     source, driver = tmp_path / "driver.c", str(tmp_path / "libcuda.so")
     source.write_text(DRIVER)
     subprocess.run([compiler, "-shared", "-fPIC", str(source), "-o", driver], check=True)
-    assert free_by_driver(0, driver) == free_by_driver(0, driver) == 8 << 30
-    assert free_by_driver(4, driver) is None
-    assert free_by_driver(0, str(tmp_path / "none.so")) is None
-    monkeypatch.setattr("tenferro_xla.platforms.cuda.free_by_driver", lambda _: 100)
+    assert cuda.free_by_driver(0, driver) == cuda.free_by_driver(0, driver) == 8 << 30
+    assert cuda.free_by_driver(4, driver) is None
+    assert cuda.free_by_driver(0, str(tmp_path / "none.so")) is None
+    monkeypatch.setattr(cuda, "free_by_driver", lambda _: 100)
     gpu: Any = Gpu({"bytes_limit": 1000, "bytes_in_use": 300, "pool_bytes": 400})
     assert CUDA_PLATFORM.free_bytes(gpu) == 200  # 100 of the pool, and 100 more
     gpu.stats["pool_bytes"] = 1000
