@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import nox
+from nox.command import CommandFailed
 
 nox.needs_version = ">=2025.2.9"
 nox.options.sessions = [
@@ -41,6 +42,7 @@ SAME_EVERYWHERE = [  # they read the sources, call mypy, or run whole programs o
     "tests/typing",
 ]
 USER_TYPES = "tests/typing/test_user_code.py"  # mypy on programs of a user: a part of `types`
+SAMPLE = ["tests/ops/test_random_programs.py", "tests/tenferro_xla/lowering"]  # for a device
 WITHOUT_JAX = [
     *(*GENERIC_CORE, "ir", "ops/control_flow", "compiler"),
     *("runtime/test_blas_threads.py", "runtime/test_executor.py"),
@@ -132,6 +134,28 @@ def walks(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Every benchmark, or those named after `--`, in one table; `-- --help` has its options."""
     session.run(sys.executable, "tests/benchmarks/support/run.py", *session.posargs)
+
+
+@nox.session(python=False)
+def gpu(session: nox.Session) -> None:
+    """What someone with a GPU runs: `tenferro doctor --gpu`, then a sample of the tests there.
+
+    Options after `--` go to the doctor: `-- --device cpu:0 --small` tries all of it on the CPU.
+    """
+    device = "gpu"
+    if "--device" in session.posargs[:-1]:
+        device = session.posargs[session.posargs.index("--device") + 1]
+    failed = []
+    for tool, *arguments in (
+        ("tenferro", "doctor", "--gpu", "--seconds", "400", *session.posargs),
+        ("pytest", "-q", "--device", device, "--programs", "30", "--cases", "2", *SAMPLE),
+    ):
+        try:
+            here(session, tool, *arguments)
+        except CommandFailed:
+            failed.append(tool)
+    if failed:
+        session.error(f"{' and '.join(failed)} found something wrong")
 
 
 @nox.session(python=False)
