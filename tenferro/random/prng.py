@@ -432,7 +432,7 @@ def _seeded(name: str, seed: Any) -> AnyTensor:
 
 
 @overload
-def split(key: Key, num: Shape = 2) -> Key: ...
+def split(key: Key, num: Shape = 2) -> Key: ...  # type: ignore[overload-overlap]  # a class could be both
 
 
 @overload
@@ -460,7 +460,7 @@ def split(key: Key | ArrayLike, num: Shape = 2) -> Key | AnyTensor:
 
 
 @overload
-def fold_in(key: Key, data: ArrayLike) -> Key: ...
+def fold_in(key: Key, data: ArrayLike) -> Key: ...  # type: ignore[overload-overlap]  # a class could be both
 
 
 @overload

@@ -98,7 +98,7 @@ def mistakes(state: State, batch: Batch, model: Model) -> None:
     tn.grad(loss)(state.params, batch)["w"].shapes  # noqa: B018  # E: "shapes"
     step(state, batch, rate="fast")  # E: "float"
     step(state)  # E: "batch"
-    model.predict(state.params)  # E: "x"
+    model.predict(state.params, 3)  # E: "AnyTensor"
     value: float = tn.jit(loss)(state.params, batch)  # E: "float"
     tn.value_and_grad(loss)(state.params, batch)[1].shape  # noqa: B018  # E: "shape"
     loss(state.params, batch, weights=2.0)  # E: "float"
