@@ -207,7 +207,7 @@ def while_loop(
 
 @also_for_data_sizes
 def while_loop(
-    cond_fun: Callable[[Any], ArrayLike],
+    cond_fun: Callable[..., ArrayLike],
     body_fun: Callable[..., PyTree],
     init_val: PyTree,
     *,
