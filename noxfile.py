@@ -8,6 +8,7 @@ by the sessions that need it, if it is not there.
 import importlib.util
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -32,6 +33,7 @@ nox.options.download_python = "never"
 GENERIC_CORE = ["core"]
 EXTENSION = "examples/tenferro-ext-tropical"
 SUITE = "https://github.com/data-apis/array-api-tests"
+PAGES = "docs/_build/html"
 COMPILED_ONCE = {"PYTHONDONTWRITEBYTECODE": None}  # tests start many processes of the same sources
 SAME_EVERYWHERE = [  # they read the sources, call mypy, or run whole programs of what others test
     "tests/test_benchmarks.py",
@@ -118,8 +120,11 @@ def no_jax(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def docs(session: nox.Session) -> None:
-    """The documentation builds without a warning."""
-    here(session, "sphinx-build", "-W", "--keep-going", "-q", "docs", "docs/_build/html")
+    """The documentation builds without a warning; links, search and sizes of its pages."""
+    shutil.rmtree(PAGES, ignore_errors=True)
+    read = ("-d", "docs/_build/doctrees")
+    here(session, "sphinx-build", "-W", "--keep-going", "-q", *read, "docs", PAGES)
+    session.run(sys.executable, "-m", "tests.docs.built", PAGES)
 
 
 @nox.session(python=False)
