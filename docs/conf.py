@@ -7,8 +7,8 @@ share their names from top to bottom. Text that is not to be run is fenced as ``
 a shell command as ```` ```bash ````, and longer code is a `{literalinclude}` of a tested file.
 
 Some pages are written when the build begins: `reference_pages` has those of the docstrings,
-`example_pages` those of the examples. The pages need no network: formulas are MathML, which browsers
-draw themselves.
+`example_pages` those of the examples. The pages need no network: formulas are MathML, which
+browsers draw themselves.
 """
 
 import re
