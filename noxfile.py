@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import nox
+from nox.command import CommandFailed
 
 nox.needs_version = ">=2025.2.9"
 nox.options.sessions = [
@@ -43,6 +44,7 @@ SAME_EVERYWHERE = [  # they read the sources, call mypy, or run whole programs o
     "tests/typing",
 ]
 USER_TYPES = "tests/typing/test_user_code.py"  # mypy on programs of a user: a part of `types`
+SAMPLE = ["tests/ops/test_random_programs.py", "tests/tenferro_xla/lowering"]  # for a device
 WITHOUT_JAX = [
     *(*GENERIC_CORE, "ir", "ops/control_flow", "compiler"),
     *("runtime/test_blas_threads.py", "runtime/test_executor.py"),
@@ -128,6 +130,25 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session(python=False)
+def browser(session: nox.Session) -> None:
+    """The built pages in a Chromium: that of the system, or at the path after `--`.
+
+    Needs `pip install playwright`, and pages that `nox -s docs` has built.
+    """
+    if importlib.util.find_spec("playwright") is None:
+        session.error("no playwright: pip install playwright, then nox -s browser")
+    if not Path(PAGES).is_dir():
+        session.error("no pages: nox -s docs builds them")
+    session.run(sys.executable, "-m", "tests.docs.browser", PAGES, *session.posargs)
+
+
+@nox.session(python=False)
+def pictures(session: nox.Session) -> None:
+    """The pictures of the gallery, all or those named after `--`, drawn again by matplotlib."""
+    session.run(sys.executable, "docs/draw_pictures.py", *session.posargs)
+
+
+@nox.session(python=False)
 def walks(session: nox.Session) -> None:
     """How far calls travel: functions, modules, changes of room, depth, each within its budget."""
     session.run(sys.executable, "-m", "tests.walks")
@@ -137,6 +158,28 @@ def walks(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Every benchmark, or those named after `--`, in one table; `-- --help` has its options."""
     session.run(sys.executable, "tests/benchmarks/support/run.py", *session.posargs)
+
+
+@nox.session(python=False)
+def gpu(session: nox.Session) -> None:
+    """What someone with a GPU runs: `tenferro doctor --gpu`, then a sample of the tests there.
+
+    Options after `--` go to the doctor: `-- --device cpu:0 --small` tries all of it on the CPU.
+    """
+    device = "gpu"
+    if "--device" in session.posargs[:-1]:
+        device = session.posargs[session.posargs.index("--device") + 1]
+    failed = []
+    for tool, *arguments in (
+        ("tenferro", "doctor", "--gpu", "--seconds", "400", *session.posargs),
+        ("pytest", "-q", "--device", device, "--programs", "30", "--cases", "2", *SAMPLE),
+    ):
+        try:
+            here(session, tool, *arguments)
+        except CommandFailed:
+            failed.append(tool)
+    if failed:
+        session.error(f"{' and '.join(failed)} found something wrong")
 
 
 @nox.session(python=False)

@@ -37,7 +37,7 @@ class Config:
 
     Attributes:
         executor: name of the default executor of `tn.jit`.
-        dump: stages of `STAGES` to print to standard error while compiling.
+        dump: stages of `STAGES` that are logged while compiling; see `tenferro.logs`.
         max_bytes: largest size of a value of a program in bytes; programs with larger values are
             refused before they run. By default 64 GiB, or the memory of the host if that is less.
         literal_bytes: largest size in bytes of a constant in a program; larger arrays become

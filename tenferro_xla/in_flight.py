@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import os
 import queue
-import sys
 import threading
 import time
 from collections import deque
@@ -17,6 +16,7 @@ from typing import Any
 import jax
 
 from tenferro.errors import DistributedError, ForkedError
+from tenferro.logs import logger
 
 __all__ = [
     "FLIGHT",
@@ -28,6 +28,8 @@ __all__ = [
     "refuse_lost",
     "refuse_unreadable",
 ]
+
+_LOG = logger("distributed")
 
 
 Call = Callable[..., Sequence[jax.Array]]
@@ -116,12 +118,11 @@ class Watchdog:
             now = time.monotonic()
             for name, start in list(self._open.values()):
                 if now - start > self._seconds:
-                    sys.stderr.write(
-                        f"tenferro: {name} has waited for {now - start:.0f} s for another process; "
-                        f"call_timeout is {self._seconds:g} s. This process ends with exit status "
-                        f"{STUCK}.\n"
+                    _LOG.critical(
+                        "%s has waited for %.0f s for another process; call_timeout is %g s. "
+                        "This process ends with exit status %d.",
+                        *(name, now - start, self._seconds, STUCK),
                     )
-                    sys.stderr.flush()
                     os._exit(STUCK)
 
 

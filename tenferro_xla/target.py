@@ -186,6 +186,7 @@ def target_for(
             reduces_singly=platform.reduces_singly and mesh is None,
             small_loops=platform.small_loops and mesh is None,
             ordered_scatters=platform.ordered_scatters and mesh is None,
+            platform=platform.name,
         ),
         _options(compiler_options),
         _budget(platform, placement.first)

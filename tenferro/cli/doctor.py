@@ -7,8 +7,9 @@ import ctypes
 import json
 import os
 import platform
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -115,13 +116,27 @@ Facts = dict[str, Any]
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """Print the tables, or all of it as JSON; 1 if something is wrong."""
+    """Print the tables, or all of it as JSON; or check a device. 1 if something is wrong."""
+    if options.gpu is not None:
+        return check_device(options.gpu)
     facts = examined()
     if options.json:
         sys.stdout.write(json.dumps(facts, indent=2) + "\n")
     else:
         _show(facts)
     return 0 if facts["well"] else 1
+
+
+def check_device(arguments: Sequence[str]) -> int:
+    """Run the checks of the executor of XLA; its package says what they are.
+
+    They run in processes of their own, of which only one has the device at a time. This one leaves
+    the device alone.
+    """
+    module = executor_module("xla")
+    command = [sys.executable, "-m", f"{module.__name__}.checks", *arguments]
+    status = subprocess.run(command, check=False).returncode
+    return status if status in (0, 1) else 2
 
 
 def examined() -> Facts:

@@ -221,6 +221,12 @@ def parser() -> argparse.ArgumentParser:
     add("demo", demo, "A tour: one function, every stage, and its gradient checked against JAX's.")
     of_doctor = add("doctor", doctor, "What is installed, and whether it computes in 64 bits.")
     of_doctor.add_argument("--json", action="store_true", help="print all of it as JSON")
+    of_doctor.add_argument(
+        "--gpu",
+        nargs=argparse.REMAINDER,
+        metavar="OPTION",
+        help="check a device, for some minutes; `--gpu --help` has the options, which come last",
+    )
 
     of_inspect = add("inspect", inspect, "Every stage of a function's program, as text.")
     _add_function(of_inspect)

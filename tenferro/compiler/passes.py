@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import enum
+import logging
 import re
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -16,8 +16,11 @@ from tenferro.compiler.background import give_way
 from tenferro.config import config
 from tenferro.errors import ConfigError, TenferroError, VerifyError
 from tenferro.ir import ExecOp, ExecProgram, verify
+from tenferro.logs import logger
 
 __all__ = ["Needs", "Observer", "Pass", "PassReport", "run_passes"]
+
+_DUMP = logger("dump.passes")
 
 
 class Needs(enum.Enum):
@@ -123,7 +126,7 @@ def run_passes(
         ConfigError: something among `passes` is not a pass.
         VerifyError: a pass broke the program; the text names it. Only where `config.verify` is on.
     """
-    reported = observe is not None or "passes" in config.dump
+    reported = observe is not None or _DUMP.isEnabledFor(logging.DEBUG)
     done = dict.fromkeys(idle, program)
     known = None
     for optimization in checked_passes(passes):
@@ -151,8 +154,7 @@ def run_passes(
 def _report(report: PassReport, observe: Observer | None) -> None:
     if observe is not None:
         observe(report)
-    if "passes" in config.dump:
-        sys.stderr.write(f"{report}\n")
+    _DUMP.debug("%s", report)
 
 
 def _run(optimization: Pass, program: ExecProgram, nested: bool) -> ExecProgram:

@@ -6,7 +6,6 @@ known.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields, replace
 from typing import Any, Self
@@ -44,6 +43,7 @@ from tenferro.compiler.schedule import COMPILED, INTERPRETED, Runs
 from tenferro.config import config
 from tenferro.errors import ConfigError, MemoryLimitError, ProgramError
 from tenferro.ir import Dim, ExecProgram, Leaf, verify
+from tenferro.logs import logger
 from tenferro.missing_names import unlisted
 from tenferro.ops.control_flow import Checkpointed
 
@@ -60,6 +60,8 @@ __all__ = [
     "optimize_resolved",
     "resolve_sizes",
 ]
+
+_DUMP = logger("dump.exec")
 
 SIMPLIFICATION: tuple[Pass, ...] = (AlgebraicSimplifier(), CommonSubexpressions(), DeadCode())
 """Passes that clean up after others, which may leave equal or dead instructions."""
@@ -309,8 +311,7 @@ def optimize(
     if config.verify:
         verify(program)
     program = run_passes(program, [*options.chosen(passes), RenumberSlots()], observe, idle)
-    if "exec" in config.dump:
-        sys.stderr.write(f"{program}\n")
+    _DUMP.debug("%s", program)
     return program
 
 

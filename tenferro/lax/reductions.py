@@ -440,15 +440,8 @@ def _top(operand: ArrayLike, k: int, axis: int) -> tuple[AnyTensor, ...]:
     (value,) = matched("top_k", [operand])
     rank = value.meta.rank
     place = along("top_k", axis, rank) if rank else -1
-    order = (*(other for other in range(rank) if other != place), place)
-    moved = place not in (-1, rank - 1)
-    value = emit(ops.Transpose(order), value) if moved else value
-    places = reductions.top_places(value, k)
-    results = (gather_along(value, places, rank - 1), places)
-    if not moved:
-        return results
-    back = ops.Transpose(tuple(order.index(axis) for axis in range(rank)))
-    return tuple(emit(back, result) for result in results)
+    places = reductions.top_places(value, k, place)
+    return gather_along(value, places, place), places
 
 
 _top.__name__ = "top_k"

@@ -200,7 +200,7 @@ def eig(x: ArrayLike, /) -> EigResult:
     positive; the first one, if several are as large. The derivative of any loss is NaN for a matrix
     with eigenvalues that are equal, or too close for the derivative to be known in spite of
     rounding, or without as many eigenvectors as rows. Higher derivatives need larger gaps. XLA has
-    it on the CPU only.
+    it on the CPU and on GPUs, where some versions compute it on the host.
 
     Args:
         x: matrices, of shape [..., n, n].

@@ -80,6 +80,7 @@ __all__ = [
     "ReduceOr",
     "ReduceProd",
     "Sort",
+    "TopPlaces",
     "gather_along",
 ]
 
@@ -567,6 +568,36 @@ class ArgMin(Extreme, name="argmin"):
     """The place of the smallest element along `axis`: the first of several; NaN wins."""
 
     place = staticmethod(np.argmin)
+
+
+@payload
+class TopPlaces(Inactive, name="top_places"):
+    """Where along `axis` the `count` largest elements are, in int64, the largest first.
+
+    NaN counts as the largest. Of equal elements the first one comes first.
+    """
+
+    axis: int
+    count: int
+
+    axis_fields = ("axis",)
+
+    def infer(self, x: TensorMeta) -> TensorMeta:
+        check_kind(self.name, x, "biuf")
+        check_axes(self.name, (self.axis,), x.rank, x)
+        size = None if x.dims is None else x.dims[self.axis]
+        if isinstance(size, int) and not 0 <= self.count <= size:
+            raise ShapeError(
+                f"{self.name}: axis {self.axis} of {x} does not have {self.count} elements"
+            )
+        extents = list(x.extents)
+        extents[self.axis] = Exact(self.count)
+        return x.with_dtype(INT64).with_extents(extents)
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        backwards = np.argsort(np.flip(x, self.axis), axis=self.axis, kind="stable")
+        places = x.shape[self.axis] - 1 - np.flip(backwards, self.axis)
+        return np.asarray(places.take(range(self.count), self.axis), np.int64)
 
 
 def gather_along(at: Emitter[V], x: V, places: V, axis: int, *, unique: bool = True) -> V:

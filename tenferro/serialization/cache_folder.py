@@ -8,7 +8,6 @@ import hashlib
 import os
 import secrets
 import stat
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import TypeVar
 from tenferro.config import config
 from tenferro.errors import CacheWarning, ConfigError, FileError, TenferroError
 from tenferro.ir import ExecProgram
+from tenferro.logs import logger
 from tenferro.serialization.ops import Families
 from tenferro.serialization.save_load import pack_program, unpack_program
 
@@ -31,6 +31,8 @@ __all__ = [
     "read_or_make",
     "source_digest",
 ]
+
+_LOG = logger("cache")
 
 
 T = TypeVar("T")
@@ -187,11 +189,10 @@ def harmless(what: str) -> Iterator[None]:
 
 def warn(problem: str) -> None:
     """A warning that stays one where warnings are errors: a cache is not to stop a program."""
-    text = f"tenferro.cache: {problem}"
     try:
-        warnings.warn(text, CacheWarning, stacklevel=2)
+        warnings.warn(f"tenferro.cache: {problem}", CacheWarning, stacklevel=2)
     except CacheWarning:
-        sys.stderr.write(f"{text}\n")
+        _LOG.warning("%s", problem)
 
 
 # Optimized programs on disk. They are data: whoever reads them runs no code of others.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from tenferro.core import (
 )
 from tenferro.errors import ADError, DTypeError, NonScalarGradError, ShapeError, TenferroError
 from tenferro.ir import TensorMeta, is_complex, is_inexact
+from tenferro.logs import logger
 from tenferro.ops import full_like, shape_context, zeros_like
 from tenferro.ops.extension import ExtensionRuleSet, Package, rules_of
 from tenferro.ops.functions import apply_method, elementwise, manipulation
@@ -55,6 +55,8 @@ __all__ = [
     "trace_in_context",
     "with_zeros",
 ]
+
+_DUMP = logger("dump.fragment")
 
 
 # Derivatives of values: one interface for traced tensors and for eager ones.
@@ -337,8 +339,7 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         if known is not None:
             return known
         linear: LinearGraph = differentiate(resolve_keys(), outputs, wrt, ctx=self.shapes)
-        if "fragment" in config.dump:
-            sys.stderr.write(f"{linear}\n")
+        _DUMP.debug("%s", linear)
         return self._cache.put(key, linear)
 
     def push_forward(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import sys
+import logging
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
@@ -31,6 +31,7 @@ from tenferro.core import (
 )
 from tenferro.errors import BindingError, TracingError
 from tenferro.ir import Guard, Leaf, PyTree, TensorSpec, fresh_input, type_of
+from tenferro.logs import logger
 from tenferro.ops import StdTensorOp, replay, shape_context
 from tenferro.ops.control_flow import program_of_ops
 from tenferro.ops.extension import ExtensionCaches, Package
@@ -71,6 +72,8 @@ __all__ = [
     "specialise",
     "wraps",
 ]
+
+_DUMP = logger("dump.materialized")
 
 
 # GraphCompiler: from traced tensors to a GraphProgram.
@@ -185,8 +188,8 @@ def program_of_graph(
     """
     declared = cast("Sequence[Input]", inputs)
     view: ResolvedView[StdTensorOp] = resolve_keys()
-    if "materialized" in config.dump:
-        sys.stderr.write(f"{materialize_merge(view, outputs, declared)}\n")
+    if _DUMP.isEnabledFor(logging.DEBUG):
+        _DUMP.debug("%s", materialize_merge(view, outputs, declared))
     ops, met = view.topo_order(outputs)
     keys = list(dict.fromkeys([*declared, *met]))
     typed = program_of_ops(ops, keys, outputs, families)

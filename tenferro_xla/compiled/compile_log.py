@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import sys
+import logging
 import threading
 from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tenferro.compiler import BACKGROUND, structure
-from tenferro.config import config
 from tenferro.core import BoundedCache, CacheStats, Capacity
 from tenferro.ir import ExecProgram
+from tenferro.logs import logger
 
 __all__ = ["Change", "CompileEvent", "CompileReport", "Subject"]
+
+_LOG = logger("compile")
 
 
 Cause = Literal["first", "sizes", "types", "donation", "places", "dropped"]
@@ -190,7 +192,8 @@ class CompileLog:
             self._events.append(event)
             for key in (subject.key, subject.digest, subject.skeleton):
                 self._latest.put(key, [subject])[0] = subject
-            return event
+        _LOG.info("%s", event)
+        return event
 
     def report(self, executor: str, stats: CacheStats, capacity: Capacity) -> CompileReport:
         """The report of all recorded compilations."""
@@ -274,11 +277,11 @@ SECONDS = 5.0
 
 @contextmanager
 def announced(program: ExecProgram, seconds: float | None = None) -> Iterator[None]:
-    """Say on standard error if what is compiled here takes longer than `SECONDS`.
+    """Log a warning if what is compiled here takes longer than `SECONDS`.
 
     `TENFERRO_QUIET=1` turns it off. No thread is left behind.
     """
-    if config.quiet:
+    if not _LOG.isEnabledFor(logging.WARNING):
         yield
         return
     timer = threading.Timer(SECONDS if seconds is None else seconds, _say, [program])
@@ -301,8 +304,8 @@ def _say(program: ExecProgram) -> None:
     advice = ""
     if count >= MANY:
         advice = "A loop (tn.scan, tn.fori_loop) in place of repeated code compiles faster; "
-    sys.stderr.write(
-        f"tenferro: XLA is still compiling a program of {count} "
-        f"instruction{'' if count == 1 else 's'}. {advice}"
-        'executor="numpy" does not compile. TENFERRO_QUIET=1 hides this.\n'
+    _LOG.warning(
+        "XLA is still compiling a program of %d instruction%s. %s"
+        'executor="numpy" does not compile. TENFERRO_QUIET=1 hides this.',
+        *(count, "" if count == 1 else "s", advice),
     )

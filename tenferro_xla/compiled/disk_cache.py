@@ -11,8 +11,9 @@ import os
 import platform
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -93,8 +94,8 @@ def _written(made: jax.stages.Compiled) -> bytes | None:
 
 def _loaded(data: bytes, program: ExecProgram, device: jax.Device) -> jax.stages.Compiled:
     header, body = unpack(data)  # checks the sum before anything is run
-    if header["lapack"]:
-        _find_lapack()
+    for name in header["lapack"]:
+        _find_lapack(name)
     inputs = jax.tree.structure(((0,) * len(program.input_slots), {}))
     outputs = jax.tree.structure((0,) * len(program.output_slots))
     with jax.enable_x64(True):
@@ -104,18 +105,30 @@ def _loaded(data: bytes, program: ExecProgram, device: jax.Device) -> jax.stages
     return loaded
 
 
-def _calls_lapack(executable: jax.stages.Compiled) -> bool:
-    return 'custom_call_target="lapack_' in (executable.as_text() or "")
+LAPACK: dict[str, tuple[str, Callable[..., Any]]] = {
+    "cpu": ("lapack_", jax.lax.linalg.cholesky),
+    "cuda": ("cuhybrid_", jax.lax.linalg.eig),
+    "rocm": ("hiphybrid_", jax.lax.linalg.eig),
+}
+"""By platform, how the names of calls start that run LAPACK on the host, and a function that makes
+one."""
+
+
+def _calls_lapack(executable: jax.stages.Compiled) -> list[str]:
+    """The platforms of `LAPACK` whose calls are in an executable."""
+    text = executable.as_text() or ""
+    return [name for name, (call, _) in LAPACK.items() if f'custom_call_target="{call}' in text]
 
 
 @functools.cache
-def _find_lapack() -> None:
+def _find_lapack(platform: str) -> None:
     """Have JAX look for LAPACK, without which an executable that calls it ends the process.
 
     JAX does so when it lowers a program, and one that is read is not lowered.
     """
+    _, function = LAPACK[platform]
     matrix = np.ones((1, 1), np.float32)
-    jax.jit(jax.lax.linalg.cholesky).trace(matrix).lower(lowering_platforms=("cpu",))
+    jax.jit(function).trace(matrix).lower(lowering_platforms=(platform,))
 
 
 def _is_own(program: ExecProgram) -> bool:
@@ -133,7 +146,29 @@ def _depends(target: XlaTarget, device: jax.Device) -> str:
     lowering = replace(target.lowering, extensions=None)  # type: ignore[arg-type]  # for its text
     asked = sorted(target.compiler_options.items())
     where = (device.platform, device.device_kind, device.id)
-    return key_of(where, lowering, _text(target.optimized_for), asked)
+    return key_of(where, *plugin_versions(device), lowering, _text(target.optimized_for), asked)
+
+
+DRIVER = Path("/proc/driver/nvidia/version")
+"""Where NVIDIA's driver on Linux writes its version."""
+
+
+def plugin_versions(device: jax.Device) -> tuple[str, ...]:
+    """The versions of what XLA compiles and runs with on a device, besides jaxlib.
+
+    They are those of the plugins that JAX finds, of what the plugin of the device was built with,
+    and of the driver. On the CPU there is nothing but jaxlib.
+    """
+    if device.platform == "cpu":
+        return ()
+    found = {entry.dist for entry in entry_points(group="jax_plugins")} - {None}
+    plugins = sorted(f"{each.name} {each.version}" for each in found if each is not None)
+    built = str(getattr(getattr(device, "client", None), "platform_version", ""))
+    try:
+        driver = DRIVER.read_text(encoding="utf-8")
+    except OSError:
+        driver = ""
+    return (*plugins, built, driver)
 
 
 def _text(goal: Target) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
+import logging
 import math
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,9 +20,9 @@ from tenferro.compiler import (
     PartitionedAxes,
     optimize_resolved,
 )
-from tenferro.config import config
 from tenferro.errors import ExecutorError, UnsupportedDynamicShapeError
 from tenferro.ir import Exact, ExecProgram, Leaf, TensorMeta, check_budget, describe, verify
+from tenferro.logs import logger
 from tenferro.ops import Transpose
 from tenferro.runtime import INFERRED, Shardings
 from tenferro.serialization import disk_cache
@@ -33,6 +33,8 @@ from tenferro_xla.placement import OneDevice, OnMesh, Placement, entry_names
 from tenferro_xla.target import XlaTarget
 
 __all__ = ["Cost", "Memory", "pinned_by", "prepare", "require_static"]
+
+_DUMP = logger("dump.stablehlo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +140,8 @@ def lower_to_stablehlo(
                 for meta, sharding in zip(metas, (*inputs, *(None for _ in places)), strict=True)
             )
         )
-    if "stablehlo" in config.dump:
-        sys.stderr.write(lowered.as_text())
+    if _DUMP.isEnabledFor(logging.DEBUG):
+        _DUMP.debug("%s", lowered.as_text().rstrip("\n"))
 
     def plain() -> Module:
         unmarked = replace(target, lowering=replace(target.lowering, small_loops=False))

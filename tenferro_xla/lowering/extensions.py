@@ -208,17 +208,24 @@ class ExtensionLowerings:
     def __len__(self) -> int:
         return len(self._rules)
 
-    def __call__(self, op: Extension, operands: Sequence[Any]) -> tuple[jax.Array, ...]:
+    def __call__(
+        self, op: Extension, operands: Sequence[Any], platform: str | None = None
+    ) -> tuple[jax.Array, ...]:
         """The outputs of an op, emitted into the JAX trace that is under way.
 
+        `platform` is that of the devices, if it is known.
+
         Raises:
-            BackendFailureError: the lowering failed.
+            BackendFailureError: the lowering failed, or JAX does not have the op on the platform.
             ExtensionRegistryError: it is that of another class of the family.
             InvalidConfigError: its results are not of the types that the op infers.
         """
         named, op_class = self._rules[op.family_id]
         require_class(op.op, op_class, "lowering")
         lowering = lowering_of(named)
+        own = platform is not None and lowering is _BUILTIN.get(type(op.op))
+        if own and all(x.size for x in operands):  # others are constants
+            linalg.refuse_absent(op.op, platform)
         self._rules[op.family_id] = lowering, op_class
         try:
             results = lowering(op.op, *map(_as_jax, operands))

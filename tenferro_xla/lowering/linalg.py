@@ -1,7 +1,8 @@
 """The lowerings of linear algebra, by LAPACK's or the device's own library; one table of them.
 
-Large batches of tiny matrices go another way, see `small_matrices`. Schur forms and general
-eigenvectors are on the CPU alone: other devices refuse them before XLA runs.
+Large batches of tiny matrices go another way, see `small_matrices`. JAX has Schur and Hessenberg
+forms on the CPU alone, and general eigenvectors on the CPU and on GPUs: `refuse_absent` refuses
+them elsewhere before XLA runs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import jax
 import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
@@ -273,26 +273,45 @@ def _rows(x: Array, places: Array) -> Array:
 # General eigenvalue problems, matrix functions and matrix equations.
 
 
-def needs_cpu(op: ExtensionOp) -> None:
-    """Refuse an op that XLA has on the CPU alone.
+def platforms_of(op: ExtensionOp) -> tuple[str, ...] | None:
+    """The platforms on which JAX has what an op is lowered to; None for all of them.
+
+    On a GPU, eigenvectors of general matrices are computed by cuSOLVER from version 11.7.1 on, and
+    else by LAPACK on the host; JAX chooses.
+
+    >>> platforms_of(Eig())
+    ('cpu', 'cuda', 'rocm')
+    """
+    match op:
+        case Eig():
+            return ("cpu", "cuda", "rocm")
+        case MatrixFunction() if op.name == "exp":
+            return None
+        case MatrixFunction() | Sylvester() | Schur() | Hessenberg():
+            return ("cpu",)
+        case _:
+            return None
+
+
+def refuse_absent(op: ExtensionOp, platform: str | None) -> None:
+    """Refuse an op that JAX does not have on a platform; None is not known, and refuses nothing.
 
     Raises:
-        BackendFailureError: the program is compiled for another device.
+        BackendFailureError: the platform is not among those of the op.
     """
-    settings: Any = jax.config
-    device = settings.jax_default_device
-    platform = "cpu" if device is None else getattr(device, "platform", device)
-    if platform != "cpu":
-        raise BackendFailureError(
-            op.family_id,
-            f"{op.family_id}: XLA has it on the CPU only, not on {platform}; "
-            "use the device 'cpu', or executor='numpy'",
-        )
+    known = platforms_of(op)
+    if platform is None or known is None or platform in known:
+        return
+    where = "the CPU" if known == ("cpu",) else " and ".join(known)
+    raise BackendFailureError(
+        op.family_id,
+        f"{op.family_id}: XLA has it on {where} only, not on {platform}; "
+        "use the device 'cpu', or executor='numpy'",
+    )
 
 
 def eig(op: Eig, a: Array) -> tuple[Array, ...]:
     """Values, vectors with real pivots, and the inverse of these."""
-    needs_cpu(op)
     clean, finite = zeros_unless_finite(a)
     results = lax.linalg.eig(
         clean,
@@ -321,24 +340,20 @@ def matrix_function(op: MatrixFunction, a: Array) -> Array:
     if op.name == "exp":
         result: Array = jsp.linalg.expm(a)
         return result
-    needs_cpu(op)
     return lowering_schur.sqrtm(a) if op.name == "sqrt" else lowering_schur.logm(a)
 
 
 def sylvester(op: Sylvester, a: Array, b: Array, c: Array) -> Array:
-    needs_cpu(op)
     return lowering_schur.sylvester(a, b, c, op.discrete)
 
 
 def schur(op: Schur, a: Array) -> tuple[Array, ...]:
-    needs_cpu(op)
     clean, finite = zeros_unless_finite(a)
     form, basis = lax.linalg.schur(clean)
     return (nan_unless(finite, form), nan_unless(finite, basis))[: op.output_count]
 
 
 def hessenberg(op: Hessenberg, a: Array) -> tuple[Array, ...]:
-    needs_cpu(op)
     if not all(isinstance(size, int) for size in a.shape):
         reason = "is not lowered for named sizes; give the inputs constant sizes"
         raise UnsupportedExtensionError(op.family_id, reason)

@@ -87,6 +87,7 @@ class LoweringOptions:
             library.
         differentiated: whether JAX differentiates what is lowered.
         small_loops: whether loops of small values are marked, to be compiled as one function.
+        platform: the platform of the devices; None where the user of JAX's function chooses it.
     """
 
     precision: Precision = "highest"
@@ -99,6 +100,7 @@ class LoweringOptions:
     reduces_singly: bool = False
     small_loops: bool = False
     ordered_scatters: bool = False
+    platform: str | None = None
 
     def __post_init__(self) -> None:
         if self.precision not in get_args(Precision):
@@ -171,7 +173,7 @@ lower = Lowerings()
 
 @lower.register
 def _(op: Extension, *operands: Any, options: LoweringOptions) -> tuple[jax.Array, ...]:
-    return options.extensions(op, operands)
+    return options.extensions(op, operands, options.platform)
 
 
 # A program as one function of JAX arrays.

@@ -15,6 +15,7 @@ from support.on_device import begin, device_arguments, finish
 
 from tenferro.ir import ExecProgram, evaluate
 from tenferro_xla import XlaExecutor
+from tenferro_xla.checks.checking import apart
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -34,18 +35,6 @@ def inputs_of(program: ExecProgram, seed: int) -> list[Any]:
     return values
 
 
-def apart(one: Any, other: Any) -> float:
-    """The largest difference, relative to the largest element; infinite where one is not finite."""
-    if not other.size:
-        return 0.0
-    if not np.array_equal(np.isfinite(one), np.isfinite(other)):
-        return float("inf")
-    with np.errstate(invalid="ignore"):
-        difference = np.nan_to_num(np.abs(one - other), nan=0.0)
-        largest = np.max(np.abs(other), initial=1.0, where=np.isfinite(other))
-    return float(np.max(difference) / largest)
-
-
 def main() -> None:
     parser = arguments(__doc__)
     device_arguments(parser)
@@ -62,7 +51,7 @@ def main() -> None:
         expected = evaluate(program, values)
         for name, executor in executors.items():
             results = executor.compile_exec(program).run_host(*values)
-            far = max(apart(np.asarray(r), e) for r, e in zip(results, expected, strict=True))
+            far = max(apart(r, e, least=1.0) for r, e in zip(results, expected, strict=True))
             worst = max(worst, far)
             if far > TOLERANCE:
                 wrong.append({"seed": seed, "on": name, "apart": far})

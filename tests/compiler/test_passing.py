@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 
 import pytest
@@ -81,27 +82,26 @@ def test_an_error_raised_in_a_pass_names_it() -> None:
     assert caught.value.__notes__ == ["raised in pass 'dead_code'"]
 
 
-def test_a_dump_shows_what_each_pass_did(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for module in (passing, pipeline):
-        monkeypatch.setattr(module, "config", Config(dump=("passes", "exec")))
+def test_a_dump_shows_what_each_pass_did(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "tenferro.dump")
     program = optimize(read(UNREAD), passes=[DeadCode()])
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    lines = captured.err.splitlines()
+    assert {record.name for record in caplog.records} == {
+        "tenferro.dump.passes",
+        "tenferro.dump.exec",
+    }
+    lines = caplog.messages[0].splitlines()
     assert lines[0].startswith("# pass dead_code: ")
     assert lines[0].endswith(" ms, 2 instructions -> 1")
     assert "-  %2: f64[n] = cosine %1" in lines
-    assert captured.err.endswith(f"{program}\n")
+    assert caplog.messages[-1] == str(program)
 
 
-def test_a_dump_says_that_a_pass_did_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(passing, "config", Config(dump=("passes",)))
+def test_a_dump_says_that_a_pass_did_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "tenferro.dump.passes")
     optimize(read(SINE), passes=[DeadCode()])
-    assert " ms, 1 instructions, unchanged\n# pass renumber_slots:" in capsys.readouterr().err
+    first, second = caplog.messages
+    assert first.endswith(" ms, 1 instructions, unchanged")
+    assert second.startswith("# pass renumber_slots:")
 
 
 def test_a_pass_that_comes_again_is_skipped_until_something_changes() -> None:

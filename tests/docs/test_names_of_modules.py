@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,6 +59,13 @@ def test_the_table_of_rooms_names_rooms_and_what_to_read_in_them() -> None:
         assert [name for name in names if not is_module(package, name)] == []
         for name in re.findall(r"`([\w.]+)`", first):
             assert is_module(package / names[0].replace(".", "/"), name), f"{names[0]}: {name}"
+
+
+def test_the_page_counts_the_layers() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (layers,) = (each["layers"] for each in contracts if each["id"] == "layers")
+    assert f"on {len(layers)} layers" in ARCHITECTURE.read_text("utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

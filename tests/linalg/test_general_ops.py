@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
 
@@ -10,10 +9,12 @@ import tenferro as tn
 import tenferro_xla
 from tenferro.errors import BackendFailureError
 from tenferro.extension import ExtensionOp, apply
+from tenferro.linalg.cholesky import Cholesky
 from tenferro.linalg.eig import Eig
 from tenferro.linalg.matrix_functions import Frechet, MatrixFunction
+from tenferro.linalg.schur import Schur
 from tenferro.testing import check_extension
-from tenferro_xla.lowering.linalg import needs_cpu
+from tenferro_xla.lowering.linalg import refuse_absent
 from tests.linalg.cases import general_cases, positive
 from tests.linalg.differences import random
 from tests.ops.extension.cases import Case
@@ -80,12 +81,21 @@ def test_values_alone_have_the_same_derivative() -> None:
     np.testing.assert_allclose(total(Eig(1)), total(Eig()))
 
 
-def test_what_needs_the_cpu_is_refused_elsewhere() -> None:
-    text = r"tenferro-linalg.eig.v1: XLA has it on the CPU only, not on gpu; use the device 'cpu'"
-    with jax.default_device("gpu"), pytest.raises(BackendFailureError, match=text):
-        needs_cpu(Eig())
-    with jax.default_device(jax.devices("cpu")[0]):
-        needs_cpu(Eig())
+def test_what_jax_does_not_have_on_a_platform_is_refused_there() -> None:
+    text = r"tenferro-linalg.schur.v1: XLA has it on the CPU only, not on cuda; use the device 'cp"
+    with pytest.raises(BackendFailureError, match=text):
+        refuse_absent(Schur(), "cuda")
+    text = "tenferro-linalg.eig.v1: XLA has it on cpu and cuda and rocm only, not on tpu"
+    with pytest.raises(BackendFailureError, match=text):
+        refuse_absent(Eig(), "tpu")
+    for op, platform in (
+        (Schur(), "cpu"),
+        (Schur(), None),
+        (Eig(), "cuda"),
+        (MatrixFunction("exp"), "cuda"),
+        (Cholesky(), "tpu"),
+    ):
+        refuse_absent(op, platform)
 
 
 @pytest.mark.parametrize("dtype", ["d", "D"])

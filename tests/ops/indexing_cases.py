@@ -393,5 +393,18 @@ SORTS: list[Case] = [
         )
         for shape in ((3, 4), (2, 1))
     ),
+    *(
+        Case(
+            f"the {op.count} largest along {op.axis} of {shape}",
+            op,
+            (Operand(shape, distinct),),
+            (*ORDERED, "bool") if min(shape) > 1 else ("f64",),
+            lambda x, op=op: jnp.argsort(x, op.axis, descending=True).take(
+                jnp.arange(op.count), op.axis
+            ),
+        )
+        for op in (ops.TopPlaces(1, 1), ops.TopPlaces(0, 2), ops.TopPlaces(1, 0))
+        for shape in ((3, 4), (2, 1))
+    ),
 ]
 INDEXING: list[Case] = [*GATHERS, *SCATTERS, *DYNAMIC_SLICES, *SORTS]

@@ -105,6 +105,10 @@ REFUSALS: list[tuple[StdTensorOp, str, type[TenferroError], str]] = [
      "sort: takes bool, integer, unsigned, floating-point operands, got c64[4,3]"),
     (ops.ArgMax(0), "c64[4]", DTypeError,
      "argmax: takes bool, integer, unsigned, floating-point operands, got c64[4]"),
+    (ops.TopPlaces(1, 3), "f64[4,2]", ShapeError,
+     "top_places: axis 1 of f64[4,2] does not have 3 elements"),
+    (ops.TopPlaces(0, 1), "c64[4]", DTypeError,
+     "top_places: takes bool, integer, unsigned, floating-point operands, got c64[4]"),
     (ops.ArgMin(1), "f64[2,0]", ShapeError,
      "argmin: axis 1 of f64[2,0] has no elements to choose from"),
 ]  # fmt: skip

@@ -98,14 +98,16 @@ def test_a_damaged_entry_is_a_warning_and_made_again(folder: Path, damage: objec
 
 
 def test_a_warning_stays_one_where_warnings_are_errors(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     cached_program((), PROGRAM, Passes(), Families())
     cut(*entries(folder))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cached_program((), PROGRAM, Passes(), Families())
-    assert "is not used" in capsys.readouterr().err
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("tenferro.cache", "WARNING")
+    assert "is not used" in record.getMessage()
 
 
 def test_a_program_with_a_callback_is_not_kept(folder: Path) -> None:

@@ -59,6 +59,7 @@ from tenferro.ops import (
     ShapeOf,
     Sort,
     StdTensorOp,
+    TopPlaces,
     scalar,
 )
 from tenferro.ops.functions.dispatch import (
@@ -547,11 +548,11 @@ def argsort(
     return emit(SUB, broadcast_like(last, places.meta, (), "argsort"), places)
 
 
-def top_places(x: ArrayLike, k: int) -> AnyTensor:
-    """The indices of the k largest elements along the last axis, the largest first."""
+def top_places(x: ArrayLike, k: int, axis: int = -1) -> AnyTensor:
+    """The indices of the k largest elements along an axis, the largest first."""
     (value,) = promote((x,))
     meta: TensorMeta = value.meta
-    extent = meta.extents[-1] if meta.rank else Exact(0)
+    extent = meta.extents[axis] if meta.rank else Exact(0)
     limit = extent.dim if isinstance(extent, Exact) else None
     refuse_traced("top_k", "k", k)
     count = integer_of(k)
@@ -559,8 +560,9 @@ def top_places(x: ArrayLike, k: int) -> AnyTensor:
         raise ShapeError(f"top_k: k must be a number of elements, got {k!r}")
     k = count
     if meta.rank == 0 or (isinstance(limit, int) and k > limit):
-        raise ShapeError(f"top_k: {meta} does not have {k} elements along its last axis")
-    return window(argsort(value, descending=True), meta.rank - 1, 0, k)
+        where = "its last axis" if axis in (-1, meta.rank - 1) else f"axis {axis}"
+        raise ShapeError(f"top_k: {meta} does not have {k} elements along {where}")
+    return emit(TopPlaces(axis % meta.rank, k), value)
 
 
 @array_function

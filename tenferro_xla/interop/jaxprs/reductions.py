@@ -8,7 +8,7 @@ from typing import Any
 from tenferro import ops
 from tenferro.core import GlobalValKey
 from tenferro.ir import as_dtype
-from tenferro.ops.functions import elementwise, emit_function, reductions
+from tenferro.ops.functions import elementwise, emit_function
 from tenferro_xla.interop.jaxprs.reader import (
     Keys,
     Reader,
@@ -128,17 +128,10 @@ def _top_k(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     (x,) = operands
     rank, count = at.ctx.meta(x).rank, int(equation.params["k"])
     axis = int(equation.params.get("axis", rank - 1)) % rank
-    order = [*(other for other in range(rank) if other != axis), axis]
-    back = ops.Transpose(tuple(order.index(place) for place in range(rank)))
-    if axis != rank - 1:
-        x = at.emit(ops.Transpose(tuple(order)), x)
-    places = emit_function(at, reductions.top_places, x, count)
-    results = [ops.gather_along(at, x, places, rank - 1), places]
-    if axis != rank - 1:
-        results = [at.emit(back, result) for result in results]
+    places = at.emit(ops.TopPlaces(axis, count), x)
     dtype = as_dtype(equation.outvars[1].aval.dtype)
-    assert at.ctx.meta(results[0]).static_shape == shape_of(equation)
-    return [results[0], emit_function(at, elementwise.astype, results[1], dtype=dtype)]
+    elements = ops.gather_along(at, x, places, axis)
+    return [elements, emit_function(at, elementwise.astype, places, dtype=dtype)]
 
 
 SORTING: dict[str, Translation] = {"sort": _sort, "top_k": _top_k}

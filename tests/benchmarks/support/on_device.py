@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import statistics
-import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +11,9 @@ import jax
 from support.harness import environment, note, versions
 
 import tenferro_xla as txla
+from tenferro_xla.checks.checking import seconds_of as seconds
+
+__all__ = ["begin", "device_arguments", "finish", "seconds"]
 
 
 def device_arguments(parser: ArgumentParser) -> None:
@@ -41,20 +41,3 @@ def finish(options: Namespace, device: jax.Device, results: Any) -> None:
         }
         Path(options.json).write_text(json.dumps(record, indent=1) + "\n")
         note(f"written: {options.json}")
-
-
-def seconds(call: Callable[[], Any], least: float = 0.02, rounds: int = 5) -> float:
-    """Median seconds of one call, when many are started before the last one is waited for."""
-    jax.block_until_ready(call())
-    start = time.perf_counter()
-    jax.block_until_ready(call())
-    once = max(time.perf_counter() - start, 1e-7)
-    calls = max(1, min(1000, int(least / once)))
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        results = [call() for _ in range(calls)]
-        jax.block_until_ready(results[-1])
-        times.append((time.perf_counter() - start) / calls)
-        del results
-    return statistics.median(times)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import jax
 import numpy as np
@@ -172,3 +174,24 @@ def test_a_second_process_reads_what_the_first_has_made(tmp_path: Path) -> None:
     ]
     assert texts[0][0] == texts[1][0]
     assert [text[1] for text in texts] == ["False", "True"]
+
+
+def test_on_a_gpu_the_key_has_the_versions_of_the_plugin_and_of_the_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpu: Any = SimpleNamespace(
+        platform="gpu", client=SimpleNamespace(platform_version="PJRT C API\ncuda 12090")
+    )
+    monkeypatch.setattr(module, "DRIVER", tmp_path / "version")
+    before = module.plugin_versions(gpu)
+    assert before[-2:] == ("PJRT C API\ncuda 12090", "")
+    (tmp_path / "version").write_text("NVRM version: 580.82.07")
+    assert module.plugin_versions(gpu)[-1] == "NVRM version: 580.82.07"
+    assert module.plugin_versions(jax.devices("cpu")[0]) == ()
+
+
+def test_lapack_is_found_again_for_a_gpu_whose_executable_calls_it_on_the_host() -> None:
+    text = 'custom-call(%x), custom_call_target="cuhybrid_eig_real"'
+    executable: Any = SimpleNamespace(as_text=lambda: text)
+    assert module._calls_lapack(executable) == ["cuda"]
+    module._find_lapack("cuda")

@@ -1,5 +1,6 @@
 """A program stage by stage: as it is lowered, StableHLO, cost, memory, executable."""
 
+import logging
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -10,7 +11,6 @@ import pytest
 
 import tenferro as tn
 from tenferro.compiler import PassReport
-from tenferro.config import config
 from tenferro.errors import BindingError, VerifyError
 from tenferro.ir import ExecProgram
 from tenferro_xla import Cost, XlaExecutor
@@ -46,26 +46,22 @@ def test_lowering_shows_every_stage(xla: XlaExecutor) -> None:
     assert xla.stats().misses == 1
 
 
-def test_stablehlo_is_dumped_on_request(
-    xla: XlaExecutor, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(
-        "tenferro_xla.compiled.stablehlo.config", replace(config, dump=("stablehlo",))
-    )
+def test_stablehlo_is_dumped_on_request(xla: XlaExecutor, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "tenferro.dump.stablehlo")
     xla.lower(symbolic(), {"x": tn.TensorSpec((4, 3))})
-    assert "stablehlo.multiply" in capsys.readouterr().err
+    assert "stablehlo.multiply" in caplog.text
 
 
 def test_every_rewrite_between_trace_and_stablehlo_is_a_pass_that_is_reported(
-    xla: XlaExecutor, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    xla: XlaExecutor, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("tenferro.compiler.passes.config", replace(config, dump=("passes",)))
+    caplog.set_level(logging.DEBUG, "tenferro.dump.passes")
     shapes = [("n", 256), (256, "n"), ("n", 200)]
     program = tn.make_program(
         lambda a, b, c: tn.einsum("ij,jk,il->kl", tn.conj(a), b, c),
         *(tn.TensorSpec(shape, "complex128") for shape in shapes),
     )
-    capsys.readouterr()
+    caplog.clear()
     specs = [
         tn.TensorSpec(tuple(512 if size == "n" else size for size in shape), "complex128")
         for shape in shapes
@@ -79,7 +75,7 @@ def test_every_rewrite_between_trace_and_stablehlo_is_a_pass_that_is_reported(
         assert later.before is earlier.after
     changed = {report.name for report in reports if report.changed}
     assert changed >= {"bind_sizes", "expand_families", "contraction_layout", "real_contractions"}
-    dumped = re.findall(r"^# pass (\w+):", capsys.readouterr().err, re.MULTILINE)
+    dumped = re.findall(r"^# pass (\w+):", "\n".join(caplog.messages), re.MULTILINE)
     assert dumped == [report.name for report in reports]
 
 

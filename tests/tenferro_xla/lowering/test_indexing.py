@@ -144,6 +144,8 @@ def test_sorting_is_numpys_at_edges_and_specials(dtype: np.dtype[Any]) -> None:
     columns = np.stack([column, column[::-1]], axis=1)
     applications: list[tuple[StdTensorOp, Array]] = [
         *((op, x) for op in (ops.Sort(0), ops.ArgMax(0), ops.ArgMin(0)) for x in (column, columns)),
+        *((ops.TopPlaces(0, k), x) for k in (0, 3, len(column)) for x in (column, columns)),
+        *((ops.TopPlaces(1, 1), x) for x in (columns, columns[:, :1])),
         *((ops.Sort(1), column[:0].reshape(shape)) for shape in ((3, 0), (0, 3))),
     ]
     assert_all_outputs([(op, x) for op, x in applications if takes(op, x)])
@@ -162,6 +164,8 @@ def assert_all_outputs(applications: list[tuple[StdTensorOp, Array]]) -> None:
 
 
 def outputs(op: StdTensorOp, x: Any) -> Any:
+    if isinstance(op, ops.TopPlaces):
+        return (tn.lax.top_k(x, op.count, axis=op.axis)[1],)
     if not isinstance(op, ops.Sort):
         return (getattr(tn, op.name)(x, axis=op.axis),)
     return both(x, op.axis)

@@ -10,17 +10,18 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from jax.sharding import Mesh
 
 import tenferro as tn
 from tenferro.compiler import CPU, DeviceCosts, MemoryNeed, parse, predict_memory
 from tenferro.config import Config, config
-from tenferro.errors import DeviceError
+from tenferro.errors import BackendFailureError, DeviceError
 from tenferro.ir import ExecProgram, evaluate
 from tenferro_xla import XlaExecutor
 from tenferro_xla.compiled import prepare, private
 from tenferro_xla.devices import device_name
 from tenferro_xla.lowering import ExtensionLowerings, jax_function
-from tenferro_xla.placement import OneDevice, put, where
+from tenferro_xla.placement import OneDevice, OnMesh, put, where
 from tenferro_xla.platforms import CPU_PLATFORM, CUDA_PLATFORM, Platform
 from tenferro_xla.target import XlaTarget, platform_named, platform_of, target_for
 
@@ -170,6 +171,42 @@ def test_cuda_runs_independent_parts_one_after_the_other() -> None:
     )
     assert cpu.temporaries > 5 * 64 * 64 * 8
     assert gpu.temporaries < 2 * 64 * 64 * 8
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("function", [tn.linalg.eigvals, lambda a: tn.linalg.eig(a)[1]])
+def test_eigenvalues_of_general_matrices_are_lowered_for_cuda(function: Any, dtype: str) -> None:
+    """By LAPACK on the host where the plugin is not installed, which knows cuSOLVER's version."""
+    _, text = lowered(exec_program(function, [(3, 4, 4)], dtype), CUDA_PLATFORM)
+    assert "geev" not in text
+    assert "custom_call @cuhybrid_eig" in text
+    roots = exec_program(lambda p: tn.roots(p, strip_zeros=False), [(5,)], "float64")
+    assert "custom_call @cuhybrid_eig" in lowered(roots, CUDA_PLATFORM)[1]
+
+
+@pytest.mark.parametrize(
+    ("function", "family"),
+    [
+        (tn.scipy.linalg.sqrtm, "matrix_function"),
+        (lambda a: tn.scipy.linalg.schur(a)[0], "schur"),
+        (tn.scipy.linalg.hessenberg, "hessenberg"),
+        (lambda a: tn.scipy.linalg.solve_sylvester(a, a, a), "sylvester"),
+    ],
+)
+def test_what_jax_does_not_have_on_cuda_is_refused_by_the_name_of_the_op(
+    function: Any, family: str
+) -> None:
+    program = exec_program(function, [(4, 4)], "float64")
+    message = rf"tenferro-linalg.{family}.v1: XLA has it on the CPU only, not on cuda"
+    for platform in (CUDA_PLATFORM, replace(CUDA_PLATFORM, rewrites=False)):
+        with pytest.raises(BackendFailureError, match=message):
+            lowered(program, platform)
+    on_mesh = OnMesh(Mesh(np.array([HOST]), ("data",)))
+    options = target_for(on_mesh, CUDA_PLATFORM, ExtensionLowerings()).lowering
+    with pytest.raises(BackendFailureError, match=message), jax.enable_x64(True):
+        jax.eval_shape(jax_function(program, options), np.eye(4))
+    empty = exec_program(function, [(0, 0)], "float64")
+    assert "custom_call" not in lowered(empty, CUDA_PLATFORM)[1]
 
 
 class Gpu:

@@ -1,0 +1,248 @@
+"""Every public function, on the device and on the NumPy executor."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import tenferro as tn
+from tenferro.errors import TenferroError
+from tenferro.ir import ExecOp, ExecProgram, evaluate
+from tenferro_xla.checks.checking import Checking, Function, apart, epsilon, in_short
+from tenferro_xla.checks.report import Outcome
+
+__all__ = ["parity"]
+
+DTYPES = ("float64", "float32", "complex128", "complex64", "int64", "int32")
+
+CALLS: tuple[tuple[str, Callable[..., Any]], ...] = (
+    ("m", lambda f, m: f(m)),
+    ("mm", lambda f, m, n: f(m, n)),
+    ("mmm", lambda f, m, n, o: f(m, n, o)),
+    ("mi", lambda f, m, i: f(m, i)),
+    ("i", lambda f, i: f(i)),
+    ("ii", lambda f, i, j: f(i, j)),
+    ("v", lambda f, v: f(v)),
+    ("vv", lambda f, v, w: f(v, w)),
+    ("vi", lambda f, v, i: f(v, i)),
+    ("iv", lambda f, i, v: f(i, v)),
+    ("mmmm", lambda f, *m: f(*m)),
+    ("vvv", lambda f, *v: f(*v)),
+    ("m", lambda f, m: f(m, 1)),
+    ("mm", lambda f, m, n: f(m, n, 1)),
+    ("m", lambda f, m: f(m, 0, 1)),
+    ("m", lambda f, m: f(m, (1, 0))),
+    ("m", lambda f, m: f(m, (2, 8))),
+    ("m", lambda f, m: f(m, (1, 1), (3, 3))),
+    ("mm", lambda f, m, n: f([m, n])),
+    ("mm", lambda f, m, n: f([m, n], 0)),
+    ("m", lambda f, m: f(m > 0, m, m + 1)),
+)
+"""Arguments to try: matrices `m`, vectors `v`, vectors of small integers `i`; and the call."""
+
+NOT_CALLED = {
+    *("block_until_ready", "cache", "device_get", "device_put", "devices", "local_devices"),
+    *("empty", "empty_like", "frombuffer", "fromstring"),
+    *("load", "printoptions", "save", "set_printoptions"),
+}
+"""Functions that compute nothing, or nothing that is defined."""
+
+FREE = ("eig", "svd", "qr", "schur", "hessenberg", "lobpcg", "null_space", "orth", "householder")
+"""Parts of the names of functions whose results are unique up to signs, phases or order."""
+
+_HARD = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-30, -2.5, 3e4)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A program, its inputs, and whether its results are unique."""
+
+    name: str
+    program: ExecProgram
+    inputs: tuple[Any, ...]
+    unique: bool
+
+
+def parity(check: Checking) -> None:
+    """Values of all public functions in six dtypes, and the gradients of the smooth ones."""
+    found: Counter[str] = Counter()
+    reached: set[type] = set()
+    lock = threading.Lock()
+
+    def one(case: Case) -> None:
+        state = "left out" if check.left() <= 0 else _compare(check, case)
+        with lock:
+            found[state] += 1
+
+    functions = list(public_functions())
+    random.Random(0).shuffle(functions)  # where time is over, what was checked is a sample
+    if check.small:
+        functions = functions[::12]
+    workers = min(12, os.cpu_count() or 1)
+    with ThreadPoolExecutor(workers) as pool:
+        pending = []
+        for name, function in functions:
+            if check.left() <= 0:
+                break
+            for case in cases_of(name, function):
+                reached |= {type(op) for part in case.program.walk() for op in part.ops()}
+                pending.append(pool.submit(one, case))
+            found["functions"] += 1
+        for future in pending:
+            future.result()
+    whole = not found["left out"] and found["functions"] == len(functions)
+    outcome: Outcome = "fine" if whole else "left out"
+    every = len({*_concrete(ExecOp)})
+    check.note("total", outcome, ops=f"{len(reached)} of {every}", **found)
+
+
+def public_functions() -> Iterator[tuple[str, Function]]:
+    """The functions of tenferro and of its packages of functions, by name; each once.
+
+    >>> {"sin", "linalg.det", "fft.rfft", "nn.relu6", "lax.conv"} <= {*dict(public_functions())}
+    True
+    """
+    stats = tn.scipy.stats
+    distributions = [getattr(stats, name) for name in dir(stats) if not name.startswith("_")]
+    modules = [tn, tn.linalg, tn.fft, tn.nn, tn.scipy.special, tn.scipy.linalg, tn.lax]
+    seen: set[int] = set()
+    for module in (*modules, *filter(inspect.ismodule, distributions)):
+        home = "" if module is tn else f"{module.__name__.removeprefix('tenferro.')}."
+        for name in _names(module):
+            function = getattr(module, name)
+            is_new = id(function) not in seen
+            if is_new and callable(function) and not inspect.isclass(function):
+                seen.add(id(function))
+                yield f"{home}{name}", function
+
+
+def _names(module: ModuleType) -> list[str]:
+    listed = getattr(module, "__all__", None) or dir(module)
+    return sorted(name for name in listed if not name.startswith("_") and name not in NOT_CALLED)
+
+
+def cases_of(name: str, function: Function) -> Iterator[Case]:
+    """Programs of a function, with the first arguments that it takes; none if it takes none."""
+    unique = not any(part in name for part in FREE)
+    for letters, call in CALLS:
+        made = [_case(name, function, letters, call, dtype, unique) for dtype in DTYPES]
+        cases = [case for case in made if case is not None]
+        if not cases:
+            continue
+        yield from cases
+        for dtype in ("float64", "complex128"):
+            gradient = _gradient(function, call)
+            case = _case(f"gradient of {name}", gradient, letters, call_it, dtype, unique)
+            if case is not None and "i" not in letters:
+                yield case
+        if letters in ("v", "m", "vv", "mm"):
+            hard = _case(f"hard values of {name}", function, letters, call, "float64", unique)
+            if hard is not None and hard.unique:
+                yield from _at_hard_values(hard)
+        return
+
+
+def call_it(function: Function, *arguments: Any) -> Any:
+    """The function of the arguments."""
+    return function(*arguments)
+
+
+def _gradient(function: Function, call: Callable[..., Any]) -> Function:
+    def loss(*arguments: Any) -> Any:
+        leaves = tn.tree.leaves(call(function, *arguments))
+        smooth = [leaf for leaf in leaves if np.dtype(leaf.dtype).kind in "fc"]
+        return sum(tn.sum(tn.sin(tn.real(leaf))) for leaf in smooth)
+
+    return tn.grad(loss)
+
+
+def _case(
+    name: str, function: Function, letters: str, call: Callable[..., Any], dtype: str, unique: bool
+) -> Case | None:
+    """The program of a function for arguments of a kind; None if it does not take them."""
+    rng = np.random.default_rng(len(letters))
+    inputs = tuple(_array(letter, dtype, rng) for letter in letters)
+    specs = [tn.TensorSpec(each.shape, str(each.dtype)) for each in inputs]
+    with contextlib.suppress(Exception):
+        program = tn.make_program(lambda *arguments: call(function, *arguments), *specs)
+        if program.exec_program.output_metas:
+            return Case(f"{name} {dtype}", program.exec_program, inputs, unique)
+    return None
+
+
+def _array(letter: str, dtype: str, rng: np.random.Generator) -> Any:
+    """An argument: a matrix that is well conditioned, a vector, or small integers."""
+    if letter == "i":
+        return rng.integers(0, 4, 4)
+    if dtype.startswith("int"):
+        return rng.integers(1, 9, (4, 4) if letter == "m" else 4).astype(dtype)
+    values = rng.uniform(0.1, 0.5, (4, 4)) + np.eye(4)
+    if dtype.startswith("complex"):
+        values = values + 0.2j * rng.uniform(0.1, 0.5, (4, 4))
+    return (values if letter == "m" else values[0]).astype(dtype)
+
+
+def _at_hard_values(case: Case) -> Iterator[Case]:
+    """An elementwise program at zeros of both signs, infinities, NaN, large and small numbers."""
+    if not all(op.pointwise for part in case.program.walk() for op in part.ops()):
+        return
+    rng = np.random.default_rng(0)
+    inputs = tuple(rng.choice(_HARD, each.shape) for each in case.inputs)
+    yield Case(case.name, case.program, inputs, True)
+
+
+def _compare(check: Checking, case: Case) -> str:
+    """Compare the results; what was found, for the totals."""
+    try:
+        with np.errstate(all="ignore"):
+            expected = [np.asarray(each) for each in evaluate(case.program, case.inputs)]
+    except Exception:
+        expected = None
+    try:
+        results = check.executor.compile_exec(case.program).run_host(*case.inputs)
+        found = [np.asarray(each) for each in results]
+    except Exception as error:
+        if expected is None:
+            return "refused by both"
+        typed = isinstance(error, TenferroError)
+        check.note(case.name, "left out" if typed else "wrong", refused=in_short(error))
+        return "refused"
+    if expected is None:
+        return "refused by NumPy"
+    if not case.unique:
+        return "not unique"
+    far = max(map(apart, found, expected), default=0.0)
+    dtypes = [value.dtype for value in (*case.inputs, *expected)]
+    if far <= _limit(dtypes) and all(map(_same_type, found, expected)):
+        return "equal"
+    shown = {"found": str(found[0].ravel()[:4]), "numpy": str(expected[0].ravel()[:4])}
+    check.note(case.name, "wrong", apart=far, **shown)
+    return "apart"
+
+
+def _same_type(one: Any, other: Any) -> bool:
+    return bool(one.dtype == other.dtype and one.shape == other.shape)
+
+
+def _limit(dtypes: Sequence[Any]) -> float:
+    return 5e3 * max(map(epsilon, dtypes), default=0.0)
+
+
+def _concrete(kind: type) -> Iterator[type]:
+    """The classes below one that are not abstract."""
+    child: type
+    for child in kind.__subclasses__():
+        if not inspect.isabstract(child):
+            yield child
+        yield from _concrete(child)
