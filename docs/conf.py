@@ -61,7 +61,7 @@ autodoc_type_aliases = {  # shown by name
 }
 TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # which Sphinx shows of `alias | None`
 
-NAVIGATION: dict[int, str] = {}
+NAVIGATION: dict[str, str] = {}
 FIELD = type(vars(namedtuple("Single", "value"))["value"])
 DOCTEST = re.compile(r"^ *>>> .*(?:\n *\S.*)*", re.MULTILINE)
 MARKUP = re.compile(r"(`+)([^`]+)\1|(^ *\* )|([\\|*]|_\b)", re.MULTILINE)
@@ -109,16 +109,16 @@ def skip_described_fields(
 def draw_navigation_once(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object
 ) -> None:
-    """Pages in no toctree share a navigation by their depth, drawn once; it takes seconds."""
+    """Pages of a folder that are in no toctree share a navigation: drawing it takes long."""
     if "toctree" in context and "orphan" in app.env.metadata[page]:
-        context["toctree"] = partial(navigation, page.count("/"), context["toctree"])
+        context["toctree"] = partial(navigation, page.rpartition("/")[0], context["toctree"])
 
 
-def navigation(depth: int, draw: Callable[..., str], **options: object) -> str:
-    """The navigation of pages at one depth."""
-    if depth not in NAVIGATION:
-        NAVIGATION[depth] = draw(**options)
-    return NAVIGATION[depth]
+def navigation(folder: str, draw: Callable[..., str], **options: object) -> str:
+    """The navigation of the pages in a folder."""
+    if folder not in NAVIGATION:
+        NAVIGATION[folder] = draw(**options)
+    return NAVIGATION[folder]
 
 
 def formula(page: HTML5Translator, node: nodes.math) -> None:

@@ -9,6 +9,9 @@ try:
 except TenferroError as error:  # an environment variable that cannot be read
     sys.stderr.write(f"tenferro: {error}\n")
     raise SystemExit(2) from None
+except KeyboardInterrupt:
+    sys.stderr.write("tenferro: interrupted\n")
+    raise SystemExit(130) from None
 
 if __name__ == "__main__":
     sys.exit(main())

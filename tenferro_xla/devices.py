@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,17 +25,28 @@ __all__ = [
     "own_settings",
     "platforms",
     "refuse_not_finite",
+    "why_unavailable",
 ]
 
 
 def devices() -> list[jax.Device]:
     """The devices of this process: those of JAX's default platform, then the CPU.
 
+    Raises:
+        DeviceError: JAX does not start on the platforms of `JAX_PLATFORMS`.
+
     >>> [device_name(device) for device in devices()][-1]
     'cpu:0'
     """
     note_start()
-    default: list[jax.Device] = jax.local_devices()
+    try:
+        default: list[jax.Device] = jax.local_devices()
+    except (RuntimeError, AssertionError) as error:  # JAX asserts that a platform has started
+        said = str(error).partition("\n")[0] or "none of its platforms starts"
+        raise DeviceError(
+            f"device: JAX has no device: {said}; JAX_PLATFORMS is "
+            f"{os.environ.get('JAX_PLATFORMS', '')!r}; unset it to use what there is"
+        ) from error
     if default[0].platform == "cpu":
         return default
     try:
@@ -42,6 +54,19 @@ def devices() -> list[jax.Device]:
     except RuntimeError:  # JAX_PLATFORMS leaves the CPU out
         return default
     return [*default, *further]
+
+
+def why_unavailable(platform: str) -> str | None:
+    """What JAX says when it is asked for devices of a platform; None if it has some.
+
+    >>> why_unavailable("abacus") is None, why_unavailable("cpu") is None
+    (False, True)
+    """
+    try:
+        jax.local_devices(backend=platform)
+    except (RuntimeError, AssertionError) as error:
+        return str(error).partition("\n")[0] or None
+    return None
 
 
 def device_name(device: jax.Device) -> str:

@@ -15,6 +15,7 @@ from rich.table import Table
 import tenferro as tn
 from tenferro.cli.function import NamedFunction, trace
 from tenferro.cli.inspect import Stage, pipeline
+from tenferro.cli.screen import Screen
 from tenferro.ir import TensorSpec
 from tenferro.runtime import GraphProgram, executor_module, executor_named
 
@@ -43,7 +44,7 @@ def closed_form(w: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> np.ndarray[
 
 def demo(_: argparse.Namespace) -> int:
     """Print every stage, run the result, and check it; 1 if a gradient is wrong."""
-    console = Console(highlight=False)
+    console = Screen()
     rng = np.random.default_rng(0)
     w, x = rng.normal(size=3), rng.normal(size=(3, 8))
     free_energy = load()

@@ -3,109 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import os
 import platform
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 import tenferro
+from tenferro.cli.cuda import installed_cuda
+from tenferro.cli.screen import Screen
 from tenferro.compiler import in_words
 from tenferro.config import Config, config
 from tenferro.errors import TenferroError
 from tenferro.ir import TensorSpec
 from tenferro.runtime import Executor, executor_module, executor_named, installed_executors
 from tenferro.transforms import make_program
-
-# CUDA as it is installed: what the driver takes, and which extra of tenferro there is.
-
-EXTRAS = {"cuda12": "jax-cuda12-plugin", "cuda13": "jax-cuda13-plugin"}
-"""For each extra, the distribution that it installs."""
-_DRIVER = "libcuda.so.1"
-
-
-@dataclass(frozen=True, slots=True)
-class Cuda:
-    """What there is of CUDA.
-
-    Attributes:
-        driver: the newest CUDA that the driver takes, as `(12, 4)`; None without a driver.
-        extras: the extras that are installed.
-    """
-
-    driver: tuple[int, int] | None
-    extras: tuple[str, ...]
-
-    @property
-    def problem(self) -> str | None:
-        """What keeps JAX from using a GPU that there is; None if nothing does."""
-        if len(self.extras) > 1:
-            both = " and ".join(self.extras)
-            plugin = EXTRAS[self.extras[0]]
-            return (
-                f"{both} are both installed; uninstall the packages of one: pip uninstall "
-                f"{plugin} {plugin.replace('plugin', 'pjrt')}"
-            )
-        for extra in self.extras:
-            if self.driver is not None and self.driver[0] < _major(extra):
-                return (
-                    f"{extra} is installed, but the driver takes CUDA {self.version} at most; "
-                    f"update the driver, or install tenferro[cuda{self.driver[0]}]"
-                )
-        return None
-
-    @property
-    def advice(self) -> str | None:
-        """What would let JAX use a GPU; None if there is nothing to do."""
-        if self.driver is not None and not self.extras:
-            fitting = [extra for extra in EXTRAS if _major(extra) <= self.driver[0]]
-            return f"install tenferro[{fitting[-1]}] to use the GPU" if fitting else None
-        if self.driver is None and self.extras:
-            return f"{self.extras[0]} is installed, but there is no driver of NVIDIA ({_DRIVER})"
-        return None
-
-    @property
-    def version(self) -> str:
-        """The driver's, as people write it."""
-        return "none" if self.driver is None else ".".join(map(str, self.driver))
-
-
-def installed_cuda() -> Cuda:
-    """What there is of CUDA here; no GPU is touched."""
-    return Cuda(driver_version(), tuple(name for name in EXTRAS if _is_installed(EXTRAS[name])))
-
-
-def driver_version() -> tuple[int, int] | None:
-    """The newest CUDA that the driver takes; None without a driver."""
-    number = ctypes.c_int()
-    try:
-        library = ctypes.CDLL(_DRIVER)
-        failed = library.cuDriverGetVersion(ctypes.byref(number))
-    except (OSError, AttributeError):
-        return None
-    return None if failed or not number.value else (number.value // 1000, number.value % 1000 // 10)
-
-
-def _is_installed(distribution: str) -> bool:
-    try:
-        version(distribution)
-    except PackageNotFoundError:
-        return False
-    return True
-
-
-def _major(extra: str) -> int:
-    return int(extra.removeprefix("cuda"))
-
 
 # `tenferro doctor`: what is installed, what it runs on, and whether it computes in 64 bits.
 
@@ -142,7 +61,8 @@ def check_device(arguments: Sequence[str]) -> int:
 def examined() -> Facts:
     """All that the doctor finds."""
     executors = [_executor(name) for name in installed_executors()]
-    cuda = installed_cuda()
+    seen, said = _gpus_of_jax("xla") if "xla" in installed_executors() else (None, None)
+    cuda = installed_cuda(seen, said)
     own = {"tenferro": tenferro.__version__, "python": platform.python_version()}
     return {
         "versions": own | {name: installed_version(name) for name in DISTRIBUTIONS},
@@ -151,6 +71,7 @@ def examined() -> Facts:
         "cuda": {
             "driver": None if cuda.driver is None else cuda.version,
             "extras": list(cuda.extras),
+            "gpus": cuda.gpus,
             "problem": cuda.problem,
             "advice": cuda.advice,
         },
@@ -187,11 +108,22 @@ def _devices(name: str) -> list[Facts]:
     """What an executor tells of its devices."""
     try:
         module = executor_module(name)
+        devices = module.devices() if hasattr(module, "device_facts") else []
     except TenferroError:
         return []
-    if not hasattr(module, "device_facts"):
-        return []
-    return [module.device_facts(device) for device in module.devices()]
+    return [module.device_facts(device) for device in devices]
+
+
+def _gpus_of_jax(name: str) -> tuple[list[str] | None, str | None]:
+    """The devices that JAX has, and what it says when it is asked for CUDA; None without JAX."""
+    try:
+        module = executor_module(name)
+    except TenferroError:
+        return None, None
+    try:
+        return _device_names(name), module.why_unavailable("cuda")
+    except TenferroError as error:
+        return [], str(error).partition("\n")[0]
 
 
 def check_64_bits(executor: Executor) -> str | None:
@@ -223,7 +155,7 @@ def _configuration() -> dict[str, Facts]:
 
 
 def _show(facts: Facts) -> None:
-    console = Console(highlight=False)
+    console = Screen()
     console.print(_table("versions", ("package", "version"), facts["versions"].items()))
     rows = [
         (each["name"], ", ".join(each["devices"]) or "-", each["problem"] or "yes")
@@ -235,6 +167,7 @@ def _show(facts: Facts) -> None:
     cuda = facts["cuda"]
     of_cuda = [
         ("driver takes CUDA", cuda["driver"] or "there is no driver"),
+        *([("GPUs", str(cuda["gpus"]))] if cuda["gpus"] is not None else []),
         ("extra", ", ".join(cuda["extras"]) or "none"),
         *((label, cuda[key]) for label, key in _REMARKS if cuda[key]),
     ]
@@ -242,7 +175,9 @@ def _show(facts: Facts) -> None:
     settings = facts["configuration"].items()
     rows = [(name, each["value"], each["by"]) for name, each in settings]
     console.print(_table("configuration", ("variable", "value", "set by"), rows))
-    console.print("all well" if facts["well"] else "something is wrong: see the tables")
+    problems = [each["problem"] for each in (*facts["executors"], cuda) if each["problem"]]
+    verdict = f"something is wrong: {'; '.join(problems)}" if problems else "all well"
+    console.print(verdict, markup=False, soft_wrap=True)
 
 
 def _of_device(device: Facts) -> list[tuple[str, str]]:

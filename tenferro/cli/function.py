@@ -60,7 +60,7 @@ class NamedFunction:
         except TenferroError as error:
             error.add_note(f"in {self.name}{_place(error, self.path)}")
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise CommandError(f"{self.name} raised {error_text(error, self.path)}") from error
 
     def parameters(self, count: int) -> list[str]:
@@ -106,12 +106,15 @@ def load_function(target: str, packages: Sequence[Package] = ()) -> NamedFunctio
     """
     if Path(target).is_file() and not target.endswith(".py"):
         return load_program(Path(target), packages)
-    file, colon, name = target.rpartition(":")
-    if not colon or not name.isidentifier():
+    file, _, name = target.rpartition(":")
+    if not file or not name.isidentifier():
+        if target and ":" not in target and not Path(target).exists():
+            raise CommandError(f"there is no file {target}")
         raise CommandError(f"{target!r} is not of the form FILE.py:FUNCTION, nor a saved program")
     path = Path(file)
     if not path.is_file():
-        raise CommandError(f"there is no file {file}")
+        is_there = path.is_dir()
+        raise CommandError(f"{file} is a directory" if is_there else f"there is no file {file}")
     function = getattr(import_file(path), name, None)
     if function is None:
         raise CommandError(f"{file} defines no {name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import time
+import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -591,7 +592,10 @@ def inspect(arguments: argparse.Namespace) -> int:
         f"{name}: {tensor.meta}"
         for name, tensor in zip(function.parameters(len(traced.inputs)), traced.inputs, strict=True)
     )
-    source = function.path.read_text("utf-8") if function.specs is None else ""
+    source = ""
+    if function.specs is None:
+        with tokenize.open(function.path) as opened:  # in the encoding that the file declares
+            source = opened.read()
     shown = page(f"{function.name}({types})", stages, function.path.name, source)
     write(arguments.html, shown)
     print(f"wrote {arguments.html}")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
+import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -66,15 +69,21 @@ def load(file: str) -> Any:
     if path.suffix not in (".npy", ".npz"):
         raise CommandError(f"{file} is neither .npy nor .npz")
     try:
-        content = np.load(path, allow_pickle=False)
-        if isinstance(content, np.ndarray):
-            return content
-        with content:
-            return {name: content[name] for name in content.files}
+        with path.open("rb") as opened:
+            is_of_numpy = opened.read(6).startswith((b"\x93NUMPY", b"PK"))
+            opened.seek(0)
+            content = np.load(opened, allow_pickle=False) if is_of_numpy else None
+            if isinstance(content, np.lib.npyio.NpzFile):
+                return {name: content[name] for name in content.files}
     except FileNotFoundError:
         raise CommandError(f"there is no file {file}") from None
-    except (OSError, ValueError, EOFError) as error:
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror or error}") from None
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise CommandError(f"{file} holds no arrays: {str(error).partition(chr(10))[0]}") from None
+    if content is None:
+        raise CommandError(f"{file} holds no arrays: it does not begin as NumPy's files do")
+    return content
 
 
 def save(file: str, named: dict[str, Any]) -> None:
@@ -163,6 +172,8 @@ def _declared(each: Any) -> str:
 # The parser of all commands, and what becomes of an error: one line, and exit code 2.
 
 Command = Callable[[argparse.Namespace], int]
+INTERRUPTED = 130
+"""The exit code of shells for what Ctrl-C ends."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -176,20 +187,50 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out a command line, `sys.argv` by default, and return the exit code.
 
-    0: done. 1: something that was checked is not so. 2: the command cannot be carried out.
+    0: done. 1: something that was checked is not so. 2: the command cannot be carried out. 130: it
+    was interrupted.
     """
+    print_anything()
     arguments = parse(argv)
     command: Command = arguments.run_command
     try:
         code = command(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it may be closed
+            sys.stdout.flush()
     except TenferroError as error:
-        sys.stderr.write(f"tenferro {arguments.command}: {one_line(error)}\n")
+        complain(f"tenferro {arguments.command}: {one_line(error)}")
         return 2
+    except KeyboardInterrupt:
+        complain(f"tenferro {arguments.command}: interrupted")
+        return INTERRUPTED
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        stop_printing()
         return 0
+    except OSError as error:
+        if error.filename is None:
+            stop_printing()  # or Python would try again when it exits
+        place = "standard output" if error.filename is None else error.filename
+        complain(f"tenferro {arguments.command}: {place}: {error.strerror or error}")
+        return 2
     return code
+
+
+def complain(line: str) -> None:
+    """Write a line to standard error, if there is one."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"{line}\n")
+
+
+def stop_printing() -> None:
+    """Drop what is printed from now on, and what waits to be."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_anything() -> None:
+    """Print a question mark for a letter that standard output cannot encode, such as `µ`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -208,7 +249,8 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog="tenferro",
         description="Trace, differentiate, optimize and run programs of tensors.",
-        epilog="Exit codes: 0 done, 1 a check failed, 2 the command cannot be carried out.",
+        epilog="Exit codes: 0 done, 1 a check failed, 2 the command cannot be carried out, "
+        "130 interrupted.",
     )
     top.add_argument("--version", action="version", version=f"tenferro {tenferro.__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)

@@ -48,6 +48,8 @@ class DeviceCosts:
         write: one number of a value that is written for one product, repeated or split.
         kernel: each kernel, whatever its size.
         compiling: compiling each kernel.
+        step: starting each iteration of a loop; small steps are compiled together where it is not
+            0, see `ScanUnrolling`.
         worthwhile: a complex product is computed as real ones if that takes at most this part of
             its time; below 1, since every kernel costs compile time and memory.
     """
@@ -67,6 +69,7 @@ class DeviceCosts:
     kernel: float = 1.5e-6
     compiling: float = 4e-3
     worthwhile: float = 0.85
+    step: float = 0.0
 
     def edges(self, rows: int, columns: int, terms: int) -> float:
         """How many times its arithmetic a product takes."""

@@ -225,9 +225,7 @@ class _Lanes:
         """The sums of all lanes, on one device."""
         op = self._op
         if op.lanes == 1:
-            return self._iterations(
-                np.int64(0), np.int64(op.total), tuple(map(_zeros, op.sum_metas))
-            )
+            return self._part(np.int64(0), 1, tuple(map(_zeros, op.sum_metas)))
         return self._unpacked(*self._tree(np.int64(0), op.lanes, self._apart()))
 
     def shared(self, axes: tuple[str, ...]) -> Values:
@@ -236,8 +234,8 @@ class _Lanes:
         share = -(-op.lanes // op.workers)
         apart = self._apart()
         if not op.ordered:
-            first, stop = self._bounds(device, op.workers)
-            apart, packed = self._packed(self._iterations(first, stop, self._starting(apart)))
+            sums = self._part(device, op.workers, self._starting(apart))
+            apart, packed = self._packed(sums)
             added = _over(axes, packed)
         elif share * op.workers == op.lanes:
             apart, packed = self._tree(device * share, share, apart)
@@ -269,21 +267,22 @@ class _Lanes:
         return both
 
     def _lane(self, lane: Any, apart: Values) -> tuple[Values, Values]:
-        first, stop = self._bounds(lane, self._op.lanes)
-        return self._packed(self._iterations(first, stop, self._starting(apart)))
+        return self._packed(self._part(lane, self._op.lanes, self._starting(apart)))
 
-    def _bounds(self, part: Any, parts: int) -> tuple[Any, Any]:
-        """The first iteration of one of several parts, and the one after its last."""
+    def _part(self, part: Any, parts: int, sums: Values) -> Values:
+        """The sums after one of several parts of the iterations.
+
+        Parts of one length are loops of a constant number of iterations. Before each iteration of
+        another one, a GPU waits until the host has read whether there is a further one.
+        """
         total = self._op.total
         first, stop = [lax.min((part + end) * total // parts, np.int64(total)) for end in (0, 1)]
-        return first, stop
-
-    def _iterations(self, first: Any, stop: Any, sums: Values) -> Values:
+        count = stop - first if total % parts else np.int64(total // parts)
 
         def step(number: Any, sums: Values) -> Values:
-            return tuple(map(jnp.asarray, self._body([*self._consts, *sums, number])))
+            return tuple(map(jnp.asarray, self._body([*self._consts, *sums, first + number])))
 
-        after: Values = lax.fori_loop(first, stop, step, sums)
+        after: Values = lax.fori_loop(np.int64(0), count, step, sums)
         return after
 
     def _apart(self) -> Values:

@@ -223,12 +223,13 @@ class ExtensionLowerings:
         named, op_class = self._rules[op.family_id]
         require_class(op.op, op_class, "lowering")
         lowering = lowering_of(named)
-        own = platform is not None and lowering is _BUILTIN.get(type(op.op))
-        if own and all(x.size for x in operands):  # others are constants
-            linalg.refuse_absent(op.op, platform)
         self._rules[op.family_id] = lowering, op_class
         try:
-            results = lowering(op.op, *map(_as_jax, operands))
+            arrays = map(_as_jax, operands)
+            if lowering is linalg.LOWERINGS.get(type(op.op)):
+                results = lowering(op.op, *arrays, platform=platform)
+            else:
+                results = lowering(op.op, *arrays)
         except Exception as error:
             if isinstance(error, ExtensionError) and op.family_id in str(error):
                 raise

@@ -72,10 +72,14 @@ def solve_triangle(
 # Eigenvalues of Hermitian matrices, singular values, QR factors and what is computed so.
 
 
-def eigh(op: Eigh, a: Array) -> tuple[Array, ...]:
-    """Values and vectors; NaN for a matrix that is not finite."""
+def eigh(op: Eigh, a: Array, *, platform: str | None = None) -> tuple[Array, ...]:
+    """Values and vectors; NaN for a matrix that is not finite.
+
+    GPUs rotate tiny matrices of 32 bits in 32 bits: most take many times as long for 64.
+    """
     if small_matrices.pays(a, 4) and a.dtype.kind == "f":
-        values, vectors = small_matrices.eigh(a)
+        rotated = small_matrices.eigh if platform == "cuda" else small_matrices.wide_eigh
+        values, vectors = rotated(a)
     else:
         vectors, values = lax.linalg.eigh(a, symmetrize_input=True, sort_eigenvalues=True)
     return nan_unless_finite(a, values, vectors)[: op.output_count]
@@ -365,14 +369,18 @@ def hessenberg(op: Hessenberg, a: Array) -> tuple[Array, ...]:
 # The table.
 
 
-def unless_empty(lowering: Lowering, op: ExtensionOp, *operands: Array) -> Any:
+def unless_empty(
+    lowering: Lowering, op: ExtensionOp, *operands: Array, platform: str | None = None
+) -> Any:
     """The lowering, unless an operand has no elements: LAPACK does not take such operands.
 
     Then the results are constants, by the kernel of the op; for a named size besides the 0, zeros.
+    `platform` is None where it is not known.
     """
     sizes = [size for operand in operands for size in operand.shape]
     if not any(isinstance(size, int) and size == 0 for size in sizes):
-        return lowering(op, *operands)
+        refuse_absent(op, platform)
+        return lowering(op, *operands, **({"platform": platform} if lowering is eigh else {}))
     if known(sizes):
         results = op.eager_execute([np.zeros(x.shape, x.dtype) for x in operands])
         return tuple(map(jnp.asarray, results))

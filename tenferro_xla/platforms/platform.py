@@ -18,6 +18,7 @@ from tenferro.compiler import (
     Runs,
     contraction_passes,
 )
+from tenferro.compiler.device import ScanUnrolling
 from tenferro.errors import ConfigError
 from tenferro.ir import ExecProgram
 from tenferro_xla.devices import device_name
@@ -98,12 +99,13 @@ class Platform:
     def passes(
         self, costs: DeviceCosts | None, pinned: PartitionedAxes | None = None
     ) -> tuple[Pass, ...]:
-        """The passes that bring contractions into the form that the platform is fast at.
+        """The passes that bring contractions and loops into the form that the platform is fast at.
 
-        Without costs they only become matrix products. `pinned` are the axes that are divided among
-        devices.
+        Without costs contractions only become matrix products. `pinned` are the axes that are
+        divided among devices.
         """
-        return contraction_passes(costs, pinned=pinned)
+        passes = contraction_passes(costs, pinned=pinned)
+        return (*passes, ScanUnrolling(costs)) if costs is not None and costs.step else passes
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The wanted options that are good for this program, which is ready to be lowered."""
@@ -149,10 +151,11 @@ HOPPER = DeviceCosts(
     load=2.5e-12,
     write=2.5e-12,
     kernel=4e-6,
+    step=8e-6,
 )
-"""Products as measured on an H100, 64-bit ones and 32-bit ones without TF32; its copies, at
-2.9·10¹² bytes a second, confirm `move`. The other constants follow from data sheets;
-`tests/benchmarks/contraction_costs.py` fits them on a device.
+"""Products and steps of loops as measured on an H100, products of 64 bits and of 32 without
+TF32; its copies, at 2.9·10¹² bytes a second, confirm `move`. The other constants follow from data
+sheets; `tests/benchmarks/contraction_costs.py` fits them on a device.
 
 cuBLAS takes operands in either order and complex ones as they are, so that no side is better on the
 left, and contracted axes may come first."""

@@ -1,5 +1,6 @@
 """The command line: what it prints, what it writes, and how it refuses."""
 
+import os
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tenferro as tn
 from tenferro.cli import main
 from tenferro.cli.inspect import listing
 
@@ -43,6 +45,9 @@ def number(x):
 
 def rounds(xs):
     return tn.scan(lambda c, x: (tn.sin(c) + x, None), 0.5, xs)[0]
+
+def leave(x):
+    raise SystemExit(3)
 
 three = 3
 """
@@ -200,6 +205,13 @@ def test_run_prints_or_saves_the_leaves_of_the_result(
             "inspect model.py",
             "tenferro inspect: 'model.py' is not of the form .*",
         ),
+        ("inspect nofile.tn", "tenferro inspect: there is no file nofile.tn"),
+        ("inspect folder.py:f", "tenferro inspect: folder.py is a directory"),
+        ("inspect :f", "tenferro inspect: ':f' is not of the form .*"),
+        ("inspect model.py:leave --shape 2", "tenferro inspect: leave raised SystemExit: 3 .*"),
+        ("run model.py:leave x.npy", "tenferro run: leave raised SystemExit: 3 (model.py:34)"),
+        ("verify nofile", "tenferro verify: file: nofile cannot be read: No such file .*"),
+        ("verify folder.py", "tenferro verify: file: folder.py cannot be read: Is a directory"),
         ("inspect model.py:nope", "tenferro inspect: model.py defines no nope"),
         (
             "inspect model.py:three",
@@ -243,7 +255,15 @@ def test_run_prints_or_saves_the_leaves_of_the_result(
         ),
         ("run model.py:successor no.npy", "tenferro run: there is no file no.npy"),
         ("run model.py:successor model.py", "tenferro run: model.py is neither .npy nor .npz"),
-        ("run model.py:successor text.npy", "tenferro run: text.npy holds no arrays: .*"),
+        (
+            "run model.py:successor text.npy",
+            "tenferro run: text.npy holds no arrays: it does not begin as NumPy's files do",
+        ),
+        ("run model.py:successor cut.npy", "tenferro run: cut.npy holds no arrays: .*"),
+        ("run model.py:successor cut.npz", "tenferro run: cut.npz holds no arrays: .*"),
+        ("run model.py:successor bad.npz", "tenferro run: bad.npz holds no arrays: .*"),
+        ("run model.py:successor no.npz", "tenferro run: there is no file no.npz"),
+        ("run model.py:successor f.npy", "tenferro run: f.npy cannot be read: Is a directory"),
         (
             "run model.py:successor --executor abacus x.npy",
             "tenferro run: executor: no executor is named 'abacus'; installed: numpy, xla",
@@ -256,6 +276,13 @@ def test_what_cannot_be_done_is_said_in_one_line(
 ) -> None:
     Path("text.npy").write_text("no array")
     np.save("x.npy", np.ones(2))
+    np.savez_compressed("a.npz", a=np.ones(200))
+    Path("cut.npy").write_bytes(Path("x.npy").read_bytes()[:-3])
+    Path("cut.npz").write_bytes(Path("a.npz").read_bytes()[:100])
+    data = Path("a.npz").read_bytes()
+    Path("bad.npz").write_bytes(data[:50] + bytes(20) + data[70:])
+    Path("folder.py").mkdir()
+    Path("f.npy").mkdir()
     assert cli(command) == 2
     err = capsys.readouterr().err
     assert re.fullmatch(pattern(text), err), err
@@ -316,3 +343,43 @@ def python_m(*arguments: str, **environment: str) -> subprocess.CompletedProcess
         text=True,
         check=False,
     )
+
+
+@pytest.mark.parametrize("command", ["verify program", "demo"])
+def test_what_nobody_reads_or_no_disk_holds_is_no_traceback(command: str, here: Path) -> None:
+    tn.save(tn.make_program(tn.sin, tn.TensorSpec((2,))), here / "program")
+    words = [sys.executable, "-m", "tenferro", *command.split()]
+    full = Path("/dev/full")
+    if full.exists():
+        with full.open("w") as target:
+            done = subprocess.run(
+                words, stdout=target, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert done.returncode == 2
+        name = command.split()[0]
+        assert done.stderr == f"tenferro {name}: standard output: No space left on device\n"
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_interrupt_is_said_in_one_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "stopped.py").write_text("def f(x):\n    raise KeyboardInterrupt\n")
+    assert cli("inspect stopped.py:f --shape 2") == 130
+    assert capsys.readouterr().err == "tenferro inspect: interrupted\n"
+
+
+def test_letters_that_the_output_lacks_and_no_width_are_no_errors() -> None:
+    done = python_m("doctor", PYTHONIOENCODING="ascii", COLUMNS="0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "all well" in done.stdout
+    assert "cpu:0" in done.stdout
+
+
+def test_a_source_in_another_encoding_is_shown(here: Path) -> None:
+    text = "# coding: latin-1\ndef f(x):\n    return x  # \xe9t\xe9\n"
+    (here / "old.py").write_text(text, encoding="latin-1")
+    assert cli("inspect old.py:f --shape 2 --html out.html") == 0
+    assert "\xe9t\xe9" in (here / "out.html").read_text("utf-8")

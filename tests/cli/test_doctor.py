@@ -5,13 +5,19 @@ from __future__ import annotations
 import ctypes
 import json
 import re
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tenferro.cli import doctor, main
-from tenferro.cli.doctor import Cuda, driver_version
+from tenferro.cli import cuda, main
+from tenferro.cli.cuda import Cuda, driver_gpus, driver_version, misfits
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_all_of_it_is_written_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,11 +36,11 @@ def test_all_of_it_is_written_as_json(capsys: pytest.CaptureFixture[str]) -> Non
 def test_both_extras_at_once_are_an_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "version", lambda name: "0.10")
+    monkeypatch.setattr(cuda, "version", lambda name: "0.10")
     assert main(["doctor"]) == 1
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "cuda12 and cuda13 are both installed" in text
-    assert "something is wrong" in text
+    assert "something is wrong: cuda12 and cuda13 are both installed" in text
 
 
 @pytest.mark.parametrize(
@@ -71,3 +77,116 @@ def test_the_driver_says_which_cuda_it_takes(
     library = SimpleNamespace(cuDriverGetVersion=ask)
     monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
     assert driver_version() == read
+
+
+GPU, CPU = ("gpu:0", "cpu:0"), ("cpu:0",)
+UNSEEN = r"there is a GPU, and cuda12 is installed, but JAX has only cpu:0"
+
+
+@pytest.mark.parametrize(
+    ("facts", "problem", "advice"),
+    [
+        ({"gpus": 1, "seen": GPU}, None, None),
+        ({"gpus": 1, "seen": CPU}, f"{UNSEEN}; .* install it again: pip install", None),
+        ({"gpus": 1, "seen": CPU, "said": "no plugin"}, rf"{UNSEEN} \(no plugin\); ", None),
+        ({"gpus": 1, "seen": ()}, "cuda12 is installed, but JAX has no device", None),
+        ({"gpus": 1, "seen": None}, None, None),  # JAX is not installed, which is said elsewhere
+        ({"gpus": 1, "seen": CPU, "misfits": ("the plugin is old",)}, "the plugin is old", None),
+        ({"gpus": 1, "seen": CPU, "platforms": "cpu"}, None, "JAX_PLATFORMS is 'cpu'; unset it"),
+        ({"gpus": 1, "seen": CPU, "platforms": ""}, UNSEEN, None),
+        ({"gpus": 1, "seen": CPU, "platforms": "cuda,cpu"}, UNSEEN, None),
+        ({"gpus": 1, "seen": CPU, "extras": ()}, None, r"install tenferro\[cuda12\]"),
+        ({"gpus": 0, "seen": CPU}, None, "cuda12 is installed, but the driver finds no GPU$"),
+        ({"gpus": 0, "seen": CPU, "visible": ""}, None, "no GPU: CUDA_VISIBLE_DEVICES is ''"),
+        ({"gpus": 0, "seen": CPU, "extras": ()}, None, None),  # as on a node for logins
+        ({"failure": "CUDA_ERROR_X", "seen": CPU}, r"does not start \(CUDA_ERROR_X\)", None),
+        ({"failure": "CUDA_ERROR_X", "seen": GPU}, None, None),
+        ({"driver": None, "nodes": True, "seen": CPU}, "but libcuda.so.1 is not found", None),
+        ({"driver": None, "nodes": False, "seen": CPU}, None, "there is no driver of NVIDIA"),
+        ({"driver": None, "nodes": True, "seen": CPU, "extras": ()}, None, None),
+        ({"driver": (11, 8), "gpus": 1, "seen": CPU}, r"takes CUDA 11\.8 at most", None),
+        ({"driver": (11, 8), "gpus": 1, "seen": CPU, "extras": ()}, None, None),
+    ],
+)
+def test_a_gpu_that_jax_does_not_use_is_a_problem_or_a_choice(
+    facts: dict[str, Any], problem: str | None, advice: str | None
+) -> None:
+    found = Cuda(**{"driver": (12, 4), "extras": ("cuda12",)} | facts)
+    for said, expected in ((found.problem, problem), (found.advice, advice)):
+        assert (said is None) == (expected is None), said
+        assert said is None or re.search(str(expected), said), said
+
+
+def test_whatever_the_facts_a_gpu_that_nothing_uses_is_spoken_of() -> None:
+    choices: dict[str, tuple[Any, ...]] = {
+        "driver": (None, (11, 8), (12, 4), (13, 0)),
+        "extras": ((), ("cuda12",), ("cuda13",), ("cuda12", "cuda13")),
+        "gpus": (None, 0, 1),
+        "failure": (None, "CUDA_ERROR_X"),
+        "nodes": (False, True),
+        "seen": (None, (), CPU, GPU),
+        "said": (None, "no plugin"),
+        "misfits": ((), ("the plugin is old",)),
+        "platforms": (None, "", "cpu", "cuda"),
+        "visible": (None, "", "0"),
+    }
+    for values in product(*choices.values()):
+        found = Cuda(**dict(zip(choices, values, strict=True)))
+        problem, advice = found.problem, found.advice
+        assert problem is None or advice is None
+        if found.in_use:
+            assert advice is None
+            assert problem is None or len(found.extras) == 2
+        elif found.driver and found.gpus and found.extras and found.seen is not None:
+            assert problem or advice, found
+
+
+def test_parts_of_an_extra_fit_jaxlib_by_their_numbers() -> None:
+    versions = {"jaxlib": "0.10.2", "jax-cuda12-plugin": "0.10.2.post1"}
+    assert misfits(("cuda12",), versions.get) == ("jax-cuda12-pjrt is not installed",)
+    versions["jax-cuda12-pjrt"] = "0.10.1"
+    assert misfits(("cuda12",), versions.get) == (
+        "jax-cuda12-pjrt is 0.10.1, but jaxlib is 0.10.2",
+    )
+    versions["jax-cuda12-pjrt"] = "0.10.2+local"
+    assert misfits(("cuda12",), versions.get) == ()
+    assert misfits((), versions.get) == ()
+
+
+@pytest.mark.parametrize(
+    ("started", "count", "found"),
+    [
+        (0, 2, (2, None)),
+        (100, 0, (0, None)),
+        (803, 0, (None, "CUDA_ERROR_X")),
+    ],
+)
+def test_the_driver_says_how_many_gpus_there_are(
+    started: int, count: int, found: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tell(place: Any) -> int:
+        place._obj.value = count
+        return 0
+
+    def name(status: int, place: Any) -> None:
+        place._obj.value = b"CUDA_ERROR_X"
+
+    library = SimpleNamespace(
+        cuInit=lambda flags: started, cuDeviceGetCount=tell, cuGetErrorName=name
+    )
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
+    assert driver_gpus() == found
+
+
+def test_a_platform_that_does_not_start_is_said_and_no_traceback() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tenferro", "doctor"],
+        env={"JAX_PLATFORMS": "abacus", "PYTHONPATH": str(ROOT), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    verdict = done.stdout.splitlines()[-1]
+    assert verdict.startswith("something is wrong: device: JAX has no device: ")
+    assert "JAX_PLATFORMS is 'abacus'; unset it" in verdict

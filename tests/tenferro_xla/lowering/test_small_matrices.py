@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.linalg
@@ -104,6 +105,22 @@ def test_eigh(dtype: str) -> None:
         unity = np.broadcast_to(np.eye(n), a.shape)
         assert_equal_matrices(adjoint(vectors) @ vectors, unity, dtype)
         assert (np.diff(values, axis=-1) >= 0).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_eigh_without_double_precision_is_right_to_the_precision_of_the_dtype(dtype: str) -> None:
+    a = drawn(4, dtype)
+    a = a + adjoint(a)
+    a[5] = 0
+    a[6, 0, 1] = a[6, 1, 0] = np.finfo(dtype).tiny / 8  # whose rotation would divide by zero
+    with jax.enable_x64(True):
+        values, vectors = (np.asarray(x) for x in jax.jit(small.eigh)(jnp.asarray(a)))
+    assert values.dtype == vectors.dtype == dtype
+    size = np.abs(a).max(axis=(-2, -1))
+    exact = np.linalg.eigvalsh(a.astype(np.float64))
+    near = 20 * np.finfo(dtype).eps
+    assert (np.abs(values - exact).max(axis=-1) <= near * size).all()
+    assert np.abs(adjoint(vectors) @ vectors - np.eye(4)).max() <= near
 
 
 def test_the_forms_are_chosen_by_size() -> None:

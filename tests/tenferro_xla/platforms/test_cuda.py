@@ -184,6 +184,27 @@ def test_eigenvalues_of_general_matrices_are_lowered_for_cuda(function: Any, dty
     assert "custom_call @cuhybrid_eig" in lowered(roots, CUDA_PLATFORM)[1]
 
 
+def test_small_steps_of_a_loop_are_written_out_several_at_a_time_on_cuda() -> None:
+    def steps(x: Any) -> Any:
+        for _ in range(200):
+            x = x + 0.01 * tn.sin(x)
+        return x
+
+    program = exec_program(steps, [(1000,)], "float64")
+    texts = {each.name: lowered(program, each)[1] for each in (CPU_PLATFORM, CUDA_PLATFORM)}
+    calls = {name: text.count("call @closed_call") for name, text in texts.items()}
+    assert (calls["cpu"] < 2, calls["cuda"]) == (True, 20)
+
+
+def test_tiny_matrices_of_32_bits_are_rotated_in_32_bits_on_cuda() -> None:
+    program = exec_program(tn.linalg.eigvalsh, [(100, 4, 4)], "float32")
+    texts = {each.name: lowered(program, each)[1] for each in (CPU_PLATFORM, CUDA_PLATFORM)}
+    assert {name: "tensor<100xf64>" in text for name, text in texts.items()} == {
+        "cpu": True,
+        "cuda": False,
+    }
+
+
 @pytest.mark.parametrize(
     ("function", "family"),
     [
