@@ -1,13 +1,12 @@
 """The checks of this repository: `nox -l` lists them, `nox -s NAME` runs one.
 
 Sessions use the environment nox itself is installed in (`pip install -e ".[test,docs]"`). Only
-`matrix` and `no_jax` make environments of their own. The distribution under examples is installed
-by the sessions that need it, if it is not there.
+`matrix`, `minimum`, `newest` and `no_jax` make environments of their own. The distribution under
+examples is installed by the sessions that need it, if it is not there.
 """
 
 import importlib.util
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -42,10 +41,16 @@ SAME_EVERYWHERE = [  # they read the sources, call mypy, or run whole programs o
     "tests/typing",
 ]
 USER_TYPES = "tests/typing/test_user_code.py"  # mypy on programs of a user: a part of `types`
+SMOKE = [  # a minute of what other versions of NumPy, SciPy and JAX would break
+    *("tests/linalg/test_general.py", "tests/runtime/test_executor.py"),
+    *("tests/serialization/test_programs.py", "tests/tenferro_xla/test_executor.py"),
+    *("tests/transforms/test_grad_against_jax.py", "tests/transforms/test_jit.py"),
+]
+FOR_SMOKE = ("hypothesis", "pytest>=9")
 SAMPLE = ["tests/ops/test_random_programs.py", "tests/tenferro_xla/lowering"]  # for a device
 WITHOUT_JAX = [
     *(*GENERIC_CORE, "ir", "ops/control_flow", "compiler"),
-    *("runtime/test_blas_threads.py", "runtime/test_executor.py"),
+    *(f"runtime/test_{name}.py" for name in ("blas_threads", "executor", "without_jax")),
 ]
 
 
@@ -108,11 +113,32 @@ def coverage(session: nox.Session) -> None:
     here(session, "pytest", *paths, "-m", "not slow", "--cov")
 
 
+@nox.session(python="3.11")
+def minimum(session: nox.Session) -> None:
+    """The least version of every dependency, on the oldest Python."""
+    session.install("-e", ".", *(each.replace(">=", "==") for each in required()), *FOR_SMOKE)
+    smoke(session)
+
+
+@nox.session(python=["3.12", "3.13", "3.14", "3.14t"])
+def newest(session: nox.Session) -> None:
+    """The newest version of every dependency, on every Python that is installed."""
+    eagerly = ("--upgrade", "--upgrade-strategy", "eager")
+    session.install(*eagerly, "-e", ".", *FOR_SMOKE)
+    smoke(session)
+
+
+def smoke(session: nox.Session) -> None:
+    """What is installed, and a minute of tests with it."""
+    session.run("tenferro", "doctor")
+    session.run("python", "-m", "pytest", "-q", "-m", "not slow", *SMOKE, *session.posargs)
+
+
 @nox.session
 def no_jax(session: nox.Session) -> None:
     """Everything up to the NumPy executor imports and works where jax is not installed."""
-    required = nox.project.load_toml("pyproject.toml")["project"]["dependencies"]
-    session.install(*(r for r in required if not re.match("jax", r)), "hypothesis", "pytest>=9")
+    without = (each for each in required() if not each.startswith("jax"))
+    session.install(*without, *FOR_SMOKE)
     session.install("--no-deps", "-e", ".")
     session.run("python", "-c", "import tenferro")
     session.run("python", "-m", "pytest", *(f"tests/{name}" for name in WITHOUT_JAX))
@@ -179,6 +205,12 @@ def array_api(session: nox.Session) -> None:
         *("--xfails-file", str(root / "tests/array_api/exceptions.txt"), *options),
         env={"ARRAY_API_TESTS_MODULE": "tenferro", "PYTHONPATH": search_path(root)},
     )
+
+
+def required() -> list[str]:
+    """The dependencies with their lower bounds, as pyproject.toml has them."""
+    dependencies: list[str] = nox.project.load_toml("pyproject.toml")["project"]["dependencies"]
+    return dependencies
 
 
 def search_path(root: Path) -> str:

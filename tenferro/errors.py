@@ -326,6 +326,10 @@ class ExecutorError(TenferroError, RuntimeError):
     """An executor is not installed, or cannot run a program."""
 
 
+class MissingDependencyError(ExecutorError, ImportError):
+    """A library that an executor runs on is missing, broken or too old; it says what to do."""
+
+
 class PadSafetyError(ExecutorError):
     """A size cannot be rounded up to a bucket, since that would change the results.
 

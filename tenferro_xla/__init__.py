@@ -1,12 +1,16 @@
 """The XLA executor: execution programs through `jax.lax` and StableHLO to PJRT.
 
-Read in this order: `devices`, `placement`, `distributed` (devices, meshes, processes), `lowering`
-(each op in `jax.lax`), `platforms` (what is known of CPUs and GPUs), `target`, `compiled`
-(StableHLO, executables, their cache and reports), `executor`; then `sharding` and `interop` (JAX
-functions, artifacts). Importing it does not change any setting of JAX.
+Read in this order: `jax_there`, `devices`, `placement`, `distributed` (devices, meshes, processes),
+`lowering` (each op in `jax.lax`), `platforms` (what is known of CPUs and GPUs), `target`,
+`compiled` (StableHLO, executables, their cache and reports), `executor`; then `sharding`
+and `interop` (JAX functions, artifacts). Importing it does not change any setting of JAX.
 """
 
 import typing as _typing
+
+from tenferro_xla import jax_there as jax_there  # before all that imports JAX
+
+# isort: split
 
 from tenferro.compiler import DeviceCosts as DeviceCosts
 from tenferro.compiler.device import SegmentPlan as SegmentPlan

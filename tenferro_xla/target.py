@@ -124,7 +124,8 @@ class XlaTarget:
 
     @property
     def device_model(self) -> DeviceModel:
-        return DeviceModel(self.costs or self.platform.costs, self.platform.runs)
+        platform = self.platform
+        return DeviceModel(self.costs or platform.costs_of(self.placement.first), platform.runs)
 
     def free_bytes(self) -> int:
         """The bytes that a program may take on the device now; on a mesh, on each device.
@@ -168,7 +169,7 @@ def target_for(
     deterministic: bool = True,
 ) -> XlaTarget:
     """The target of an executor on devices of a platform; for the arguments, see `XlaExecutor`."""
-    known = platform.costs if platform.rewrites else None
+    known = platform.costs_of(placement.first) if platform.rewrites else None
     mesh = placement.mesh if isinstance(placement, OnMesh) else None
     waits = not platform.keeps_barriers
     ordered = flag("XlaExecutor: deterministic", deterministic)

@@ -103,7 +103,19 @@ def executor_on(device: object) -> Executor:
     if is_executor(device):  # installed meanwhile
         return executor_named(device)
     known = ", ".join(map(repr, device_names()))
-    raise DeviceError(f"device: there is no device {device!r}; there are {known}")
+    reasons = "".join(f"; {error}" for error in _errors_of_executors())
+    raise DeviceError(f"device: there is no device {device!r}; there are {known}{reasons}")
+
+
+def _errors_of_executors() -> list[ExecutorError]:
+    """Why installed executors, whose devices are therefore not there, cannot be loaded."""
+    errors = []
+    for name in installed_executors():
+        try:
+            executor_module(name)
+        except ExecutorError as error:
+            errors.append(error)
+    return errors
 
 
 def device_names(kind: str | None = None) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tenferro.compiler import DEFAULT_OPTIONS, MemoryReport, OptimizerOptions
-from tenferro.errors import ExecutorError, ShardingError
+from tenferro.errors import ExecutorError, MissingDependencyError, ShardingError
 from tenferro.ir import ExecOp, ExecProgram, Leaf, NumpyArray
 from tenferro.ops.extension import Package
 
@@ -168,12 +168,15 @@ def executor_module(name: str) -> ModuleType:
 
     Raises:
         ExecutorError: no installed distribution registers it, or the module cannot be imported.
+        MissingDependencyError: a library that it runs on is missing, broken or too old.
     """
     point = _INSTALLED.find(name)
     if point is None:
         raise _not_installed(name)
     try:
         module = _loaded(point)
+    except MissingDependencyError:
+        raise
     except ImportError as error:
         raise ExecutorError(f"executor: {name!r} cannot be loaded: {error}") from error
     return module

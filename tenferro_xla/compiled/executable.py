@@ -376,12 +376,12 @@ def private(array: NumpyArray, alignment: int = 1) -> NumpyArray:
 
     XLA copies a small array that is not aligned, which costs less than to align it.
     """
-    small = alignment == 1 or array.nbytes <= UNALIGNED
+    small = array.nbytes <= UNALIGNED
     if small and type(array) is np.ndarray:
         return array.copy()  # cheaper than to ask whether it can be written to
     if _is_sealed(array):
         return array
-    if small:
+    if small or alignment == 1:
         return np.array(array, order="C")  # not of a subclass, which JAX may refuse
     memory = np.empty(array.nbytes + alignment, np.uint8)
     own: NumpyArray = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % alignment)

@@ -1,12 +1,13 @@
 """What is known of each platform of XLA: its costs, memory, compiler options and passes.
 
-Read in this order: `platform` (what may be known, the platform of which nothing is, CUDA), the
-passes `barriers`, `sums` and `complex_as_real`, `cpu`. No other module of executors asks which
+Read in this order: `platform` (what may be known, and the platform of which nothing is), `cuda`,
+the passes `barriers`, `sums` and `complex_as_real`, `cpu`. No other module of executors asks which
 platform it is on.
 """
 
 from tenferro_xla.platforms.barriers import *
 from tenferro_xla.platforms.complex_as_real import *
 from tenferro_xla.platforms.cpu import *
+from tenferro_xla.platforms.cuda import *
 from tenferro_xla.platforms.platform import *
 from tenferro_xla.platforms.sums import *

@@ -23,7 +23,7 @@ from tenferro.errors import ConfigError
 from tenferro.ir import ExecProgram
 from tenferro_xla.devices import device_name
 
-__all__ = ["CUDA_PLATFORM", "Option", "Platform"]
+__all__ = ["Option", "Platform", "memory_stats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Platform:
 
     Attributes:
         name: as JAX lowers for it: `cpu`, `cuda`.
-        costs: by which networks are planned.
+        costs: by which networks are planned; those of a device, see `costs_of`.
         rewrites: whether contractions are rewritten by these costs where the user gives none.
         runs: by which memory is predicted.
         wanted: the compiler options that some programs are compiled with, if XLA knows them.
@@ -86,6 +86,10 @@ class Platform:
     small_loops: bool = False
     precision: Mapping[str, str] = field(default_factory=dict, hash=False)
 
+    def costs_of(self, device: jax.Device) -> DeviceCosts:
+        """The costs of one of its devices."""
+        return self.costs
+
     @property
     def kernel_seconds(self) -> float:
         """About how long compiling takes for each kernel."""
@@ -113,7 +117,7 @@ class Platform:
 
     def bytes_limit(self, device: jax.Device) -> int | None:
         """The bytes that XLA may use of the device's memory; None if the device does not tell."""
-        limit = _stats(device).get("bytes_limit")
+        limit = memory_stats(device).get("bytes_limit")
         return None if limit is None else int(limit)
 
     def free_bytes(self, device: jax.Device, devices: int = 1) -> int:
@@ -122,7 +126,7 @@ class Platform:
         Raises:
             ConfigError: the device does not tell.
         """
-        stats = _stats(device)
+        stats = memory_stats(device)
         if "bytes_limit" not in stats:
             raise ConfigError(
                 f"memory_limit: {device_name(device)} does not tell how much memory it "
@@ -131,46 +135,6 @@ class Platform:
         return max(int(stats["bytes_limit"]) - int(stats.get("bytes_in_use", 0)), 1)
 
 
-def _stats(device: jax.Device) -> Mapping[str, Any]:
+def memory_stats(device: jax.Device) -> Mapping[str, Any]:
+    """What XLA's allocator tells of a device; nothing if it has none."""
     return device.memory_stats() or {}
-
-
-# XLA on GPUs by CUDA.
-
-HOPPER = DeviceCosts(
-    multiply=3.5e-14,
-    complex_multiply=1.4e-13,
-    edge=128.0,
-    matrix=2e-9,
-    complex_matrix=4e-9,
-    reduce=2.5e-12,
-    contracted_first=0.0,
-    pack=0.0,
-    short_left=0.0,
-    move=6e-12,
-    load=2.5e-12,
-    write=2.5e-12,
-    kernel=4e-6,
-    step=8e-6,
-)
-"""Products and steps of loops as measured on an H100, products of 64 bits and of 32 without
-TF32; its copies, at 2.9·10¹² bytes a second, confirm `move`. The other constants follow from data
-sheets; `tests/benchmarks/contraction_costs.py` fits them on a device.
-
-cuBLAS takes operands in either order and complex ones as they are, so that no side is better on the
-left, and contracted axes may come first."""
-
-CUDA_PLATFORM = Platform(
-    "cuda",
-    costs=HOPPER,
-    rewrites=True,
-    # Blocks of XLA's allocator; the largest workspace that cuBLAS is given, on Hopper.
-    runs=Runs(as_written=True, fuses=True, reads_transposed=True, block=256, workspace=32 << 20),
-    drops_nan=False,
-    precision={
-        "highest": "32 bits, without TF32; the default",
-        "default": "TF32: products of 32-bit numbers have 3 digits",
-    },
-    own_memory=True,
-)
-"""Complex products stay complex, transposes in front of products are left to cuBLAS."""

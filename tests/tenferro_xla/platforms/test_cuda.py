@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +25,7 @@ from tenferro_xla.compiled import prepare, private
 from tenferro_xla.devices import device_name
 from tenferro_xla.lowering import ExtensionLowerings, jax_function
 from tenferro_xla.placement import OneDevice, OnMesh, put, where
-from tenferro_xla.platforms import CPU_PLATFORM, CUDA_PLATFORM, Platform
+from tenferro_xla.platforms import CPU_PLATFORM, CUDA_PLATFORM, Platform, cuda
 from tenferro_xla.target import XlaTarget, platform_named, platform_of, target_for
 
 HOST = jax.devices("cpu")[0]
@@ -233,7 +236,8 @@ def test_what_jax_does_not_have_on_cuda_is_refused_by_the_name_of_the_op(
 class Gpu:
     """What a device of CUDA answers."""
 
-    platform, id = "gpu", 0
+    platform, id, local_hardware_id = "gpu", 0, 0
+    device_kind = "NVIDIA H100 80GB HBM3"
 
     def __init__(self, stats: dict[str, int] | None, name: str = "cuda:0") -> None:
         self.stats, self.name = stats, name
@@ -287,12 +291,63 @@ def test_free_is_the_limit_of_the_device_less_what_is_in_use() -> None:
         CUDA_PLATFORM.free_bytes(silent)
 
 
+DRIVER = """
+#include <stddef.h>
+static int open = 0;
+int cuInit(unsigned flags) { return flags; }
+int cuDeviceGet(int *device, int number) { *device = number + 40; return number > 3; }
+int cuDevicePrimaryCtxRetain(void **context, int device) { *context = &open; return device < 40; }
+int cuCtxPushCurrent_v2(void *context) { open += 1; return context != &open; }
+int cuMemGetInfo_v2(size_t *free, size_t *total) {
+  *free = (size_t)open << 33; *total = (size_t)1 << 37; return 0;
+}
+int cuCtxPopCurrent_v2(void **context) { *context = &open; open -= 1; return 0; }
+int cuDevicePrimaryCtxRelease_v2(int device) { return device < 40; }
+"""
+"""A driver of which 8 GiB are free while its context is the current one."""
+
+
+def test_free_is_no_more_than_other_processes_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no compiler of C for a driver")
+    source, driver = tmp_path / "driver.c", str(tmp_path / "libcuda.so")
+    source.write_text(DRIVER)
+    subprocess.run([compiler, "-shared", "-fPIC", str(source), "-o", driver], check=True)
+    assert cuda.free_by_driver(0, driver) == cuda.free_by_driver(0, driver) == 8 << 30
+    assert cuda.free_by_driver(4, driver) is None
+    assert cuda.free_by_driver(0, str(tmp_path / "none.so")) is None
+    monkeypatch.setattr(cuda, "free_by_driver", lambda _: 100)
+    gpu: Any = Gpu({"bytes_limit": 1000, "bytes_in_use": 300, "pool_bytes": 400})
+    assert CUDA_PLATFORM.free_bytes(gpu) == 200  # 100 of the pool, and 100 more
+    gpu.stats["pool_bytes"] = 1000
+    assert CUDA_PLATFORM.free_bytes(gpu) == 700  # all of it is in the pool
+
+
+def test_the_costs_of_a_card_follow_from_its_data_sheet() -> None:
+    gpu: Any = Gpu(None)
+    on_h100 = target_for(OneDevice(gpu), CUDA_PLATFORM, ExtensionLowerings(), max_bytes=1)
+    assert on_h100.costs == on_h100.device_model.costs == CUDA_PLATFORM.costs
+    gpu.device_kind = "NVIDIA A100-SXM4-80GB"
+    on_a100 = target_for(OneDevice(gpu), CUDA_PLATFORM, ExtensionLowerings(), max_bytes=1)
+    assert on_a100.device_model.costs == on_a100.costs
+    assert on_a100.costs is not None
+    assert on_a100.costs.multiply == pytest.approx(CUDA_PLATFORM.costs.multiply * 67 / 19.5)
+    assert on_a100.costs.step == CUDA_PLATFORM.costs.step
+    gpu.device_kind = "a card of which nothing is known"
+    assert CUDA_PLATFORM.costs_of(gpu) == CUDA_PLATFORM.costs
+
+
 def test_host_arrays_are_aligned_for_the_cpu_alone() -> None:
     array = np.zeros(9000)
     for alignment in (CPU_PLATFORM.alignment, 4096):
         assert private(array, alignment).ctypes.data % alignment == 0
     assert CUDA_PLATFORM.alignment == 1
     assert private(array).base is None  # copied as NumPy does it
+    array.flags.writeable = False
+    assert private(array) is array  # nobody can change it, so that nothing is copied
 
 
 @pytest.mark.parametrize(
