@@ -29,6 +29,8 @@ from tenferro.serialization import load
 from tenferro.transforms import TracedTensor, flatten, without_arguments
 
 Shape = tuple[int | str, ...]
+DTYPE_NAMES = ("f32", "f64", "c64", "c128", "i32", "i64", "bool")
+"""Those of the usual dtypes; `as_dtype` knows more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,7 @@ def parse_dtype(text: str) -> DType:
         return as_dtype(text)
     except DTypeError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a dtype; write f32, f64, c64, c128, i32, i64 or bool"
+            f"{text!r} is not a dtype; write {', '.join(DTYPE_NAMES[:-1])} or {DTYPE_NAMES[-1]}"
         ) from None
 
 

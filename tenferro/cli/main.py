@@ -10,12 +10,14 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
 import tenferro
+from tenferro.cli.completion import SHELLS, completion
 from tenferro.cli.demo import demo
 from tenferro.cli.doctor import doctor
 from tenferro.cli.function import (
@@ -299,6 +301,11 @@ def parser() -> argparse.ArgumentParser:
     of_verify = add("verify", verify, "Check a file of a saved program, and list what is in it.")
     of_verify.add_argument("file", metavar="FILE", help="what tn.save wrote")
     _add_packages(of_verify)
+
+    of_completion = add(
+        "completion", partial(completion, top), "The script by which a shell completes commands."
+    )
+    of_completion.add_argument("shell", choices=SHELLS, help="the shell that reads the script")
     return top
 
 
