@@ -40,7 +40,7 @@ SAME_EVERYWHERE = [  # they read the sources, call mypy, or run whole programs o
     "tests/test_layout.py",
     "tests/typing",
 ]
-USER_TYPES = "tests/typing/test_user_code.py"  # mypy on programs of a user: a part of `types`
+USER_TYPES = "tests/typing/test_user_code.py"  # checkers on programs of a user: a part of `types`
 SMOKE = [  # a minute of what other versions of NumPy, SciPy and JAX would break
     *("tests/linalg/test_general.py", "tests/runtime/test_executor.py"),
     *("tests/serialization/test_programs.py", "tests/tenferro_xla/test_executor.py"),
@@ -63,7 +63,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def types(session: nox.Session) -> None:
-    """Strict types of all packages, and what mypy says of programs that use them."""
+    """Strict types of all packages; what mypy and pyright say of programs that use them."""
     install_extension(session)
     here(session, "mypy")
     here(session, "pytest", "-q", USER_TYPES)
