@@ -33,6 +33,7 @@ nox.options.download_python = "never"
 GENERIC_CORE = ["core"]
 EXTENSION = "examples/tenferro-ext-tropical"
 SUITE = "https://github.com/data-apis/array-api-tests"
+PAGES = "docs/_build/html"
 COMPILED_ONCE = {"PYTHONDONTWRITEBYTECODE": None}  # tests start many processes of the same sources
 SAME_EVERYWHERE = [  # they read the sources, call mypy, or run whole programs of what others test
     "tests/test_benchmarks.py",
@@ -168,8 +169,30 @@ def no_jax(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def docs(session: nox.Session) -> None:
-    """The documentation builds without a warning."""
-    here(session, "sphinx-build", "-W", "--keep-going", "-q", "docs", "docs/_build/html")
+    """The documentation builds without a warning; links, search and sizes of its pages."""
+    shutil.rmtree(PAGES, ignore_errors=True)
+    read = ("-d", "docs/_build/doctrees")
+    here(session, "sphinx-build", "-W", "--keep-going", "-q", *read, "docs", PAGES)
+    session.run(sys.executable, "-m", "tests.docs.built", PAGES)
+
+
+@nox.session(python=False)
+def browser(session: nox.Session) -> None:
+    """The built pages in a Chromium: that of the system, or at the path after `--`.
+
+    Needs `pip install playwright`, and pages that `nox -s docs` has built.
+    """
+    if importlib.util.find_spec("playwright") is None:
+        session.error("no playwright: pip install playwright, then nox -s browser")
+    if not Path(PAGES).is_dir():
+        session.error("no pages: nox -s docs builds them")
+    session.run(sys.executable, "-m", "tests.docs.browser", PAGES, *session.posargs)
+
+
+@nox.session(python=False)
+def pictures(session: nox.Session) -> None:
+    """The pictures of the gallery, all or those named after `--`, drawn again by matplotlib."""
+    session.run(sys.executable, "docs/draw_pictures.py", *session.posargs)
 
 
 @nox.session(python=False)
