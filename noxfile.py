@@ -1,8 +1,8 @@
 """The checks of this repository: `nox -l` lists them, `nox -s NAME` runs one.
 
 Sessions use the environment nox itself is installed in (`pip install -e ".[test,docs]"`). Only
-`matrix`, `minimum`, `newest` and `no_jax` make environments of their own. The distribution under
-examples is installed by the sessions that need it, if it is not there.
+`matrix`, `minimum`, `newest`, `package` and `no_jax` make environments of their own. The
+distribution under examples is installed by the sessions that need it, if it is not there.
 """
 
 import importlib.util
@@ -134,6 +134,27 @@ def smoke(session: nox.Session) -> None:
     """What is installed, and a minute of tests with it."""
     session.run("tenferro", "doctor")
     session.run("python", "-m", "pytest", "-q", "-m", "not slow", *SMOKE, *session.posargs)
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """What is uploaded: the sdist, the wheel made of it, and a trial of the wheel as installed.
+
+    They stay in `dist/`. The trial runs outside of the tree, in a fresh environment.
+    """
+    session.install("build", "check-wheel-contents", "twine")
+    shutil.rmtree("dist", ignore_errors=True)
+    session.run("python", "-m", "build", silent=True)
+    built = sorted(map(str, Path("dist").resolve().iterdir()))
+    wheel = next(path for path in built if path.endswith(".whl"))
+    session.run("twine", "check", "--strict", *built)
+    session.run("check-wheel-contents", wheel)
+    trial = str(Path("tests/trial.py").resolve())
+    session.chdir(session.create_tmp())
+    session.run("python", "-m", "venv", "--clear", "user")
+    user = str(Path("user", "bin", "python").absolute())
+    session.run(user, "-m", "pip", "install", "--quiet", wheel, external=True)
+    session.run(user, "-I", trial, external=True)
 
 
 @nox.session

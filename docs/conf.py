@@ -33,7 +33,7 @@ import example_pages
 import reference_pages
 
 project = "tenferro"
-author = "the tenferro authors"
+author = "the tenferro developers"
 copyright = author
 version = release = version_of("tenferro")
 
