@@ -35,6 +35,8 @@ STAGES = ("fragment", "materialized", "exec", "passes", "stablehlo")
 class Config:
     """The settings; each field is the environment variable `TENFERRO_<NAME>`.
 
+    `docs/environment.md` has a row for each.
+
     Attributes:
         executor: name of the default executor of `tn.jit`.
         dump: stages of `STAGES` that are logged while compiling; see `tenferro.logs`.

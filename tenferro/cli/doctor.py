@@ -151,6 +151,9 @@ def _configuration() -> dict[str, Facts]:
         value = getattr(config, field.name)
         shown = ",".join(value) or "nothing" if isinstance(value, tuple) else str(value)
         settings[name] = {"value": shown, "by": "environment" if name in os.environ else "default"}
+    for name in sorted(os.environ):
+        if name.startswith("TENFERRO_") and name not in settings:
+            settings[name] = {"value": os.environ[name], "by": "environment; nothing reads it"}
     return settings
 
 

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from types import EllipsisType
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Protocol,
+    SupportsIndex,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 import numpy as np
 
 from tenferro.ir.dims import Dim, DimExpr
 from tenferro.ir.dtypes import DType
 from tenferro.ir.types import TensorMeta
+
+if TYPE_CHECKING:  # checkers read `tn.Array`, two classes for `isinstance`, as `AnyTensor`
+    from typing import runtime_checkable as _checkable
+else:
+
+    def _checkable(protocol: type) -> type:
+        return protocol
+
 
 __all__ = [
     "AnyTensor",
@@ -292,6 +309,7 @@ class Array(ArrayMethods[Any, "AnyTensor | np.ndarray[Any, Any]"], Protocol):
         """Root of the variance over `axis`."""
 
 
+@_checkable
 class AnyTensor(ArrayMethods["ArrayLike", "AnyTensor"], Protocol):
     """A `Tensor`, `TracedTensor` or `EagerTensor`; the result of an array function.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -290,8 +290,12 @@ floating = np.floating
 complexfloating = np.complexfloating
 
 dtype = np.dtype
-ndarray = Array = Tensor | TracedTensor
-"""What arrays are, in a trace or not; for annotations and `isinstance`."""
+if TYPE_CHECKING:
+    Array: TypeAlias = AnyTensor
+    ndarray: TypeAlias = AnyTensor
+else:
+    ndarray = Array = Tensor | TracedTensor
+    """What arrays are, in a trace or not; for annotations and `isinstance`."""
 
 
 euler_gamma = float(np.euler_gamma)

@@ -441,6 +441,24 @@ class CumulativeLogSumExp(CumulativeOfTwo, name="cumulative_log_sum_exp"):
     unit = -np.inf
     of_two, ufunc = LOG_ADD_EXP, np.logaddexp
 
+    def forward(self, *operands: NumpyArray) -> NumpyArray:
+        """By pairs, then between them, so that errors grow with the logarithm of the length."""
+        (x,) = operands
+        return np.asarray(
+            np.moveaxis(_by_pairs(np.logaddexp, np.moveaxis(x, self.axis, 0)), 0, self.axis)
+        )
+
+
+def _by_pairs(combine: np.ufunc, x: NumpyArray) -> NumpyArray:
+    """What the elements up to each one combine to, along the first axis."""
+    if len(x) < 2:
+        return x
+    result = np.empty_like(x)
+    result[0] = x[0]
+    result[1::2] = pairs = _by_pairs(combine, combine(x[:-1:2], x[1::2]))
+    result[2::2] = combine(pairs[: len(x[2::2])], x[2::2])
+    return result
+
 
 @payload
 class LinearRecurrence(AlongAxis, name="linear_recurrence"):

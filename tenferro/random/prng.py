@@ -7,7 +7,7 @@ result: this is the layout of `jax.random` (`jax_threefry_partitionable`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, overload
 
 import numpy as np
 import optree
@@ -431,6 +431,14 @@ def _seeded(name: str, seed: Any) -> AnyTensor:
     return Tensor(np.array([bits >> 32, bits % (1 << 32)], np.uint32))
 
 
+@overload
+def split(key: Key, num: Shape = 2) -> Key: ...  # type: ignore[overload-overlap]  # a class could be both
+
+
+@overload
+def split(key: ArrayLike, num: Shape = 2) -> AnyTensor: ...
+
+
 def split(key: Key | ArrayLike, num: Shape = 2) -> Key | AnyTensor:
     """New keys that are independent of each other; the key must not be used again.
 
@@ -449,6 +457,14 @@ def split(key: Key | ArrayLike, num: Shape = 2) -> Key | AnyTensor:
     """
     words = words_of("random.split", key)
     return _like(key, create(split_words, words, shape=sizes("random.split", num)))
+
+
+@overload
+def fold_in(key: Key, data: ArrayLike) -> Key: ...  # type: ignore[overload-overlap]  # a class could be both
+
+
+@overload
+def fold_in(key: ArrayLike, data: ArrayLike) -> AnyTensor: ...
 
 
 def fold_in(key: Key | ArrayLike, data: ArrayLike) -> Key | AnyTensor:

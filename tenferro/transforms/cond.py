@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from tenferro.core import GlobalValKey, user_site
 from tenferro.errors import ControlFlowError, PytreeError
-from tenferro.ir import BOOL, INT32, ArrayLike, PyTree, TensorMeta
+from tenferro.ir import BOOL, INT32, AnyTensor, ArrayLike, PyTree, TensorMeta
 from tenferro.ops.control_flow import Switch
 from tenferro.ops.functions import convert, emit_function
 from tenferro.runtime import meta_of_value
@@ -24,11 +24,27 @@ from tenferro.transforms.higher_order import (
     run,
 )
 from tenferro.transforms.program import Evaluation
+from tenferro.transforms.signatures import R, Single
 from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter
 from tenferro.transforms.trees import unflatten
 
 __all__ = ["cond", "switch"]
+
+
+@overload
+def cond(
+    pred: ArrayLike,
+    true_fun: Callable[..., AnyTensor | Single],
+    false_fun: Callable[..., AnyTensor | Single],
+    *operands: PyTree,
+) -> AnyTensor: ...
+
+
+@overload
+def cond(
+    pred: ArrayLike, true_fun: Callable[..., R], false_fun: Callable[..., R], *operands: PyTree
+) -> R: ...
 
 
 @also_for_data_sizes
@@ -66,6 +82,16 @@ def cond(
     chosen = _predicate(pred)
     names, functions = ("true_fun", "false_fun"), (true_fun, false_fun)
     return _branch("cond", chosen, names, functions, operands, order=(1, 0))
+
+
+@overload
+def switch(
+    index: ArrayLike, branches: Sequence[Callable[..., AnyTensor | Single]], *operands: PyTree
+) -> AnyTensor: ...
+
+
+@overload
+def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: PyTree) -> R: ...
 
 
 @also_for_data_sizes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, ParamSpec, Self, TypeVar, overload
+from typing import Any, Concatenate, Literal, Self, overload
 
 from tenferro.compiler import MemoryLimit
 from tenferro.core import (
@@ -17,7 +17,7 @@ from tenferro.core import (
     resolve_keys,
 )
 from tenferro.errors import ADError, DTypeError, PytreeError
-from tenferro.ir import PyTree, fresh_input, integer_of, is_complex, is_inexact
+from tenferro.ir import AnyTensor, PyTree, fresh_input, integer_of, is_complex, is_inexact
 from tenferro.ops import CONJ, StdTensorOp, full_like
 from tenferro.ops.control_flow import ControlOp
 from tenferro.transforms.ad_context import (
@@ -33,6 +33,16 @@ from tenferro.transforms.ad_context import (
 )
 from tenferro.transforms.linear_part import LinearPart
 from tenferro.transforms.program import Evaluation, wraps
+from tenferro.transforms.signatures import (
+    Aux,
+    Leaf,
+    P,
+    R,
+    T,
+    Tree,
+    Unannotated,
+    UnannotatedPair,
+)
 from tenferro.transforms.trace import Trace, leaf_meta, substitute_keys, trace_function
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 
@@ -123,9 +133,6 @@ class LinearMap:
 
 # Reverse-mode transforms: grad, value_and_grad, vjp.
 
-P = ParamSpec("P")
-R = TypeVar("R")
-Aux = TypeVar("Aux")
 Argnums = int | Sequence[int]
 Bytes = int | float | str | MemoryLimit | None
 """A limit on memory: a number of bytes, a text such as `"1.5 GB"`, one that was read, or none."""
@@ -133,15 +140,111 @@ Pullback = Callable[[PyTree], tuple[PyTree, ...]]
 """A function from a cotangent of the result to those of the arguments."""
 
 
+@overload
+def grad(  # type: ignore[overload-overlap]  # the first that fits counts
+    function: Unannotated | Callable[Concatenate[T, P], object],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[Concatenate[T, P], T]: ...
+
+
+@overload
+def grad(  # type: ignore[overload-overlap]  # the first that fits counts
+    function: Callable[Concatenate[Leaf, P], object],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[Concatenate[Leaf, P], AnyTensor]: ...
+
+
+@overload
+def grad(  # type: ignore[overload-overlap]  # the first that fits counts
+    function: Callable[Concatenate[Tree, P], object],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[Concatenate[Tree, P], Tree]: ...
+
+
+@overload
+def grad(  # type: ignore[overload-overlap]  # the first that fits counts
+    function: UnannotatedPair | Callable[Concatenate[T, P], tuple[object, Aux]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[Concatenate[T, P], tuple[T, Aux]]: ...
+
+
+@overload
+def grad(  # type: ignore[overload-overlap]  # the first that fits counts
+    function: Callable[Concatenate[Tree, P], tuple[object, Aux]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[Concatenate[Tree, P], tuple[PyTree, Aux]]: ...
+
+
+@overload
 def grad(
     function: Callable[P, object],
+    argnums: int,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[P, PyTree]: ...
+
+
+@overload
+def grad(
+    function: Callable[P, object],
+    argnums: Sequence[int],
+    *,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[P, tuple[PyTree, ...]]: ...
+
+
+@overload
+def grad(
+    function: Callable[P, object],
+    argnums: Sequence[int],
+    *,
+    has_aux: bool,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[P, PyTree]: ...
+
+
+def grad(
+    function: Callable[..., object],
     argnums: Argnums = 0,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
-) -> Callable[P, PyTree]:
+) -> Callable[..., PyTree]:
     """A function that returns the gradient of `function` by its arguments `argnums`.
 
     The result has the structure of those arguments. The gradient by an input on which the result
@@ -196,15 +299,63 @@ def grad_optional(
     ).as_function()
 
 
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]  # the first that fits counts
+    function: Unannotated | Callable[Concatenate[T, P], R],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[Concatenate[T, P], tuple[R, T]]: ...
+
+
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]  # the first that fits counts
+    function: Callable[Concatenate[Tree, P], R],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[Concatenate[Tree, P], tuple[R, PyTree]]: ...
+
+
+@overload
 def value_and_grad(
     function: Callable[P, R],
+    argnums: int,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[P, tuple[R, PyTree]]: ...
+
+
+@overload
+def value_and_grad(
+    function: Callable[P, R],
+    argnums: Sequence[int],
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[P, tuple[R, tuple[PyTree, ...]]]: ...
+
+
+def value_and_grad(
+    function: Callable[..., PyTree],
     argnums: Argnums = 0,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
-) -> Callable[P, tuple[R, PyTree]]:
+) -> Callable[..., tuple[PyTree, PyTree]]:
     """A function that returns both the value and the gradient.
 
     With `has_aux`, ((value, aux), gradient).
@@ -218,7 +369,7 @@ def value_and_grad(
         "value_and_grad", function, argnums, has_aux, holomorphic, ad_context, limit
     )
 
-    def both(*args: P.args, **kwargs: P.kwargs) -> tuple[R, PyTree]:
+    def both(*args: PyTree, **kwargs: PyTree) -> tuple[PyTree, PyTree]:
         return gradients.with_value(args, kwargs)
 
     return wraps(function, both)

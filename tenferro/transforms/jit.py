@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from operator import is_
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, Concatenate, Generic, Never, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
@@ -56,6 +56,7 @@ from tenferro.transforms.jit_arguments import (
 from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
 from tenferro.transforms.program import checked_options, program_of_graph, wraps
 from tenferro.transforms.shardings import JitShardings, program_shardings
+from tenferro.transforms.signatures import First, P, R
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
 from tenferro.transforms.trace import trace_function
 from tenferro.transforms.traced_tensor import TracedTensor
@@ -158,8 +159,7 @@ class JitOptions:
 # Jitted: a function compiled for the types of its arguments, or once for all sizes.
 
 Options = ParamSpec("Options")
-P = ParamSpec("P")
-R = TypeVar("R")
+Others = ParamSpec("Others")
 R_co = TypeVar("R_co", covariant=True)
 _new = object.__new__
 
@@ -455,6 +455,19 @@ class Jitted(Generic[P, R_co]):
     def capacity(self) -> Capacity:
         """The bounds of the cache of compiled versions."""
         return self._cache.capacity
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Jitted[P, R_co]: ...
+
+    @overload  # of unknown types, such as `functools.partial(tn.jit, ...)` makes for mypy
+    def __get__(
+        self: Jitted[..., Never], instance: object, owner: type | None = None
+    ) -> Callable[..., Any]: ...
+
+    @overload
+    def __get__(
+        self: Jitted[Concatenate[First, Others], R_co], instance: First, owner: type | None = None
+    ) -> Callable[Others, R_co]: ...
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(cast(Any, self), instance)

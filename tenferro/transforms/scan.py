@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from tenferro.errors import AxisError, ControlFlowError
 from tenferro.ir import Dim, PyTree, TensorMeta, integer_of
@@ -23,6 +23,7 @@ from tenferro.transforms.higher_order import (
     run,
 )
 from tenferro.transforms.program import wraps
+from tenferro.transforms.signatures import R, Single, Tree, Unannotated
 from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
@@ -35,9 +36,35 @@ __all__ = ["associative_scan", "map", "scan"]
 # scan and map: a loop over the first axis of arrays.
 
 
-@also_for_data_sizes
+@overload
+def scan(
+    f: Unannotated | Callable[[Tree, Any], tuple[Tree, R]],
+    init: Tree | Single,
+    xs: PyTree = None,
+    length: Dim | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    *,
+    checkpoints: int | None = None,
+) -> tuple[Tree, R]: ...
+
+
+@overload
 def scan(
     f: Callable[[Any, Any], tuple[PyTree, PyTree]],
+    init: PyTree,
+    xs: PyTree = None,
+    length: Dim | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    *,
+    checkpoints: int | None = None,
+) -> tuple[PyTree, PyTree]: ...
+
+
+@also_for_data_sizes
+def scan(
+    f: Callable[..., PyTree],
     init: PyTree,
     xs: PyTree = None,
     length: Dim | None = None,
@@ -172,7 +199,7 @@ def length_of(caller: str, entries: Leaves, length: Any) -> Dim:
 
 
 @also_for_data_sizes
-def map(f: Callable[[Any], PyTree], xs: PyTree, *, batch_size: int | None = None) -> PyTree:
+def map(f: Callable[[Any], R], xs: PyTree, *, batch_size: int | None = None) -> R:
     """The stacked results of `f` for each entry along the first axis of `xs`.
 
     The entries are taken one after another, in a loop that is compiled once. `f` may read values
@@ -200,7 +227,7 @@ def map(f: Callable[[Any], PyTree], xs: PyTree, *, batch_size: int | None = None
         raise ControlFlowError("map: xs has no arrays, so there are no entries to map over")
     iterations = length_of("map", entries, None)
     if batch_size is None:
-        return _one_by_one(f, xs, f)
+        return _one_by_one(f, xs, f)  # type: ignore[no-any-return]
     size = integer_of(batch_size)
     if size is None or size < 1:
         raise ControlFlowError(f"map: batch_size must be a positive integer, got {batch_size!r}")
@@ -209,7 +236,7 @@ def map(f: Callable[[Any], PyTree], xs: PyTree, *, batch_size: int | None = None
             f"map: batch_size needs a known number of entries, but xs has {iterations}; leave it "
             "out, or use vmap"
         )
-    return _in_batches(f, entries, iterations, size)
+    return _in_batches(f, entries, iterations, size)  # type: ignore[no-any-return]
 
 
 def _one_by_one(f: Callable[[Any], Any], xs: Any, function: Callable[..., Any]) -> Any:
@@ -260,8 +287,8 @@ ScannedArray = Any
 
 @also_for_data_sizes
 def associative_scan(
-    fn: Callable[[Any, Any], PyTree], elems: PyTree, reverse: bool = False, axis: int = 0
-) -> PyTree:
+    fn: Callable[[Any, Any], R], elems: PyTree, reverse: bool = False, axis: int = 0
+) -> R:
     """For each entry the combination of all entries up to it, computed in logarithmic depth.
 
     Entry k of the result is `fn(...fn(fn(x0, x1), x2)..., xk)`. It is computed by slices and
@@ -310,12 +337,12 @@ def associative_scan(
         )
     values = [as_array(value) for value in leaves.values]
     if not values:
-        return elems
+        return elems  # type: ignore[no-any-return]
     scan = _Scan(fn, leaves, axes)
     if backwards:
         values = scan.reversed(values)
     results = scan.of(values)
-    return unflatten(leaves.tree, scan.reversed(results) if backwards else results)
+    return unflatten(leaves.tree, scan.reversed(results) if backwards else results)  # type: ignore[no-any-return]
 
 
 class _Scan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from tenferro.transforms.higher_order import (
     run,
 )
 from tenferro.transforms.program import wraps
+from tenferro.transforms.signatures import Single, Tree, Unannotated
 from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, shown, unflatten
@@ -182,10 +183,32 @@ def as_flag(caller: str, name: str, value: object) -> bool:
 _FLAG = TensorMeta(BOOL, ())
 
 
-@also_for_data_sizes
+@overload
+def while_loop(
+    cond_fun: Callable[[Any], ArrayLike],
+    body_fun: Unannotated | Callable[[Tree], Tree],
+    init_val: Tree | Single,
+    *,
+    max_steps: int | None = None,
+    checkpoints: int = 2,
+) -> Tree: ...
+
+
+@overload
 def while_loop(
     cond_fun: Callable[[Any], ArrayLike],
     body_fun: Callable[[Any], PyTree],
+    init_val: PyTree,
+    *,
+    max_steps: int | None = None,
+    checkpoints: int = 2,
+) -> PyTree: ...
+
+
+@also_for_data_sizes
+def while_loop(
+    cond_fun: Callable[..., ArrayLike],
+    body_fun: Callable[..., PyTree],
     init_val: PyTree,
     *,
     max_steps: int | None = None,
@@ -243,11 +266,33 @@ def while_loop(
     return unflatten(carry.tree, results)
 
 
-@also_for_data_sizes
+@overload
+def fori_loop(
+    lower: Dim | ArrayLike,
+    upper: Dim | ArrayLike,
+    body_fun: Unannotated | Callable[[Any, Tree], Tree],
+    init_val: Tree | Single,
+    *,
+    unroll: int | bool | None = None,
+) -> Tree: ...
+
+
+@overload
 def fori_loop(
     lower: Dim | ArrayLike,
     upper: Dim | ArrayLike,
     body_fun: Callable[[Any, Any], PyTree],
+    init_val: PyTree,
+    *,
+    unroll: int | bool | None = None,
+) -> PyTree: ...
+
+
+@also_for_data_sizes
+def fori_loop(
+    lower: Dim | ArrayLike,
+    upper: Dim | ArrayLike,
+    body_fun: Callable[..., PyTree],
     init_val: PyTree,
     *,
     unroll: int | bool | None = None,

@@ -38,7 +38,7 @@ def memory(check: Checking) -> None:
     n, depth = (128, 8) if check.small else (4096, 24)
     x = (np.random.default_rng(0).normal(size=(n, n)) / n**0.5).astype(np.float32)
     plain, again = tn.grad(_deep(depth, _same)), tn.grad(_deep(depth, tn.checkpoint))
-    programs = [
+    programs: list[tuple[str, Callable[..., Any], Any]] = [
         ("products", lambda x: x @ x @ tn.sin(x), x[: n // 2, : n // 2]),
         ("gradient, with checkpoints", again, x),
         ("gradient", plain, x),

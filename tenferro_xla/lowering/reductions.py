@@ -71,11 +71,11 @@ def _(op: ops.ReduceNorm, x: Array, *, options: LoweringOptions) -> Array:
     total = _sum_of_squares(x, op.axes)
     info = np.finfo(total.dtype)
     least, most = float(info.tiny / info.eps**2), float(info.max)
-    down, up = 2.0 ** (-9 * info.maxexp // 16), 2.0 ** (3 * info.maxexp // 4)
+    exponents = (0, -9 * info.maxexp // 16, 3 * info.maxexp // 4)
+    one, down, up = (np.asarray(2.0**each, total.dtype) for each in exponents)
 
     def scale() -> Array:
-        factor = jnp.where(total > most, down, jnp.where(total > least, 1, up))
-        return factor.astype(total.dtype)
+        return jnp.where(total > most, down, jnp.where(total > least, one, up))
 
     def scaled() -> Array:
         every = lax.expand_dims(scale(), op.axes).astype(x.dtype)

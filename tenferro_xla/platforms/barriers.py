@@ -137,8 +137,11 @@ class Factor(ExecOp, name="xla_factor"):
 class DivideByReal(ExecOp, name="xla_divided"):
     """A complex number x divided by a real one y, given a scale s and the inverse of ys.
 
-    It is x divided by the complex number of the parts y and 0, also where that makes NaN.
+    It is x divided by the complex number of the parts y and 0, or by its conjugate, also where that
+    makes NaN or a zero with a sign.
     """
+
+    conjugated: bool = False
 
     n_inputs = 3
     pointwise = True
@@ -149,7 +152,8 @@ class DivideByReal(ExecOp, name="xla_divided"):
 
     def numpy(self, x: NumpyArray, scale: NumpyArray, inverse: NumpyArray) -> NumpyArray:
         """A complex quotient."""
-        return np.asarray(np.divide(x * scale, np.reciprocal(inverse).astype(x.dtype)))
+        divisor = np.reciprocal(inverse).astype(x.dtype)
+        return np.asarray(np.divide(x * scale, divisor.conj() if self.conjugated else divisor))
 
 
 @payload
@@ -751,8 +755,10 @@ def _(op: Factor, x: Array) -> Array:
 
 @lower.register
 def _(op: DivideByReal, x: Array, scale: Array, inverse: Array) -> Array:
-    re, im, zero = lax.real(x), lax.imag(x), lax.full_like(inverse, 0)
-    # the products by 0 are those of a complex division, which makes NaN of infinity by them
+    re, im = lax.real(x), lax.imag(x)
+    # A complex division multiplies by the quotient of the divisor's parts, a zero with a sign: that
+    # makes NaN of infinity.
+    zero = lax.mul(inverse, lax.full_like(inverse, -0.0 if op.conjugated else 0.0))
     parts = lax.add(re, lax.mul(im, zero)), lax.sub(im, lax.mul(re, zero))
     size = lax.abs(inverse)
     by_zero = lax.eq(size, lax.full_like(size, np.inf))

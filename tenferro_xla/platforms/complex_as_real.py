@@ -436,18 +436,20 @@ class RealDivisors(Pass):
             divisor = _scaled_inverse(rewriter, operands[1])
             if divisor is None:
                 return None
-            return rewriter.emit_all(DivideByReal(), operands[0], *divisor)
+            scale, inverse, conjugated = divisor
+            return rewriter.emit_all(DivideByReal(conjugated), operands[0], scale, inverse)
 
         return rewriter.run(rule)
 
 
-def _scaled_inverse(at: Rewriter, slot: int) -> tuple[int, int] | None:
+def _scaled_inverse(at: Rewriter, slot: int) -> tuple[int, int, bool] | None:
     """A scale, and the inverse of the real number that a complex one is made of, times the scale.
 
-    Both are moved as that is. None if it is made of something else. The scale is 1 but where the
-    inverse would not be a normal number.
+    Both are moved as that is; the last result says whether it is conjugated. None if it is made of
+    something else. The scale is 1 but where the inverse would not be a normal number.
     """
     moves: list[ExecOp] = []
+    conjugated = False
     for _ in range(STEPS):
         producer = at.producer(slot)
         if producer is None or len(producer[1]) != 1:
@@ -464,10 +466,12 @@ def _scaled_inverse(at: Rewriter, slot: int) -> tuple[int, int] | None:
             (inverse,) = at.emit_all(Fuse(), inverse)
             for move in reversed(moves):
                 (scale,), (inverse,) = at.emit_all(move, scale), at.emit_all(move, inverse)
-            return scale, inverse
-        if op.moves or isinstance(op, ops.BroadcastInDim):
+            return scale, inverse, conjugated
+        if isinstance(op, ops.Conj):
+            conjugated = not conjugated
+        elif op.moves or isinstance(op, ops.BroadcastInDim):
             moves.append(op)
-        elif not isinstance(op, ops.Conj):
+        else:
             return None
         slot = source
     return None

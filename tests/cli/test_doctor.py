@@ -33,6 +33,15 @@ def test_all_of_it_is_written_as_json(capsys: pytest.CaptureFixture[str]) -> Non
     assert "value" in facts["configuration"]["TENFERRO_EXECUTOR"]
 
 
+def test_a_setting_that_does_not_exist_is_listed_as_such(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENFERRO_DMUP", "passes")
+    assert main(["doctor", "--json"]) == 0
+    settings = json.loads(capsys.readouterr().out)["configuration"]
+    assert settings["TENFERRO_DMUP"] == {"value": "passes", "by": "environment; nothing reads it"}
+
+
 def test_both_extras_at_once_are_an_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,12 +46,9 @@ MAY_BE_ANY: dict[str, str] = {
     f"lax.{name}": LOOPS
     for name in (
         "associative_scan",
-        "fori_loop",
         "map",
         "reduce",
         "reduce_window",
-        "scan",
-        "while_loop",
     )
 }
 MAY_BE_ANY |= {

@@ -199,6 +199,11 @@ def test_small_steps_of_a_loop_are_written_out_several_at_a_time_on_cuda() -> No
     assert (calls["cpu"] < 2, calls["cuda"]) == (True, 20)
 
 
+def test_a_norm_in_32_bits_has_nothing_of_64_bits() -> None:
+    rows = exec_program(lambda x: tn.linalg.vector_norm(x, axis=-1), [(100, 4)], "float32")
+    assert "xf64" not in lowered(rows, CUDA_PLATFORM)[1]
+
+
 def test_tiny_matrices_of_32_bits_are_rotated_in_32_bits_on_cuda() -> None:
     program = exec_program(tn.linalg.eigvalsh, [(100, 4, 4)], "float32")
     texts = {each.name: lowered(program, each)[1] for each in (CPU_PLATFORM, CUDA_PLATFORM)}

@@ -59,16 +59,21 @@ def test_few_quotients_and_those_by_other_numbers_are_left_alone(text: str) -> N
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_quotients_of_zeros_infinities_and_nan_are_those_of_numpy(dtype: str) -> None:
+@pytest.mark.parametrize("conjugated", [False, True])
+def test_quotients_of_zeros_infinities_and_nan_are_those_of_numpy(
+    dtype: str, conjugated: bool
+) -> None:
     parts = (0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan)
     x = np.array([complex(re, im) for re in parts for im in parts], dtype)
-    y = np.array([0.0, -0.0, 1.0, 0.5, 3.0, np.inf, np.nan], x.real.dtype)
+    y = np.array([0.0, -0.0, 1.0, 0.5, -1.0, -3.0, np.inf, -np.inf, np.nan], x.real.dtype)
 
     def f(x: Any, y: Any) -> Any:  # XLA's own quotients have other signs and NaN where y is 0
-        return x[:, None] / y
+        y = tn.astype(y, dtype)
+        return x[:, None] / (tn.conj(y) if conjugated else y)
 
     on = tn.jit(f, executor=XlaExecutor())(x, y).numpy()
-    host = x[:, None] / y.astype(dtype)
+    divisor = y.astype(dtype)
+    host = x[:, None] / (divisor.conj() if conjugated else divisor)
     for part in (np.real, np.imag):
         np.testing.assert_allclose(part(on), part(host), rtol=rounding(dtype))
         known = ~np.isnan(part(host))

@@ -1,0 +1,72 @@
+"""The type variables of transforms, and what checkers need to read lambdas.
+
+Checkers take the first signature of a transform that fits. `T` stands for trees of arrays, whose
+derivatives are of their own type. `Leaf` stands for the other types of single arrays and numbers,
+by which derivatives are tensors. `Tree` stands for all other types, such as classes of users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Never, ParamSpec, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from tenferro.ir import AnyTensor, Array, ArrayLike, Number
+
+__all__ = [
+    "Aux",
+    "First",
+    "Leaf",
+    "P",
+    "R",
+    "Single",
+    "T",
+    "Tree",
+    "Unannotated",
+    "UnannotatedPair",
+]
+
+
+class _IsDataclass(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Aux = TypeVar("Aux")
+First = TypeVar("First")
+T = TypeVar("T", bound=AnyTensor | Mapping[Any, Any] | tuple[Any, ...] | list[Any] | _IsDataclass)
+Leaf = TypeVar("Leaf", AnyTensor, Array, np.ndarray[Any, Any], float, complex, ArrayLike)
+Tree = TypeVar("Tree")
+
+Single: TypeAlias = Number | np.generic | np.ndarray[Any, Any]
+"""What a loop or branch takes in the place of a tensor."""
+
+
+# Pyright reads the parameters of a lambda as the types that the first fitting signature expects,
+# and so refuses `lambda p: p["w"]` where `p` is a type variable. In a union it reads them as the
+# first type that fits, and takes each function for one of these. For mypy no function is one, since
+# its name is text, and the next type of the union says what a function is.
+
+
+class Unannotated(Protocol):
+    """A function whose parameters may be anything; first in a union with what they are."""
+
+    @property
+    def __name__(self) -> Never:
+        """No function has it, for mypy."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> object:
+        """Its result."""
+
+
+class UnannotatedPair(Protocol):
+    """An `Unannotated` function that returns a pair."""
+
+    @property
+    def __name__(self) -> Never:
+        """No function has it, for mypy."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[object, Any]:
+        """Its results."""
