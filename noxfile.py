@@ -1,12 +1,13 @@
 """The checks of this repository: `nox -l` lists them, `nox -s NAME` runs one.
 
 Sessions use the environment nox itself is installed in (`pip install -e ".[test,docs]"`). Only
-`matrix`, `minimum`, `newest` and `no_jax` make environments of their own. The distribution under
-examples is installed by the sessions that need it, if it is not there.
+`matrix`, `minimum`, `newest`, `package` and `no_jax` make environments of their own. The
+distribution under examples is installed by the sessions that need it, if it is not there.
 """
 
 import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -32,6 +33,7 @@ nox.options.download_python = "never"
 GENERIC_CORE = ["core"]
 EXTENSION = "examples/tenferro-ext-tropical"
 SUITE = "https://github.com/data-apis/array-api-tests"
+PAGES = "docs/_build/html"
 COMPILED_ONCE = {"PYTHONDONTWRITEBYTECODE": None}  # tests start many processes of the same sources
 SAME_EVERYWHERE = [  # they read the sources, call mypy, or run whole programs of what others test
     "tests/test_benchmarks.py",
@@ -40,7 +42,7 @@ SAME_EVERYWHERE = [  # they read the sources, call mypy, or run whole programs o
     "tests/test_layout.py",
     "tests/typing",
 ]
-USER_TYPES = "tests/typing/test_user_code.py"  # mypy on programs of a user: a part of `types`
+USER_TYPES = "tests/typing/test_user_code.py"  # checkers on programs of a user: a part of `types`
 SMOKE = [  # a minute of what other versions of NumPy, SciPy and JAX would break
     *("tests/linalg/test_general.py", "tests/runtime/test_executor.py"),
     *("tests/serialization/test_programs.py", "tests/tenferro_xla/test_executor.py"),
@@ -63,7 +65,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def types(session: nox.Session) -> None:
-    """Strict types of all packages, and what mypy says of programs that use them."""
+    """Strict types of all packages; what mypy and pyright say of programs that use them."""
     install_extension(session)
     here(session, "mypy")
     here(session, "pytest", "-q", USER_TYPES)
@@ -135,6 +137,27 @@ def smoke(session: nox.Session) -> None:
 
 
 @nox.session
+def package(session: nox.Session) -> None:
+    """What is uploaded: the sdist, the wheel made of it, and a trial of the wheel as installed.
+
+    They stay in `dist/`. The trial runs outside of the tree, in a fresh environment.
+    """
+    session.install("build", "check-wheel-contents", "twine")
+    shutil.rmtree("dist", ignore_errors=True)
+    session.run("python", "-m", "build", silent=True)
+    built = sorted(map(str, Path("dist").resolve().iterdir()))
+    wheel = next(path for path in built if path.endswith(".whl"))
+    session.run("twine", "check", "--strict", *built)
+    session.run("check-wheel-contents", wheel)
+    trial = str(Path("tests/trial.py").resolve())
+    session.chdir(session.create_tmp())
+    session.run("python", "-m", "venv", "--clear", "user")
+    user = str(Path("user", "bin", "python").absolute())
+    session.run(user, "-m", "pip", "install", "--quiet", wheel, external=True)
+    session.run(user, "-I", trial, external=True)
+
+
+@nox.session
 def no_jax(session: nox.Session) -> None:
     """Everything up to the NumPy executor imports and works where jax is not installed."""
     without = (each for each in required() if not each.startswith("jax"))
@@ -146,8 +169,30 @@ def no_jax(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def docs(session: nox.Session) -> None:
-    """The documentation builds without a warning."""
-    here(session, "sphinx-build", "-W", "--keep-going", "-q", "docs", "docs/_build/html")
+    """The documentation builds without a warning; links, search and sizes of its pages."""
+    shutil.rmtree(PAGES, ignore_errors=True)
+    read = ("-d", "docs/_build/doctrees")
+    here(session, "sphinx-build", "-W", "--keep-going", "-q", *read, "docs", PAGES)
+    session.run(sys.executable, "-m", "tests.docs.built", PAGES)
+
+
+@nox.session(python=False)
+def browser(session: nox.Session) -> None:
+    """The built pages in a Chromium: that of the system, or at the path after `--`.
+
+    Needs `pip install playwright`, and pages that `nox -s docs` has built.
+    """
+    if importlib.util.find_spec("playwright") is None:
+        session.error("no playwright: pip install playwright, then nox -s browser")
+    if not Path(PAGES).is_dir():
+        session.error("no pages: nox -s docs builds them")
+    session.run(sys.executable, "-m", "tests.docs.browser", PAGES, *session.posargs)
+
+
+@nox.session(python=False)
+def pictures(session: nox.Session) -> None:
+    """The pictures of the gallery, all or those named after `--`, drawn again by matplotlib."""
+    session.run(sys.executable, "docs/draw_pictures.py", *session.posargs)
 
 
 @nox.session(python=False)

@@ -6,14 +6,13 @@ one on the page (`...` stands for any text), without prompts as plain code. The 
 share their names from top to bottom. Text that is not to be run is fenced as ```` ```text ````,
 a shell command as ```` ```bash ````, and longer code is a `{literalinclude}` of a tested file.
 
-The reference is generated from the docstrings: every package has a page with what its `__all__`
-names, every module beside the packages one with what it defines. A class that several packages
-export is described on the first of their pages.
+Some pages are written when the build begins: `reference_pages` has those of the docstrings,
+`example_pages` those of the examples. The pages need no network: formulas are MathML, which
+browsers draw themselves.
 """
 
-import importlib
-import pkgutil
 import re
+import sys
 from collections import namedtuple
 from collections.abc import Callable
 from functools import partial
@@ -21,23 +20,24 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util.inspect import TypeAliasForwardRef
+from sphinx.writers.html5 import HTML5Translator
 
-import tenferro
 from tenferro.ir import typing
 
+sys.path.insert(0, str(Path(__file__).parent))
+import example_pages
+import reference_pages
+
 project = "tenferro"
-author = "the tenferro authors"
+author = "the tenferro developers"
 copyright = author
 version = release = version_of("tenferro")
 
-extensions = [
-    "myst_parser",
-    "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
-    "sphinx.ext.viewcode",
-]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 
 # A class has one target for each front door it is imported from; any of them will do.
@@ -45,6 +45,11 @@ suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
 html_title = f"tenferro {release}"
+html_copy_source = False
+html_math_renderer = "mathml"
+html_static_path = ["static"]
+html_js_files = ["names_in_search.js"]
+html_css_files = ["pages.css"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -56,7 +61,7 @@ autodoc_type_aliases = {  # shown by name
 }
 TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # which Sphinx shows of `alias | None`
 
-NAVIGATION: dict[int, str] = {}
+NAVIGATION: dict[str, str] = {}
 FIELD = type(vars(namedtuple("Single", "value"))["value"])
 DOCTEST = re.compile(r"^ *>>> .*(?:\n *\S.*)*", re.MULTILINE)
 MARKUP = re.compile(r"(`+)([^`]+)\1|(^ *\* )|([\\|*]|_\b)", re.MULTILINE)
@@ -82,60 +87,16 @@ def escape(found: re.Match[str]) -> str:
     return f"``{code}``" + "\\ " * joined
 
 
-def write_reference(app: Sphinx) -> None:
-    """One page per front door."""
-    inner = (module.name for module in pkgutil.iter_modules(tenferro.__path__, "tenferro."))
-    deeper = (
-        "tenferro.nn.initializers",
-        "tenferro.scipy.linalg",
-        "tenferro.scipy.special",
-        "tenferro.scipy.stats",
-    )
-    aliases = {"tenferro.lax", "tenferro.numpy"}  # `tn` has the names of NumPy; lax is JAX's
-    inner_names = (name for name in inner if "._" not in name and name not in aliases)
-    names = ["tenferro", *inner_names, *deeper, "tenferro_xla"]
-    described: dict[type, str] = {}
-    pages = {f"{name}.md": page_of(name, described) for name in names}
-    directory = Path(app.srcdir, "reference", "generated")
-    directory.mkdir(exist_ok=True)
-    for old in directory.iterdir():
-        if old.name not in pages:
-            old.unlink()
-    for name, text in pages.items():
-        (directory / name).write_text(text, encoding="utf-8")
+def write_pages(app: Sphinx) -> None:
+    """The pages that are not written by hand."""
+    reference_pages.write()
+    example_pages.write()
 
 
-def page_of(name: str, described: dict[type, str], page: str | None = None) -> str:
-    """The page of a package, or its part of `page`; a class described before is only named.
-
-    A package without names of its own has those of its modules.
-    """
-    module = importlib.import_module(name)
-    if not hasattr(module, "__all__") and hasattr(module, "__path__"):
-        inner = [each.name for each in pkgutil.iter_modules(module.__path__, f"{name}.")]
-        parts = [page_of(each, described, page or name).replace("# ", "## ", 1) for each in inner]
-        return "\n".join([f"# {name}\n\n{module.__doc__}\n", *parts])
-    public = {each: getattr(module, each) for each in getattr(module, "__all__", ())}
-    classes = {each: value for each, value in public.items() if isinstance(value, type)}
-    numpys = {each for each, value in classes.items() if value.__module__ == "numpy"}
-    elsewhere = {each: described[value] for each, value in classes.items() if value in described}
-    described.update((value, page or name) for value in classes.values() if value not in described)
-    also = "".join(f"* `{each}`: see [{home}]({home}.md)\n" for each, home in elsewhere.items())
-    also += "".join(f"* `{each}`: that of NumPy\n" for each in sorted(numpys - elsewhere.keys()))
-    return (
-        f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n"
-        f"   :exclude-members: {', '.join(['__version__', *elsewhere, *sorted(numpys)])}\n```\n"
-        + f"\nAlso here:\n\n{also}"
-        * bool(also)
-    )
-
-
-def declared_in(app: Sphinx, module: str | None, attribute: str | None) -> str | None:
-    """The module that declares a function, to which its link to the source leads."""
-    if module is None or attribute is None:
-        return None
-    function = getattr(importlib.import_module(module), attribute, None)
-    return getattr(function, "__globals__", {}).get("__name__")
+def link_names(app: Sphinx, page: str, text: list[str]) -> None:
+    """The names in the table of functions lead to their descriptions."""
+    if page == "functions":
+        text[0] = reference_pages.with_links(text[0])
 
 
 def skip_described_fields(
@@ -148,22 +109,35 @@ def skip_described_fields(
 def draw_navigation_once(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object
 ) -> None:
-    """Pages of source are in no toctree: those of one depth share a navigation, drawn once."""
-    if page.startswith("_modules/") and "toctree" in context:
-        context["toctree"] = partial(navigation, page.count("/"), context["toctree"])
+    """Pages of a folder that are in no toctree share a navigation: drawing it takes long."""
+    if "toctree" in context and "orphan" in app.env.metadata[page]:
+        context["toctree"] = partial(navigation, page.rpartition("/")[0], context["toctree"])
 
 
-def navigation(depth: int, draw: Callable[..., str], **options: object) -> str:
-    """The navigation of pages of source at one depth; it takes seconds to draw."""
-    if depth not in NAVIGATION:
-        NAVIGATION[depth] = draw(**options)
-    return NAVIGATION[depth]
+def navigation(folder: str, draw: Callable[..., str], **options: object) -> str:
+    """The navigation of the pages in a folder."""
+    if folder not in NAVIGATION:
+        NAVIGATION[folder] = draw(**options)
+    return NAVIGATION[folder]
+
+
+def formula(page: HTML5Translator, node: nodes.math) -> None:
+    """A formula within a line."""
+    page.body.append(tex2mathml(node.astext(), as_block=False))
+    raise nodes.SkipNode
+
+
+def displayed_formula(page: HTML5Translator, node: nodes.math_block) -> None:
+    """A formula on lines of its own."""
+    page.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+    raise nodes.SkipNode
 
 
 def setup(app: Sphinx) -> None:
-    """Write the reference, and escape docstrings before napoleon reads their sections."""
+    """Write pages first, and escape docstrings before napoleon reads their sections."""
+    app.add_html_math_renderer("mathml", (formula, None), (displayed_formula, None))
     app.connect("autodoc-skip-member", skip_described_fields)
-    app.connect("viewcode-follow-imported", declared_in)
-    app.connect("builder-inited", write_reference)
+    app.connect("builder-inited", write_pages)
+    app.connect("source-read", link_names)
     app.connect("html-page-context", draw_navigation_once, priority=400)
     app.connect("autodoc-process-docstring", escape_prose, priority=400)

@@ -210,6 +210,13 @@ def parse_dtype(text: str) -> DType:
         ) from None
 
 
+def file_name(text: str) -> str:
+    """The name of a file, which is not empty, as a variable of a shell that is not set would be."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name of a file is empty")
+    return text
+
+
 def named_size(text: str) -> tuple[str, int]:
     """The name and size of a text such as `n=4`."""
     name, _, size = text.partition("=")

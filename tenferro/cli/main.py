@@ -21,6 +21,7 @@ from tenferro.cli.completion import SHELLS, completion
 from tenferro.cli.demo import demo
 from tenferro.cli.doctor import doctor
 from tenferro.cli.function import (
+    file_name,
     load_function,
     load_packages,
     named_size,
@@ -278,28 +279,37 @@ def parser() -> argparse.ArgumentParser:
     of_inspect.add_argument(
         "--grad", action="store_true", help="with the cotangents of all floating-point arguments"
     )
-    of_inspect.add_argument("--html", metavar="OUT", help="write one self-contained page instead")
+    of_inspect.add_argument(
+        "--html", metavar="OUT", type=file_name, help="write one self-contained page instead"
+    )
 
     of_lower = add("lower", lower, "The StableHLO of a function's program.")
     _add_function(of_lower)
     _add_types(of_lower)
-    of_lower.add_argument("-o", "--output", metavar="FILE", help="write there, not to the screen")
+    of_lower.add_argument(
+        "-o", "--output", metavar="FILE", type=file_name, help="write there, not to the screen"
+    )
 
     of_run = add("run", run, "Run a function on arrays from files.")
     _add_function(of_run)
     of_run.add_argument(
         "inputs",
         metavar="INPUT",
+        type=file_name,
         nargs="*",
         help="one for each argument: .npy is an array, .npz a dict of arrays",
     )
     of_run.add_argument("--executor", help="xla, numpy, or another one that is installed")
     of_run.add_argument(
-        "-o", "--output", metavar="FILE", help="save the results as .npz, do not print them"
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=file_name,
+        help="save the results as .npz, do not print them",
     )
 
     of_verify = add("verify", verify, "Check a file of a saved program, and list what is in it.")
-    of_verify.add_argument("file", metavar="FILE", help="what tn.save wrote")
+    of_verify.add_argument("file", metavar="FILE", type=file_name, help="what tn.save wrote")
     _add_packages(of_verify)
 
     of_completion = add(

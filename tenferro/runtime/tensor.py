@@ -162,14 +162,24 @@ def formatted(array: NumpyArray, spec: str, meta: TensorMeta) -> str:
     return str(array)
 
 
-def page_of(text: str, title: str = "") -> str:
-    """Text as HTML, for notebooks.
+LINES_OF_A_PAGE = 120
+"""How many lines of a text a notebook shows."""
 
-    >>> page_of("a < b", "f64[2]")
-    '<div><code>f64[2]</code><pre>a &lt; b</pre></div>'
+
+def page_of(text: str, title: str = "") -> str:
+    """Text as HTML, for notebooks, in the colours of the page; of a long text both ends.
+
+    >>> print(page_of("a < b", "f64[2]"))
+    <div><code>f64[2]</code><pre style="white-space: pre; overflow-x: auto">a &lt; b</pre></div>
     """
+    lines = text.split("\n")
+    if (hidden := len(lines) - LINES_OF_A_PAGE) > 0:
+        end = LINES_OF_A_PAGE // 4
+        left_out = f"… {hidden} more lines; print() shows all …"
+        text = "\n".join([*lines[: LINES_OF_A_PAGE - end], left_out, *lines[-end:]])
     head = f"<code>{html.escape(title)}</code>" if title else ""
-    return f"<div>{head}<pre>{html.escape(text)}</pre></div>"
+    style = "white-space: pre; overflow-x: auto"
+    return f'<div>{head}<pre style="{style}">{html.escape(text)}</pre></div>'
 
 
 # Tensor: a value at run time.

@@ -302,6 +302,7 @@ def test_what_cannot_be_done_is_said_in_one_line(
             "inspect model.py:loss --dtype q7",
             "tenferro inspect: argument --dtype: 'q7' is not a dtype; .*",
         ),
+        ("inspect model.py:loss --html=", "tenferro inspect: argument --html: the name of .*"),
         (
             "lower model.py:loss --size n",
             "tenferro lower: argument --size: 'n' is not of the form NAME=SIZE; .*",

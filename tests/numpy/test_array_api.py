@@ -7,6 +7,7 @@ import inspect
 import math
 import os
 import pickle
+import re
 import subprocess
 import sys
 import weakref
@@ -27,6 +28,7 @@ from tenferro.errors import (
     ShapeError,
     TracingError,
 )
+from tenferro.runtime.tensor import page_of
 
 X = np.arange(6.0).reshape(2, 3)
 DTYPES = tuple(tn.__array_namespace_info__().dtypes())
@@ -264,7 +266,17 @@ def test_notebooks_show_tensors_programs_and_plans() -> None:
     plan = tn.einsum_plan("ij,jk->ik", X, X.T)
     for value, text in ((tn.asarray(X), "f64[2,3] on host"), (program, "add"), (plan, "-&gt;")):
         assert text in value._repr_html_()
+    eager = tn.EagerRuntime().variable(X)
+    assert "f64[2,3]" in eager._repr_html_()
     assert repr(tn.GraphExecutor(tn.NumpyBackend())) == "GraphExecutor(NumpyBackend())"
+
+
+def test_a_notebook_shows_both_ends_of_a_long_text_in_plain_letters() -> None:
+    shown = page_of("\n".join(f"<{i}>" for i in range(1000)), "<b>")
+    assert shown.count("\n") == 120
+    assert all(f"&lt;{i}&gt;" in shown for i in (0, 89, 970, 999))
+    assert "880 more lines" in shown
+    assert set(re.findall(r"<(\w+)", shown)) == {"div", "code", "pre"}
 
 
 def test_a_diagonal_far_outside_is_empty() -> None:
