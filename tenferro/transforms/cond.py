@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
 from tenferro.core import GlobalValKey, user_site
 from tenferro.errors import ControlFlowError, PytreeError
-from tenferro.ir import BOOL, INT32, AnyTensor, ArrayLike, PyTree, TensorMeta
+from tenferro.ir import BOOL, INT32, ArrayLike, PyTree, TensorMeta
 from tenferro.ops.control_flow import Switch
 from tenferro.ops.functions import convert, emit_function
 from tenferro.runtime import meta_of_value
@@ -32,28 +32,13 @@ from tenferro.transforms.trees import unflatten
 __all__ = ["cond", "switch"]
 
 
-@overload
-def cond(
-    pred: ArrayLike,
-    true_fun: Callable[..., AnyTensor | Single],
-    false_fun: Callable[..., AnyTensor | Single],
-    *operands: PyTree,
-) -> AnyTensor: ...
-
-
-@overload
-def cond(
-    pred: ArrayLike, true_fun: Callable[..., R], false_fun: Callable[..., R], *operands: PyTree
-) -> R: ...
-
-
 @also_for_data_sizes
 def cond(
     pred: ArrayLike,
-    true_fun: Callable[..., PyTree],
-    false_fun: Callable[..., PyTree],
+    true_fun: Callable[..., R],
+    false_fun: Callable[..., R | Single],
     *operands: PyTree,
-) -> PyTree:
+) -> R:
     """`true_fun(*operands)` if `pred` is true, else `false_fun(*operands)`.
 
     Both functions are traced, but only one is run. They may read values from around the branch.
@@ -81,23 +66,11 @@ def cond(
     require_function("cond", "false_fun", false_fun)
     chosen = _predicate(pred)
     names, functions = ("true_fun", "false_fun"), (true_fun, false_fun)
-    return _branch("cond", chosen, names, functions, operands, order=(1, 0))
-
-
-@overload
-def switch(
-    index: ArrayLike, branches: Sequence[Callable[..., AnyTensor | Single]], *operands: PyTree
-) -> AnyTensor: ...
-
-
-@overload
-def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: PyTree) -> R: ...
+    return _branch("cond", chosen, names, functions, operands, order=(1, 0))  # type: ignore[no-any-return]
 
 
 @also_for_data_sizes
-def switch(
-    index: ArrayLike, branches: Sequence[Callable[..., PyTree]], *operands: PyTree
-) -> PyTree:
+def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: PyTree) -> R:
     """`branches[index](*operands)`, where an index out of range chooses the nearest branch.
 
     All branches are traced, but only one is run. They may read values from around the branch.
@@ -128,7 +101,7 @@ def switch(
     for number, function in enumerate(branches):
         require_function("switch", f"branches[{number}]", function)
     order = range(len(branches))
-    return _branch("switch", _index(index), names, branches, operands, order)
+    return _branch("switch", _index(index), names, branches, operands, order)  # type: ignore[no-any-return]
 
 
 def _branch(

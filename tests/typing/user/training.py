@@ -103,3 +103,9 @@ def mistakes(state: State, batch: Batch, model: Model) -> None:
     tn.value_and_grad(loss)(state.params, batch)[1].shape  # noqa: B018  # E: "shape"
     loss(state.params, batch, weights=2.0)  # E: "float"
     print(value)  # noqa: T201
+
+
+def branches(params: Params) -> None:
+    tn.cond(True, lambda p: p, lambda p: p, params)["w"]  # noqa: B018
+    first = tn.cond(True, lambda p: tn.sum(p["w"]), lambda p: 0.0, params)
+    print(first + 1)  # noqa: T201
