@@ -106,6 +106,6 @@ def mistakes(state: State, batch: Batch, model: Model) -> None:
 
 
 def branches(params: Params) -> None:
-    tn.cond(True, lambda p: p, lambda p: p, params)["w"]  # noqa: B018
+    tn.cond(True, lambda p: p, lambda p: p, params)["w"]
     first = tn.cond(True, lambda p: tn.sum(p["w"]), lambda p: 0.0, params)
     print(first + 1)  # noqa: T201
