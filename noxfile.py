@@ -218,7 +218,7 @@ def gpu(session: nox.Session) -> None:
         device = session.posargs[session.posargs.index("--device") + 1]
     failed = []
     for tool, *arguments in (
-        ("tenferro", "doctor", "--gpu", "--seconds", "400", *session.posargs),
+        ("tenferro", "doctor", "--gpu", *session.posargs),
         ("pytest", "-q", "--device", device, "--programs", "30", "--cases", "2", *SAMPLE),
     ):
         try:

@@ -29,7 +29,10 @@ __all__ = ["CholeskyFactorResult", "cho_factor", "cho_solve", "cholesky"]
 @family(name="cholesky")
 @dataclass(frozen=True)
 class Cholesky(FamilyOp):
-    """The lower triangular L with L Lᴴ = (A + Aᴴ) / 2; NaN if this is not positive definite."""
+    """The lower triangular L with L Lᴴ = (A + Aᴴ) / 2.
+
+    The triangle is NaN if the matrix is not positive definite; what is above is zero always.
+    """
 
     input_count = 1
     output_count = 1
@@ -41,7 +44,10 @@ class Cholesky(FamilyOp):
 
     def kernel(self, a: NumpyArray) -> list[NumpyArray]:
         """By LAPACK's potrf."""
-        return stacked(lambda x: (np.linalg.cholesky(x),), [hermitian_part(a)], [np.empty_like(a)])
+        results = [np.empty_like(a)]
+        return [
+            *map(np.tril, stacked(lambda x: (np.linalg.cholesky(x),), [hermitian_part(a)], results))
+        ]
 
     def jvp(self, at: FormulaSite) -> Terms:
         """dL = L tril₀(L⁻¹ sym(dA) L⁻ᴴ), where tril₀ halves the diagonal.
@@ -61,7 +67,7 @@ class Cholesky(FamilyOp):
 def cholesky(x: ArrayLike, /, *, upper: bool = False, symmetrize_input: bool = True) -> AnyTensor:
     """The lower triangular L with L Lᴴ = x, for Hermitian positive definite x.
 
-    The result is NaN for each matrix that is not positive definite.
+    The triangle is NaN for each matrix that is not positive definite.
 
     Args:
         x: matrices, of shape [..., n, n].

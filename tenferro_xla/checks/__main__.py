@@ -42,7 +42,9 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--device", default="gpu", help="the device, such as gpu:1 or cpu:0")
     options.add_argument("--small", action="store_true", help="small sizes, as for a CPU")
     options.add_argument("--only", metavar="STEPS", help=f"steps with commas: {','.join(STEPS)}")
-    options.add_argument("--seconds", type=float, default=480.0, help="of all steps together")
+    options.add_argument(
+        "--seconds", type=float, help="of all steps together: 480, or 90 with --small"
+    )
     options.add_argument(
         "--out", type=Path, default=Path("tenferro-checks"), help="the files, without a suffix"
     )
@@ -62,6 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         top.error(f"--only: there is no step {unknown[0]!r}; there are: {', '.join(STEPS)}")
     steps = [Step(name, STEPS[name][1]) for name in names]
     report = Report(options.out)
+    whole = options.seconds or (90.0 if options.small else 480.0)
     start = time.monotonic()
 
     def command(step: Step, seconds: float) -> list[str]:
@@ -69,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         given = ["--device", options.device, *(["--small"] if options.small else [])]
         return [*module, "--step", step.name, "--seconds", str(seconds), *given]
 
-    if supervise(steps, command, report, options.seconds) == CANNOT:
+    if supervise(steps, command, report, whole) == CANNOT:
         return CANNOT
     return 0 if report.finish(time.monotonic() - start) else 1
 

@@ -11,7 +11,15 @@ import numpy as np
 import scipy.linalg
 
 import tenferro as tn
-from tenferro_xla.checks.checking import Checking, Function, apart, epsilon, rated, seconds_of
+from tenferro_xla.checks.checking import (
+    Checking,
+    Function,
+    apart,
+    compared,
+    epsilon,
+    rated,
+    seconds_of,
+)
 from tenferro_xla.executor import XlaExecutor
 
 __all__ = ["linear_algebra"]
@@ -160,13 +168,13 @@ def _value(check: Checking, name: str, dtype: str, batch: int, n: int) -> None:
     compiled, tensor = check.jit(function), check.put(a)
     results = [np.asarray(leaf) for leaf in tn.tree.leaves(compiled(tensor))]
     residual = promise(a, *results)
-    own = seconds_of(lambda: compiled(tensor), rounds=3)
-    times = {"ms": own * 1e3}
     slow = False
-    if of_jax is not None:
+    if of_jax is None:
+        times = {"ms": 1e3 * seconds_of(lambda: compiled(tensor), rounds=3)}
+    else:
         reference, array = jax.jit(of_jax), check.put_jax(a)
-        other = seconds_of(lambda: reference(array), rounds=3)
-        times |= {"jax_ms": other * 1e3, "ratio": own / other}
+        own, other = compared(lambda: compiled(tensor), lambda: reference(array))
+        times = {"ms": own * 1e3, "jax_ms": other * 1e3, "ratio": own / other}
         slow = own > 1.5 * other + 5e-5
     outcome = rated(residual <= 200 * n**0.5 * epsilon(dtype), slow)
     check.note(_text((name, dtype, batch, n)), outcome, residual=residual, **times)

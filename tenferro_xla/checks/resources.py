@@ -17,7 +17,15 @@ import numpy as np
 
 import tenferro as tn
 from tenferro.errors import TenferroError
-from tenferro_xla.checks.checking import Checking, Function, apart, in_short, rated, seconds_of
+from tenferro_xla.checks.checking import (
+    Checking,
+    Function,
+    apart,
+    compared,
+    in_short,
+    rated,
+    seconds_of,
+)
 
 __all__ = ["caches", "calls", "memory"]
 
@@ -212,8 +220,8 @@ def calls(check: Checking) -> None:
     ]
     for name, own, other in check.cases(pairs, lambda pair: pair[0]):
         with check.attempt(name):
-            us, jax_us = 1e6 * seconds_of(own), 1e6 * seconds_of(other)
-            check.note(name, us=us, jax_us=jax_us, ratio=us / jax_us)
+            us, jax_us = compared(own, other)
+            check.note(name, us=us * 1e6, jax_us=jax_us * 1e6, ratio=us / jax_us)
     with check.attempt("upload"):
         big = np.ones(2**20 if check.small else 2**27)
         first, first_of_jax = check.jit(lambda x: x[0]), jax.jit(lambda x: x[0])

@@ -152,6 +152,17 @@ def test_what_is_assumed_is_the_matrix_that_is_solved_and_differentiated(kind: s
         assert_close(np.asarray(one), np.asarray(other), rounding("f8"))
 
 
+def test_the_factor_of_what_is_not_positive_definite_is_nan_in_its_triangle() -> None:
+    for n in (1, 2, 3, 5, 40):
+        a = np.stack([np.eye(n), -np.eye(n)])
+        expected = np.stack([np.eye(n), np.tril(np.full((n, n), np.nan))])
+        for executor in ("numpy", "xla"):
+            lower = tn.jit(tn.linalg.cholesky, executor=executor)(a)
+            np.testing.assert_array_equal(lower, expected)
+            upper = tn.jit(lambda a: tn.linalg.cholesky(a, upper=True), executor=executor)(a)
+            np.testing.assert_array_equal(upper, np.swapaxes(expected, 1, 2))
+
+
 def test_what_is_not_positive_definite_has_no_solution_by_cholesky() -> None:
     a = np.array([[[1.0, 2.0], [2.0, 1.0]], [[2.0, 0.0], [0.0, 4.0]]])
     for executor in (NUMPY_EXECUTOR, "xla"):
