@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from tenferro.core import GlobalValKey, user_site
 from tenferro.errors import ControlFlowError, PytreeError
-from tenferro.ir import BOOL, INT32, ArrayLike, PyTree, TensorMeta
+from tenferro.ir import BOOL, INT32, AnyTensor, ArrayLike, PyTree, TensorMeta
 from tenferro.ops.control_flow import Switch
 from tenferro.ops.functions import convert, emit_function
 from tenferro.runtime import meta_of_value
@@ -24,7 +24,7 @@ from tenferro.transforms.higher_order import (
     run,
 )
 from tenferro.transforms.program import Evaluation
-from tenferro.transforms.signatures import R, Single
+from tenferro.transforms.signatures import R, Single, T
 from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter
 from tenferro.transforms.trees import unflatten
@@ -32,13 +32,49 @@ from tenferro.transforms.trees import unflatten
 __all__ = ["cond", "switch"]
 
 
-@also_for_data_sizes
+@overload
+def cond(
+    pred: ArrayLike,
+    true_fun: Callable[..., T],
+    false_fun: Callable[..., T | Single],
+    *operands: PyTree,
+) -> T: ...
+
+
+@overload
+def cond(
+    pred: ArrayLike,
+    true_fun: Callable[..., Single],
+    false_fun: Callable[..., T],
+    *operands: PyTree,
+) -> T: ...
+
+
+@overload
+def cond(
+    pred: ArrayLike,
+    true_fun: Callable[..., Single],
+    false_fun: Callable[..., Single],
+    *operands: PyTree,
+) -> AnyTensor: ...
+
+
+@overload
 def cond(
     pred: ArrayLike,
     true_fun: Callable[..., R],
-    false_fun: Callable[..., R | Single],
+    false_fun: Callable[..., R],
     *operands: PyTree,
-) -> R:
+) -> R: ...
+
+
+@also_for_data_sizes
+def cond(
+    pred: ArrayLike,
+    true_fun: Callable[..., PyTree],
+    false_fun: Callable[..., PyTree],
+    *operands: PyTree,
+) -> PyTree:
     """`true_fun(*operands)` if `pred` is true, else `false_fun(*operands)`.
 
     Both functions are traced, but only one is run. They may read values from around the branch.
@@ -66,7 +102,7 @@ def cond(
     require_function("cond", "false_fun", false_fun)
     chosen = _predicate(pred)
     names, functions = ("true_fun", "false_fun"), (true_fun, false_fun)
-    return _branch("cond", chosen, names, functions, operands, order=(1, 0))  # type: ignore[no-any-return]
+    return _branch("cond", chosen, names, functions, operands, order=(1, 0))
 
 
 @also_for_data_sizes

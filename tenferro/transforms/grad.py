@@ -201,11 +201,35 @@ def grad(  # type: ignore[overload-overlap]  # the first that fits counts
 
 
 @overload
+def grad(  # its result is for functions of unknown types
+    function: Callable[..., tuple[object, object]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Any: ...
+
+
+@overload
 def grad(
     function: Callable[P, object],
     argnums: int,
     *,
     has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Callable[P, PyTree]: ...
+
+
+@overload
+def grad(
+    function: Callable[P, object],
+    argnums: int = 0,
+    *,
+    has_aux: bool,
     holomorphic: bool = False,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
@@ -234,6 +258,18 @@ def grad(
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]: ...
+
+
+@overload
+def grad(  # its result is for functions of unknown types
+    function: Unannotated,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Any: ...
 
 
 def grad(
@@ -345,6 +381,18 @@ def value_and_grad(
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, tuple[R, tuple[PyTree, ...]]]: ...
+
+
+@overload
+def value_and_grad(  # its result is for functions of unknown types
+    function: Callable[Concatenate[Any, ...], object],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Any: ...
 
 
 def value_and_grad(

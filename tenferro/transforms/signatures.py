@@ -48,6 +48,10 @@ Single: TypeAlias = Number | np.generic | np.ndarray[Any, Any]
 # and so refuses `lambda p: p["w"]` where `p` is a type variable. In a union it reads them as the
 # first type that fits, and takes each function for one of these. For mypy no function is one, since
 # its name is text, and the next type of the union says what a function is.
+#
+# If the types of a function are unknown in part, several signatures may fit. Where each returns a
+# function, of different types, the result for mypy is a function without types, which users may not
+# call under `strict`. So one of the signatures returns Any, and Any is the result.
 
 
 class Unannotated(Protocol):

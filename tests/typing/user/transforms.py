@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, assert_type
 
 import numpy as np
@@ -76,3 +77,44 @@ def programs() -> None:
     assert_type(tn.jit(program)(X), Any)
     tn.make_program(3)  # E: incompatible type
     tn.jit(loss, executer="numpy")  # E: No overload variant
+
+
+def aux_in_a_variable(flag: bool) -> None:
+    tn.grad(both, has_aux=flag)(X)
+    tn.grad(both, 0, has_aux=flag)(X)
+    tn.grad(both, argnums=(0,), has_aux=flag)(X)
+    tn.grad(lambda x: (tn.sum(x), x), has_aux=flag)(X)
+    tn.value_and_grad(both, has_aux=flag)(X)
+    tn.value_and_grad(both, 0, has_aux=flag)(X)
+    tn.grad(both, has_aux=flag)(X, X)  # E: Too many arguments
+
+
+def types_unknown_in_part(f: Any, g: Callable[..., Any]) -> None:
+    assert_type(tn.grad(f)(X), Any)
+    assert_type(tn.grad(f, has_aux=True)(X), Any)
+    assert_type(tn.value_and_grad(f)(X), Any)
+    assert_type(tn.value_and_grad(g)(X), Any)
+    tn.grad(f, (0, 1))(X, X)
+    tn.grad(tn.jit(f))(X)
+    tn.jit(tn.grad(f))(X)
+    tn.grad(g, has_aux=True)(X)
+    tn.grad(of_unknown_aux, has_aux=True)(PARAMS, X)
+    tn.grad(lambda x: (tn.sum(x), x), has_aux=True)(X)
+    tn.value_and_grad(of_numpy, has_aux=True)(PARAMS, X)
+    tn.grad(of_numpy, has_aux=True)(PARAMS, X)
+
+
+def of_unknown_aux(params: Params, x: Array) -> tuple[AnyTensor, Any]:
+    return loss(params, x), x
+
+
+def of_numpy(params: Params, x: np.ndarray[Any, Any]) -> tuple[AnyTensor, int]:
+    return loss(params, x), 3
+
+
+def numbers_in_branches(flag: bool, x: AnyTensor) -> None:
+    assert_type(tn.cond(flag, lambda: 0.0, lambda: x) + x, AnyTensor)
+    assert_type(tn.cond(flag, lambda: x, lambda: 0.0) + x, AnyTensor)
+    assert_type(tn.cond(flag, lambda: 0, lambda: 1.0).ndim, int)
+    assert_type(tn.cond(flag, lambda: X, lambda: x), AnyTensor)
+    assert_type(tn.cond(flag, lambda: {"x": x}, lambda: {"x": x}), dict[str, AnyTensor])
