@@ -88,7 +88,10 @@ class Report:
     """
 
     def __init__(self, base: Path) -> None:
-        self._lines, self._text = base.with_suffix(".jsonl"), base.with_suffix(".txt")
+        self._lines, self._text = (
+            base.with_name(f"{base.name.removesuffix(suffix)}{suffix}")
+            for suffix in (".jsonl", ".txt")
+        )
         base.parent.mkdir(parents=True, exist_ok=True)
         for path in (self._lines, self._text):
             path.write_text("", encoding="utf-8")
