@@ -9,6 +9,7 @@ import importlib.util
 import os
 import shutil
 import sys
+from argparse import ArgumentParser
 from pathlib import Path
 
 import nox
@@ -213,9 +214,9 @@ def gpu(session: nox.Session) -> None:
 
     Options after `--` go to the doctor: `-- --device cpu:0 --small` tries all of it on the CPU.
     """
-    device = "gpu"
-    if "--device" in session.posargs[:-1]:
-        device = session.posargs[session.posargs.index("--device") + 1]
+    options = ArgumentParser(add_help=False)
+    options.add_argument("--device", default="gpu")
+    device = options.parse_known_args(session.posargs)[0].device
     failed = []
     for tool, *arguments in (
         ("tenferro", "doctor", "--gpu", *session.posargs),

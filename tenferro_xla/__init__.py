@@ -8,7 +8,9 @@ and `interop` (JAX functions, artifacts). Importing it does not change any setti
 
 import typing as _typing
 
-from tenferro_xla import jax_there as jax_there  # before all that imports JAX
+from tenferro_xla import jax_there as jax_there
+
+jax_there.check()  # before all that imports JAX
 
 # isort: split
 

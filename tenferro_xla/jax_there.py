@@ -1,12 +1,11 @@
 """JAX as it is installed: refused in one sentence if it is missing, broken or too old.
 
-The package imports this before all else, so that every way to it raises the same error.
+The package checks this before all else, so that every way to it raises the same error.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 
 from tenferro.errors import MissingDependencyError
 
@@ -52,13 +51,26 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", version)[:3]))
 
 
-_before = set(sys.modules)
+REFUSAL: MissingDependencyError | None = None
+"""Why there is no JAX to use. It is found once: a process can load parts of jaxlib but once, so
+that JAX, imported again, fails with another error, or ends the process."""
+
 try:
     import jax
-except Exception as error:
-    for name in set(sys.modules) - _before:  # what is imported in part gives other errors later
-        if name.partition(".")[0] in ("jax", "jaxlib"):
-            del sys.modules[name]
-    raise refusal(error) from error
 
-check_version(jax.__version__)
+    check_version(jax.__version__)
+except MissingDependencyError as error:
+    REFUSAL = error
+except Exception as error:
+    REFUSAL = refusal(error)
+    REFUSAL.__cause__ = error
+
+
+def check() -> None:
+    """Raise the error that says why there is no JAX, each time the same one.
+
+    Raises:
+        MissingDependencyError: JAX is missing, broken or too old.
+    """
+    if REFUSAL is not None:
+        raise REFUSAL.with_traceback(None)

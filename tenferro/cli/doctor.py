@@ -153,7 +153,10 @@ def _configuration() -> dict[str, Facts]:
         settings[name] = {"value": shown, "by": "environment" if name in os.environ else "default"}
     for name in sorted(os.environ):
         if name.startswith("TENFERRO_") and name not in settings:
-            settings[name] = {"value": os.environ[name], "by": "environment; nothing reads it"}
+            settings[name] = {
+                "value": "…",
+                "by": "environment; nothing reads it",
+            }  # it may be secret
     return settings
 
 

@@ -85,7 +85,8 @@ def scan(
         xs: arrays with a common size along axis 0. None: `f` gets None for x.
         length: the number of iterations; needed if `xs` is None. It may be a size of the program.
         reverse: whether to go from the last entry to the first. The ys are not reversed.
-        unroll: number of iterations that an executor may compile as one; True for all.
+        unroll: number of iterations that an executor may compile as one; True for all. With 1 it
+            chooses: more than one where each start takes time, as on GPUs.
         checkpoints: what derivatives in reverse mode store. None: all that they read of each
             iteration, or, where the whole does not fit a cache and an iteration takes less than to
             write and read its values, the carries. k: about the k-th root of the number of

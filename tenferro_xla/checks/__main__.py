@@ -62,8 +62,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     unknown = [name for name in names if name not in STEPS]
     if unknown:
         top.error(f"--only: there is no step {unknown[0]!r}; there are: {', '.join(STEPS)}")
+    if options.seconds is not None and not options.seconds > 0:
+        top.error(f"--seconds: {options.seconds:g} is not a time; give more than 0")
     steps = [Step(name, STEPS[name][1]) for name in names]
-    report = Report(options.out)
+    try:
+        report = Report(options.out)
+    except OSError as error:
+        top.error(f"--out: {options.out} cannot be written: {error.strerror}")
     whole = options.seconds or (90.0 if options.small else 480.0)
     start = time.monotonic()
 

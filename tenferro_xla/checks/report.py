@@ -88,7 +88,10 @@ class Report:
     """
 
     def __init__(self, base: Path) -> None:
-        self._lines, self._text = base.with_suffix(".jsonl"), base.with_suffix(".txt")
+        self._lines, self._text = (
+            base.with_name(f"{base.name.removesuffix(suffix)}{suffix}")
+            for suffix in (".jsonl", ".txt")
+        )
         base.parent.mkdir(parents=True, exist_ok=True)
         for path in (self._lines, self._text):
             path.write_text("", encoding="utf-8")
@@ -118,7 +121,9 @@ class Report:
             for record in self._having(outcome):
                 self.say(record.text())
         wrong = len(self._having("wrong"))
+        left_out = len(self._having("left out"))
         verdict = f"WRONG: {wrong} of {len(self.records)}" if wrong else "nothing is wrong"
+        verdict += f" in what was checked; left out: {left_out}" * bool(left_out and not wrong)
         self.say(f"{verdict}; {seconds:.0f} s; {' and '.join(map(str, self.paths))}")
         return not wrong
 

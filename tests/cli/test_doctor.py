@@ -39,7 +39,7 @@ def test_a_setting_that_does_not_exist_is_listed_as_such(
     monkeypatch.setenv("TENFERRO_DMUP", "passes")
     assert main(["doctor", "--json"]) == 0
     settings = json.loads(capsys.readouterr().out)["configuration"]
-    assert settings["TENFERRO_DMUP"] == {"value": "passes", "by": "environment; nothing reads it"}
+    assert settings["TENFERRO_DMUP"] == {"value": "…", "by": "environment; nothing reads it"}
 
 
 def test_both_extras_at_once_are_an_error(

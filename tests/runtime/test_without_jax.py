@@ -113,6 +113,18 @@ def test_a_jaxlib_that_jax_refuses_is_named_with_the_reason_of_jax(tmp_path: Pat
     assert first.endswith(WHAT_TO_DO)
 
 
+@needs_jax
+def test_what_fails_late_is_named_again_by_each_attempt(tmp_path: Path) -> None:
+    """Parts of jaxlib are loaded by then, which a process can load but once."""
+    (tmp_path / "opt_einsum").mkdir()
+    (tmp_path / "opt_einsum/__init__.py").write_text("raise ImportError('a broken opt_einsum')")
+    said = run(CALLS, tmp_path)
+    assert said == (
+        "executor: 'xla' needs jax, which cannot be imported (ImportError: a broken opt_einsum); "
+        f"{WHAT_TO_DO}\n"
+    )
+
+
 def test_numpy_answers_where_the_environment_asks_for_it(tmp_path: Path) -> None:
     code = "import sys\nsys.modules['jax'] = None\nimport tenferro as tn\n"
     code += "print(tn.jit(tn.value_and_grad(lambda x: tn.sum(x * x)))(tn.Tensor([1.0, 2.0])))"

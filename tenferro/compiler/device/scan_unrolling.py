@@ -8,9 +8,13 @@ from dataclasses import dataclass, replace
 from tenferro.compiler.cost_model import DeviceCosts
 from tenferro.compiler.passes import Pass
 from tenferro.ir import ExecInstruction, ExecProgram, Rewriter
+from tenferro.ops import GammaGrad, Special, Threefry2x32
 from tenferro.ops.control_flow import Scan
 
 __all__ = ["ScanUnrolling"]
+
+LONG = (GammaGrad, Special, Threefry2x32)
+"""Elementwise ops of which XLA gets hundreds of instructions each."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class ScanUnrolling(Pass):
 
     Attributes:
         costs: what it takes to start a step, and to write a number.
-        most: how many elementwise instructions the steps compiled as one may have.
+        most: how many instructions the steps compiled as one may have.
     """
 
     costs: DeviceCosts
@@ -46,15 +50,17 @@ class ScanUnrolling(Pass):
         return rewriter.run(rule)
 
     def steps(self, loop: Scan) -> int:
-        """How many steps of a loop are compiled as one; what users say of a loop stays."""
+        """How many steps of a loop are compiled as one; more than one that users ask for stay."""
         length, body = loop.length, loop.body
         if loop.unroll > 1 or not isinstance(length, int):
             return loop.unroll
-        if not all(op.pointwise or op.source or op.moves or op.repeats for op in body.ops()):
+        inside = list(body.ops())
+        if not all(op.pointwise or op.source or op.moves or op.repeats for op in inside):
+            return 1
+        if any(isinstance(op, LONG) for op in inside):
             return 1
         if sum(body.work_of()) * self.costs.write >= self.costs.step:
             return 1
-        computing = sum(op.pointwise for op in body.ops())
-        most = min(length, self.most // max(1, computing))
+        most = min(length, self.most // max(1, len(inside)))
         whole = max((count for count in range(1, most + 1) if length % count == 0), default=1)
         return whole if 2 * whole > most else most  # with more, further steps are written out

@@ -39,6 +39,13 @@ def test_steps_that_launch_kernels_of_their_own_or_are_large_stay_one_by_one() -
     assert scan(lambda x: tn.sin(x) + x, unroll=3).unroll == 3
 
 
+def test_all_instructions_count_and_long_ones_stay_one_by_one() -> None:
+    assert scan(tn.sin).unroll == 40
+    assert scan(lambda x: tn.transpose(tn.sin(x) + tn.transpose(x))).unroll < 20
+    assert scan(tn.scipy.special.digamma).unroll == 1
+    assert scan(lambda x: tn.scipy.special.gammainc(x, 2 * x)).unroll == 1
+
+
 def test_a_device_without_such_a_cost_changes_no_loop() -> None:
     program = tn.make_program(lambda x: tn.fori_loop(0, 9, lambda _, x: tn.sin(x), x), np.ones(3))
     assert ScanUnrolling(CPU).run(program.exec_program) is program.exec_program

@@ -104,6 +104,14 @@ def test_the_files_are_complete_after_each_record(tmp_path: Path) -> None:
     assert "nothing is wrong; 2 s" in text.read_text()
 
 
+def test_what_was_left_out_is_in_the_verdict(tmp_path: Path) -> None:
+    report = Report(tmp_path / "report-0.1")
+    report.add(Record("step", "einsum", "left out"))
+    assert report.finish(2.0)
+    assert report.paths[1].name == "report-0.1.txt"
+    assert "nothing is wrong in what was checked; left out: 1; 2 s" in report.paths[1].read_text()
+
+
 def test_the_table_counts_outcomes(tmp_path: Path) -> None:
     report = Report(tmp_path / "report")
     report.add(Record("first", "a", "wrong", {"apart": 1.0}))
