@@ -21,6 +21,9 @@ LONG = (GammaGrad, Special, Threefry2x32)
 class ScanUnrolling(Pass):
     """Has several small steps of a `Scan` compiled as one, for a device where each takes time.
 
+    Steps with a `Special`, `GammaGrad` or `Threefry2x32` stay one by one: XLA gets hundreds of
+    instructions for each of them, and would compile several steps for minutes.
+
     A GPU launches the kernels of every iteration. Steps that compute element by element fuse, so
     that several of them are one kernel. Others, such as those with a product or a loop, launch
     their kernels anyway. A step is small if it computes for less time than it takes to start one.
