@@ -30,6 +30,7 @@ from tenferro.ir import typing
 
 sys.path.insert(0, str(Path(__file__).parent))
 import example_pages
+import generated_pages
 import reference_pages
 
 project = "tenferro"
@@ -89,8 +90,8 @@ def escape(found: re.Match[str]) -> str:
 
 def write_pages(app: Sphinx) -> None:
     """The pages that are not written by hand."""
-    reference_pages.write()
-    example_pages.write()
+    for pages in (reference_pages, example_pages):
+        generated_pages.write(pages.FOLDER, pages.all_pages())
 
 
 def link_names(app: Sphinx, page: str, text: list[str]) -> None:

@@ -18,19 +18,6 @@ CODE_OR_MARK = re.compile(r"(`+[^`]+`+)|([\\*_<$])")
 CAPITALS = {"Dmrg": "DMRG", "Ising": "Ising", "Ctmrg": "CTMRG", "Peps": "PEPS", "Ode": "ODE"}
 
 
-def write() -> None:
-    """Write all pages, and remove those whose example is gone."""
-    pages = dict(all_pages())
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for old in FOLDER.iterdir():
-        if old.stem not in pages:
-            old.unlink()
-    for page, text in pages.items():
-        path = FOLDER / f"{page}.md"
-        if not path.exists() or path.read_text("utf-8") != text:  # Sphinx reads what is new
-            path.write_text(text, encoding="utf-8")
-
-
 def all_pages() -> Iterator[tuple[str, str]]:
     """Every page by its name."""
     scripts = sorted(EXAMPLES.glob("*.py"))

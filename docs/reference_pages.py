@@ -36,19 +36,6 @@ Described = dict[type, str]
 """The page that describes a class, for the pages of others that export it too."""
 
 
-def write() -> None:
-    """Write all pages of the reference, and remove those that are of no package any more."""
-    pages = dict(all_pages())
-    FOLDER.mkdir(exist_ok=True)
-    for old in FOLDER.iterdir():
-        if old.stem not in pages:
-            old.unlink()
-    for page, text in pages.items():
-        path = FOLDER / f"{page}.md"
-        if not path.exists() or path.read_text("utf-8") != text:  # Sphinx reads what is new
-            path.write_text(text, encoding="utf-8")
-
-
 def all_pages() -> Iterator[tuple[str, str]]:
     """Every page by its name."""
     inner = (module.name for module in pkgutil.iter_modules(tenferro.__path__, "tenferro."))

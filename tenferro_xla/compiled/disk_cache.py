@@ -161,7 +161,7 @@ def plugin_versions(device: jax.Device) -> tuple[str, ...]:
     """
     if device.platform == "cpu":
         return ()
-    found = {entry.dist for entry in entry_points(group="jax_plugins")} - {None}
+    found = {entry.dist for entry in entry_points(group="jax_plugins")}
     plugins = sorted(f"{each.name} {each.version}" for each in found if each is not None)
     built = str(getattr(getattr(device, "client", None), "platform_version", ""))
     try:
