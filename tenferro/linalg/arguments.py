@@ -141,12 +141,12 @@ def floating(name: str, *operands: Any) -> list[AnyTensor]:
 
 
 def known(name: str, what: str, value: Any) -> Any:
-    """An option, which cannot be a traced array.
+    """An option, which cannot be an array whose elements are not known.
 
     Raises:
         TracingError: it is one.
     """
-    if isinstance(value, TracedTensor):
+    if isinstance(value, TracedTensor) and value.elements is None:
         raise TracingError(
             f"{name}: {what} must be known while tracing, got {value}; "
             f"declare it in static_argnames; {value.dependence}"

@@ -173,12 +173,13 @@ def option(name: str, field: str, value: Any, allowed: tuple[Any, ...]) -> Any:
 def numbers(name: str, operand: Any, instead: str) -> np.ndarray[Any, Any]:
     """The elements, which decide the size of the result."""
     x = asarray(operand)
-    if not isinstance(x, Tensor):
+    elements = x.numpy() if isinstance(x, Tensor) else getattr(x, "elements", None)
+    if elements is None:
         raise TracingError(
             f"{name}: the elements of {x.meta} decide the size of the result, and are not known "
             f"while tracing; {instead}{dependence_of(x)}"
         )
-    return x.numpy()
+    return elements
 
 
 def _listed(operand: Any) -> Any:

@@ -80,6 +80,7 @@ __all__ = [
     "mentions_symbols",
     "meta_of_value",
     "page_of",
+    "text_of",
     "weak_number",
     "wrap_all",
 ]

@@ -512,7 +512,7 @@ def trace_in_context(
 ) -> tuple[Trace, list[Any]]:
     """`trace_function`, with the context for the transforms that the function calls."""
     with inside(ad), planning_for(holder_of(flatten(args)[0])):
-        return trace_function(function, args, *rest)
+        return trace_function(function, args, *rest, has_elements=True)
 
 
 def results_of(

@@ -54,6 +54,7 @@ from tenferro.transforms.jit_arguments import (
     with_arrays,
 )
 from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
+from tenferro.transforms.known_elements import hidden_elements
 from tenferro.transforms.program import checked_options, program_of_graph, wraps
 from tenferro.transforms.shardings import JitShardings, program_shardings
 from tenferro.transforms.signatures import First, P, R
@@ -326,11 +327,12 @@ class Jitted(Generic[P, R_co]):
         executor = self.executor
         require_packages(executor.packages if isinstance(executor, TakesPackages) else ())
         require_limit(self.options.memory_limit)
-        if self._shardings is not None:
-            return self._shardings.inlined(call)
-        leaves, treedef = flatten((call.args, call.kwargs))
-        args, kwargs = unflatten(treedef, leaves)  # as a traced function gets them
-        return call.function(*args, **kwargs)
+        with hidden_elements():
+            if self._shardings is not None:
+                return self._shardings.inlined(call)
+            leaves, treedef = flatten((call.args, call.kwargs))
+            args, kwargs = unflatten(treedef, leaves)  # as a traced function gets them
+            return call.function(*args, **kwargs)
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
         """The optimized program for these arguments, with the symbols of `symbolic`."""
