@@ -18,8 +18,8 @@ from tenferro.ir import (
     DType,
     TensorMeta,
     canonical,
+    inexact_of,
     integer_of,
-    is_inexact,
     short_name,
 )
 from tenferro.ops.extension import DTypes, Shapes, sizes_differ
@@ -137,7 +137,7 @@ def floating(name: str, *operands: Any) -> list[AnyTensor]:
             f"{name}: takes single and double precision, got {short_name(dtype)}; "
             "convert it with astype(tn.float32)"
         )
-    return promote(operands, dtype if is_inexact(dtype) else FLOAT64)
+    return promote(operands, inexact_of(dtype))
 
 
 def known(name: str, what: str, value: Any) -> Any:

@@ -11,14 +11,13 @@ import numpy as np
 from tenferro.config import config
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, TracingError
 from tenferro.ir import (
-    FLOAT64,
     INT64,
     AnyTensor,
     ArrayLike,
     TensorMeta,
     check_size,
     dependence_of,
-    is_inexact,
+    inexact_of,
     number_of,
     read_integer,
     refuse_traced,
@@ -63,7 +62,7 @@ def promoted(name: str, *operands: Any, inexact: bool = False) -> list[Any]:
 
 def _promoted(name: str, inexact: bool, *operands: ArrayLike) -> tuple[AnyTensor, ...]:
     dtype = result_dtype(operands)
-    return tuple(promote(operands, FLOAT64 if inexact and not is_inexact(dtype) else dtype))
+    return tuple(promote(operands, inexact_of(dtype) if inexact else dtype))
 
 
 def array(name: str, operand: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 
-from tenferro.config import config
+from tenferro.config import DEFAULT_RULES, config, dtype_rules
 from tenferro.core import (
     PRIMAL,
     Derived,
@@ -70,6 +70,7 @@ from tenferro.runtime import (
     open_traces,
     owner_of,
     text_of,
+    with_weak_scalars,
 )
 from tenferro.transforms.data_sizes import (
     as_sized_op,
@@ -587,6 +588,8 @@ def record(  # noqa: C901  # the usual case is written out, since every array fu
 
     Returns NotImplemented if the type of an operand is not supported.
     """
+    if dtype_rules() is not DEFAULT_RULES:
+        operands = with_weak_scalars(operands)
     if is_decided(operands) or is_decided(options):
         return _record_for_names(function, operands, options, weak_result)
     lifted: list[Any] = []
