@@ -161,7 +161,6 @@ EXAMPLES: dict[str, tuple[str, Function]] = {
         "mi",
         lambda m, i: _lax.dynamic_update_index_in_dim(m, m[0] - 1, i[0], 1),
     ),
-    "lax.threefry2x32": ("k", lambda k: _lax.threefry2x32(k[0], k[1], k[1], k[0])),
     "apply_along_axis": ("m", lambda m: tn.apply_along_axis(tn.cumsum, 0, m)),
     "apply_over_axes": ("m", lambda m: tn.apply_over_axes(tn.sum, m, (0, 1))),
     "arange": ("m", lambda m: m + tn.arange(1, 9, 2)),

@@ -9,7 +9,7 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +78,7 @@ NOT_CALLED = {
     *("vectorize", "vjp", "vmap"),
     # They are ops of sizes that are not known; or of others, which have functions of their own.
     *("assume_size", "dynamic_broadcast_in_dim", "gather_dynamic_slice_sizes", "trim_zeros"),
-    *("scatter_reduce", "special"),
+    *("scatter_reduce", "special", "threefry2x32"),
 }
 """Functions that compute nothing of their own, or nothing that is defined."""
 
@@ -117,7 +117,7 @@ def parity(check: Checking) -> None:
     workers = min(12, os.cpu_count() or 1)
     without: list[str] = []
     with ThreadPoolExecutor(workers) as pool:
-        pending = []
+        pending: list[Future[None]] = []
         for name, function in names:
             if check.left() <= 0:
                 break
@@ -189,7 +189,7 @@ def cases_of(name: str, function: Function) -> Iterator[Case]:
     elif name.startswith("random."):
         calls, unique = RANDOM_CALLS, True
     for letters, call in calls:
-        dtypes = DTYPES[:2] if "k" in letters else DTYPES
+        dtypes: tuple[str, ...] = DTYPES[:2] if "k" in letters else DTYPES
         if not {*letters} & {*"mv"}:
             dtypes = DTYPES[:1]  # integers and keys have one dtype
         made = [_case(name, function, letters, call, dtype, unique) for dtype in dtypes]
