@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -109,7 +109,10 @@ class Platform:
         divided among devices.
         """
         passes = contraction_passes(costs, pinned=pinned)
-        return (*passes, ScanUnrolling(costs)) if costs is not None and costs.step else passes
+        if costs is None:
+            return passes
+        step = self.costs.step if costs.step is None else costs.step
+        return (*passes, ScanUnrolling(replace(costs, step=step))) if step else passes
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The wanted options that are good for this program, which is ready to be lowered."""
