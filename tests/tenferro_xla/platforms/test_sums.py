@@ -180,7 +180,9 @@ def test_sums_that_are_made_single_are_not_looked_at_again(monkeypatch: pytest.M
     monkeypatch.setattr(sums, "_Sums", Walk)
     for dtype, count in (("f64", 0), ("f32", 0), ("f16", 1)):
         walks.clear()
-        program = parse(SUM.format(dtype=dtype, n=2000, left="", value="add %3, %5", axes="(0, 1)"))
+        program = parse(
+            SUM.format(dtype=dtype, n=5000, left="", value="multiply %3, %5", axes="(0, 1)")
+        )
         result = SingleSums().run(program)
         assert len(walks) == 1
         assert result is not program
