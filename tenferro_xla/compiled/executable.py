@@ -273,15 +273,17 @@ def runner(compiled: jax.stages.Compiled, target: XlaTarget) -> Callable[..., Bu
     if not target.checked:
         return call
 
-    known: dict[int, object] = {id(None): None}  # NumPy arrays have no sharding
+    known: dict[int, object] = {}
 
     def checked_call(*buffers: jax.Array) -> Buffers:
         for buffer in buffers:
             sharding = getattr(buffer, "sharding", None)
             if id(sharding) not in known:
-                check_placed(buffer, target.placement)
-                if len(known) < MOST_KNOWN:
-                    known[id(sharding)] = sharding
+                if sharding is not None:  # NumPy arrays have none
+                    check_placed(buffer, target.placement)
+                if len(known) >= MOST_KNOWN:
+                    known.clear()  # of arrays that are gone, and those of now are soon known again
+                known[id(sharding)] = sharding
         return call(*buffers)
 
     return checked_call

@@ -109,5 +109,6 @@ CUDA_PLATFORM = CudaPlatform(
         "default": "TF32: products of 32-bit numbers have 3 digits",
     },
     own_memory=True,
+    awaits_loops=True,
 )
 """Complex products stay complex, transposes in front of products are left to cuBLAS."""
