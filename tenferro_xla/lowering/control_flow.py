@@ -274,7 +274,7 @@ class _Lanes:
         return self._packed(self._part(lane, self._op.lanes, self._starting(apart)))
 
     def _lane_if_any(self, apart: Values, lane: Any) -> tuple[Values, Values]:
-        """The same where the devices share more lanes than there are: a further one adds nothing."""
+        """The same; a lane behind the last one, where devices have them, adds nothing."""
         added: tuple[Values, Values] = lax.cond(
             lane < self._op.lanes,
             lambda apart: self._lane(lane, apart),
