@@ -36,6 +36,11 @@ STEPS: dict[str, tuple[Callable[[Checking], None], float]] = {
 """What each step does, and its seconds in a run of eight minutes."""
 
 
+_NO_DEVICE = (
+    "tenferro doctor says why JAX does not see a GPU; --device cpu:0 --small checks the CPU"
+)
+
+
 def parser() -> argparse.ArgumentParser:
     """The options, all of which `tenferro doctor --gpu` takes."""
     options = argparse.ArgumentParser("tenferro doctor --gpu", description=__doc__)
@@ -90,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             checking = Checking(options.step, options.device, options.seconds, options.small, lines)
         except DeviceError as error:
-            sys.stderr.write(f"{error}\n")
+            sys.stderr.write(f"tenferro doctor --gpu: {error}; {_NO_DEVICE}\n")
             return CANNOT
         function, _ = STEPS[options.step]
         with own_settings():
