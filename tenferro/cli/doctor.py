@@ -74,8 +74,8 @@ def check_device(arguments: Sequence[str]) -> int:
 def examined() -> Facts:
     """All that the doctor finds."""
     executors = [_executor(name) for name in installed_executors()]
-    seen, said = _gpus_of_jax("xla") if "xla" in installed_executors() else (None, None)
-    cuda = installed_cuda(seen, said)
+    names, said = _gpus_of_jax("xla") if "xla" in installed_executors() else (None, None)
+    cuda = installed_cuda(names, said)
     configuration = _configuration()
     broken = [each["problem"] for each in (*executors, *configuration.values()) if each["problem"]]
     own = {"tenferro": tenferro.__version__, "python": platform.python_version()}
