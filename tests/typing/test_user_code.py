@@ -20,7 +20,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(Path(__file__).parent.glob("user/*.py"))
-OF_BOTH = [path for path in FILES if path.stem == "training"]
+OF_BOTH = [path for path in FILES if path.stem in ("network", "solver", "training")]
 EXPECTED = re.compile(r"# E: (.*)$")
 ERROR = re.compile(r"(?P<file>[^:]+\.py):(?P<line>\d+): error: (?P<text>.*)")
 
