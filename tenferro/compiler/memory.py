@@ -10,8 +10,8 @@ It goes this way:
    of the options of the program (`OptimizerOptions.limited`).
 3. Before there is a program, two plan by it. `transforms.jacobian_call` computes a Jacobian by
    batches of as many unit vectors as are predicted to fit. `network.memory_limit` slices a network
-   so that it fits, or refuses it; where sizes are named, `network.planner.check_memory` refuses it once
-   they are known.
+   so that it fits, or refuses it; where sizes are named, `network.planner.check_memory` refuses it
+   once they are known.
 4. On a device it becomes a number of bytes: `MemoryLimit.known`, by `OptimizerOptions.on_device`.
 5. `pipeline.optimize_resolved` compares it with the prediction, `memory_report`. If the program
    needs more, `device.rematerialize` searches for one that computes values again and needs less.

@@ -98,7 +98,7 @@ def types(state: State, field: tn.Array) -> None:
 
 
 def mistakes(state: State, field: tn.Array) -> None:
-    tn.random.normal(0, (2,), 3)  # E: "int"
+    tn.random.normal(0, (2,), 3)  # E: dtype
     updated(state.tensors, field)  # E: "State"
     tn.linalg.svd(field).V  # noqa: B018  # E: "V"
     evolved(field, steps="40")  # E: "int"
