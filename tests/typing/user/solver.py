@@ -121,7 +121,7 @@ def mistakes(state: State, x: tn.Array, p: tn.Array) -> None:
     tn.jacfwd(system)(x, p)["x"]  # E: "str"
     tn.jacrev(with_state, has_aux=True)(p).shape  # noqa: B018  # E: "shape"
     newton(system, x, p).y  # noqa: B018  # E: "y"
-    newton(objective, x, p)  # E: "Callable
+    newton(objective, x, p)  # E: "newton"
     root(system, x)  # E: "p"
     clipped(x, p)  # E: argument
     State(x, x, x)  # E: "key"
