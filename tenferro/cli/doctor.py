@@ -61,8 +61,8 @@ def check_device(arguments: Sequence[str]) -> int:
 def examined() -> Facts:
     """All that the doctor finds."""
     executors = [_executor(name) for name in installed_executors()]
-    seen, said = _gpus_of_jax("xla") if "xla" in installed_executors() else (None, None)
-    cuda = installed_cuda(seen, said)
+    names, said = _gpus_of_jax("xla") if "xla" in installed_executors() else (None, None)
+    cuda = installed_cuda(names, said)
     own = {"tenferro": tenferro.__version__, "python": platform.python_version()}
     return {
         "versions": own | {name: installed_version(name) for name in DISTRIBUTIONS},

@@ -135,6 +135,7 @@ def to_jax(
     Raises:
         ExtensionRegistryError: a package is given twice, or is not one.
         UnsupportedExtensionError: on a call, a family has neither a lowering nor standard ops.
+        BackendFailureError: JAX lowers the function for a platform on which it lacks an op.
         BindingError: on a call, the arguments do not fit the program's inputs.
         ExecutorError: on a call, data decide a size in the program; names the instruction.
 
@@ -145,7 +146,8 @@ def to_jax(
     6.0
     """
     check_program("to_jax", program)
-    platform = platform_of(jax.devices()[0])
+    device = jax.devices()[0]
+    platform = platform_of(device)
     lowerings = ExtensionLowerings(added_packages(packages))
     options = LoweringOptions(
         precision,
@@ -154,7 +156,7 @@ def to_jax(
         differentiated=True,
         drops_nan=platform.drops_nan,
     )
-    passes = contraction_passes(platform.costs if platform.rewrites else None)
+    passes = contraction_passes(platform.costs_of(device) if platform.rewrites else None)
     target = Target("jax", passes, options.extensions, advice=_ADVICE, differentiates=True)
 
     def tenferro_function(*args: Any) -> Any:
