@@ -73,7 +73,9 @@ def test_pyright_says_of_user_code_what_its_comments_say() -> None:
         if found["severity"] == "error":
             line = found["range"]["start"]["line"] + 1
             errors[Path(found["file"]).name][line].append(found["message"])
-    differ = {path.name: differences(path.read_text("utf-8"), errors[path.name]) for path in OF_BOTH}
+    differ = {
+        path.name: differences(path.read_text("utf-8"), errors[path.name]) for path in OF_BOTH
+    }
     assert differ == {path.name: [] for path in OF_BOTH}
 
 
