@@ -38,6 +38,8 @@ from tenferro.transforms.signatures import (
     Leaf,
     P,
     R,
+    Second,
+    Single,
     T,
     Tree,
     Unannotated,
@@ -424,6 +426,41 @@ def value_and_grad(
 
 
 @overload
+def vjp(  # type: ignore[overload-overlap]  # the first that fits counts
+    function: Callable[..., R],
+    *primals: AnyTensor | Single,
+    has_aux: Literal[False] = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[R, Callable[[PyTree], tuple[AnyTensor, ...]]]: ...
+
+
+@overload
+def vjp(
+    function: Callable[..., R],
+    primal: T,
+    /,
+    *,
+    has_aux: Literal[False] = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[R, Callable[[PyTree], tuple[T]]]: ...
+
+
+@overload
+def vjp(
+    function: Callable[..., R],
+    primal: T,
+    second: Second,
+    /,
+    *,
+    has_aux: Literal[False] = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[R, Callable[[PyTree], tuple[T, Second]]]: ...
+
+
+@overload
 def vjp(
     function: Callable[..., R],
     *primals: PyTree,
@@ -434,6 +471,28 @@ def vjp(
 
 
 @overload
+def vjp(  # type: ignore[overload-overlap]  # the first that fits counts
+    function: Callable[..., tuple[R, Aux]],
+    *primals: AnyTensor | Single,
+    has_aux: Literal[True],
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[R, Callable[[PyTree], tuple[AnyTensor, ...]], Aux]: ...
+
+
+@overload
+def vjp(
+    function: Callable[..., tuple[R, Aux]],
+    primal: T,
+    /,
+    *,
+    has_aux: Literal[True],
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[R, Callable[[PyTree], tuple[T]], Aux]: ...
+
+
+@overload
 def vjp(
     function: Callable[..., tuple[R, Aux]],
     *primals: PyTree,
@@ -441,6 +500,16 @@ def vjp(
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> tuple[R, Pullback, Aux]: ...
+
+
+@overload
+def vjp(
+    function: Callable[..., PyTree],
+    *primals: PyTree,
+    has_aux: bool,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[PyTree, ...]: ...
 
 
 def vjp(

@@ -1,4 +1,4 @@
-"""What a step is given: the device, its time, and ways to compare and to measure."""
+"""What a step is passed: the device, its time, and ways to compare and to measure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Any, TextIO, TypeVar
 
 import jax
@@ -36,23 +37,40 @@ class Checking:
 
     Args:
         step: the name of the step.
-        device: as `find_device` takes it.
+        device: as `find_device` takes it. A process that does not use it leaves it to others.
         seconds: the time of the step.
         small: whether sizes are those for a CPU.
         lines: where records are written, one a line.
-
-    Raises:
-        DeviceError: there is no such device.
     """
 
     def __init__(self, step: str, device: str, seconds: float, small: bool, lines: TextIO) -> None:
-        self.device: jax.Device = find_device(device)
-        self.name = device_name(self.device)
-        self.executor = XlaExecutor(self.name)
-        self.small = small
-        self.on_host = self.executor.on_host
+        self.asked, self.small = device, small
         self._step, self._lines = step, lines
         self._ends = time.monotonic() + seconds
+
+    @cached_property
+    def device(self) -> jax.Device:
+        """The device, which belongs to this process from the first use on.
+
+        Raises:
+            DeviceError: there is no such device.
+        """
+        return find_device(self.asked)
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the device, with its number."""
+        return device_name(self.device)
+
+    @cached_property
+    def executor(self) -> XlaExecutor:
+        """The executor of the device."""
+        return XlaExecutor(self.name)
+
+    @property
+    def on_host(self) -> bool:
+        """Whether the device computes in the memory of the host."""
+        return self.executor.on_host
 
     def left(self) -> float:
         """The seconds that are left."""
