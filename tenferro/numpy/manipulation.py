@@ -10,7 +10,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from tenferro.errors import AxisError, DTypeError, ShapeError
+from tenferro.errors import AxisError, DTypeError, ShapeError, counted
 from tenferro.ir import (
     INT64,
     UINT64,
@@ -312,8 +312,8 @@ def roll(
         shifts = [shifts[0][i] for i in range(shifts[0].shape[0])]
     if len(shifts) not in (1, len(axes)):
         raise AxisError(
-            f"roll: got {len(shifts)} shifts for {len(axes)} axes; pass one shift, or one for each "
-            "axis"
+            f"roll: got {counted(len(shifts), 'shift')} for {counted(len(axes), 'axis', 'axes')}; "
+            "pass one shift, or one for each axis"
         )
     return _rolled(array, shifts, axes)  # type: ignore[no-any-return]
 
@@ -410,7 +410,8 @@ def _numbers_at_ends(x: Any, values: Any) -> list[Any]:
         return list(np.broadcast_to(_table(values), (rank, 2)).ravel())
     except ValueError:
         raise ShapeError(
-            f"pad: constant_values do not give a pair of numbers for each of {rank} axes"
+            "pad: constant_values do not give a pair of numbers for each of "
+            f"{counted(rank, 'axis', 'axes')}"
         ) from None
 
 
@@ -450,8 +451,8 @@ def repeat(x: ArrayLike, repeats: Integers | Dim, axis: int | None = None) -> An
     along = normal_axis("repeat", axis, array.ndim)
     if array.shape[along] != len(counts):
         raise ShapeError(
-            f"repeat: got {len(counts)} counts for axis {along} of {array.meta}, which has size "
-            f"{array.shape[along]}; pass one count, or one for each element"
+            f"repeat: got {counted(len(counts), 'count')} for axis {along} of {array.meta}, which "
+            f"has size {array.shape[along]}; pass one count, or one for each element"
         )
     before: tuple[Any, ...] = (slice(None),) * along
     if not all(isinstance(count, int) for count in counts):

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from tenferro.errors import DTypeError, ShapeError
+from tenferro.errors import DTypeError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike, assume_equal, canonical, integer_of
 from tenferro.numpy.arguments import (
     along,
@@ -100,7 +100,9 @@ def _nonzero(name: str, x: Any, size: int | None, fill_value: Any) -> tuple[Any,
     places, total = true_places(name, (x != 0).ravel(), size)
     fills = fill_value if isinstance(fill_value, tuple | list) else (fill_value,) * x.ndim
     if len(fills) != x.ndim:
-        raise ShapeError(f"{name}: got {len(fills)} fill values for the axes of {x.meta}")
+        raise ShapeError(
+            f"{name}: got {counted(len(fills), 'fill value')} for the axes of {x.meta}"
+        )
     coordinates = []
     for axis in reversed(range(x.ndim)):
         step = x.shape[axis]

@@ -228,7 +228,7 @@ class JacobianCall:
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         function, argnums = self.function, self.argnums
-        numbers = normal_argnums(self.kind.name, argnums, len(args))
+        numbers = normal_argnums(self.kind.name, argnums, len(args), kwargs)
 
         def of_some(*arguments: Any) -> Any:
             replaced = dict(zip(numbers, arguments, strict=True))

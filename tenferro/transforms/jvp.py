@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 from tenferro.compiler import MemoryLimit
 from tenferro.core import GlobalValKey, KeyEmitter
-from tenferro.errors import ADError, PytreeError, ShapeError
+from tenferro.errors import ADError, PytreeError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike, PyTree, fresh_input, read_integer
 from tenferro.ops import DIV, MUL, StdTensorOp, full_like
 from tenferro.transforms.ad_context import (
@@ -404,7 +404,7 @@ def _terms(primals: object, series: object) -> list[list[PyTree]]:
     if not isinstance(primals, tuple | list) or not isinstance(series, tuple | list):
         raise PytreeError("jet: takes a tuple of arguments and one of their series; write (x,)")
     if len(primals) != len(series):
-        raise PytreeError(f"jet: got {len(primals)} arguments and {len(series)} series")
+        raise PytreeError(f"jet: got {counted(len(primals), 'argument')} and {len(series)} series")
     for terms in series:
         if not isinstance(terms, tuple | list):
             raise PytreeError(

@@ -39,6 +39,11 @@ ELSEWHERE = ("caches",)
 """Steps that leave the device to processes that they start: one process at a time may have it."""
 
 
+_NO_DEVICE = (
+    "tenferro doctor says why JAX does not see a GPU; --device cpu:0 --small checks the CPU"
+)
+
+
 def parser() -> argparse.ArgumentParser:
     """The options, all of which `tenferro doctor --gpu` takes."""
     options = argparse.ArgumentParser("tenferro doctor --gpu", description=__doc__)
@@ -97,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
             try:
                 checking.device  # noqa: B018  # it starts
             except DeviceError as error:
-                sys.stderr.write(f"{error}\n")
+                sys.stderr.write(f"tenferro doctor --gpu: {error}; {_NO_DEVICE}\n")
                 return CANNOT
         function, _ = STEPS[options.step]
         with own_settings():
