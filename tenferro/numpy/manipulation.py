@@ -540,7 +540,7 @@ def _joined(arrays: Any, depth: int, rank: int) -> Any:
     return concat([_joined(each, depth - 1, rank) for each in arrays], axis=-depth)
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
+def broadcast_shapes(*shapes: Shape) -> tuple[Dim, ...]:
     """The shape to which arrays of these shapes broadcast.
 
     >>> tn.broadcast_shapes((2, 1), (3,))
@@ -568,7 +568,7 @@ def copy(x: ArrayLike, order: str | None = None) -> AnyTensor:
     return Tensor(np.array(a.numpy())) if type(a) is Tensor else a
 
 
-def size(x: Any, axis: Axis = None) -> Any:
+def size(x: ArrayLike, axis: Axis = None) -> Dim:
     """The number of elements; along `axis` if given.
 
     >>> tn.size([[1, 2], [3, 4]], 0)
@@ -581,7 +581,7 @@ def size(x: Any, axis: Axis = None) -> Any:
     return product(sizes[normal_axis("size", each, len(sizes))] for each in axes)
 
 
-def shape(x: Any) -> tuple[Any, ...]:
+def shape(x: ArrayLike) -> tuple[Dim, ...]:
     """The sizes of the axes; `tn.shape`, which is a module, can be called with the same meaning.
 
     >>> tn.numpy.shape([[1, 2], [3, 4], [5, 6]])
@@ -590,7 +590,7 @@ def shape(x: Any) -> tuple[Any, ...]:
     return tuple(x.shape if hasattr(x, "shape") else array("shape", x).shape)
 
 
-def ndim(x: Any) -> int:
+def ndim(x: ArrayLike) -> int:
     """The number of axes.
 
     >>> tn.ndim([[1, 2], [3, 4]])

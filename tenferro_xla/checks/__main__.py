@@ -82,8 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def command(step: Step, seconds: float) -> list[str]:
         module = (sys.executable, "-m", "tenferro_xla.checks")
-        given = ["--device", options.device, *(["--small"] if options.small else [])]
-        return [*module, "--step", step.name, "--seconds", str(seconds), *given]
+        where = ["--device", options.device, *(["--small"] if options.small else [])]
+        return [*module, "--step", step.name, "--seconds", str(seconds), *where]
 
     if supervise(steps, command, report, whole) == CANNOT:
         return CANNOT

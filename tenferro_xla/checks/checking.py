@@ -201,11 +201,11 @@ def _parts(values: Any) -> tuple[Any, ...]:
 
 def compared(own: Callable[[], Any], other: Callable[[], Any]) -> tuple[float, float]:
     """The least seconds of two calls, in turns: what else the machine does slows both."""
-    rounds = [(seconds_of(own, 0.01, 1), seconds_of(other, 0.01, 1)) for _ in range(4)]
-    return min(each[0] for each in rounds), min(each[1] for each in rounds)
+    pairs = [(seconds_of(own, 0.01, 1), seconds_of(other, 0.01, 1)) for _ in range(4)]
+    return min(each[0] for each in pairs), min(each[1] for each in pairs)
 
 
-def seconds_of(call: Callable[[], Any], least: float = 0.02, rounds: int = 5) -> float:
+def seconds_of(call: Callable[[], Any], least: float = 0.02, repeats: int = 5) -> float:
     """Median seconds of one call, when many are started before the last one is waited for."""
     tn.block_until_ready(call())
     start = time.perf_counter()
@@ -213,7 +213,7 @@ def seconds_of(call: Callable[[], Any], least: float = 0.02, rounds: int = 5) ->
     once = max(time.perf_counter() - start, 1e-7)
     calls = max(1, min(1000, int(least / once)))
     times = []
-    for _ in range(rounds if once < 1 else 1):
+    for _ in range(repeats if once < 1 else 1):
         start = time.perf_counter()
         results = [call() for _ in range(calls)]
         tn.block_until_ready(results[-1])

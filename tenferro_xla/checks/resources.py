@@ -110,7 +110,7 @@ def _limited(check: Checking, gradient: Function, x: Any) -> None:
             check.note(f"a limit of {matrices} matrices", refused=in_short(error))
             continue
         far = apart(found, free(x))
-        slower = seconds_of(partial(limited, x), rounds=3) / seconds_of(lambda: free(x), rounds=3)
+        slower = seconds_of(partial(limited, x), repeats=3) / seconds_of(lambda: free(x), repeats=3)
         outcome = rated(far < 1e-3)
         check.note(f"a limit of {matrices} matrices", outcome, apart=far, slower=slower)
         return
@@ -133,7 +133,7 @@ def _sliced(check: Checking) -> None:
     whole = check.jit(lambda *a: tn.einsum(text, *a))
     sliced = check.jit(lambda *a: tn.einsum(text, *a, slices="i"))
     far = apart(sliced(*operands), whole(*operands))
-    own, once = (seconds_of(partial(f, *operands), rounds=3) for f in (sliced, whole))
+    own, once = (seconds_of(partial(f, *operands), repeats=3) for f in (sliced, whole))
     outcome = rated(far < 1e-10)
     check.note(
         f"{m} slices",
@@ -271,8 +271,8 @@ def _returns(check: Checking, name: str) -> None:
     returned = time.perf_counter() - start
     tn.block_until_ready(result)
     whole = time.perf_counter() - start
-    late = not check.on_host and returned > 0.3 * whole
-    check.note(name, rated(True, late), returned_ms=returned * 1e3, ms=whole * 1e3)
+    blocks = not check.on_host and returned > 0.3 * whole
+    check.note(name, rated(True, blocks), returned_ms=returned * 1e3, ms=whole * 1e3)
 
 
 def _threads(check: Checking, name: str) -> None:
