@@ -282,8 +282,10 @@ def wraps(function: Callable[..., Any], transformed: Callable[P, R]) -> Callable
         TracingError: `function` cannot be called.
     """
     if not callable(function):
-        name = called_function("trace")
-        raise TracingError(f"{name}: takes a function of arrays, got a {type(function).__name__}")
+        raise TracingError(
+            f"{called_function('trace')}: takes a function of arrays, got a "
+            f"{type(function).__name__}"
+        )
     for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
         value = getattr(function, attribute, None)
         if value is not None:

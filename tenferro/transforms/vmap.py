@@ -236,8 +236,9 @@ def vmap(
     Tensor([21., 43.])
     """
     if not callable(function):
-        name = called_function("vmap")
-        raise TracingError(f"{name}: takes a function, got a {type(function).__name__}")
+        raise TracingError(
+            f"{called_function('vmap')}: takes a function, got a {type(function).__name__}"
+        )
     in_axes = tuple(in_axes) if type(in_axes) is list else in_axes  # the arguments are a tuple
     mapping = _Mapping(
         function,
