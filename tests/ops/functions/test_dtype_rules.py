@@ -1,4 +1,4 @@
-"""`tn.config.promotion` and `default_float`: dtypes as in NumPy or JAX, with floats of 64 or 32 bits."""
+"""`tn.config.promotion` and `default_float`: dtypes as in NumPy or JAX, floats of 64 or 32 bits."""
 
 from __future__ import annotations
 
