@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.config import dtype_rules
+from tenferro.config import RULES_OF_PROCESS, rules_here
 from tenferro.errors import DTypeError
 
 __all__ = [
@@ -161,7 +161,7 @@ def default_float() -> DType:
     >>> short_name(default_float())
     'f64'
     """
-    return _BY_NUMPY_NAME[dtype_rules().default_float]
+    return _BY_NUMPY_NAME[(rules_here.get() or RULES_OF_PROCESS[0]).default_float]
 
 
 _BY_NUMPY_NAME = {"float32": FLOAT32, "float64": FLOAT64}
@@ -177,7 +177,7 @@ def inexact_of(dtype: DType) -> DType:
     """
     if is_inexact(dtype):
         return dtype
-    as_in_jax = dtype_rules().promotion == "jax"
+    as_in_jax = (rules_here.get() or RULES_OF_PROCESS[0]).promotion == "jax"
     return FLOAT32 if as_in_jax and dtype.itemsize <= 4 else default_float()
 
 
@@ -190,7 +190,7 @@ def promoted_dtype(*parts: DType | bool | int | float | complex) -> DType:
     >>> short_name(promoted_dtype(FLOAT32, INT32)), short_name(promoted_dtype(FLOAT32, 2.5))
     ('f64', 'f32')
     """
-    rules = dtype_rules()
+    rules = rules_here.get() or RULES_OF_PROCESS[0]
     dtypes = [part for part in parts if isinstance(part, np.dtype)]
     if rules.promotion == "jax":
         common = _promoted_as_in_jax(dtypes, parts)

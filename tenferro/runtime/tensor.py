@@ -9,7 +9,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from tenferro.config import DEFAULT_RULES, dtype_rules
+from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, dtype_rules, rules_here
 from tenferro.core import Emitter, PrimitiveOp, called_function, only_output
 from tenferro.errors import (
     ADError,
@@ -533,7 +533,7 @@ def _compute(  # noqa: C901  # the usual case is written out, since every call p
         DeviceError: tensors are on different devices.
         ShapeError: a size of the result is a name.
     """
-    rules = dtype_rules()
+    rules = rules_here.get() or RULES_OF_PROCESS[0]  # as `dtype_rules`, without a call
     parts: list[Any] = [function]
     if rules is not DEFAULT_RULES:
         parts.append(rules)

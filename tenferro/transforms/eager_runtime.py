@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from tenferro.compiler import compile_std_to_exec
-from tenferro.config import DEFAULT_RULES, config, dtype_rules
+from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, config, rules_here
 from tenferro.core import (
     BatchSite,
     BoundedCache,
@@ -215,7 +215,7 @@ class EagerRuntime(CacheOwner, Derivatives[EagerTensor]):
             ContextMismatch: an operand belongs to another runtime.
         """
         paused = is_paused(self)
-        rules = dtype_rules()
+        rules = rules_here.get() or RULES_OF_PROCESS[0]  # as `dtype_rules`, without a call
         parts: list[Any] = [function]
         if rules is not DEFAULT_RULES:
             parts.append(rules)

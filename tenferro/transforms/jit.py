@@ -15,7 +15,7 @@ from typing import Any, Concatenate, Generic, Never, ParamSpec, Protocol, TypeVa
 import numpy as np
 
 from tenferro.compiler import MemoryLimit, MemoryReport, OptimizerOptions
-from tenferro.config import RULES_OF_PROCESS, config, dtype_rules, flag, rules_here
+from tenferro.config import RULES_OF_PROCESS, config, flag, rules_here
 from tenferro.core import CacheStats, Capacity, filtered
 from tenferro.errors import ConfigError, ExecutorError, ShapeError, TracingError
 from tenferro.ir import PyTree
@@ -402,7 +402,9 @@ class Jitted(Generic[P, R_co]):
         (None, True, 'numpy')
         """
         call, _, treedef, types = self._concrete(args, kwargs, "tier")
-        entry = self._cache.get((treedef, call.static, dtype_rules(), *types))
+        entry = self._cache.get(
+            (treedef, call.static, rules_here.get() or RULES_OF_PROCESS[0], *types)
+        )
         if entry is None:
             return None
         executable = entry.executable
@@ -492,7 +494,7 @@ class Jitted(Generic[P, R_co]):
         self, call: CallArguments, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
     ) -> CacheEntry | None:
         """The compiled version; None if the function must be inlined into the enclosing trace."""
-        key = (treedef, call.static, dtype_rules(), *types)
+        key = (treedef, call.static, rules_here.get() or RULES_OF_PROCESS[0], *types)
         if (entry := self._cache.get(key)) is not None:
             return entry
         symbolic = self._symbolic
@@ -535,7 +537,7 @@ class Jitted(Generic[P, R_co]):
         """The program, cached by the declared types; None as in `_entry`."""
         if symbolic is not None:
             call, types = symbolic.declared(call, leaves, treedef, types)
-        key = (treedef, call.static, dtype_rules(), *types)
+        key = (treedef, call.static, rules_here.get() or RULES_OF_PROCESS[0], *types)
         traced = self._cache.traces.get(key)
         if traced is not None:
             return traced

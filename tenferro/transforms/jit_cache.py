@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.config import DEFAULT_RULES, dtype_rules
+from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, rules_here
 from tenferro.core import BoundedCache, Capacity
 from tenferro.ir import DType, as_dtype
 from tenferro.ops.extension import Package
@@ -160,9 +160,9 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
         `types` has the shape and dtype of each leaf, or the class of a number and None. `statics`
         are the static arguments if the function has such, and `count` how many are positional then.
         """
-        if self.rules is not dtype_rules():
+        if self.rules is not (rules := rules_here.get() or RULES_OF_PROCESS[0]):
             self._forget_structures()
-            self.rules = dtype_rules()
+            self.rules = rules
             self.number_dtypes = {
                 kind: as_dtype(kind) for kind in NUMBERS if as_dtype(kind) != np.dtype(kind)
             }
@@ -170,7 +170,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
         numbers: list[Hashable] = []
         for position, (shape, dtype) in enumerate(zip(types[::2], types[1::2], strict=True)):
             if shape in NUMBERS and dtype is None:
-                kinds.append(((), as_dtype(shape)))
+                kinds.append(((), self.number_dtypes.get(shape) or np.dtype(shape)))
                 numbers += (position, shape)
             elif isinstance(dtype, np.dtype) and dtype.isnative:
                 kinds.append((shape, dtype))

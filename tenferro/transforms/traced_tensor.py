@@ -17,7 +17,7 @@ from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 
-from tenferro.config import DEFAULT_RULES, config, dtype_rules
+from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, config, rules_here
 from tenferro.core import (
     PRIMAL,
     Derived,
@@ -592,7 +592,7 @@ def record(  # noqa: C901  # the usual case is written out, since every array fu
 
     Returns NotImplemented if the type of an operand is not supported.
     """
-    if dtype_rules() is not DEFAULT_RULES:
+    if (rules_here.get() or RULES_OF_PROCESS[0]) is not DEFAULT_RULES:
         operands = with_weak_scalars(operands)
     if is_decided(operands) or is_decided(options):
         return _record_for_names(function, operands, options, weak_result)
