@@ -37,8 +37,8 @@ def dct(
         ConfigError: there is no such type or norm.
         ShapeError: the axis is too short.
 
-    >>> tn.scipy.fft.dct([1.0, 2.0, 3.0], norm="ortho")
-    Tensor([ 3.46410162, -1.41421356,  0.        ])
+    >>> tn.scipy.fft.dct([1.0, 3.0], norm="ortho")
+    Tensor([ 2.82842712, -1.41421356])
     """
     return _transformed("dct", x, _type("dct", type), n, axis, norm, inverse=False)
 

@@ -118,7 +118,7 @@ def correlate2d(
     """The correlation of two matrices; see `correlate`.
 
     >>> tn.scipy.signal.correlate2d([[1.0, 2.0]], [[1.0, 0.0]], mode="same")
-    Tensor([[0., 1.]])
+    Tensor([[1., 2.]])
     """
     _check_matrices("correlate2d", in1, in2, boundary, fillvalue)
     x, y = _pair("correlate2d", in1, in2, mode)

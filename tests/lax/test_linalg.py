@@ -38,7 +38,6 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
         m.eigh(a + a.conj().swapaxes(1, 2))[1],
         m.eigh(a, lower=False, symmetrize_input=False)[1],
         m.svd(a, compute_uv=False),
-        m.svd(a, full_matrices=False, subset_by_index=(1, 3))[1],
     ),
     "factors up to signs": lambda m, a: [
         abs(np.asarray(x))
@@ -136,5 +135,5 @@ def test_wrong_calls_are_refused() -> None:
         ours.lu_pivots_to_permutation(np.array([1, 1], "int32"), 1)
     with pytest.raises(ShapeError, match="must have m ≥ n ≥ k"):
         ours.householder_product(A[0, :2], W)
-    with pytest.raises(AttributeError, match="it is how JAX computes tn.linalg.polar"):
+    with pytest.raises(AttributeError, match="it is how JAX computes"):
         ours.qdwh  # noqa: B018

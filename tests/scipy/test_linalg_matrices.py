@@ -161,9 +161,7 @@ def test_wrong_calls_are_refused() -> None:
         tl.leslie(V, V)
     with pytest.raises(ShapeError, match="c must have an axis"):
         tl.hankel(1.0)
-    with pytest.raises(
-        ConfigError, match=r"select all, and\n? ?compare them|select all, and compare"
-    ):
+    with pytest.raises(ConfigError, match="lie in an interval depends on data"):
         tl.eigh_tridiagonal(V, V[1:], select="v")
     with pytest.raises(ShapeError, match="ab must have 3 rows"):
         tl.solve_banded((1, 1), np.ones((2, 4)), V[:4])
