@@ -335,7 +335,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: tn.lax.sort([X, Y], num_keys=3), AxisError, "num_keys must be from 1 to 2, got 3"),
     (lambda: tn.lax.sort([X, V]), ShapeError, "sort: operands .* must have one shape"),
     (lambda: tn.lax.transpose(X, (0,)), AxisError, "must name each axis"),
-    (lambda: tn.lax.dynamic_slice(X, (1,), (2, 2)), GraphError, "got 1 starts for the 2 axes of"),
+    (lambda: tn.lax.dynamic_slice(X, (1,), (2, 2)), GraphError, "got 1 start for the 2 axes of"),
     (lambda: tn.lax.conv(X, X, (1,), "SAME"), AxisError, "window_strides must be 0 integers"),
     (lambda: tn.lax.conv(IMAGE, KERNEL, (1, 1), "FULL"), ShapeError, "axis 1 of lhs must be 1"),
     (lambda: tn.lax.reduce_window(V, 0.0, tn.add, (0,)), ShapeError, "does not fit into"),
