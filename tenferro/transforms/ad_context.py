@@ -36,6 +36,7 @@ from tenferro.runtime import (
     over_builtin,
     planning_for,
 )
+from tenferro.transforms.device_axes import with_copies_for_devices
 from tenferro.transforms.linear_part import LinearGraph, LinearPart
 from tenferro.transforms.program import Evaluation
 from tenferro.transforms.trace import Trace, trace_function
@@ -334,6 +335,7 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         self, outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey]
     ) -> LinearGraph:
         """The linear fragment of `outputs` with respect to `wrt`; cached."""
+        outputs = with_copies_for_devices(outputs, wrt, self.shapes)
         key = (tuple(outputs), tuple(wrt))
         known = self._cache.get(key)
         if known is not None:

@@ -18,8 +18,9 @@ from tenferro.core import (
 )
 from tenferro.errors import ADError, DTypeError, PytreeError
 from tenferro.ir import AnyTensor, PyTree, fresh_input, integer_of, is_complex, is_inexact
-from tenferro.ops import CONJ, StdTensorOp, full_like
+from tenferro.ops import CONJ, Collective, StdTensorOp, full_like
 from tenferro.ops.control_flow import ControlOp
+from tenferro.runtime import named_axes
 from tenferro.transforms.ad_context import (
     AD,
     AdContext,
@@ -559,14 +560,22 @@ class Gradients:
 def _forward_is_smaller(x: GlobalValKey, result: GlobalValKey, ad: AdContext) -> bool:
     """Whether both modes take one pass, of which forward mode keeps nothing and grows less.
 
-    Where an op has derivatives in one mode only, its own refusal tells users what to do.
+    Where an op has derivatives in one mode only, its own refusal tells users what to do. Where one
+    sums over a named axis, the modes differ: reverse mode sums the cotangents of all entries.
     """
+    if any(axis.varies for axis in named_axes().values()):
+        return False
     meta = ad.shapes.meta(x)
     if meta.dims != () or is_complex(meta.dtype) or meta.dtype != ad.shapes.meta(result).dtype:
         return False
     view: ResolvedView[StdTensorOp] = resolve_keys()
     ops, _ = view.topo_order([result], leaves=[x])
-    return not any(isinstance(op.primitive, ControlOp) and op.primitive.in_one_mode for op in ops)
+    return not any(
+        op.primitive.in_one_mode or op.primitive.is_collective
+        if isinstance(op.primitive, ControlOp)
+        else isinstance(op.primitive, Collective)
+        for op in ops
+    )
 
 
 def require_active(keys: Sequence[GlobalValKey], holomorphic: bool = False) -> None:

@@ -35,6 +35,7 @@ from tenferro.runtime import (
     executor_named,
     is_tracing,
     memory_of,
+    named_axes,
     place,
     planning_for,
     require_limit,
@@ -299,7 +300,7 @@ class Jitted(Generic[P, R_co]):
         """Calls of new signatures, with other static arguments, or with arrays elsewhere."""
         executor = self.executor
         call, leaves, treedef, types = self._split(args, kwargs)
-        if types is None:
+        if types is None or named_axes():  # what it computes may depend on their sizes
             for leaf in leaves:
                 if isinstance(leaf, TracedTensor):
                     leaf.in_use(repr(self))

@@ -47,7 +47,15 @@ from tenferro.ir import (
 from tenferro.ops import Argument, StdTensorOp, shape_context
 from tenferro.ops.control_flow import plain
 from tenferro.ops.functions import convert, emit_function, promote
-from tenferro.runtime import Tensor, TraceContext, is_array, meta_of_value, weak_number
+from tenferro.runtime import (
+    NamedAxis,
+    Tensor,
+    TraceContext,
+    is_array,
+    meta_of_value,
+    named_axes,
+    weak_number,
+)
 from tenferro.transforms.data_sizes import as_sized_op, named
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
@@ -80,13 +88,18 @@ __all__ = [
 _numbers = itertools.count()
 
 
-def argument(value: GlobalValKey) -> GlobalValKey | None:
+def argument(value: GlobalValKey, named: Iterable[NamedAxis] = ()) -> GlobalValKey | None:
     """A new argument that stands for `value`.
 
     None if simplifications need the op that computed the value, as for constants. The argument
-    should then be an input, which is replaced by the value afterwards.
+    should then be an input, which is replaced by the value afterwards. Where derivatives ask along
+    which named axes a value differs, the argument tells it, as it depends on the value.
     """
-    if isinstance(value, SingleOutputNode) and cast(StdTensorOp, value.primitive).transparent:
+    if (
+        not any(axis.varies for axis in named)
+        and isinstance(value, SingleOutputNode)
+        and cast(StdTensorOp, value.primitive).transparent
+    ):
         return None
     return op_key(Argument(next(_numbers)), (value,)).output(0)
 
@@ -291,6 +304,7 @@ def trace_function(
     nested: bool = True,
     passed: Sequence[Any] | None = None,
     checks_sizes: bool = False,
+    axes: Iterable[NamedAxis] = (),
 ) -> tuple[Trace, list[Any]]:
     """Trace `function` on new values like the leaves of the arguments; also return the leaves.
 
@@ -307,12 +321,13 @@ def trace_function(
     names = argument_names(function, args, kwargs)
     input_at: dict[int, GlobalValKey] = {}
     values = list(leaves)
-    context = TraceContext(function, checks_sizes=checks_sizes)
+    context = TraceContext(function, checks_sizes=checks_sizes, axes=axes)
+    around = named_axes().values()
     for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
         if active is None or position in active or is_array(leaf):
             meta = leaf_meta(leaf, f"argument {name}")
             value = leaf.in_use(f"argument {name}") if isinstance(leaf, TracedTensor) else None
-            key = None if value is None or not nested else argument(value)
+            key = None if value is None or not nested else argument(value, around)
             key = input_at[position] = fresh_input(meta, name) if key is None else key
             values[position] = TracedTensor(key, weak_number(leaf), context)
     sources = leaves if passed is None else passed
@@ -329,7 +344,8 @@ def trace_function(
         parts, tree = flatten(result)
         outputs = list(map(_output_key, parts, itertools.count()))
         view: ResolvedView[StdTensorOp] = resolve_keys()
-        ops, met = view.topo_order([*outputs, *aux.keys], leaves=inputs)
+        bound = [*inputs, *(axis.index for axis in context.axes)]
+        ops, met = view.topo_order([*outputs, *aux.keys], leaves=bound)
         outer = not set(map(type, map(_SOURCE, met))) <= {CapturedArray}
         return Trace(
             context, inputs, with_arguments_replaced(outputs, ops), tree, (), input_at, aux, outer
