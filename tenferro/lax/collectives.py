@@ -361,7 +361,7 @@ def psum_scatter(
 
 def all_to_all(
     x: PyTree,
-    axis_name: str,
+    axis_name: str | tuple[str, ...],
     split_axis: int,
     concat_axis: int,
     *,
@@ -385,22 +385,33 @@ def all_to_all(
             [2, 4]])
     """
     _refuse_groups("all_to_all", axis_index_groups)
-    axis = _one("all_to_all", axis_name)
-    op = AllToAll((axis.name,), axis.size)
+    axes = _bound("all_to_all", axis_name)
+    sizes = [axis.size for axis in axes]
 
     def exchanged(leaf: Any) -> Any:
         value = asarray(leaf)
         split = along("all_to_all", split_axis, value.ndim)
         place = along("all_to_all", concat_axis, value.ndim)
         if tiled:
-            value = _parts("all_to_all", value, split, [axis])
-        value = moveaxis(_emitted(op, moveaxis(value, split, 0), [axis]), 0, place)
+            value = _parts("all_to_all", value, split, axes)
+        value = moveaxis(value, split, 0)
+        if len(axes) > 1:
+            _divided("all_to_all", value, 0, math.prod(sizes))
+            value = reshape(value, (*sizes, *value.shape[1:]))
+        for number, axis in enumerate(axes):
+            op = AllToAll((axis.name,), axis.size)
+            value = moveaxis(_emitted(op, moveaxis(value, number, 0), [axis]), 0, number)
+        if len(axes) > 1:
+            value = reshape(value, (math.prod(sizes), *value.shape[len(axes) :]))
+        value = moveaxis(value, 0, place)
         return _merged(value, place) if tiled else value
 
     return _of_leaves(exchanged, x)
 
 
-def pswapaxes(x: PyTree, axis_name: str, axis: int, *, axis_index_groups: None = None) -> Any:
+def pswapaxes(
+    x: PyTree, axis_name: str | tuple[str, ...], axis: int, *, axis_index_groups: None = None
+) -> Any:
     """x with an axis exchanged with a named one, of the same size.
 
     Raises:

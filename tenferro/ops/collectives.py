@@ -25,7 +25,7 @@ from tenferro.ir import INT32, Dim, Exact, NumpyArray, TensorMeta, make_meta, pa
 from tenferro.ops.base import StdTensorOp, check_kind
 from tenferro.ops.broadcast import ReduceSum, full_like, zeros_like
 from tenferro.ops.elementwise import DIV, MUL, SELECT, Compare
-from tenferro.ops.rearrange import Transpose
+from tenferro.ops.rearrange import Reshape, Transpose
 from tenferro.ops.reductions import ReduceMax, ReduceMin
 from tenferro.ops.slicing import Concatenate, Slice
 
@@ -39,6 +39,7 @@ __all__ = [
     "PMax",
     "PMin",
     "PPermute",
+    "PSame",
     "PSum",
     "PVary",
     "ReduceScatter",
@@ -163,6 +164,29 @@ class PVary(LinearCollective, name="pvary"):
 
     def over_entries(self, at: BatchSite[V]) -> tuple[V, bool]:
         return at.repeated(0), True
+
+
+@payload
+class PSame(LinearCollective, name="psame"):
+    """The operand, which is the same for all `count` entries along the axes.
+
+    The cotangent of each of these copies is its share in that of the result.
+    """
+
+    count: int
+
+    for_derivatives = True
+
+    def transposed(self, at: TransposeSite[V], ct: V) -> V:
+        share = at.emit(MUL, ct, full_like(at.emitter, 1 / self.count, ct))
+        return at.emit(PVary(self.names), share, *at.inputs[1:])
+
+    def over_entries(self, at: BatchSite[V]) -> tuple[V, bool]:
+        x = at.inputs[0]
+        if not at.batched[0]:
+            return x, False
+        sizes = at.ctx.meta(x).exact_shape(self.name)[1:]
+        return at.emit(Reshape(sizes), _window(at, x, 0, 1)), False
 
 
 # Extrema.
@@ -330,6 +354,6 @@ def _swapped(at: BatchSite[V], x: V) -> V:
 def _window(at: BatchSite[V], x: V, start: int, count: int) -> V:
     """`count` entries along axis 0, from `start` on."""
     meta: TensorMeta = at.ctx.meta(x)
-    sizes = meta.exact_shape("ppermute")[1:]
+    sizes = meta.exact_shape("collective")[1:]
     zeros, ones = (0,) * len(sizes), (1,) * len(sizes)
     return at.emit(Slice((start, *zeros), (start + count, *sizes), (1, *ones)), x)

@@ -268,6 +268,7 @@ class Trace:
         input_at: the inputs, by the position of the leaf among all leaves.
         aux: the auxiliary result.
         outer: whether the function read values of an enclosing trace.
+        axes: for each output the named axes along which devices differ in it; of bodies only.
     """
 
     context: TraceContext
@@ -278,6 +279,7 @@ class Trace:
     input_at: dict[int, GlobalValKey] = field(default_factory=dict)
     aux: AuxTree = _NO_AUX
     outer: bool = False
+    axes: Sequence[frozenset[str]] = ()
 
     @property
     def metas(self) -> list[TensorMeta]:

@@ -42,7 +42,7 @@ def _(op: ops.PMin, x: Array, *_: Array) -> Array:
 
 
 @lower.register
-def _(op: ops.PVary, x: Array, *_: Array) -> Array:
+def _(op: ops.PVary | ops.PSame, x: Array, *_: Array) -> Array:
     return x
 
 

@@ -94,6 +94,14 @@ FORWARD: dict[str, Program] = {
     "all_to_all, tiled": lambda m, s, n: along(
         m, lambda x: s.all_to_all(n.stack([thrice(x, n), -thrice(x, n)]), "i", 1, 0, tiled=True)
     )(X),
+    "all_to_all over two axes": lambda m, s, n: along(
+        m,
+        m.vmap(
+            lambda y: s.all_to_all(y[:, :2] * n.arange(12).reshape(12, 1), ("i", "j"), 0, 1),
+            axis_name="j",
+        ),
+        in_axes=0,
+    )(np.arange(288.0).reshape(3, 4, 12, 2)),
     "in jit": lambda m, s, n: along(m, m.jit(lambda x: s.psum(x, "i") * s.axis_size("i")))(X),
     "two axes": lambda m, s, n: along(
         m,

@@ -59,6 +59,26 @@ def trained(m: Any, s: Any, n: Any) -> Any:
     return lambda w: fit(m, on_device)(w, X, Y)
 
 
+def varying(m: Any, s: Any, x: Any) -> Any:
+    """The value, which JAX must be told to differ among devices."""
+    return s.pcast(x, "i", to="varying") if m is jax else x
+
+
+def ruled(m: Any, n: Any) -> Any:
+    """A function with cotangents by hand."""
+
+    @m.custom_vjp
+    def f(w: Any, x: Any) -> Any:
+        return n.sin(w * x)
+
+    def bwd(saved: Any, ct: Any) -> Any:
+        w, x = saved
+        return (ct * n.cos(w * x) * x * 2).sum(0), ct * w
+
+    f.defvjp(lambda w, x: (f(w, x), (w, x)), bwd)
+    return f
+
+
 PROGRAMS: dict[str, Program] = {
     "psum": lambda m, s, n: rows(m, lambda x: s.psum(x, "i"), P())(X),
     "axis_index": lambda m, s, n: rows(m, lambda x: x * s.axis_index("i"), P("i"))(X),
@@ -197,6 +217,47 @@ PROGRAMS: dict[str, Program] = {
     )(1.3, X),
     "training": lambda m, s, n: trained(m, s, n)(W),
     "grad of training": lambda m, s, n: m.grad(lambda w: trained(m, s, n)(w).sum())(W),
+    "grad within a loop, by a carry that differs later": lambda m, s, n: shared(
+        m,
+        lambda w, x: s.scan(
+            lambda c, r: (c * r, m.grad(lambda c: (n.sin(c) * r).sum())(c)), varying(m, s, w), x
+        ),
+        (P("i"), P("i")),
+    )(W, X),
+    "grad within a loop, by a carry that is the same": lambda m, s, n: shared(
+        m,
+        lambda w, x: s.scan(
+            lambda c, r: (c * 2 + s.psum(r, "i"), m.grad(lambda c: (n.sin(c) * r).sum())(c)), w, x
+        ),
+        (P(), P()),
+    )(W, X),
+    "grad within, of a loop with sums": lambda m, s, n: shared(
+        m,
+        m.grad(
+            lambda w, x: s.scan(
+                lambda c, r: (c + s.pmean((w * r).sum() * n.sum(c * w), "i"), None),
+                s.pmean(x, "i").sum(),
+                x,
+            )[0]
+        ),
+        P(),
+    )(W, X),
+    "second grad within": lambda m, s, n: shared(
+        m,
+        lambda w, x: m.grad(lambda w: m.grad(lambda w: (n.sin(w) * x).sum())(w)[0])(w),
+        P(),
+    )(W, X),
+    "jacrev within": lambda m, s, n: shared(
+        m, lambda w, x: m.jacrev(lambda w: n.sin(w * x).sum(0))(w), P()
+    )(W, X),
+    "custom_vjp within": lambda m, s, n: shared(
+        m, lambda w, x: m.grad(lambda w: ruled(m, n)(varying(m, s, w), x).sum())(w), P()
+    )(W, X),
+    "grad of custom_vjp": lambda m, s, n: m.grad(
+        lambda w: shared(m, lambda w, x: s.psum(ruled(m, n)(varying(m, s, w), x), "i"), P())(
+            w, X
+        ).sum()
+    )(W),
     "grad within, of each device": lambda m, s, n: shared(
         m, m.grad(lambda w, x: (w * x).sum()), P("i"), check_vma=False
     )(W, X),

@@ -58,6 +58,7 @@ from tenferro.ops import (
     Collective,
     Exchange,
     Iota,
+    PSame,
     PSum,
     PVary,
     Reshape,
@@ -164,11 +165,17 @@ class _Copying:
     """
 
     def __init__(
-        self, emitter: KeyEmitter, axes: dict[GlobalValKey, Axes], places: Mapping[str, Any]
+        self,
+        emitter: KeyEmitter,
+        axes: dict[GlobalValKey, Axes],
+        places: Mapping[str, GlobalValKey],
+        sizes: Mapping[str, int] | None = None,
     ) -> None:
+        """The sizes of the axes are needed where results of loops may be the same for devices."""
         self.emitter = emitter
         self.axes = axes
         self.places = places
+        self.sizes = sizes
         self.active: set[GlobalValKey] = set()
         self.leaves: set[GlobalValKey] = set()
 
@@ -206,6 +213,9 @@ class _Copying:
         if isinstance(op, PVary):
             return [self.lift(operands[0], NONE.union(*known))]
         common = NONE.union(*known)
+        if isinstance(op, Collective):
+            known[0] = common
+        of_outputs = _of_op(op, known)
         if isinstance(op, ControlOp) and op.is_collective:
             op = op.with_bodies(
                 {
@@ -215,13 +225,24 @@ class _Copying:
             )
         lifted = [self.lift(key, common) for key in operands]
         outputs = self.emitter.emit_all(op, *lifted)
-        if isinstance(op, ControlOp):
-            of_outputs = [common] * len(outputs)
-        else:
-            of_outputs = _of_op(op, [common, *known[1:]] if isinstance(op, Collective) else known)
-        self.axes.update(zip(outputs, of_outputs, strict=True))
         self.active.update(outputs)
+        if isinstance(op, ControlOp):
+            self.axes.update(dict.fromkeys(outputs, common))
+            return list(map(self._lowered, outputs, of_outputs))
+        self.axes.update(zip(outputs, of_outputs, strict=True))
         return outputs
+
+    def _lowered(self, key: GlobalValKey, axes: Axes) -> GlobalValKey:
+        """A value that differs along these axes only, of which devices have equal copies."""
+        missing = tuple(sorted(self.axes[key] - axes))
+        if not missing or not is_inexact(type_of(key).dtype) or self.sizes is None:
+            return key
+        count = prod([self.sizes[name] for name in missing])
+        op = PSame(missing, count)
+        result = self.emitter.emit(op, key, *map(self.places.__getitem__, missing))
+        self.axes[result] = axes
+        self.active.add(result)
+        return result
 
     def _inside(self, body: ExecProgram, axes: Axes) -> ExecProgram:
         """A program inside an op, with copies; inputs and outputs differ along the axes."""
@@ -276,6 +297,7 @@ def with_copies(
     wrt: Keys,
     axes: Mapping[GlobalValKey, Axes],
     places: Mapping[str, GlobalValKey],
+    sizes: Mapping[str, int],
     emitter: KeyEmitter,
 ) -> tuple[list[GlobalValKey], list[Axes]]:
     """A graph to be transposed, with copies of what is the same for several devices.
@@ -285,11 +307,12 @@ def with_copies(
         wrt: the values that it is linear in, or is differentiated by.
         axes: for inputs of the graph the axes along which they differ; others do along none.
         places: the place of a device along each axis.
+        sizes: the sizes of the axes.
 
     Returns:
         The outputs, and the axes along which each differs.
     """
-    copying = _Copying(emitter, axes_of_values(wrt, axes), places)
+    copying = _Copying(emitter, axes_of_values(wrt, axes), places, sizes)
     results = copying.graph(outputs, wrt)
     return results, [copying.axes.get(key, NONE) for key in results]
 
@@ -437,7 +460,7 @@ class ShardMap(Called, name="shard_map"):
             axes = dict(zip(inputs, [*of_inputs, *map(_single, self.sizes)], strict=True))
             places = dict(zip(self.sizes, inputs[count:], strict=True))
             wrt = [inputs[place] for place in positions(at.active)]
-            outputs, of_outputs = with_copies(outputs, wrt, axes, places, emitter)
+            outputs, of_outputs = with_copies(outputs, wrt, axes, places, self.sizes, emitter)
         linear = linear_in(inputs, outputs, positions(at.active), ctx)
         arriving = positions([ct is not None for ct in at.ct])
         seeds = fresh_like([outputs[place] for place in arriving], "ct")
