@@ -83,8 +83,7 @@ def asarray(
     Tensor([[1., 2.],
             [3., 4.]], dtype=float32)
     """
-    if isinstance(value, list | tuple) and _any_recorded(value):
-        value = apply(manipulation.stack, *map(asarray, value))
+    value = manipulation.from_entries(value)
     if copy is False:
         recorded = isinstance(value, TracedTensor | EagerTensor)
         shared: AnyTensor = value if recorded else Tensor.sharing(value)  # type: ignore[assignment]
@@ -137,14 +136,6 @@ def from_dlpack(
         if copy is False:
             raise
         return asarray(x, device=device)
-
-
-def _any_recorded(values: list[ArrayLike] | tuple[ArrayLike, ...]) -> bool:
-    return any(
-        isinstance(item, TracedTensor | EagerTensor | DimExpr)
-        or (isinstance(item, list | tuple) and _any_recorded(item))
-        for item in values
-    )
 
 
 def full(

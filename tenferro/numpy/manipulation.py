@@ -10,7 +10,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from tenferro.errors import AxisError, DTypeError, ShapeError
+from tenferro.errors import AxisError, DTypeError, ShapeError, counted
 from tenferro.ir import (
     INT64,
     UINT64,
@@ -312,8 +312,8 @@ def roll(
         shifts = [shifts[0][i] for i in range(shifts[0].shape[0])]
     if len(shifts) not in (1, len(axes)):
         raise AxisError(
-            f"roll: got {len(shifts)} shifts for {len(axes)} axes; pass one shift, or one for each "
-            "axis"
+            f"roll: got {counted(len(shifts), 'shift')} for {counted(len(axes), 'axis', 'axes')}; "
+            "pass one shift, or one for each axis"
         )
     return _rolled(array, shifts, axes)  # type: ignore[no-any-return]
 
@@ -410,7 +410,8 @@ def _numbers_at_ends(x: Any, values: Any) -> list[Any]:
         return list(np.broadcast_to(_table(values), (rank, 2)).ravel())
     except ValueError:
         raise ShapeError(
-            f"pad: constant_values do not give a pair of numbers for each of {rank} axes"
+            "pad: constant_values do not give a pair of numbers for each of "
+            f"{counted(rank, 'axis', 'axes')}"
         ) from None
 
 
@@ -450,8 +451,8 @@ def repeat(x: ArrayLike, repeats: Integers | Dim, axis: int | None = None) -> An
     along = normal_axis("repeat", axis, array.ndim)
     if array.shape[along] != len(counts):
         raise ShapeError(
-            f"repeat: got {len(counts)} counts for axis {along} of {array.meta}, which has size "
-            f"{array.shape[along]}; pass one count, or one for each element"
+            f"repeat: got {counted(len(counts), 'count')} for axis {along} of {array.meta}, which "
+            f"has size {array.shape[along]}; pass one count, or one for each element"
         )
     before: tuple[Any, ...] = (slice(None),) * along
     if not all(isinstance(count, int) for count in counts):
@@ -539,7 +540,7 @@ def _joined(arrays: Any, depth: int, rank: int) -> Any:
     return concat([_joined(each, depth - 1, rank) for each in arrays], axis=-depth)
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
+def broadcast_shapes(*shapes: Shape) -> tuple[Dim, ...]:
     """The shape to which arrays of these shapes broadcast.
 
     >>> tn.broadcast_shapes((2, 1), (3,))
@@ -567,7 +568,7 @@ def copy(x: ArrayLike, order: str | None = None) -> AnyTensor:
     return Tensor(np.array(a.numpy())) if type(a) is Tensor else a
 
 
-def size(x: Any, axis: Axis = None) -> Any:
+def size(x: ArrayLike, axis: Axis = None) -> Dim:
     """The number of elements; along `axis` if given.
 
     >>> tn.size([[1, 2], [3, 4]], 0)
@@ -580,7 +581,7 @@ def size(x: Any, axis: Axis = None) -> Any:
     return product(sizes[normal_axis("size", each, len(sizes))] for each in axes)
 
 
-def shape(x: Any) -> tuple[Any, ...]:
+def shape(x: ArrayLike) -> tuple[Dim, ...]:
     """The sizes of the axes; `tn.shape`, which is a module, can be called with the same meaning.
 
     >>> tn.numpy.shape([[1, 2], [3, 4], [5, 6]])
@@ -589,7 +590,7 @@ def shape(x: Any) -> tuple[Any, ...]:
     return tuple(x.shape if hasattr(x, "shape") else array("shape", x).shape)
 
 
-def ndim(x: Any) -> int:
+def ndim(x: ArrayLike) -> int:
     """The number of axes.
 
     >>> tn.ndim([[1, 2], [3, 4]])

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from tenferro.errors import DTypeError, ShapeError
+from tenferro.errors import DTypeError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike, assume_equal, canonical, integer_of
 from tenferro.numpy.arguments import (
     along,
@@ -75,7 +75,7 @@ def trimmed(x: Any, total: Any, size: int | None, fill: Any = None) -> Any:
 
 
 def nonzero(
-    x: ArrayLike, *, size: int | None = None, fill_value: Any = None
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> tuple[AnyTensor, ...]:
     """The indices of the elements that are not zero: for each axis a vector.
 
@@ -100,7 +100,9 @@ def _nonzero(name: str, x: Any, size: int | None, fill_value: Any) -> tuple[Any,
     places, total = true_places(name, (x != 0).ravel(), size)
     fills = fill_value if isinstance(fill_value, tuple | list) else (fill_value,) * x.ndim
     if len(fills) != x.ndim:
-        raise ShapeError(f"{name}: got {len(fills)} fill values for the axes of {x.meta}")
+        raise ShapeError(
+            f"{name}: got {counted(len(fills), 'fill value')} for the axes of {x.meta}"
+        )
     coordinates = []
     for axis in reversed(range(x.ndim)):
         step = x.shape[axis]
@@ -117,7 +119,7 @@ def _nonzero(name: str, x: Any, size: int | None, fill_value: Any) -> tuple[Any,
 def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike) -> AnyTensor: ...
 @overload
 def where(
-    condition: ArrayLike, *, size: int | None = None, fill_value: Any = None
+    condition: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> tuple[AnyTensor, ...]: ...
 def where(
     condition: ArrayLike,
@@ -125,7 +127,7 @@ def where(
     x2: ArrayLike | None = None,
     *,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
 ) -> AnyTensor | tuple[AnyTensor, ...]:
     """x1 where the condition is true, elsewhere x2. Of a condition alone, the indices: `nonzero`.
 
@@ -153,7 +155,9 @@ def where(
     return elementwise.where(condition, x1, x2)
 
 
-def argwhere(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> AnyTensor:
+def argwhere(
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> AnyTensor:
     """The index vectors of the elements that are not zero, as rows; options as of `nonzero`.
 
     >>> tn.argwhere([[0, 1], [1, 0]])
@@ -169,7 +173,9 @@ def argwhere(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -
     return stack(coordinates, axis=1)
 
 
-def flatnonzero(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> AnyTensor:
+def flatnonzero(
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> AnyTensor:
     """The indices in the flattened array of the elements that are not zero, as `nonzero`.
 
     >>> tn.flatnonzero([[0, 1], [1, 0]])
@@ -180,7 +186,7 @@ def flatnonzero(x: ArrayLike, *, size: int | None = None, fill_value: Any = None
 
 
 def extract(
-    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: Any = 0
+    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0
 ) -> AnyTensor:
     """The elements of the flattened array where the condition holds; `size` as of `nonzero`.
 
@@ -197,7 +203,7 @@ def compress(
     axis: int | None = None,
     *,
     size: int | None = None,
-    fill_value: Any = 0,
+    fill_value: ArrayLike = 0,
 ) -> AnyTensor:
     """The slices along `axis` where the vector `condition` holds; of the flattened array if None.
 

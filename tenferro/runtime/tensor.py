@@ -35,10 +35,12 @@ from tenferro.ops.functions import (
     KINDS,
     ArrayOperators,
     apply,
+    apply_method,
     convert,
     emit_function,
     enter_kind,
     is_number,
+    manipulation,
     outside,
 )
 from tenferro.runtime.devices import (
@@ -530,30 +532,30 @@ def _compute(  # noqa: C901  # the usual case is written out, since every call p
     """
     parts: list[Any] = [function]
     buffers: list[Any] = []
-    for operand in operands:
-        if type(operand) is Tensor and operand._executor is None:
-            buffer = operand._buffer
-            buffers.append(buffer)
-            parts += (buffer.dtype, buffer.shape)
-        elif is_number(operand):
-            parts.append(number_key(operand))
-        elif type(operand) is np.ndarray:
-            buffer = host_array(operand)
-            buffers.append(buffer)
-            parts += (buffer.dtype, buffer.shape)
-        else:
-            key = None
-            break
-    else:
-        key = with_options(parts, options) if options else tuple(parts)
     try:
+        for operand in operands:
+            if type(operand) is Tensor and operand._executor is None:
+                buffer = operand._buffer
+                buffers.append(buffer)
+                parts += (buffer.dtype, buffer.shape)
+            elif is_number(operand):
+                parts.append(number_key(operand))
+            elif type(operand) is np.ndarray:
+                buffer = host_array(operand)
+                buffers.append(buffer)
+                parts += (buffer.dtype, buffer.shape)
+            else:
+                key = None
+                break
+        else:
+            key = with_options(parts, options) if options else tuple(parts)
         plan = HOST_PLANS.get(key)
         if plan is None and key is not None and is_worth_caching(function):
             metas = map(buffer_meta, buffers)
             types = [each if is_number(each) else next(metas) for each in operands]
             plan = HOST_PLANS.make(key, function, types, options)
         if not plan:
-            return _run(function, operands, options)
+            return _run(function, operands, options, operator)
         kernel, single = plan
         made = [Tensor.wrap(sealed(buffer, True), None) for buffer in kernel(buffers)]
         return made[0] if single else tuple(made)
@@ -562,6 +564,10 @@ def _compute(  # noqa: C901  # the usual case is written out, since every call p
             raise
         what = str(error).partition(": ")[2] or str(error)
         raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
+    except DTypeError as error:
+        if not str(error).startswith("dtype: "):
+            raise
+        raise DTypeError(f"{called_function(function.__name__)}: {error}") from None
     except (ShapeError, TracingError) as error:
         if mentions_symbols(list(options.values())):
             return KINDS[DimExpr].apply(function, operands, options, operator)
@@ -581,8 +587,16 @@ def _refuse_names(name: str, shape: object, error: Exception) -> None:
         ) from error
 
 
-def _run(function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Run a function op by op."""
+def _run(
+    function: Callable[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    operator: bool,
+) -> Any:
+    """Run a function op by op; the kind of the entries of a list may apply it instead."""
+    wholes = tuple([manipulation.from_entries(operand) for operand in operands])
+    if any(whole is not operand for whole, operand in zip(wholes, operands, strict=True)):
+        return (apply_method if operator else apply)(function, *wholes, **options)
     lifted = [as_operand(operand) for operand in operands]
     if any(operand is NotImplemented for operand in lifted):
         return NotImplemented

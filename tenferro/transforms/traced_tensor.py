@@ -59,6 +59,7 @@ from tenferro.ops.functions import (
     elementwise,
     enter_kind,
     is_number,
+    manipulation,
     refuse,
     run_body,
 )
@@ -193,7 +194,10 @@ def argument_names(
         TracingError: `function` cannot be called.
     """
     if not callable(function):
-        raise TracingError(f"trace: takes a function of arrays, got a {type(function).__name__}")
+        raise TracingError(
+            f"{called_function('trace')}: takes a function of arrays, got a "
+            f"{type(function).__name__}"
+        )
     if type(function) is FunctionType and not function.__dict__:  # what `inspect` finds out slowly
         positional = list(function.__code__.co_varnames[: function.__code__.co_argcount])
     else:
@@ -656,7 +660,7 @@ def _lift(operand: Any) -> Any:
     if isinstance(operand, Tensor | np.ndarray | np.generic) or owner_of(operand) is not None:
         return capture(operand)
     if isinstance(operand, list | tuple):
-        return capture(Tensor(operand))
+        return as_key(manipulation.from_entries(operand))
     return NotImplemented
 
 

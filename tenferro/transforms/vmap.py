@@ -8,8 +8,22 @@ from typing import Any, ParamSpec, TypeVar
 
 import optree
 
-from tenferro.core import GlobalValKey, Input, KeyEmitter, ResolvedView, batch, resolve_keys
-from tenferro.errors import BatchingError, PytreeError, TracingError, UnsupportedDynamicShapeError
+from tenferro.core import (
+    GlobalValKey,
+    Input,
+    KeyEmitter,
+    ResolvedView,
+    batch,
+    called_function,
+    resolve_keys,
+)
+from tenferro.errors import (
+    BatchingError,
+    PytreeError,
+    TracingError,
+    UnsupportedDynamicShapeError,
+    counted,
+)
 from tenferro.ir import (
     INT32,
     Dim,
@@ -60,8 +74,8 @@ class AxesTree:
         """The axis of each leaf of the positional arguments."""
         if type(self._axes) is tuple and len(self._axes) != len(args):
             raise PytreeError(
-                f"vmap: {self._name} has {_counted(len(self._axes), 'entry', 'entries')} for "
-                f"{_counted(len(args), 'positional argument', 'positional arguments')}; write one "
+                f"vmap: {self._name} has {counted(len(self._axes), 'entry', 'entries')} for "
+                f"{counted(len(args), 'positional argument')}; write one "
                 "for each (keyword arguments are mapped over axis 0)"
             )
         return self.of(args, "arguments")
@@ -75,10 +89,6 @@ class AxesTree:
                 f"vmap: {self._name} must be an integer, None, or a tree of these, got {axis!r}"
             )
         return number
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +152,7 @@ def unmapped(entry_rank: int) -> str:
     """What errors say of last axes that belong to one entry; see `entry_ranks`."""
     if not entry_rank:
         return ""
-    last = "axis" if entry_rank == 1 else f"{entry_rank} axes"
+    last = "axis" if entry_rank == 1 else counted(entry_rank, "axis", "axes")
     return f", whose last {last} cannot be mapped"
 
 
@@ -236,7 +246,9 @@ def vmap(
     Tensor([0.25, 0.75])
     """
     if not callable(function):
-        raise TracingError(f"vmap: takes a function, got a {type(function).__name__}")
+        raise TracingError(
+            f"{called_function('vmap')}: takes a function, got a {type(function).__name__}"
+        )
     in_axes = tuple(in_axes) if type(in_axes) is list else in_axes  # the arguments are a tuple
     mapping = _Mapping(
         function,

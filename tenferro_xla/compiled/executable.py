@@ -17,7 +17,7 @@ from typing import Any, Protocol, cast
 import jax
 import numpy as np
 
-from tenferro.errors import BindingError, DeviceError
+from tenferro.errors import BindingError, DeviceError, counted
 from tenferro.ir import Exact, ExecProgram, NumpyArray, ShapeExtent, TensorMeta, UpperBound
 from tenferro_xla.compiled.buffer_pool import Keep
 from tenferro_xla.devices import (
@@ -325,7 +325,9 @@ _COLLECTIVES = ("all-reduce", "all-gather", "all-to-all", "reduce-scatter", "col
 def check_count(metas: Sequence[TensorMeta], values: Sequence[object]) -> None:
     """Raise BindingError unless there is a value for each input."""
     if len(metas) != len(values):
-        raise BindingError(f"run: the program takes {len(metas)} inputs, got {len(values)}")
+        raise BindingError(
+            f"run: the program takes {counted(len(metas), 'input')}, got {len(values)}"
+        )
 
 
 def check_inputs(metas: Sequence[TensorMeta], arrays: Sequence[jax.Array | NumpyArray]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tenferro.compiler import Target, contraction_passes, optimize_for
 from tenferro.compiler.device import refuse_dynamic
-from tenferro.errors import BindingError
+from tenferro.errors import BindingError, counted
 from tenferro.ir import NumpyArray, TensorMeta, TensorSpec, as_dtype, fresh_input
 from tenferro.ops.extension import Package
 from tenferro.random import Key
@@ -215,7 +215,8 @@ def _positional(program: GraphProgram, args: tuple[Any, ...]) -> list[Any]:
         if len(args) not in (len(inputs), len(open_inputs)):
             names = ", ".join(declared.name for declared in open_inputs)
             raise BindingError(
-                f"to_jax: the program takes {len(open_inputs)} inputs ({names}), got {len(args)}"
+                f"to_jax: the program takes {counted(len(open_inputs), 'input')} ({names}), got "
+                f"{len(args)}"
             )
         rest = iter(args)
         everything = len(args) == len(inputs)

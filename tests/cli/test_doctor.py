@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -35,9 +36,32 @@ def test_a_setting_that_does_not_exist_is_listed_as_such(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TENFERRO_DMUP", "passes")
-    assert main(["doctor", "--json"]) == 0
-    settings = json.loads(capsys.readouterr().out)["configuration"]
-    assert settings["TENFERRO_DMUP"] == {"value": "…", "by": "environment; nothing reads it"}
+    assert main(["doctor", "--json"]) == 1
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["well"] is False
+    assert facts["configuration"]["TENFERRO_DMUP"] == {
+        "value": "…",
+        "by": "environment; nothing reads it",
+        "problem": "TENFERRO_DMUP: nothing reads it; do you mean TENFERRO_DUMP?",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("EXECUTOR", "nmpy", "TENFERRO_EXECUTOR: no executor is named 'nmpy'; installed: numpy, "),
+        ("CACHE_DIR", "here", "TENFERRO_CACHE_DIR: 'here' is not absolute, so that the working "),
+        ("CACHE_DIR", "/dev/null/x", "TENFERRO_CACHE_DIR: /dev/null/x cannot be used: File exists"),
+        ("CACHEDIR", "/tmp", "TENFERRO_CACHEDIR: nothing reads it; do you mean TENFERRO_CACHE_DIR"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_a_problem(name: str, value: str, problem: str) -> None:
+    environ = {**os.environ, f"TENFERRO_{name}": value}
+    command = [sys.executable, "-m", "tenferro", "doctor"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].startswith(f"something is wrong: {problem}")
+    assert done.stderr == ""
 
 
 def test_both_extras_at_once_are_an_error(

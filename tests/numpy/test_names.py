@@ -226,7 +226,7 @@ def test_a_refusal_names_the_function_that_was_called(call: Call) -> None:
         (lambda: tn.roll([1, 2], (1, 2), (0, 0, 0)), "roll: got 2 shifts for 3 axes"),
         (
             lambda: tn.roll([1, 2], (1, 2), (0,)),
-            "roll: got 2 shifts for 1 axes; pass one shift, or",
+            "roll: got 2 shifts for 1 axis; pass one shift, or",
         ),
         (lambda: tn.cross([1.0], [2.0]), "cross: the vectors must have 3 components, got f64[1]"),
         (lambda: tn.vecdot(1.0, [2.0]), "vecdot: operands must have at least one axis"),

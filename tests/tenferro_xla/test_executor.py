@@ -280,7 +280,7 @@ def test_wrong_buffers_are_explained(xla: XlaExecutor) -> None:
         run(xla.put(np.ones(4)))
     with pytest.raises(BindingError, match=re.escape("but is given f32[3]")):
         run(xla.put(np.ones(3, np.float32)))
-    with pytest.raises(BindingError, match="takes 1 inputs, got 2"):
+    with pytest.raises(BindingError, match="takes 1 input, got 2"):
         run(xla.put(np.ones(3)), xla.put(np.ones(3)))
     with pytest.raises(BindingError, match=re.escape("f64[3] is on the host; use run_host")):
         run(np.ones(3))  # type: ignore[arg-type]  # what a front end might do

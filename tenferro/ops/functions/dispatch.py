@@ -46,6 +46,7 @@ __all__ = [
     "emit",
     "emit_all",
     "enter_kind",
+    "entering",
     "full",
     "full_like",
     "gather_along",
@@ -141,7 +142,21 @@ def _host_kind() -> OperandKind:
 def refuse(function: Function, operands: tuple[Any, ...]) -> NoReturn:
     """Raise DTypeError: an operand is of no kind that the others know."""
     kinds = ", ".join(type(operand).__name__ for operand in operands)
-    raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
+    advice = next(filter(None, map(entering, operands)), "")
+    raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}{advice}")
+
+
+def entering(value: object) -> str:
+    """What errors say of a value of a function that JAX traces; of others nothing."""
+    is_tracer = type(value).__module__.startswith("jax.") and hasattr(value, "aval")
+    return _INSIDE_JAX if is_tracer else ""
+
+
+_INSIDE_JAX = (
+    "; functions of tenferro do not take values that JAX traces: make a program of the function "
+    "and call tenferro_xla.to_jax(program), or use tn.jit and tn.grad instead of jax.jit and "
+    "jax.grad"
+)
 
 
 def _apply_named(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tenferro.errors import AxisError, ShapeError
+from tenferro.errors import AxisError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike, Dim, Exact, TensorMeta, canonical, integer_of
 from tenferro.ops import DotGeneral, Reshape
 from tenferro.ops.functions.dispatch import array_function, emit
@@ -91,7 +91,8 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, axes: Axes = 2) -> AnyTensor:
         raise AxisError(f"tensordot: axes must be a number or a pair of lists, got {axes!r}")
     if len(lhs) != len(rhs):
         raise AxisError(
-            f"tensordot: got {len(lhs)} axes of x1 and {len(rhs)} axes of x2; pass equally many"
+            f"tensordot: got {counted(len(lhs), 'axis', 'axes')} of x1 and "
+            f"{counted(len(rhs), 'axis', 'axes')} of x2; pass equally many"
         )
     dot = DotGeneral(
         tuple(normal_axis("tensordot", axis, ranks[0]) for axis in lhs),

@@ -1,6 +1,7 @@
 """Programs as JAX functions, and JAX functions as programs."""
 
 import re
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import BackendFailureError, BindingError
+from tenferro.errors import BackendFailureError, BindingError, TenferroError
 from tenferro.ops import ABS, IMAG, REAL, ReduceSum
 from tenferro.runtime import GraphExecutor, GraphProgram, NumpyBackend
 from tenferro.transforms import GraphCompiler, TracedTensor, TraceEmitter
@@ -92,6 +93,18 @@ def test_gradients_at_complex_inputs_obey_jax() -> None:
     parts = [TracedTensor(emitter.emit(part, z.key)) for part in (REAL, IMAG)]
     found = jax.grad(to_jax(compiled(parts[0] * parts[1])))(at)
     np.testing.assert_allclose(found, jax.grad(lambda z: z.real * z.imag)(at), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [tn.sin, tn.jit(tn.sin), tn.grad(tn.sin), tn.asarray, tn.linalg.norm, tn.stack],
+    ids=["function", "jit", "grad", "asarray", "linalg", "stack"],
+)
+def test_a_value_that_jax_traces_is_refused_with_the_way_across(function: Any) -> None:
+    argument = (lambda x: [x, x]) if function is tn.stack else (lambda x: x)
+    for transform in (jax.jit, jax.grad):
+        with pytest.raises(TenferroError, match=r"call tenferro_xla\.to_jax\(program\), or use"):
+            transform(lambda x: function(argument(x)))(1.0)
 
 
 def test_jax_refuses_what_it_lacks_where_it_lowers_and_nowhere_else() -> None:
