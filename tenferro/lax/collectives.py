@@ -32,7 +32,7 @@ from tenferro.ops import (
     ReduceScatter,
 )
 from tenferro.ops.functions import OpFunction, apply
-from tenferro.runtime import NamedAxis, is_array, named_axes, scope_of_axis
+from tenferro.runtime import NamedAxis, is_array, named_axes, note_axis, scope_of_axis
 from tenferro.transforms import TracedTensor, flatten, unflatten
 
 __all__ = [
@@ -115,6 +115,8 @@ def _bound(caller: str, names: Any) -> list[NamedAxis]:
         raise UnboundAxisError.of(caller, unbound, [*axes])
     if not listed or len({*listed}) < len(listed):
         raise BatchingError(f"{caller}: axis_name must be a name, or different ones, got {names!r}")
+    for name in listed:
+        note_axis(axes[name])
     return [axes[name] for name in listed]
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "innermost",
     "is_tracing",
     "named_axes",
+    "note_axis",
     "open_traces",
     "require_limit",
     "require_packages",
@@ -69,6 +70,8 @@ class TraceContext:
         read: enclosing traces whose values were used together with values of this one.
         arguments: its arguments, each with what was passed for it, while it is open.
         axes: the named axes that it binds.
+        uses_axes: whether it uses a named axis of a trace around it.
+        varies: whether derivatives in it tell what differs along a named axis; see `NamedAxis`.
         call: the function and the arguments that it was called with, while it is open.
         packages: the packages of extension families that the executor must have.
         limit: the memory limit that the program must keep.
@@ -90,6 +93,8 @@ class TraceContext:
         "parent",
         "read",
         "tracked",
+        "uses_axes",
+        "varies",
     )
     _tokens: tuple[Token[TraceContext | None], Token[dict[tuple[str, str], Guard] | None]]
 
@@ -106,6 +111,7 @@ class TraceContext:
         self.tracked = tracked
         self.checks_sizes = checks_sizes
         self.axes = tuple(axes)
+        self.uses_axes = self.varies = False
         self.parent: TraceContext | None = None
         self.depth = 1
         self.is_open = True
@@ -121,6 +127,7 @@ class TraceContext:
         if parent is not None:
             self.depth = parent.depth + 1
             self.tracked = parent.tracked if self.tracked is None else self.tracked
+            self.varies |= parent.varies
         self._tokens = (_current.set(self), ASSUMED.set(self.guards))
         return self
 
@@ -187,6 +194,14 @@ def named_axes(traces: Iterable[TraceContext] | None = None) -> dict[str, NamedA
 def scope_of_axis(axis: NamedAxis) -> TraceContext | None:
     """The open trace that binds an axis, the outermost one."""
     return next((trace for trace in open_traces() if axis in trace.axes), None)
+
+
+def note_axis(axis: NamedAxis) -> None:
+    """Note in the traces within that which binds an axis that they use it."""
+    for trace in reversed(open_traces()):
+        if axis in trace.axes:
+            return
+        trace.uses_axes = True
 
 
 def innermost(traces: Iterable[TraceContext | None]) -> TraceContext | None:

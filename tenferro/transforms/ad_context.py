@@ -37,6 +37,7 @@ from tenferro.ops.functions import apply_method, elementwise, manipulation
 from tenferro.runtime import (
     added_packages,
     builtin_packages,
+    current_trace,
     fitted,
     holder_of,
     meta_of_value,
@@ -339,10 +340,17 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         return self._own_rules.over(rules_of(builtin_packages()))
 
     def linearize(
-        self, outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey]
+        self,
+        outputs: Sequence[GlobalValKey],
+        wrt: Sequence[GlobalValKey],
+        varies: bool = False,
     ) -> LinearGraph:
-        """The linear fragment of `outputs` with respect to `wrt`; cached."""
-        outputs = with_copies_for_devices(outputs, wrt, self.shapes)
+        """The linear fragment of `outputs` with respect to `wrt`; cached.
+
+        `varies` as in `TraceContext`, of the trace that the values are of.
+        """
+        if varies:
+            outputs = with_copies_for_devices(outputs, wrt, self.shapes)
         key = (tuple(outputs), tuple(wrt))
         known = self._cache.get(key)
         if known is not None:
@@ -379,7 +387,9 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         return [value.meta for value in values]
 
     def _pulled(self, name: str, ys: Values, wrt: Values, cts: Seeds) -> list[TracedTensor | None]:
-        linear = self.linearize([y.key for y in ys], self._sources(name, wrt))
+        around = current_trace()
+        varies = around is not None and around.varies
+        linear = self.linearize([y.key for y in ys], self._sources(name, wrt), varies)
         return _traced(self.pull_back(linear, _keys(cts)))
 
     def _pushed(

@@ -282,6 +282,7 @@ class RuledCall:
         try:
             axes = named_axes(self.traces).values()
             context = TraceContext(f"{name} of {self.name}", tracked, axes=axes)
+            context.varies = any(axis.varies for axis in axes)
             result = trace(context, rule, arguments(context), {}, read)
         except Exception as error:
             error.add_note(f"raised in {name} of {self.name}")

@@ -222,7 +222,14 @@ class Bodies:
             leaves, tree = flatten(result)
             outputs = [self._output(leaf, name, result, i) for i, leaf in enumerate(leaves)]
             weak = list(map(weak_leaf, leaves))
-            return Trace(context, inputs, outputs, tree, weak, axes=axes_within(outputs))
+            return Trace(
+                context,
+                inputs,
+                outputs,
+                tree,
+                weak,
+                axes=axes_within(outputs) if context.varies else (),
+            )
 
         args, kwargs = arguments(traced_values(inputs, context, weak))
         return trace(context, function, args, kwargs, read, f"{name} of {self.caller}")

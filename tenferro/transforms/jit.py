@@ -35,7 +35,6 @@ from tenferro.runtime import (
     executor_named,
     is_tracing,
     memory_of,
-    named_axes,
     place,
     planning_for,
     require_limit,
@@ -300,7 +299,7 @@ class Jitted(Generic[P, R_co]):
         """Calls of new signatures, with other static arguments, or with arrays elsewhere."""
         executor = self.executor
         call, leaves, treedef, types = self._split(args, kwargs)
-        if types is None or named_axes():  # what it computes may depend on their sizes
+        if types is None:
             for leaf in leaves:
                 if isinstance(leaf, TracedTensor):
                     leaf.in_use(repr(self))
@@ -540,7 +539,7 @@ class Jitted(Generic[P, R_co]):
         executor = self.executor
         with planning_for(executor):
             trace, _ = trace_function(call.function, call.args, call.kwargs, checks_sizes=True)
-        if trace.outer and is_tracing():
+        if (trace.outer or trace.context.uses_axes) and is_tracing():
             return None
         if trace.outer:
             raise TracingError(

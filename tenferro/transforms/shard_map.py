@@ -181,6 +181,7 @@ class Mapped:
         bodies = Bodies("shard_map")
 
         def arguments(values: list[TracedTensor]) -> Call:
+            bodies.traces[-1].varies |= self.varies
             bodies.traces[-1].axes = tuple(
                 [
                     NamedAxis(

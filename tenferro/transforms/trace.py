@@ -51,9 +51,9 @@ from tenferro.runtime import (
     NamedAxis,
     Tensor,
     TraceContext,
+    current_trace,
     is_array,
     meta_of_value,
-    named_axes,
     weak_number,
 )
 from tenferro.transforms.data_sizes import as_sized_op, named
@@ -88,19 +88,17 @@ __all__ = [
 _numbers = itertools.count()
 
 
-def argument(value: GlobalValKey, named: Iterable[NamedAxis] = ()) -> GlobalValKey | None:
+def argument(value: GlobalValKey) -> GlobalValKey | None:
     """A new argument that stands for `value`.
 
     None if simplifications need the op that computed the value, as for constants. The argument
     should then be an input, which is replaced by the value afterwards. Where derivatives ask along
     which named axes a value differs, the argument tells it, as it depends on the value.
     """
-    if (
-        not any(axis.varies for axis in named)
-        and isinstance(value, SingleOutputNode)
-        and cast(StdTensorOp, value.primitive).transparent
-    ):
-        return None
+    if isinstance(value, SingleOutputNode) and cast(StdTensorOp, value.primitive).transparent:
+        around = current_trace()
+        if around is None or not around.varies:
+            return None
     return op_key(Argument(next(_numbers)), (value,)).output(0)
 
 
@@ -324,12 +322,11 @@ def trace_function(
     input_at: dict[int, GlobalValKey] = {}
     values = list(leaves)
     context = TraceContext(function, checks_sizes=checks_sizes, axes=axes)
-    around = named_axes().values()
     for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
         if active is None or position in active or is_array(leaf):
             meta = leaf_meta(leaf, f"argument {name}")
             value = leaf.in_use(f"argument {name}") if isinstance(leaf, TracedTensor) else None
-            key = None if value is None or not nested else argument(value, around)
+            key = None if value is None or not nested else argument(value)
             key = input_at[position] = fresh_input(meta, name) if key is None else key
             values[position] = TracedTensor(key, weak_number(leaf), context)
     sources = leaves if passed is None else passed
@@ -346,7 +343,7 @@ def trace_function(
         parts, tree = flatten(result)
         outputs = list(map(_output_key, parts, itertools.count()))
         view: ResolvedView[StdTensorOp] = resolve_keys()
-        bound = [*inputs, *(axis.index for axis in context.axes)]
+        bound = [*inputs, *(axis.index for axis in context.axes)] if context.axes else inputs
         ops, met = view.topo_order([*outputs, *aux.keys], leaves=bound)
         outer = not set(map(type, map(_SOURCE, met))) <= {CapturedArray}
         return Trace(

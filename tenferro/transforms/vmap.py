@@ -256,10 +256,11 @@ def vmap(
         AxesTree("out_axes", out_axes),
         axis_size,
         added_packages(packages),
-        checked_name("vmap", axis_name),
+        None if axis_name is None else checked_name("vmap", axis_name),
     )
-    for name in spmd_axis_name if type(spmd_axis_name) is tuple else (spmd_axis_name,):
-        checked_name("vmap", name, "spmd_axis_name")
+    if spmd_axis_name is not None:
+        for name in spmd_axis_name if type(spmd_axis_name) is tuple else (spmd_axis_name,):
+            checked_name("vmap", name, "spmd_axis_name")
 
     called = also_for_data_sizes(mapping.results)
 
@@ -269,13 +270,13 @@ def vmap(
     return wraps(function, mapped)
 
 
-def checked_name(caller: str, name: Any, option: str = "axis_name") -> str | None:
-    """The name of an axis; None stands for itself.
+def checked_name(caller: str, name: Any, option: str = "axis_name") -> str:
+    """The name of an axis.
 
     Raises:
         BatchingError: it is not a string.
     """
-    if name is not None and not isinstance(name, str):
+    if not isinstance(name, str):
         raise BatchingError(f"{caller}: {option} must be a string, got {name!r}")
     return name
 
