@@ -5,7 +5,7 @@ it meets. `MISSING` lists what `jax.lax` has beyond, with reasons. Ops that it d
 their operands first, then their payload.
 
 Read in this order: `arguments`, `elementwise`, `shapes`, `slicing`, `dot`, `reductions`,
-`convolution`.
+`convolution`, `collectives`.
 
 >>> x = tn.array([[1.0, 2.0], [3.0, 4.0]])
 >>> tn.lax.dot_general(x, x, (((1,), (0,)), ((), ())))
@@ -27,6 +27,7 @@ from tenferro import switch as switch
 from tenferro import while_loop as while_loop
 from tenferro.lax import linalg as linalg
 from tenferro.lax.bits import *
+from tenferro.lax.collectives import *
 from tenferro.lax.convolution import *
 from tenferro.lax.dot import *
 from tenferro.lax.elementwise import *
@@ -37,16 +38,12 @@ from tenferro.lax.slicing import *
 from tenferro.missing_names import public as _public
 from tenferro.missing_names import refusal as _refusal
 
-_COLLECTIVE = "there are no named axes yet; give every entry its axis and use tn.vmap"
+_COLLECTIVE = "it belongs to the devices of one kind of machine; use tn.lax.ppermute or all_to_all"
 _KERNEL = "it belongs to kernels of an accelerator, and programs here have none"
 
 MISSING: dict[str, str] = {
     **dict.fromkeys(
-        (
-            *("all_gather", "all_to_all", "axis_index", "axis_size", "pbroadcast", "pcast"),
-            *("pmax", "pmean", "pmin", "ppermute", "precv", "psend", "pshuffle", "psum"),
-            *("psum_scatter", "psum_scatter_start", "pswapaxes", "pvary", "ragged_all_to_all"),
-        ),
+        (*("precv", "psend", "psum_scatter_start", "ragged_all_to_all"),),
         _COLLECTIVE,
     ),
     **dict.fromkeys(("after_all", "create_token", "dce_sink", "stage"), _KERNEL),
