@@ -267,7 +267,6 @@ JAX: dict[str, str] = {
     "export": "use tenferro_xla.export, and tn.save",
     "float0": "integers have no derivatives",
     "fwd_and_bwd": "use tn.vjp",
-    "image": "resizing of images is not there yet; write it with tn.interp or tn.take",
     "live_arrays": "arrays are freed when nothing refers to them",
     "make_jaxpr": "use tn.make_program(f, *specs), which prints, runs and can be saved",
     "print_environment_info": "run tenferro doctor",

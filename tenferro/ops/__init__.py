@@ -50,15 +50,15 @@ def shape_context(rules: _Callable[[str], object | None] | None = None) -> Shape
     return ShapeGuardContext(ADD, rules)
 
 
-MISSING: dict[str, str] = {
-    "segment_max": "use x.at[segment_ids].max(data)",
-    "segment_min": "use x.at[segment_ids].min(data)",
-    "segment_prod": "use tn.ones(...).at[segment_ids].multiply(data)",
-    "segment_sum": "use tn.zeros(...).at[segment_ids].add(data)",
-}
-"""Names of `jax.ops`, and what to do instead."""
+_OF_ARRAYS = ("segment_max", "segment_min", "segment_prod", "segment_sum")
+"""The functions of `jax.ops`, which are array functions; they are loaded when they are used."""
 
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = _public(vars())
-    __getattr__ = _refusal("tenferro.ops", __all__, MISSING)
+    import tenferro as _tenferro
+
+    __all__ = _public(vars(), *_OF_ARRAYS)
+    _refuse = _refusal("tenferro.ops", __all__)
+
+    def __getattr__(name):
+        return getattr(_tenferro, name) if name in _OF_ARRAYS else _refuse(name)
