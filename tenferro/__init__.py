@@ -25,9 +25,9 @@ __array_api_version__ = "2025.12"
 
 _MODULES = (
     *("ad_checkpoint", "config", "custom_batching", "custom_derivatives", "debug", "experimental"),
-    *("extension", "farm", "fft", "flatten_util", "lax", "linalg", "network", "nn", "numpy"),
-    *("random", "scipy", "shape", "sharding", "test_util", "testing", "tree", "tree_util"),
-    *("typing",),
+    *("extension", "farm", "fft", "flatten_util", "image", "lax", "linalg", "network", "nn"),
+    *("numpy", "ops", "random", "scipy", "shape", "sharding", "test_util", "testing", "tree"),
+    *("tree_util", "typing"),
 )
 _HOMES = {
     "compiler": "OptimizerOptions",
@@ -45,8 +45,8 @@ _HOMES = {
         "custom_gradient custom_jvp custom_linear_solve custom_root custom_vjp derivative "
         "disable_jit effects_barrier eval_shape fori_loop grad grad_optional hessian hvp jacfwd "
         "jacobian jacrev jet jit jvp linear_transpose linearize make_jaxpr make_program map "
-        "named_call named_scope pure_callback remat scan stop_gradient switch typeof "
-        "value_and_grad vjp vmap while_loop"
+        "named_call named_scope pure_callback remat scan shard_map stop_gradient switch "
+        "typeof value_and_grad vjp vmap while_loop"
     ),
 }
 """Where names beyond NumPy's are; `python -m tests.front_door` writes `__init__.pyi` after this."""
