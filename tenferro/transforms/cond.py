@@ -191,7 +191,8 @@ def _inlined(
     passed = [number for number, value in enumerate(values) if value is not keys[number]]
     inputs, actual = [keys[number] for number in passed], [values[number] for number in passed]
     results = Evaluation(inputs, actual, True, None, bodies.packages).of(body.outputs)
-    note_effects(bodies, [result.key for result in results])
+    if bodies.have_effects:
+        note_effects(bodies, [result.key for result in results])
     scope = bodies.scope_of(values)
     return [TracedTensor(result.key, None, scope) for result in results]
 

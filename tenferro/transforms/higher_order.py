@@ -184,6 +184,7 @@ class Bodies:
         tracked: the tensors that the functions read though eager runtimes track them.
         functions: the functions that have been traced.
         traces: their traces.
+        have_effects: whether one of the functions has effects.
     """
 
     def __init__(self, caller: str) -> None:
@@ -195,6 +196,7 @@ class Bodies:
         self.tracked: dict[int, Any] = {} if readable is None else readable
         self.functions: list[Callable[..., Any]] = []
         self.traces: list[TraceContext] = []
+        self.have_effects = False
 
     @property
     def packages(self) -> list[Package]:
@@ -236,8 +238,10 @@ class Bodies:
         context.arguments = list(zip(inputs, passed, strict=False))
 
         def read(result: Any) -> Trace:
-            if context.effects and not context.had_effects:
-                raise NoResultError
+            if context.effects:
+                if not context.had_effects:
+                    raise NoResultError
+                self.have_effects = True
             leaves, tree = flatten(result)
             outputs = [self._output(leaf, name, result, i) for i, leaf in enumerate(leaves)]
             weak = list(map(weak_leaf, leaves))
@@ -349,7 +353,8 @@ def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
         return []
     if is_recorded(operands):
         keys = annotate(op_key(op, tuple(map(_key_of, operands)), PRIMAL, user_site()))
-        note_effects(bodies, keys)
+        if bodies.have_effects:
+            note_effects(bodies, keys)
         return traced_values(keys, bodies.scope_of(operands))
     if any(isinstance(operand, EagerTensor) for operand in operands):
         result: Any = apply(OpFunction(op), *map(_array_of, operands))
@@ -370,7 +375,7 @@ def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
 def note_effects(bodies: Bodies, results: Sequence[GlobalValKey]) -> None:
     """Say that a result of bodies with effects is to be computed in any case."""
     trace = current_trace()
-    if trace is None or not results or not any(each.had_effects for each in bodies.traces):
+    if trace is None or not results:
         return
     small = min(results, key=lambda key: len(type_of(key).extents))
     trace.effects.append(small)

@@ -64,7 +64,6 @@ from tenferro.runtime import (
     with_missing_packages,
 )
 from tenferro.transforms.trace import (
-    Trace,
     is_traced,
     leaf_meta,
     substitute_keys,
@@ -478,20 +477,20 @@ def make_program(
                 f"TensorSpec({spec}) for an array of this shape"
             )
     trace, _ = trace_function(function, specs, {}, nested=False, checks_sizes=True)
-    return _program_of("make_program", trace, options)
-
-
-def _program_of(caller: str, trace: Trace, options: OptimizerOptions | None) -> GraphProgram:
-    """The program of a function that was traced."""
     if trace.outer:
-        raise TracingError(
-            f"{caller}: the function reads values of another trace; pass them as arguments, "
-            "or return them there"
-        )
+        raise _reads_outside("make_program")
     limited = checked_options(options).limited(trace.context.limit)
-    program = program_of_graph(trace.outputs, trace.inputs, trace.context.guards.values(), limited)
+    outputs = [*trace.outputs, *trace.effects] if trace.bare else trace.outputs
+    program = program_of_graph(outputs, trace.inputs, trace.context.guards.values(), limited)
     packages = tuple(trace.context.packages)
     return replace(program, packages=packages) if packages else program
+
+
+def _reads_outside(caller: str) -> TracingError:
+    return TracingError(
+        f"{caller}: the function reads values of another trace; pass them as arguments, or return "
+        "them there"
+    )
 
 
 # eval_shape: the types of the results of a function, which is not run.
@@ -590,7 +589,12 @@ def make_jaxpr(
         leaves, tree = flatten((tuple(others), kwargs))
         typed, named = unflatten(tree, map(_as_spec, leaves))
         trace, _ = trace_function(called, typed, named, nested=False, checks_sizes=True)
-        program = _program_of("make_jaxpr", trace, None)
+        if trace.outer:
+            raise _reads_outside("make_jaxpr")
+        options = DEFAULT_OPTIONS.limited(trace.context.limit)
+        outputs = [*trace.outputs, *trace.effects] if trace.bare else trace.outputs
+        program = program_of_graph(outputs, trace.inputs, trace.context.guards.values(), options)
+        program = replace(program, packages=tuple(trace.context.packages))
         types = [TensorSpec.of(type_of(key)) for key in trace.outputs]
         return (program, unflatten(trace.tree, types)) if return_shape else program
 

@@ -380,8 +380,9 @@ def trace_function(
         values = [*outputs, *aux.keys, *context.effects]
         ops, met = view.topo_order(values, leaves=bound)
         outer = not set(map(type, map(_SOURCE, met))) <= {CapturedArray}
-        outputs = with_arguments_replaced(outputs, ops)
-        effects = with_arguments_replaced(context.effects, ops)
+        count = len(outputs)
+        outputs = with_arguments_replaced([*outputs, *context.effects], ops)
+        outputs, effects = outputs[:count], outputs[count:]
         bare = bool(effects) and not context.had_effects
         return Trace(context, inputs, outputs, tree, (), input_at, aux, outer, effects, bare)
 

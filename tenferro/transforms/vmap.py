@@ -335,9 +335,9 @@ class _Mapping:
         emitter.site = None
         count = len(trace.outputs)
         placed_outputs = self._placed(trace.tree, outputs[:count], size, emitter)
-        effects = [key for key, _ in outputs[count:]]
-        around = current_trace()
-        if traced and around is not None:
+        effects = [key for key, _ in outputs[count:]] if trace.effects else []
+        around = current_trace() if effects and traced else None
+        if around is not None:
             around.effects += effects
             effects = []
         bound = [] if traced else actual
