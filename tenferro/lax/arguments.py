@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tenferro.errors import AxisError, DTypeError, ExecutorError
+from tenferro.errors import AxisError, DTypeError
 from tenferro.ir import (
     AnyTensor,
     ArrayLike,
@@ -63,15 +63,6 @@ def same_dtype(name: str, operands: Sequence[Any]) -> list[AnyTensor]:
         promote((operand,), meta.dtype)[0] if is_weak else operand
         for operand, is_weak in zip(operands, numbers, strict=True)
     ]
-
-
-def require_default(name: str, option: str, value: object, instead: str) -> None:
-    """Raise ExecutorError for an option of `jax.lax` that has its place elsewhere."""
-    if value is not None:
-        raise ExecutorError(f"{name}: {option}= is not an option of tenferro; {instead}")
-
-
-PRECISION = "matmul precision is one of the executor: XlaExecutor(precision=...)"
 
 
 def result_type(name: str, values: Sequence[AnyTensor], preferred: DTypeLike | None) -> DType:

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, DTypeLike
-from tenferro.lax.arguments import PRECISION, require_default, tuple_of
+from tenferro.lax.arguments import tuple_of
 from tenferro.lax.dot import dot_general
 from tenferro.lax.reductions import Padding, pads_of, windows
 from tenferro.lax.shapes import pad, reshape, transpose
 from tenferro.numpy import asarray, stack
+from tenferro.ops.functions.products import check_precision
 
 __all__ = [
     "ConvDimensionNumbers",
@@ -43,7 +44,7 @@ def conv_general_dilated(
     dimension_numbers: ConvDimensionNumbers | Sequence[str] | None = None,
     feature_group_count: int = 1,
     batch_group_count: int = 1,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> AnyTensor:
     """A convolution, which does not flip the kernel.
@@ -59,7 +60,7 @@ def conv_general_dilated(
             `tn.lax.ConvDimensionNumbers`.
         feature_group_count: the number of groups of channels that are convolved separately.
         batch_group_count: must be 1.
-        precision: must be None; it is an option of the executor.
+        precision: has no effect, as of `tn.matmul`.
         preferred_element_type: the dtype in which it is computed.
 
     Raises:
@@ -71,7 +72,7 @@ def conv_general_dilated(
     Tensor([[[1., 3., 5., 7.]]])
     """
     name = "conv_general_dilated"
-    require_default(name, "precision", precision, PRECISION)
+    check_precision(name, precision)
     if batch_group_count != 1:
         raise ShapeError(f"{name}: batch_group_count must be 1; call it for each group")
     x, kernel = asarray(lhs), asarray(rhs)
@@ -174,7 +175,7 @@ def conv(
     rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: str,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> AnyTensor:
     """A convolution with channels first.
@@ -195,7 +196,7 @@ def conv_with_general_padding(
     padding: Padding,
     lhs_dilation: Sequence[int] | None,
     rhs_dilation: Sequence[int] | None,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> AnyTensor:
     """A convolution with channels first, padded and dilated.

@@ -9,9 +9,10 @@ import numpy as np
 
 from tenferro.errors import AxisError
 from tenferro.ir import AnyTensor, ArrayLike, DTypeLike
-from tenferro.lax.arguments import LAX, PRECISION, axes_of, require_default, result_type, same_dtype
+from tenferro.lax.arguments import LAX, axes_of, result_type, same_dtype
 from tenferro.ops import DotGeneral
 from tenferro.ops.functions import array_function, called, elementwise
+from tenferro.ops.functions.products import check_precision
 
 __all__ = ["batch_matmul", "dot", "dot_general"]
 
@@ -23,7 +24,7 @@ def dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
     dimension_numbers: Numbers,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> AnyTensor:
     """Sum of products over matched axes.
@@ -35,12 +36,12 @@ def dot_general(
         rhs: the second operand.
         dimension_numbers: `((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))`, four lists of
             axes.
-        precision: must be None; it is an option of the executor.
+        precision: has no effect, as of `tn.matmul`.
         preferred_element_type: the dtype in which it is computed.
 
     Raises:
         AxisError: the dimension numbers are not four lists of axes of the operands.
-        ExecutorError: a precision is given.
+        ExecutorError: there is no such precision.
 
     >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
     >>> tn.lax.dot_general(x, x, (((1,), (0,)), ((), ())))
@@ -58,7 +59,7 @@ def dot(
     rhs: ArrayLike,
     *,
     dimension_numbers: Numbers | None = None,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> AnyTensor:
     """The product of vectors and matrices; any contraction, if `dimension_numbers` say which.
@@ -76,7 +77,7 @@ def dot(
 
 
 @array_function(operands=2, module=LAX)
-def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: None = None) -> AnyTensor:
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: object = None) -> AnyTensor:
     """Matrix products for each entry of leading axes, which are common to both operands.
 
     >>> tn.lax.batch_matmul(np.ones((2, 1, 3)), np.ones((2, 3, 1))).shape
@@ -101,7 +102,7 @@ def _contracted(
     precision: object,
     preferred: DTypeLike | None,
 ) -> AnyTensor:
-    require_default(name, "precision", precision, PRECISION)
+    check_precision(name, precision)
     values = same_dtype(name, [lhs, rhs])
     dtype = result_type(name, values, preferred)
     left, right = (elementwise.astype(value, dtype) for value in values)

@@ -16,6 +16,7 @@ from tenferro.ir import (
     ArrayLike,
     Dim,
     DType,
+    DTypeLike,
     Exact,
     InputDim,
     TensorMeta,
@@ -30,7 +31,8 @@ from tenferro.network.plan import EinsumPlan
 from tenferro.network.planner import PLANNER, order_of, specification
 from tenferro.network.search import Auto, EinsumOptimize, as_optimize
 from tenferro.network.subscripts import NestedEinsum, Subscripts
-from tenferro.ops.functions import apply
+from tenferro.ops.functions import apply, refuse_out
+from tenferro.ops.functions.products import check_precision, preferred
 from tenferro.runtime import HOST_MODEL, Tensor, holder_of, planned_model
 from tenferro.transforms import apply as apply_extension
 
@@ -44,7 +46,10 @@ PLANS: BoundedCache[Any, EinsumPlan] = PLANNER.plans
 def einsum(
     expression: Any,
     *operands: ArrayLike,
+    out: None = None,
     optimize: Any = True,
+    precision: object = None,
+    preferred_element_type: DTypeLike | None = None,
     slices: Any = None,
     memory_limit: Bytes = None,
 ) -> AnyTensor:
@@ -55,11 +60,14 @@ def einsum(
             `Subscripts`; or a pair of lists of integers. It may also be the first operand, with
             lists of integers between the operands: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
         operands: arrays of any kind; dtypes are promoted as NumPy does.
+        out: None, as arrays are not written to.
         optimize: True searches for an order; False contracts from left to right; a path, a
             `NestedEinsum`, a `ContractionTree` or an `EinsumPlan` is the order itself, and so is a
             `PathInfo` of opt_einsum or a tree of cotengra with its slices;
             `ContractionOptimizerOptions` are the options of the search; an optimizer of opt_einsum
-            or cotengra is asked once for a network of these sizes.
+            or cotengra is asked once for a network of these sizes. "auto" is True.
+        precision: has no effect, as of `tn.matmul`.
+        preferred_element_type: the dtype in which it is computed.
         slices: labels to loop over in order to save memory, or the least number of slices. True
             slices as much as the memory limit needs and is the default of an automatic order;
             False does not slice. The default of a tree of cotengra is its own slices.
@@ -81,7 +89,14 @@ def einsum(
     >>> einsum("ii->i", np.arange(4.0).reshape(2, 2))
     Tensor([0., 3.])
     """
-    call = read_call(expression, operands, optimize, slices, memory_limit)
+    refuse_out("einsum", out)
+    check_precision("einsum", precision)
+    call = read_call(
+        expression, operands, True if optimize == "auto" else optimize, slices, memory_limit
+    )
+    if preferred_element_type is not None:
+        whole = preferred("einsum", call.dtype, preferred_element_type)
+        call = replace(call, operands=[each.astype(whole) for each in call.operands])
     if any(not isinstance(size, int) for shape in call.shapes for size in shape):
         return _unplanned(call)
     return apply(_planned(call).contract, *call.operands)

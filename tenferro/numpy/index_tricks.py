@@ -67,23 +67,23 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[AnyTensor, .
     return _constants(np.triu_indices(*_matrix("triu_indices", n, k, m)))
 
 
-def tril_indices_from(x: ArrayLike, k: int = 0) -> tuple[AnyTensor, ...]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[AnyTensor, ...]:
     """The indices on and below diagonal `k` of a matrix.
 
     >>> tn.tril_indices_from([[1, 2], [3, 4]])
     (Tensor([0, 1, 1]), Tensor([0, 0, 1]))
     """
-    rows, columns = _shape("tril_indices_from", x, 2)
+    rows, columns = _shape("tril_indices_from", arr, 2)
     return tril_indices(rows, k, columns)
 
 
-def triu_indices_from(x: ArrayLike, k: int = 0) -> tuple[AnyTensor, ...]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[AnyTensor, ...]:
     """The indices on and above diagonal `k` of a matrix.
 
     >>> tn.triu_indices_from([[1, 2], [3, 4]])
     (Tensor([0, 0, 1]), Tensor([0, 1, 1]))
     """
-    rows, columns = _shape("triu_indices_from", x, 2)
+    rows, columns = _shape("triu_indices_from", arr, 2)
     return triu_indices(rows, k, columns)
 
 
@@ -97,13 +97,13 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[AnyTensor, ...]:
     return (places,) * count("diag_indices", "ndim", ndim)
 
 
-def diag_indices_from(x: ArrayLike) -> tuple[AnyTensor, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[AnyTensor, ...]:
     """The indices of the main diagonal of an array with axes of equal sizes.
 
     >>> tn.diag_indices_from([[1, 2], [3, 4]])
     (Tensor([0, 1]), Tensor([0, 1]))
     """
-    sizes = _shape("diag_indices_from", x)
+    sizes = _shape("diag_indices_from", arr)
     if len(sizes) < 2 or len(set(sizes)) > 1:
         raise ShapeError(f"diag_indices_from: takes axes of equal sizes, got {sizes}")
     return diag_indices(sizes[0], len(sizes))

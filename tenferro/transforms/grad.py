@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Concatenate, Literal, Self, overload
 
+import numpy as np
+
 from tenferro.compiler import MemoryLimit
 from tenferro.core import (
     GlobalValKey,
@@ -142,11 +144,13 @@ Pullback = Callable[[PyTree], tuple[PyTree, ...]]
 
 @overload
 def grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Unannotated | Callable[Concatenate[T, P], object],
+    fun: Unannotated | Callable[Concatenate[T, P], object],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[T, P], T]: ...
@@ -154,11 +158,13 @@ def grad(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[Concatenate[Leaf, P], object],
+    fun: Callable[Concatenate[Leaf, P], object],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[Leaf, P], AnyTensor]: ...
@@ -166,11 +172,13 @@ def grad(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[Concatenate[Tree, P], object],
+    fun: Callable[Concatenate[Tree, P], object],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[Tree, P], Tree]: ...
@@ -178,11 +186,13 @@ def grad(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedPair | Callable[Concatenate[T, P], tuple[object, Aux]],
+    fun: UnannotatedPair | Callable[Concatenate[T, P], tuple[object, Aux]],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[True],
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[T, P], tuple[T, Aux]]: ...
@@ -190,11 +200,13 @@ def grad(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[Concatenate[Tree, P], tuple[object, Aux]],
+    fun: Callable[Concatenate[Tree, P], tuple[object, Aux]],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[True],
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[Tree, P], tuple[PyTree, Aux]]: ...
@@ -202,11 +214,13 @@ def grad(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def grad(  # its result is for functions of unknown types
-    function: Callable[..., tuple[object, object]],
+    fun: Callable[..., tuple[object, object]],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[True],
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Any: ...
@@ -214,11 +228,13 @@ def grad(  # its result is for functions of unknown types
 
 @overload
 def grad(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: int,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]: ...
@@ -226,11 +242,13 @@ def grad(
 
 @overload
 def grad(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: int = 0,
     *,
     has_aux: bool,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]: ...
@@ -238,11 +256,13 @@ def grad(
 
 @overload
 def grad(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: Sequence[int],
     *,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, tuple[PyTree, ...]]: ...
@@ -250,11 +270,13 @@ def grad(
 
 @overload
 def grad(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: Sequence[int],
     *,
     has_aux: bool,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]: ...
@@ -262,38 +284,45 @@ def grad(
 
 @overload
 def grad(  # its result is for functions of unknown types
-    function: Unannotated,
+    fun: Unannotated,
     argnums: Argnums = 0,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Any: ...
 
 
 def grad(
-    function: Callable[..., object],
+    fun: Callable[..., object],
     argnums: Argnums = 0,
-    *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
+    *,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[..., PyTree]:
-    """A function that returns the gradient of `function` by its arguments `argnums`.
+    """A function that returns the gradient of `fun` by its arguments `argnums`.
 
     The result has the structure of those arguments. The gradient by an input on which the result
     does not depend is zeros. For complex inputs the gradient is the conjugate of that of
     `jax.grad`: `grad(|z|²)` is `2z`.
 
     Args:
-        function: returns a real scalar (a complex one if `holomorphic`), or a pair with it first if
+        fun: returns a real scalar (a complex one if `holomorphic`), or a pair with it first if
             `has_aux`.
         argnums: which positional arguments; a tuple gives a tuple of gradients.
         has_aux: return (gradient, aux).
         holomorphic: the function is a holomorphic one of complex arguments; return its complex
             derivative, as `jacrev` and `derivative` do, without a conjugate.
+        allow_int: the gradients by integers and bools are NumPy arrays of the dtype `float0`, which
+            has no values, as in JAX. Otherwise they are refused.
+        reduce_axes: must be empty.
         ad_context: has the derivative rules of extension ops that the function uses.
         memory_limit: the most bytes that the program may need besides its arguments; see `jit`. In
             a function that is compiled it is a limit of the whole program.
@@ -309,8 +338,9 @@ def grad(
     Tensor([2., 4.])
     """
     limit = MemoryLimit.read("grad", memory_limit)
+    check_reduce_axes("grad", reduce_axes)
     return Gradients(
-        "grad", function, argnums, has_aux, holomorphic, ad_context, limit
+        "grad", fun, argnums, has_aux, holomorphic, ad_context, limit, allow_int=allow_int
     ).as_function()
 
 
@@ -337,11 +367,13 @@ def grad_optional(
 
 @overload
 def value_and_grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Unannotated | Callable[Concatenate[T, P], R],
+    fun: Unannotated | Callable[Concatenate[T, P], R],
     argnums: Literal[0] = 0,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[T, P], tuple[R, T]]: ...
@@ -349,11 +381,13 @@ def value_and_grad(  # type: ignore[overload-overlap]  # the first that fits cou
 
 @overload
 def value_and_grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[Concatenate[Tree, P], R],
+    fun: Callable[Concatenate[Tree, P], R],
     argnums: Literal[0] = 0,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[Tree, P], tuple[R, PyTree]]: ...
@@ -361,11 +395,13 @@ def value_and_grad(  # type: ignore[overload-overlap]  # the first that fits cou
 
 @overload
 def value_and_grad(
-    function: Callable[P, R],
+    fun: Callable[P, R],
     argnums: int,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, tuple[R, PyTree]]: ...
@@ -373,11 +409,13 @@ def value_and_grad(
 
 @overload
 def value_and_grad(
-    function: Callable[P, R],
+    fun: Callable[P, R],
     argnums: Sequence[int],
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, tuple[R, tuple[PyTree, ...]]]: ...
@@ -385,22 +423,26 @@ def value_and_grad(
 
 @overload
 def value_and_grad(  # its result is for functions of unknown types
-    function: Callable[Concatenate[Any, ...], object],
+    fun: Callable[Concatenate[Any, ...], object],
     argnums: Literal[0] = 0,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Any: ...
 
 
 def value_and_grad(
-    function: Callable[..., PyTree],
+    fun: Callable[..., PyTree],
     argnums: Argnums = 0,
-    *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
+    *,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[..., tuple[PyTree, PyTree]]:
@@ -413,21 +455,23 @@ def value_and_grad(
     (Tensor(9.), Tensor(6.))
     """
     limit = MemoryLimit.read("value_and_grad", memory_limit)
+    check_reduce_axes("value_and_grad", reduce_axes)
     gradients = Gradients(
-        "value_and_grad", function, argnums, has_aux, holomorphic, ad_context, limit
+        "value_and_grad", fun, argnums, has_aux, holomorphic, ad_context, limit, allow_int=allow_int
     )
 
     def both(*args: PyTree, **kwargs: PyTree) -> tuple[PyTree, PyTree]:
         return gradients.with_value(args, kwargs)
 
-    return wraps(function, both)
+    return wraps(fun, both)
 
 
 @overload
 def vjp(
-    function: Callable[..., R],
+    fun: Callable[..., R],
     *primals: PyTree,
     has_aux: Literal[False] = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> tuple[R, Pullback]: ...
@@ -435,18 +479,20 @@ def vjp(
 
 @overload
 def vjp(
-    function: Callable[..., tuple[R, Aux]],
+    fun: Callable[..., tuple[R, Aux]],
     *primals: PyTree,
     has_aux: Literal[True],
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> tuple[R, Pullback, Aux]: ...
 
 
 def vjp(
-    function: Callable[..., PyTree],
+    fun: Callable[..., PyTree],
     *primals: PyTree,
     has_aux: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> tuple[PyTree, Pullback] | tuple[PyTree, Pullback, PyTree]:
@@ -462,12 +508,13 @@ def vjp(
     >>> pullback(tn.Tensor([1.0, 0.0]))
     (Tensor([1., 0.]),)
     """
+    check_reduce_axes("vjp", reduce_axes)
     ad = context_of(ad_context)
-    trace, leaves = trace_in_context(ad, function, primals, {}, has_aux)
+    trace, leaves = trace_in_context(ad, fun, primals, {}, has_aux)
     _, in_tree = flatten(primals)
     require_active(trace.inputs)
     limit = MemoryLimit.read("vjp", memory_limit)
-    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, function, ad, limit), ad)
+    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, fun, ad, limit), ad)
 
     def pullback(ct: PyTree) -> tuple[PyTree, ...]:
         cts = matching_leaves("vjp", "cotangent", ct, trace.tree, trace.outputs)
@@ -486,6 +533,7 @@ class Gradients:
         name: what users called.
         limit: the memory limit of the program.
         fill: whether there are zeros in place of None.
+        allow_int: whether gradients by integers are arrays of `float0`.
         on_trace: is called with the trace of the function.
     """
 
@@ -497,6 +545,7 @@ class Gradients:
     ad_context: AdContext | None = None
     limit: MemoryLimit | None = None
     fill: bool = True
+    allow_int: bool = False
     on_trace: Callable[[Trace], None] | None = None
 
     def as_function(self) -> Callable[..., Any]:
@@ -517,6 +566,14 @@ class Gradients:
         if self.on_trace is not None:
             self.on_trace(trace)
         wrt = [trace.input_at[position] for position in active]
+        whole: dict[int, Any] = {}  # gradients by integers
+        if self.allow_int:
+            whole = {
+                place: np.zeros(meta.exact_shape(self.name, "argument"), FLOAT0)
+                for place, key in enumerate(wrt)
+                if not is_inexact((meta := ad.shapes.meta(key)).dtype)
+            }
+            wrt = [key for place, key in enumerate(wrt) if place not in whole]
         require_active(wrt, self.holomorphic)
         keys = self._keys(trace, wrt, ad)
         if self.fill:
@@ -525,7 +582,10 @@ class Gradients:
         results = results_of(trace, leaves, self.function, ad, self.limit)
         values = results.of([*trace.outputs, *present, *trace.aux.keys])
         computed = iter(values[1:])
-        flat = iter([None if key is None else next(computed) for key in keys])
+        by_floats = iter([None if key is None else next(computed) for key in keys])
+        flat = iter(
+            [whole[place] if place in whole else next(by_floats) for place in range(len(active))]
+        )
         grads = [unflatten(tree, [next(flat) for _ in positions]) for positions, tree in groups]
         value = unflatten(trace.tree, values[:1])
         if self.has_aux:
@@ -554,6 +614,16 @@ class Gradients:
         if is_complex(ad.shapes.meta(output).dtype):  # a pullback applies the conjugate transpose
             keys = [None if key is None else at.emit(CONJ, key) for key in keys]
         return keys
+
+
+FLOAT0 = np.dtype([("float0", np.void, 0)])
+"""JAX's dtype of derivatives by integers, which has no values."""
+
+
+def check_reduce_axes(name: str, axes: Sequence[str]) -> None:
+    """Raise ADError if there are axes over which gradients are to be summed."""
+    if axes:
+        raise ADError(f"{name}: reduce_axes must be empty, got {axes!r}; sum with tn.lax.psum")
 
 
 def _forward_is_smaller(x: GlobalValKey, result: GlobalValKey, ad: AdContext) -> bool:
@@ -632,7 +702,10 @@ def _argument_leaves(args: tuple[Any, ...], numbers: Sequence[int]) -> list[tupl
 
 
 def linear_transpose(
-    function: Callable[..., PyTree], *primals: PyTree, ad_context: AdContext | None = None
+    fun: Callable[..., PyTree],
+    *primals: PyTree,
+    reduce_axes: Sequence[str] = (),
+    ad_context: AdContext | None = None,
 ) -> Pullback:
     """The transpose of a linear function, from cotangents of its result to those of its arguments.
 
@@ -640,9 +713,10 @@ def linear_transpose(
     transpose of `c * x` is `conj(c) * ct`. A constant that the function adds does not matter.
 
     Args:
-        function: linear in its arguments.
+        fun: linear in its arguments.
         primals: the types of the arguments: arrays, `TensorSpec`s, or trees of these. Their values
             are not read.
+        reduce_axes: must be empty.
         ad_context: has the derivative rules of extension ops that the function uses.
 
     Raises:
@@ -654,7 +728,8 @@ def linear_transpose(
     >>> transposed(tn.Tensor([1.0, 10.0]))
     (Tensor([-1., -9., 10.]),)
     """
-    trace, _ = trace_function(function, primals, {}, nested=False)
+    check_reduce_axes("linear_transpose", reduce_axes)
+    trace, _ = trace_function(fun, primals, {}, nested=False)
     _, in_tree = flatten(primals)
     require_active(trace.inputs)
     ad = context_of(ad_context)
@@ -670,7 +745,7 @@ def linear_transpose(
                 f"linear_transpose: the function is not linear in {name_of(key)}; take vjp at a "
                 "point"
             )
-    results = results_of(trace, [], function, ad)
+    results = results_of(trace, [], fun, ad)
 
     def transposed(ct: PyTree) -> tuple[PyTree, ...]:
         cts = matching_leaves("linear_transpose", "cotangent", ct, trace.tree, trace.outputs)

@@ -211,6 +211,7 @@ class JacobianCall:
             self.function,
             self.argnums,
             self.has_aux,
+            self.holomorphic,
             ad_context=self.ad_context,
             on_trace=traced.append,
         )
@@ -439,7 +440,7 @@ P = ParamSpec("P")
 
 
 def jacobian(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: Argnums = 0,
     mode: Mode = "auto",
     *,
@@ -464,7 +465,7 @@ def jacobian(
     `XlaExecutor.explain()` says what was chosen. If an op has no rule for a mode, another is taken.
 
     Args:
-        function: takes and returns trees of arrays.
+        fun: takes and returns trees of arrays.
         argnums: which positional arguments; if a tuple, there is a tuple for each result.
         mode: `forward` or `reverse` for one such pass; `cross` for the best waist, even if one pass
             costs less; `auto` for what costs least.
@@ -500,16 +501,16 @@ def jacobian(
     sparse = as_sparsity("jacobian", sparsity, mode)
     limit = MemoryLimit.read("jacobian", memory_limit)
     return JacobianCall(
-        JACOBIAN, mode, function, argnums, has_aux, holomorphic, chunk, ad_context, sparse, limit
+        JACOBIAN, mode, fun, argnums, has_aux, holomorphic, chunk, ad_context, sparse, limit
     ).as_function()
 
 
 def jacfwd(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: Argnums = 0,
-    *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    *,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
@@ -525,7 +526,7 @@ def jacfwd(
     computed, so that an infinite coefficient is only in the entries that contain it.
 
     Args:
-        function: takes and returns trees of arrays.
+        fun: takes and returns trees of arrays.
         argnums: which positional arguments; if a tuple, there is a tuple for each result.
         has_aux: the function returns a pair (value, aux); return (Jacobian, aux).
         holomorphic: allow complex arguments, of complex results.
@@ -552,16 +553,16 @@ def jacfwd(
     chunk = as_chunk_size("jacfwd", chunk_size)
     limit = MemoryLimit.read("jacfwd", memory_limit)
     return JacobianCall(
-        JACFWD, "forward", function, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
+        JACFWD, "forward", fun, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
     ).as_function()
 
 
 def jacrev(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: Argnums = 0,
-    *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    *,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
@@ -588,15 +589,16 @@ def jacrev(
     chunk = as_chunk_size("jacrev", chunk_size)
     limit = MemoryLimit.read("jacrev", memory_limit)
     return JacobianCall(
-        JACREV, "reverse", function, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
+        JACREV, "reverse", fun, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
     ).as_function()
 
 
 def hessian(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: Argnums = 0,
-    *,
     has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
     chunk_size: int | None = None,
     sparsity: SparsityOption = None,
     ad_context: AdContext | None = None,
@@ -609,9 +611,11 @@ def hessian(
     gradient has a waist or the Hessian few places that may differ from zero.
 
     Args:
-        function: returns a real scalar, or a pair with it first if `has_aux`.
+        fun: returns a real scalar, or a pair with it first if `has_aux`.
         argnums: which positional arguments; if a tuple, there is a tuple of tuples.
         has_aux: return (Hessian, aux).
+        holomorphic: the function is a holomorphic one of complex arguments, with a complex scalar
+            as its result.
         chunk_size: the largest number of unit vectors in one batch, to save memory.
         sparsity: `auto` for a `SparseMatrix` in place of each array; see `jacobian`. A pass gives
             both of two equal entries, unless rules by hand, which need not be symmetric, are in
@@ -621,7 +625,7 @@ def hessian(
             Unless `chunk_size` is given, the batches are as small as that needs.
 
     Raises:
-        NonScalarGradError: the result is not a real scalar.
+        NonScalarGradError: the result is not a real scalar, or a complex one if `holomorphic`.
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer, or there is no such `sparsity`.
         ExtentError: an array of the result is larger than the byte budget.
@@ -638,10 +642,10 @@ def hessian(
     return JacobianCall(
         HESSIAN,
         "auto",
-        function,
+        fun,
         argnums,
         has_aux,
-        False,
+        holomorphic,
         chunk,
         ad_context,
         as_sparsity("hessian", sparsity),

@@ -34,7 +34,7 @@ Aux = TypeVar("Aux")
 
 @overload
 def jvp(
-    function: Callable[..., R],
+    fun: Callable[..., R],
     primals: PyTree,
     tangents: PyTree,
     *,
@@ -46,7 +46,7 @@ def jvp(
 
 @overload
 def jvp(
-    function: Callable[..., tuple[R, Aux]],
+    fun: Callable[..., tuple[R, Aux]],
     primals: PyTree,
     tangents: PyTree,
     *,
@@ -57,18 +57,18 @@ def jvp(
 
 
 def jvp(
-    function: Callable[..., PyTree],
+    fun: Callable[..., PyTree],
     primals: PyTree,
     tangents: PyTree,
-    *,
     has_aux: bool = False,
+    *,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> tuple[PyTree, PyTree] | tuple[PyTree, PyTree, PyTree]:
     """The value at `primals`, and its derivative in the direction `tangents`.
 
     Args:
-        function: any function of arrays.
+        fun: any function of arrays.
         primals: tuple of arguments.
         tangents: tuple of the same structure and types.
         has_aux: the function returns a pair (value, aux); return (value, tangent, aux).
@@ -90,12 +90,12 @@ def jvp(
         )
     primals, tangents = tuple(primals), tuple(tangents)
     ad = context_of(ad_context)
-    trace, leaves = trace_in_context(ad, function, primals, {}, has_aux)
+    trace, leaves = trace_in_context(ad, fun, primals, {}, has_aux)
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
     seeds = matching_leaves("jvp", "tangent", tangents, in_tree, trace.inputs)
     limit = MemoryLimit.read("jvp", memory_limit)
-    keys, results = results_of(trace, leaves, function, ad, limit).seeds(seeds, "tangent")
+    keys, results = results_of(trace, leaves, fun, ad, limit).seeds(seeds, "tangent")
     pushed = ad.push_forward(trace.outputs, trace.inputs, keys)
     filled = with_zeros(ad, pushed, trace.outputs)
     values = results.of([*trace.outputs, *filled, *trace.aux.keys])
@@ -109,13 +109,36 @@ def jvp(
     )
 
 
+@overload
 def linearize(
-    function: Callable[..., R],
+    fun: Callable[..., R],
     *primals: PyTree,
+    has_aux: Literal[False] = False,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
-) -> tuple[R, Callable[..., R]]:
+) -> tuple[R, Callable[..., R]]: ...
+
+
+@overload
+def linearize(
+    fun: Callable[..., tuple[R, Aux]],
+    *primals: PyTree,
+    has_aux: Literal[True],
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[R, Callable[..., R], Aux]: ...
+
+
+def linearize(
+    fun: Callable[..., Any],
+    *primals: PyTree,
+    has_aux: bool = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Any:
     """The value at `primals`, and the derivative there as a linear function of tangents.
+
+    With `has_aux` the function returns a pair (value, aux), and aux is a third result.
 
     The linear function may be called any number of times. It saves the values that it needs of the
     forward run. Un-jitted, the forward run and the linear function are two programs, and each keeps
@@ -127,17 +150,18 @@ def linearize(
     (Tensor(6.), Tensor(3.))
     """
     ad = context_of(ad_context)
-    trace, leaves = trace_in_context(ad, function, primals, {})
+    trace, leaves = trace_in_context(ad, fun, primals, {}, has_aux)
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
     limit = MemoryLimit.read("linearize", memory_limit)
-    linear_map = LinearMap.pushforward(trace, results_of(trace, leaves, function, ad, limit), ad)
+    linear_map = LinearMap.pushforward(trace, results_of(trace, leaves, fun, ad, limit), ad)
 
-    def linear(*tangents: PyTree) -> R:
+    def linear(*tangents: PyTree) -> Any:
         directions = matching_leaves("linearize", "tangent", tangents, in_tree, trace.inputs)
-        return unflatten(trace.tree, linear_map(directions))  # type: ignore[no-any-return]  # as the function
+        return unflatten(trace.tree, linear_map(directions))
 
-    return unflatten(trace.tree, linear_map.values), linear
+    value = unflatten(trace.tree, linear_map.values)
+    return (value, linear, linear_map.aux) if has_aux else (value, linear)
 
 
 def hvp(

@@ -74,6 +74,7 @@ __all__ = [
     "integers",
     "is_number",
     "named",
+    "normal_axes",
     "normal_axis",
     "promote",
     "repeated",
