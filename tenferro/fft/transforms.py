@@ -277,7 +277,11 @@ def _transformed(op: Fft, x: AnyTensor, axes: Sequence[int], *source: AnyTensor)
 
 @array_function(module="tenferro.fft")
 def fft(
-    a: ArrayLike, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+    a: ArrayLike,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The sums over j of a[j] exp(-2πi jk/n) for k = 0 … n-1, along an axis.
 
@@ -299,7 +303,11 @@ def fft(
 
 @array_function(module="tenferro.fft")
 def ifft(
-    a: ArrayLike, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+    a: ArrayLike,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The inverse of `fft`: sums of a[k] exp(2πi jk/n), divided by n.
 
@@ -321,7 +329,11 @@ def ifft(
 
 @array_function(module="tenferro.fft")
 def rfft(
-    a: ArrayLike, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+    a: ArrayLike,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The frequencies 0 … n//2 of real values; the others are their conjugates.
 
@@ -341,7 +353,11 @@ def rfft(
 
 @array_function(module="tenferro.fft")
 def irfft(
-    a: ArrayLike, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+    a: ArrayLike,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The inverse of `rfft`: the n real values whose frequencies 0 … n//2 are `a`.
 
@@ -364,7 +380,11 @@ def irfft(
 
 @array_function(module="tenferro.fft")
 def hfft(
-    a: ArrayLike, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+    a: ArrayLike,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The `fft` of values with a[n-j] = conj(a[j]), of which `a` has j = 0 … n//2; it is real.
 
@@ -386,7 +406,11 @@ def hfft(
 
 @array_function(module="tenferro.fft")
 def ihfft(
-    a: ArrayLike, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+    a: ArrayLike,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The inverse of `hfft`: the elements 0 … n//2 of the `ifft` of real values.
 
@@ -433,7 +457,11 @@ Axes = Sequence[int] | None
 
 @array_function(module="tenferro.fft")
 def fftn(
-    a: ArrayLike, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+    a: ArrayLike,
+    s: SizesOfAxes = None,
+    axes: Axes = None,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The transform `fft` along several axes.
 
@@ -458,7 +486,11 @@ def fftn(
 
 @array_function(module="tenferro.fft")
 def ifftn(
-    a: ArrayLike, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+    a: ArrayLike,
+    s: SizesOfAxes = None,
+    axes: Axes = None,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The inverse of `fftn`; parameters are the same.
 
@@ -471,7 +503,11 @@ def ifftn(
 
 @array_function(module="tenferro.fft")
 def rfftn(
-    a: ArrayLike, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+    a: ArrayLike,
+    s: SizesOfAxes = None,
+    axes: Axes = None,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The transform of real values: `rfft` along the last of the axes, `fft` along the others.
 
@@ -494,7 +530,11 @@ def rfftn(
 
 @array_function(module="tenferro.fft")
 def irfftn(
-    a: ArrayLike, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+    a: ArrayLike,
+    s: SizesOfAxes = None,
+    axes: Axes = None,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The inverse of `rfftn`.
 
@@ -520,6 +560,7 @@ def fft2(
     s: SizesOfAxes = None,
     axes: Axes = (-2, -1),
     norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """`fftn` along the last two axes.
 
@@ -536,6 +577,7 @@ def ifft2(
     s: SizesOfAxes = None,
     axes: Axes = (-2, -1),
     norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """`ifftn` along the last two axes.
 
@@ -552,6 +594,7 @@ def rfft2(
     s: SizesOfAxes = None,
     axes: Axes = (-2, -1),
     norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """`rfftn` along the last two axes.
 
@@ -568,6 +611,7 @@ def irfft2(
     s: SizesOfAxes = None,
     axes: Axes = (-2, -1),
     norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """`irfftn` along the last two axes.
 
@@ -670,9 +714,9 @@ def _shifted(name: str, x: AnyTensor, axes: Axis, more: int) -> AnyTensor:
 def fftfreq(
     n: Size,
     d: ArrayLike = 1.0,
+    device: str | Executor | None = None,
     *,
     dtype: DTypeLike | None = None,
-    device: str | Executor | None = None,
 ) -> AnyTensor:
     """The frequencies of the results of `fft`, in cycles per unit.
 
@@ -697,9 +741,9 @@ def fftfreq(
 def rfftfreq(
     n: Size,
     d: ArrayLike = 1.0,
+    device: str | Executor | None = None,
     *,
     dtype: DTypeLike | None = None,
-    device: str | Executor | None = None,
 ) -> AnyTensor:
     """The frequencies of the results of `rfft`, in cycles per unit; parameters as in `fftfreq`.
 

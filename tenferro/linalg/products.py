@@ -27,6 +27,7 @@ from tenferro.ops.functions import (
     products,
     promote,
     reductions,
+    refuse_out,
 )
 from tenferro.ops.functions.products import check_precision
 
@@ -37,11 +38,14 @@ __all__ = ["block_diag", "diagonal", "multi_dot", "outer", "toeplitz", "trace"]
 _PLAN = ("auto", *ContractionOptimizerOptions().identity)
 
 
-def multi_dot(arrays: Sequence[ArrayLike], *, precision: object = None) -> AnyTensor:
+def multi_dot(
+    arrays: Sequence[ArrayLike], *, out: None = None, precision: object = None
+) -> AnyTensor:
     """The product of several matrices, in the order that takes the least work.
 
     Args:
         arrays: two or more matrices; the first and the last may be vectors.
+        out: None, as arrays are not written to.
         precision: has no effect, as of `tn.matmul`.
 
     Raises:
@@ -54,6 +58,7 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: object = None) -> AnyTe
     sequence = hasattr(arrays, "__iter__") and getattr(arrays, "ndim", 1) > 0
     if isinstance(arrays, str | Mapping) or not sequence:
         raise DTypeError(f"multi_dot: takes a sequence of arrays, got {type(arrays).__name__}")
+    refuse_out("multi_dot", out)
     check_precision("multi_dot", precision)
     return apply(_chain, *arrays)
 

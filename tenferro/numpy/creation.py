@@ -528,13 +528,13 @@ def fromstring(
         raise ShapeError(f"fromstring: {error}") from None
 
 
-def fromiter(iterable: Iterable[Any], dtype: DTypeLike, count: int = -1) -> AnyTensor:
+def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1) -> AnyTensor:
     """A vector of the numbers that an iterator gives.
 
     >>> tn.fromiter(range(3), "int32")
     Tensor([0, 1, 2], dtype=int32)
     """
     try:
-        return asarray(np.fromiter(iterable, dtype, count))
+        return asarray(np.fromiter(iter, dtype, count))
     except (TypeError, ValueError) as error:
         raise ShapeError(f"fromiter: {error}") from None

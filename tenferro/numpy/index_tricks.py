@@ -164,23 +164,28 @@ def ix_(*args: ArrayLike) -> tuple[AnyTensor, ...]:
     return tuple(parts)
 
 
-def unravel_index(indices: ArrayLike, shape: Sequence[int] | int) -> tuple[AnyTensor, ...]:
+def unravel_index(
+    indices: ArrayLike, shape: Sequence[int] | int, order: str = "C"
+) -> tuple[AnyTensor, ...]:
     """The coordinates of elements of an array of `shape`, given their places in the flat array.
 
     Negative places count from the end; places out of bounds give the nearest element, as in JAX.
+    With `order="F"` the first axis varies fastest in the flat array.
 
     >>> tn.unravel_index([1, 3], (2, 2))
     (Tensor([0, 1]), Tensor([1, 1]))
     """
     (places,) = integers("unravel_index", indices)
-    lengths = sizes("unravel_index", shape)
+    option("unravel_index", "order", order, ("C", "F"))
+    lengths = sizes("unravel_index", shape)[:: 1 if order == "C" else -1]
     total = int(np.prod(lengths, dtype=np.int64))
     rest: Any = clip(where(places < 0, places + total, places), 0, max(total - 1, 0))
     coordinates: list[Any] = []
     for size in reversed(lengths[1:]):
         coordinates.append(remainder(rest, max(size, 1)))
         rest = floor_divide(rest, max(size, 1))
-    return (rest, *reversed(coordinates)) if lengths else ()
+    every = (rest, *reversed(coordinates)) if lengths else ()
+    return every if order == "C" else every[::-1]
 
 
 def ravel_multi_index(

@@ -120,7 +120,7 @@ def unique(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: Any = None) -> AnyTensor:
+def unique_values(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> AnyTensor:
     """The distinct elements of x in ascending order; each NaN is distinct. Options as of `unique`.
 
     >>> tn.unique_values([3, 1, 3])
@@ -130,9 +130,7 @@ def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: Any =
     return unique(a, equal_nan=False, size=size, fill_value=fill_value)  # type: ignore[no-any-return]
 
 
-def unique_counts(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: Any = None
-) -> UniqueCounts:
+def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
     """The distinct elements of x, and how often each occurs, as `unique_values`.
 
     >>> tn.unique_counts([3, 1, 3]).counts
@@ -144,7 +142,7 @@ def unique_counts(
 
 
 def unique_inverse(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: Any = None
+    x: ArrayLike, *, size: int | None = None, fill_value: Any = None
 ) -> UniqueInverse:
     """The distinct elements of x, and the place of each element of x among them.
 
@@ -156,7 +154,7 @@ def unique_inverse(
     return UniqueInverse(*results)
 
 
-def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
+def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
     """The distinct elements of x, where each occurs first, their places, and their counts.
 
     >>> tn.unique_all([3, 1, 3]).indices
@@ -173,11 +171,12 @@ def isin(
     assume_unique: bool = False,
     invert: bool = False,
     *,
+    kind: str | None = None,
     method: str = "auto",
 ) -> AnyTensor:
     """Whether each element occurs in `test_elements`; whether it does not, if `invert`.
 
-    `assume_unique` and `method` have no effect on the result.
+    `assume_unique`, `kind` and `method` have no effect on the result.
 
     >>> tn.isin([1, 2, 3], [1, 3])
     Tensor([ True, False,  True])

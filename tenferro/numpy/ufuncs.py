@@ -157,7 +157,7 @@ def fmin(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     return where((a < b) | isnan(b), a, b)
 
 
-def fabs(x: ArrayLike, /) -> AnyTensor:
+def fabs(x: ArrayLike) -> AnyTensor:
     """|x| of real numbers; integers become float64.
 
     >>> tn.fabs([-1, 2])
@@ -166,7 +166,7 @@ def fabs(x: ArrayLike, /) -> AnyTensor:
     return elementwise.abs(_inexact_real("fabs", x)[0])
 
 
-def float_power(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+def float_power(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """x1 to the power x2, in float64 or complex128.
 
     >>> tn.float_power([2, 4], -1)
@@ -177,7 +177,7 @@ def float_power(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
     return elementwise.pow(a.astype(dtype), b.astype(dtype))
 
 
-def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+def heaviside(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """0 where x1 is negative, 1 where it is positive, x2 where it is 0.
 
     >>> tn.heaviside([-1.0, 0.0, 2.0], 0.5)
@@ -188,7 +188,7 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
     return where(a == 0, b, where(isnan(a), a, step))
 
 
-def sinc(x: ArrayLike, /) -> AnyTensor:
+def sinc(x: ArrayLike) -> AnyTensor:
     """sin(πx) / (πx), and 1 at 0; its derivatives of every order are right at 0 too.
 
     >>> tn.sinc([0.0, 0.5])
@@ -205,7 +205,7 @@ def sinc(x: ArrayLike, /) -> AnyTensor:
     return where(near, series, sin(far) / far)
 
 
-def modf(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
+def modf(x: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     """The fractional part and the integral part, both with the sign of x.
 
     >>> tn.modf([1.5, -2.25])
@@ -217,7 +217,7 @@ def modf(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
     return copysign(fraction, a), towards_zero
 
 
-def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
+def divmod(x1: ArrayLike, x2: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     """The quotient rounded down, and the remainder.
 
     >>> tn.divmod([7, -7], 4)
@@ -227,7 +227,7 @@ def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
     return floor_divide(a, b), remainder(a, b)
 
 
-def frexp(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
+def frexp(x: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     """Mantissas m with 0.5 <= |m| < 1, and int32 exponents e, such that x = m · 2^e.
 
     The derivative of m is 2^-e.
@@ -253,7 +253,7 @@ def frexp(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
     return where(regular, result, rest), where(regular, exponent, 0).astype("int32")
 
 
-def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+def ldexp(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """x1 · 2^x2 for integers x2.
 
     >>> tn.ldexp([0.75, 0.5], [2, 0])
@@ -267,7 +267,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
     return _scaled(a, powers)  # type: ignore[no-any-return]
 
 
-def spacing(x: ArrayLike, /) -> AnyTensor:
+def spacing(x: ArrayLike) -> AnyTensor:
     """The distance from x to the next number away from 0, with the sign of x; positive at 0.
 
     >>> tn.spacing(1.0) == tn.finfo("float64").eps
@@ -282,7 +282,7 @@ def spacing(x: ArrayLike, /) -> AnyTensor:
     return where(isfinite(a), step, nan)
 
 
-def isneginf(x: ArrayLike, /) -> AnyTensor:
+def isneginf(x: ArrayLike) -> AnyTensor:
     """Whether each element is -inf.
 
     >>> tn.isneginf([-tn.inf, tn.inf])
@@ -292,7 +292,7 @@ def isneginf(x: ArrayLike, /) -> AnyTensor:
     return a == -inf if is_inexact(a.dtype) else zeros_like(a, "bool")
 
 
-def isposinf(x: ArrayLike, /) -> AnyTensor:
+def isposinf(x: ArrayLike) -> AnyTensor:
     """Whether each element is inf.
 
     >>> tn.isposinf([-tn.inf, tn.inf])
@@ -406,7 +406,7 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     return _in_integers("lcm", x1, x2, of_magnitudes)
 
 
-def bitwise_count(x: ArrayLike, /) -> AnyTensor:
+def bitwise_count(x: ArrayLike) -> AnyTensor:
     """The number of ones among the bits of |x|, in uint8.
 
     >>> tn.bitwise_count([7, -8])

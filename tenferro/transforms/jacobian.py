@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, ParamSpec, TypeVar, cast
 
 from tenferro.compiler import MemoryLimit, memory_report, optimize, tighter, without_rules
-from tenferro.config import config
+from tenferro.config import config, flag
 from tenferro.core import GlobalOpKey, GlobalValKey, resolve_keys
 from tenferro.errors import (
     ADError,
@@ -442,10 +442,11 @@ P = ParamSpec("P")
 def jacobian(
     fun: Callable[P, object],
     argnums: Argnums = 0,
-    mode: Mode = "auto",
-    *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    mode: Mode = "auto",
     chunk_size: int | None = None,
     sparsity: SparsityOption = None,
     ad_context: AdContext | None = None,
@@ -467,10 +468,11 @@ def jacobian(
     Args:
         fun: takes and returns trees of arrays.
         argnums: which positional arguments; if a tuple, there is a tuple for each result.
-        mode: `forward` or `reverse` for one such pass; `cross` for the best waist, even if one pass
-            costs less; `auto` for what costs least.
         has_aux: the function returns a pair (value, aux); return (Jacobian, aux).
         holomorphic: allow complex arguments of complex results.
+        allow_int: has no effect: derivatives by integers are refused; see `grad`.
+        mode: `forward` or `reverse` for one such pass; `cross` for the best waist, even if one pass
+            costs less; `auto` for what costs least.
         chunk_size: the largest number of unit vectors in one batch, to save memory.
         sparsity: `auto` for a `SparseMatrix` in place of each array. Which of its places may differ
             from zero follows from the ops, while tracing. Columns without a common row share a unit
@@ -488,7 +490,7 @@ def jacobian(
             and an argument or result is real; or a result is neither floating-point nor complex.
         BatchRuleError: an op in the derivative has no batch rule.
         ExtentError: an array of the result is larger than the byte budget.
-        ConfigError: `memory_limit` is not a number of bytes.
+        ConfigError: `memory_limit` is not a number of bytes, or `has_aux` not True or False.
         MemoryLimitError: no way to keep the limit was found.
         PytreeError: sizes of both arguments and results are not constant.
 
@@ -497,6 +499,7 @@ def jacobian(
     Tensor([[4., 1.],
             [2., 5.]])
     """
+    flag("jacobian: has_aux", has_aux)
     chunk, mode = as_chunk_size("jacobian", chunk_size), as_mode(mode)
     sparse = as_sparsity("jacobian", sparsity, mode)
     limit = MemoryLimit.read("jacobian", memory_limit)
@@ -562,6 +565,7 @@ def jacrev(
     argnums: Argnums = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     *,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,

@@ -435,24 +435,24 @@ def conj(x: ArrayLike) -> AnyTensor:
 
 
 @array_function
-def real(x: ArrayLike) -> AnyTensor:
+def real(val: ArrayLike) -> AnyTensor:
     """Real part.
 
     >>> tn.real([1 + 2j])
     Tensor([1.])
     """
-    (value,) = promote((x,))
+    (value,) = promote((val,))
     return emit(REAL, value) if is_complex(value.meta.dtype) else value
 
 
 @array_function
-def imag(x: ArrayLike) -> AnyTensor:
-    """Imaginary part; zeros if the dtype of x is real.
+def imag(val: ArrayLike) -> AnyTensor:
+    """Imaginary part; zeros if the dtype of `val` is real.
 
     >>> tn.imag([1 + 2j])
     Tensor([2.])
     """
-    (value,) = promote((x,))
+    (value,) = promote((val,))
     return emit(IMAG, value) if is_complex(value.meta.dtype) else zeros_like(value)
 
 

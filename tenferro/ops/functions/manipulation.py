@@ -271,14 +271,14 @@ def _assume_none_dropped(meta: TensorMeta) -> None:
 
 
 @array_function
-def broadcast_to(x: ArrayLike, shape: Shape) -> AnyTensor:
-    """x repeated to `shape`, axes aligned at the end.
+def broadcast_to(array: ArrayLike, shape: Shape) -> AnyTensor:
+    """`array` repeated to `shape`, axes aligned at the end.
 
     >>> tn.broadcast_to([1, 2], (2, 2))
     Tensor([[1, 2],
             [1, 2]])
     """
-    (value,) = promote((x,))
+    (value,) = promote((array,))
     return expanded(value, [dim(size) for size in sizes_of(shape)])
 
 

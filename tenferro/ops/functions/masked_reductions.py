@@ -267,7 +267,7 @@ def _mean(
 ) -> AnyTensor:
     """Sum divided by the number of elements minus `correction`; NaN if that divisor is 0."""
     meta: TensorMeta = value.meta
-    axes = reduced_axes(name, axis, meta.rank)
+    axes = normal_axes(name, axis, meta.rank)
     if mask is None:
         divisor = number_of_elements(value, axes)
     else:

@@ -388,6 +388,7 @@ def _cross_in_plane(left: AnyTensor, right: AnyTensor, axis: int) -> AnyTensor:
 def dot(
     a: ArrayLike,
     b: ArrayLike,
+    out: None = None,
     *,
     precision: object = None,
     preferred_element_type: DTypeLike | None = None,

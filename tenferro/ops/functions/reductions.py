@@ -367,6 +367,7 @@ def cumulative_sum(
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
+    out: None = None,
 ) -> AnyTensor:
     """Cumulative sums along `axis`; 0 comes first if `include_initial`.
 
@@ -384,6 +385,7 @@ def cumulative_prod(
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
+    out: None = None,
 ) -> AnyTensor:
     """Cumulative products along `axis`; 1 comes first if `include_initial`.
 
