@@ -82,11 +82,11 @@ def hamiltonian_monte_carlo(example: Any, axes: Any) -> None:
     momenta = generator.normal(size=(chains, draws, 2))
     thresholds = generator.uniform(size=(chains, draws))
     run = tn.jit(tn.vmap(example.chain))
-    kept = np.asarray(run(starts, momenta, thresholds)[0])[:, 60::6].reshape(-1, 2)
+    sampled = np.asarray(run(starts, momenta, thresholds)[0])[:, 60::6].reshape(-1, 2)
     x, y = np.meshgrid(np.linspace(-6, 6, 60), np.linspace(-4, 11, 60))
     density = np.exp(-np.asarray(example.energy(np.stack([x, y]))))
     axes.contour(x, y, density, levels=[0.05, 0.2, 0.5, 0.8], colors=BLUE, linewidths=0.8)
-    axes.plot(*kept.T, ".", color=ORANGE, ms=2.5)
+    axes.plot(*sampled.T, ".", color=ORANGE, ms=2.5)
 
 
 def ising_ctmrg(example: Any, axes: Any) -> None:

@@ -28,6 +28,7 @@ def _host_memory() -> int:
         return 1 << 36
 
 
+DEFAULT_EXECUTOR = "xla"
 STAGES = ("fragment", "materialized", "exec", "passes", "stablehlo")
 
 
@@ -54,7 +55,7 @@ class Config:
         full_tracebacks: whether tracebacks of errors in traced functions show frames of tenferro.
     """
 
-    executor: str = "xla"
+    executor: str = DEFAULT_EXECUTOR
     dump: tuple[str, ...] = ()
     max_bytes: int = min(1 << 36, _host_memory())
     literal_bytes: int = 1 << 10
@@ -71,20 +72,28 @@ def parse(environ: Mapping[str, str]) -> Config:
     """The settings in `environ`.
 
     Raises:
-        ConfigError: a variable has an invalid value; the text names the variable.
+        ConfigError: variables have invalid values; the text names each of them.
 
     >>> parse({"TENFERRO_CACHE_ENTRIES": "16"}).cache_entries
     16
     """
     values: dict[str, object] = {}
+    problems = []
     for field in fields(Config):
         variable = f"TENFERRO_{field.name.upper()}"
         if variable in environ:
-            values[field.name] = _value(variable, environ[variable], field.default)
+            try:
+                values[field.name] = _value(variable, environ[variable], field.default)
+            except ConfigError as error:
+                problems.append(str(error))
+    if problems:
+        raise ConfigError("; ".join(problems))
     return Config(**values)  # type: ignore[arg-type]  # _value returns the type of the field's default
 
 
 def _value(variable: str, text: str, default: object) -> object:
+    if not text.strip():
+        raise ConfigError(f"{variable}: is empty; give a value, or unset it")
     match default:
         case bool():
             if text.lower() not in ("0", "1", "true", "false"):
@@ -108,8 +117,6 @@ def _value(variable: str, text: str, default: object) -> object:
                 )
             return stages
         case _:
-            if not text.strip():
-                raise ConfigError(f"{variable}: is empty; give a value, or unset it")
             return text
 
 

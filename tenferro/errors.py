@@ -31,6 +31,16 @@ class TenferroError(Exception):
     """Base class of all errors that tenferro raises on purpose."""
 
 
+def counted(count: object, one: str, many: str = "") -> str:
+    """A number of things in words.
+
+    >>> counted(1, "axis", "axes"), counted(2, "axis", "axes"), counted(0, "input")
+    ('1 axis', '2 axes', '0 inputs')
+    """
+    is_one = str(count) == "1"
+    return f"{count} {one if is_one else many or f'{one}s'}"
+
+
 # --- graphs ---------------------------------------------------------------------------------------
 
 

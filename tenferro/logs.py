@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from tenferro.config import Config, config
 
 _TOP, _DUMP, _COMPILE = "tenferro", "tenferro.dump", "tenferro.compile"
+_HANDLER = "tenferro.stderr"
 
 
 def logger(area: str) -> logging.Logger:
@@ -69,5 +70,15 @@ def configure(settings: Config) -> None:
             logging.getLogger(name).setLevel(level)
 
 
-logging.getLogger(_TOP).addHandler(StandardError())
+def install() -> None:
+    """Give the logger `tenferro` its handler, in place of one that an import before has made."""
+    top = logging.getLogger(_TOP)
+    for former in [each for each in top.handlers if each.name == _HANDLER]:
+        top.removeHandler(former)
+    handler = StandardError()
+    handler.name = _HANDLER
+    top.addHandler(handler)
+
+
+install()
 configure(config)

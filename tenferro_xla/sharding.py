@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
-from tenferro.errors import ShardingError
+from tenferro.errors import ShardingError, counted
 from tenferro.ir import ArrayLike, NumpyArray, PyTree, make_meta
 from tenferro.ops import ShardingConstraint
 from tenferro.runtime import Tensor
@@ -158,7 +158,9 @@ def spec_entries(
     if not isinstance(spec, PartitionSpec):
         raise ShardingError(f"{name}: takes a NamedSharding or a PartitionSpec, got {sharding!r}")
     if len(spec) > rank:
-        raise ShardingError(f"{name}: the array has {rank} axes, but {spec} has {len(spec)}")
+        raise ShardingError(
+            f"{name}: the array has {counted(rank, 'axis', 'axes')}, but {spec} has {len(spec)}"
+        )
     rest = (None,) * (rank - len(spec))
     return tuple(
         [

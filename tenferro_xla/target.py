@@ -187,6 +187,7 @@ def target_for(
             reduces_singly=platform.reduces_singly and mesh is None,
             small_loops=platform.small_loops and mesh is None,
             ordered_scatters=platform.ordered_scatters and mesh is None,
+            awaits_loops=platform.awaits_loops,
             platform=platform.name,
         ),
         _options(compiler_options),

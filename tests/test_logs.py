@@ -93,3 +93,16 @@ def test_a_logger_that_does_not_propagate_has_its_own_handlers_only() -> None:
     apart.propagate = False
     apart.addHandler(logging.NullHandler())
     assert list(handlers(apart)) == []
+
+
+RELOADED = """
+import importlib, logging, tenferro.logs
+for _ in range(2):
+    importlib.reload(tenferro.logs)
+assert len(logging.getLogger("tenferro").handlers) == 1
+"""
+
+
+def test_a_module_that_is_loaded_again_writes_each_record_once() -> None:
+    written = stderr(RELOADED + PROGRAM.format(setting=""), TENFERRO_DUMP="exec")
+    assert written == stderr(PROGRAM.format(setting=""), TENFERRO_DUMP="exec") != ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -10,10 +9,10 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from tenferro.runtime import DRIVER, driver_gpus, driver_version
+
 EXTRAS = {"cuda12": "jax-cuda12-plugin", "cuda13": "jax-cuda13-plugin"}
 """For each extra, the distribution that it installs."""
-_DRIVER = "libcuda.so.1"
-_NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class Cuda:
         gpus: how many GPUs the driver finds.
         failure: why the driver does not start; None if it does.
         nodes: whether there are device files of NVIDIA.
-        seen: the names of the devices that JAX has, `()` if it does not start.
+        devices: the names of those that JAX has, `()` if it does not start.
         said: what JAX says when it is asked for CUDA.
         misfits: distributions of the extras that do not fit jaxlib, with what is wrong.
         platforms: `JAX_PLATFORMS`.
@@ -38,7 +37,7 @@ class Cuda:
     gpus: int | None = None
     failure: str | None = None
     nodes: bool = False
-    seen: tuple[str, ...] | None = None
+    devices: tuple[str, ...] | None = None
     said: str | None = None
     misfits: tuple[str, ...] = ()
     platforms: str | None = None
@@ -58,7 +57,7 @@ class Cuda:
             return None
         (extra,) = self.extras
         if self.driver is None:
-            return self._unfound(extra) if self.nodes else None
+            return self._undetected(extra) if self.nodes else None
         if self.driver[0] < _major(extra):
             return (
                 f"{extra} is installed, but the driver takes CUDA {self.version} at most; "
@@ -69,20 +68,20 @@ class Cuda:
                 f"the driver does not start ({self.failure}); restart the machine, or install the "
                 "driver again"
             )
-        if not self.gpus or self.seen is None or self.left_out:
+        if not self.gpus or self.devices is None or self.left_out:
             return None
-        return self._unseen(extra)
+        return self._unused(extra)
 
-    def _unfound(self, extra: str) -> str:
+    def _undetected(self, extra: str) -> str:
         return (
-            f"{extra} is installed, and there is a GPU (/dev/nvidia0), but {_DRIVER} is not found; "
+            f"{extra} is installed, and there is a GPU (/dev/nvidia0), but {DRIVER} is not found; "
             "install the driver, put its folder into LD_LIBRARY_PATH, or start the container with "
             "--gpus all"
         )
 
-    def _unseen(self, extra: str) -> str:
-        devices = f"only {', '.join(self.seen)}" if self.seen else "no device"
-        text = f"there is a GPU, and {extra} is installed, but JAX has {devices}"
+    def _unused(self, extra: str) -> str:
+        others = f"only {', '.join(self.devices)}" if self.devices else "no device"
+        text = f"there is a GPU, and {extra} is installed, but JAX has {others}"
         again = f"pip install --force-reinstall 'tenferro[{extra}]'"
         if self.misfits:
             return f"{text}: {'; '.join(self.misfits)}; install it again: {again}"
@@ -96,7 +95,7 @@ class Cuda:
         if self.problem is not None or self.in_use:
             return None
         if self.driver is None:
-            lacking = f"but there is no driver of NVIDIA ({_DRIVER})"
+            lacking = f"but there is no driver of NVIDIA ({DRIVER})"
             return f"{self.extras[0]} is installed, {lacking}" if self.extras else None
         if self.gpus == 0:
             hidden = "" if self.visible is None else f": CUDA_VISIBLE_DEVICES is {self.visible!r}"
@@ -112,7 +111,7 @@ class Cuda:
     @property
     def in_use(self) -> bool:
         """Whether JAX has a GPU."""
-        return any(each.startswith(("gpu", "cuda")) for each in self.seen or ())
+        return any(each.startswith(("gpu", "cuda")) for each in self.devices or ())
 
     @property
     def left_out(self) -> bool:
@@ -125,10 +124,11 @@ class Cuda:
         return "none" if self.driver is None else ".".join(map(str, self.driver))
 
 
-def installed_cuda(seen: Sequence[str] | None = None, said: str | None = None) -> Cuda:
+def installed_cuda(devices: Sequence[str] | None = None, said: str | None = None) -> Cuda:
     """What there is of CUDA here; no memory of a GPU is touched.
 
-    `seen` are the devices that JAX has, and `said` is what it says when it is asked for CUDA.
+    `devices` are the names of those that JAX has, and `said` is what it says when it is asked for
+    CUDA.
     """
     extras = tuple(name for name in EXTRAS if _version(EXTRAS[name]) is not None)
     gpus, failure = driver_gpus()
@@ -138,7 +138,7 @@ def installed_cuda(seen: Sequence[str] | None = None, said: str | None = None) -
         gpus,
         failure,
         any(Path("/dev").glob("nvidia[0-9]*")),
-        None if seen is None else tuple(seen),
+        None if devices is None else tuple(devices),
         said,
         misfits(extras, _version),
         os.environ.get("JAX_PLATFORMS"),
@@ -162,32 +162,6 @@ def misfits(extras: Sequence[str], version_of: Callable[[str], str | None]) -> t
             elif jaxlib is not None and _release(installed) != _release(jaxlib):
                 found.append(f"{distribution} is {installed}, but jaxlib is {jaxlib}")
     return tuple(found)
-
-
-def driver_version() -> tuple[int, int] | None:
-    """The newest CUDA that the driver takes; None without a driver."""
-    number = ctypes.c_int()
-    try:
-        library = ctypes.CDLL(_DRIVER)
-        failed = library.cuDriverGetVersion(ctypes.byref(number))
-    except (OSError, AttributeError):
-        return None
-    return None if failed or not number.value else (number.value // 1000, number.value % 1000 // 10)
-
-
-def driver_gpus() -> tuple[int | None, str | None]:
-    """How many GPUs the driver finds, and why it does not start; both None without a driver."""
-    count = ctypes.c_int()
-    name = ctypes.c_char_p()
-    try:
-        library = ctypes.CDLL(_DRIVER)
-        status = library.cuInit(0) or library.cuDeviceGetCount(ctypes.byref(count))
-        if status and status != _NO_DEVICE:
-            library.cuGetErrorName(status, ctypes.byref(name))
-            return None, (name.value or b"").decode() or f"error {status} of CUDA"
-    except (OSError, AttributeError):
-        return None, None
-    return count.value, None
 
 
 def _version(distribution: str) -> str | None:

@@ -8,8 +8,10 @@ import os
 import platform
 import subprocess
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -21,9 +23,16 @@ from tenferro.cli.cuda import installed_cuda
 from tenferro.cli.screen import Screen
 from tenferro.compiler import in_words
 from tenferro.config import Config, config
-from tenferro.errors import TenferroError
+from tenferro.errors import CacheWarning, CommandError, ExecutorError, TenferroError
 from tenferro.ir import TensorSpec
-from tenferro.runtime import Executor, executor_module, executor_named, installed_executors
+from tenferro.runtime import (
+    Executor,
+    check_executor,
+    executor_module,
+    executor_named,
+    installed_executors,
+)
+from tenferro.serialization import problem_of_folder
 from tenferro.transforms import make_program
 
 # `tenferro doctor`: what is installed, what it runs on, and whether it computes in 64 bits.
@@ -36,6 +45,10 @@ Facts = dict[str, Any]
 
 def doctor(options: argparse.Namespace) -> int:
     """Print the tables, or all of it as JSON; or check a device. 1 if something is wrong."""
+    if options.gpu is not None and options.json:
+        raise CommandError(
+            "--json does not go with --gpu, which writes a report of JSON: --out OUT"
+        )
     if options.gpu is not None:
         return check_device(options.gpu)
     facts = examined()
@@ -61,8 +74,10 @@ def check_device(arguments: Sequence[str]) -> int:
 def examined() -> Facts:
     """All that the doctor finds."""
     executors = [_executor(name) for name in installed_executors()]
-    seen, said = _gpus_of_jax("xla") if "xla" in installed_executors() else (None, None)
-    cuda = installed_cuda(seen, said)
+    names, said = _gpus_of_jax("xla") if "xla" in installed_executors() else (None, None)
+    cuda = installed_cuda(names, said)
+    configuration = _configuration()
+    broken = [each["problem"] for each in (*executors, *configuration.values()) if each["problem"]]
     own = {"tenferro": tenferro.__version__, "python": platform.python_version()}
     return {
         "versions": own | {name: installed_version(name) for name in DISTRIBUTIONS},
@@ -75,8 +90,8 @@ def examined() -> Facts:
             "problem": cuda.problem,
             "advice": cuda.advice,
         },
-        "configuration": _configuration(),
-        "well": cuda.problem is None and all(each["problem"] is None for each in executors),
+        "configuration": configuration,
+        "well": cuda.problem is None and not broken,
     }
 
 
@@ -91,7 +106,9 @@ def installed_version(name: str) -> str:
 def _executor(name: str) -> Facts:
     """An executor, its devices, and what the check of 64 bits finds."""
     try:
-        devices, problem = _device_names(name), check_64_bits(executor_named(name))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CacheWarning)  # what is wrong with the folder is listed
+            devices, problem = _device_names(name), check_64_bits(executor_named(name))
     except TenferroError as error:
         devices, problem = [], str(error)
     return {"name": name, "devices": devices, "problem": problem}
@@ -145,19 +162,36 @@ def check_64_bits(executor: Executor) -> str | None:
 
 
 def _configuration() -> dict[str, Facts]:
+    """Every variable with its value and what is wrong with it; a process with others has ended."""
+    problems = {
+        "TENFERRO_EXECUTOR": _problem_of_default(),
+        "TENFERRO_CACHE_DIR": problem_of_folder(),
+    }
     settings: dict[str, Facts] = {}
     for field in fields(Config):
         name = f"TENFERRO_{field.name.upper()}"
         value = getattr(config, field.name)
         shown = ",".join(value) or "nothing" if isinstance(value, tuple) else str(value)
-        settings[name] = {"value": shown, "by": "environment" if name in os.environ else "default"}
+        by = "environment" if name in os.environ else "default"
+        settings[name] = {"value": shown, "by": by, "problem": problems.get(name)}
     for name in sorted(os.environ):
         if name.startswith("TENFERRO_") and name not in settings:
+            close = get_close_matches(name, settings, 1)
+            advice = f"; do you mean {close[0]}?" if close else ""
             settings[name] = {
-                "value": "…",
+                "value": "…",  # it may be secret
                 "by": "environment; nothing reads it",
-            }  # it may be secret
+                "problem": f"{name}: nothing reads it{advice}",
+            }
     return settings
+
+
+def _problem_of_default() -> str | None:
+    try:
+        check_executor("doctor", None)
+    except ExecutorError as error:
+        return str(error)
+    return None
 
 
 def _show(facts: Facts) -> None:
@@ -181,7 +215,8 @@ def _show(facts: Facts) -> None:
     settings = facts["configuration"].items()
     rows = [(name, each["value"], each["by"]) for name, each in settings]
     console.print(_table("configuration", ("variable", "value", "set by"), rows))
-    problems = [each["problem"] for each in (*facts["executors"], cuda) if each["problem"]]
+    parts = (*facts["executors"], cuda, *facts["configuration"].values())
+    problems = dict.fromkeys([each["problem"] for each in parts if each["problem"]])
     verdict = f"something is wrong: {'; '.join(problems)}" if problems else "all well"
     console.print(verdict, markup=False, soft_wrap=True)
 

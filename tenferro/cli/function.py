@@ -21,6 +21,7 @@ from tenferro.errors import (
     UnregisteredExtensionError,
     UnsupportedADRuleError,
     UnsupportedExtensionError,
+    counted,
 )
 from tenferro.ir import DType, TensorSpec, as_dtype
 from tenferro.ops.extension import Package
@@ -65,8 +66,8 @@ class NamedFunction:
         except (Exception, SystemExit) as error:
             raise CommandError(f"{self.name} raised {error_text(error, self.path)}") from error
 
-    def parameters(self, count: int) -> list[str]:
-        """Names for `count` positional arguments.
+    def parameters(self, count: int, each: str = "one --shape") -> list[str]:
+        """Names for `count` positional arguments; `each` is what the command gives for one.
 
         Raises:
             CommandError: the function does not take so many.
@@ -77,9 +78,9 @@ class NamedFunction:
             signature = inspect.signature(self.call)
             bound = signature.bind(*range(count))
         except (TypeError, ValueError) as error:
+            what = counted(count, "argument")
             raise CommandError(
-                f"{self.name} does not take {count} arguments ({error}); "
-                "give one --shape, or one input, for each"
+                f"{self.name} does not take {what} ({error}); give {each} for each"
             ) from None
         names = list(bound.arguments)
         rest = [f"{names[-1]}{i}" for i in range(count - len(names) + 1)] if names else []
@@ -205,6 +206,10 @@ def parse_dtype(text: str) -> DType:
     try:
         return as_dtype(text)
     except DTypeError:
+        if "," in text:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not one dtype; give --dtype several times, once for each argument"
+            ) from None
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a dtype; write {', '.join(DTYPE_NAMES[:-1])} or {DTYPE_NAMES[-1]}"
         ) from None

@@ -36,7 +36,7 @@ from tenferro.core import (
     resolve_keys,
     transpose,
 )
-from tenferro.errors import CommandError, TenferroError
+from tenferro.errors import CommandError, TenferroError, counted
 from tenferro.ir import ExecProgram, TensorMeta, TensorSpec, is_inexact
 from tenferro.ops import StdTensorOp, shape_context
 from tenferro.ops.extension import Package
@@ -252,7 +252,7 @@ def _listed(title: str, note: str, value: object, program: ExecProgram | None = 
     """A stage of values, one on each line."""
     text = str(value)
     count = sum(line.lstrip().startswith("%") for line in text.splitlines())
-    return Stage(title, note, text, figures=f"{count} ops", program=program)
+    return Stage(title, note, text, figures=counted(count, "op"), program=program)
 
 
 def _stage_of(report: PassReport) -> Stage:

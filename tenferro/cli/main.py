@@ -33,7 +33,7 @@ from tenferro.cli.function import (
 )
 from tenferro.cli.inspect import inspect, pipeline, stablehlo, write
 from tenferro.core import LinearFragment, name_of
-from tenferro.errors import CommandError, TenferroError
+from tenferro.errors import CommandError, ExtensionRegistryError, TenferroError, counted
 from tenferro.runtime import GraphProgram
 from tenferro.serialization import MissingExtension, loads, read_bytes, written_digest
 from tenferro.transforms import flatten, jit, leaf_names
@@ -49,7 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
     packages = load_packages(arguments.packages)
     function = load_function(arguments.function, packages)
     inputs = [load(file) for file in arguments.inputs]
-    function.parameters(len(inputs))
+    function.parameters(len(inputs), "one INPUT")
+    for file, value in zip(arguments.inputs, inputs, strict=True):
+        if function.specs is not None and isinstance(value, dict):
+            raise CommandError(
+                f"{file} is a dict of arrays, and a saved program takes arrays; give one .npy for "
+                "each input"
+            )
     result = jit(function.__call__, executor=arguments.executor, packages=packages)(*inputs)
     leaves, _ = flatten(result)
     named = dict(zip(leaf_names(result, "result"), leaves, strict=True))
@@ -125,12 +131,20 @@ def lower(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    """Read the file with all its checks, and print its contents."""
+    """Read the file with all its checks, and print its contents; 1 if it does not pass them."""
     packages = load_packages(arguments.packages)
-    data = read_bytes(arguments.file)
-    value = loads(data, packages=packages, skip_missing_extensions=True)
+    try:
+        data = read_bytes(arguments.file)
+        value = loads(data, packages=packages, skip_missing_extensions=True)
+    except ExtensionRegistryError:
+        raise  # it is about the packages
+    except TenferroError as error:
+        if not (os.path.isfile(arguments.file) and os.access(arguments.file, os.R_OK)):
+            raise
+        complain(f"tenferro verify: {one_line(error)}")
+        return 1
     lines = program_lines(value) if isinstance(value, GraphProgram) else fragment_lines(value)
-    print("\n".join([f"{arguments.file}: sound, {len(data)} bytes", *lines]))
+    print("\n".join([f"{arguments.file}: sound, {counted(len(data), 'byte')}", *lines]))
     return 0
 
 
@@ -138,9 +152,9 @@ def program_lines(program: GraphProgram) -> Iterator[str]:
     """What a program takes, returns and does."""
     exec_program = program.exec_program
     yield f"program, digest {written_digest(exec_program)}"
-    yield from _list("inputs", [_declared(each) for each in program.inputs])
-    yield from _list("outputs", [str(meta) for meta in exec_program.output_metas])
-    yield from _list("guards", [f"{each.left} == {each.right}" for each in program.guards])
+    yield from _list("input", [_declared(each) for each in program.inputs])
+    yield from _list("output", [str(meta) for meta in exec_program.output_metas])
+    yield from _list("guard", [f"{each.left} == {each.right}" for each in program.guards])
     yield from _ops([op for part in exec_program.walk() for op in part.ops()])
 
 
@@ -148,22 +162,22 @@ def fragment_lines(value: Any) -> Iterator[str]:
     """What a fragment, linear or not, takes, returns and does."""
     fragment = value.fragment if isinstance(value, LinearFragment) else value
     yield "linear fragment" if isinstance(value, LinearFragment) else "fragment"
-    yield from _list("inputs", [name_of(key) for key in fragment.input_keys])
-    yield from _list("outputs", [name_of(key) for key in fragment.output_keys])
+    yield from _list("input", [name_of(key) for key in fragment.input_keys])
+    yield from _list("output", [name_of(key) for key in fragment.output_keys])
     yield from _ops([node.primitive for node in fragment.nodes])
 
 
 def _ops(ops: list[Any]) -> Iterator[str]:
-    counted = Counter(op.family_id if isinstance(op, MissingExtension) else op.name for op in ops)
-    yield f"{len(ops)} instructions{':' if ops else ''}"
-    yield from (f"  {count} {name}" for name, count in sorted(counted.items()))
+    names = Counter(op.family_id if isinstance(op, MissingExtension) else op.name for op in ops)
+    yield f"{counted(len(ops), 'instruction')}{':' if ops else ''}"
+    yield from (f"  {count} {name}" for name, count in sorted(names.items()))
     families = {op.family_id for op in ops if isinstance(op, MissingExtension)}
-    yield from _list("families", [f"{each}, not checked" for each in sorted(families)])
+    yield from _list("family", [f"{each}, not checked" for each in sorted(families)], "families")
 
 
-def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
+def _list(one: str, lines: Iterable[str], many: str = "") -> Iterator[str]:
     entries = list(lines)
-    yield f"{len(entries)} {title}{':' if entries else ''}"
+    yield f"{counted(len(entries), one, many)}{':' if entries else ''}"
     yield from (f"  {line}" for line in entries)
 
 

@@ -49,7 +49,7 @@ class DeviceCosts:
         kernel: each kernel, whatever its size.
         compiling: compiling each kernel.
         step: starting each iteration of a loop; small steps are compiled together where it is not
-            0, see `ScanUnrolling`.
+            0, see `ScanUnrolling`. None: as the platform has it, which no fit to networks says.
         worthwhile: a complex product is computed as real ones if that takes at most this part of
             its time; below 1, since every kernel costs compile time and memory.
     """
@@ -69,7 +69,7 @@ class DeviceCosts:
     kernel: float = 1.5e-6
     compiling: float = 4e-3
     worthwhile: float = 0.85
-    step: float = 0.0
+    step: float | None = None
 
     def edges(self, rows: int, columns: int, terms: int) -> float:
         """How many times its arithmetic a product takes."""

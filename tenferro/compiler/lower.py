@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from typing import Any
 
 from tenferro.core import CompiledProgram
-from tenferro.errors import BindingError, ParseError, ProgramError, TenferroError
+from tenferro.errors import BindingError, ParseError, ProgramError, TenferroError, counted
 from tenferro.ir import (
     ExecBuilder,
     ExecInstruction,
@@ -118,8 +118,8 @@ def _check_lowering_inputs(program: object, input_metas: Sequence[object]) -> No
             )
     if len(input_metas) != len(program.input_slots):
         raise BindingError(
-            f"lower: the program has {len(program.input_slots)} inputs, "
-            f"got {len(input_metas)} types"
+            f"lower: the program has {counted(len(program.input_slots), 'input')}, got "
+            f"{counted(len(input_metas), 'type')}"
         )
 
 

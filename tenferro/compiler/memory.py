@@ -8,10 +8,10 @@ It goes this way:
 2. A function that is traced hands its limit to the trace around it (`runtime.trace_context`), and
    bodies of loops and branches theirs (`transforms.higher_order`). The smallest, `tighter`, is part
    of the options of the program (`OptimizerOptions.limited`).
-3. Before there is a program, two plan by it. `transforms.jacobian` computes a Jacobian by batches
-   of as many unit vectors as are predicted to fit. `network.memory_limit` slices a network so that
-   it fits, or refuses it; where sizes are named, `network.planner.check_memory` refuses it once
-   they are known.
+3. Before there is a program, two plan by it. `transforms.jacobian_call` computes a Jacobian by
+   batches of as many unit vectors as are predicted to fit. `network.memory_limit` slices a network
+   so that it fits, or refuses it; where sizes are named, `network.planner.check_memory` refuses it
+   once they are known.
 4. On a device it becomes a number of bytes: `MemoryLimit.known`, by `OptimizerOptions.on_device`.
 5. `pipeline.optimize_resolved` compares it with the prediction, `memory_report`. If the program
    needs more, `device.rematerialize` searches for one that computes values again and needs less.
@@ -30,8 +30,8 @@ value of a program. `ir.verifier.check_budget` compares the values of a program 
 * functions that are not compiled: `runtime.plans`, `transforms.eager_plan`, new arrays
   (`transforms.traced_tensor`) and arrays of indices (`numpy.arguments`).
 
-Two others compare with the number themselves: `transforms.jacobian.check_sizes` the result of a
-Jacobian, and `transforms.tiered_jit` the predicted peak, above which NumPy does not answer first.
+Two others compare with the number themselves: `transforms.jacobian_call.check_sizes` the result of
+a Jacobian, and `transforms.tiered_jit` the predicted peak, above which NumPy does not answer first.
 
 XLA on the CPU runs an instruction as soon as its operands are computed, in the order in which they
 become ready. So values of independent parts of a program are alive at the same time. It also makes

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from tenferro.compiler.background import give_way
 from tenferro.config import config
-from tenferro.errors import ConfigError, TenferroError, VerifyError
+from tenferro.errors import ConfigError, TenferroError, VerifyError, counted
 from tenferro.ir import ExecOp, ExecProgram, verify
 from tenferro.logs import logger
 
@@ -93,8 +93,8 @@ class PassReport:
         return self.after is not self.before
 
     def __str__(self) -> str:
-        count = len(self.before.instructions)
-        title = f"# pass {self.name}: {self.milliseconds:.3f} ms, {count} instructions"
+        count = counted(len(self.before.instructions), "instruction")
+        title = f"# pass {self.name}: {self.milliseconds:.3f} ms, {count}"
         if not self.changed:
             return f"{title}, unchanged"
         diff = difflib.unified_diff(

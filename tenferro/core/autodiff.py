@@ -20,7 +20,7 @@ from tenferro.core.keys import (
     op_key,
 )
 from tenferro.core.primitive import JvpSite, Op, RuleContext, Slots, TransposeSite
-from tenferro.errors import ADError, ADRuleError, GraphError
+from tenferro.errors import ADError, ADRuleError, GraphError, counted
 
 __all__ = [
     "LinearFragment",
@@ -176,7 +176,7 @@ def _checked(op: Any, rule: str, result: Any, count: int, place: str) -> Slots[G
     if isinstance(result, tuple) and len(result) == count:
         return result
     kind = type(result).__name__
-    got = f"{len(result)} values" if isinstance(result, tuple) else f"one {kind}"
+    got = counted(len(result), "value") if isinstance(result, tuple) else f"one {kind}"
     raise ADRuleError(
         f"{op}: its {rule} rule returns {got}; return a tuple of {count}, one for each {place}"
     )
@@ -241,7 +241,10 @@ def push_forward(
         ADError: `wrt` names a value twice, or the number of tangents is not that of values.
     """
     if len(tangents) != len(wrt):
-        raise ADError(f"push_forward: {len(tangents)} tangents for {len(wrt)} values of wrt")
+        raise ADError(
+            f"push_forward: {counted(len(tangents), 'tangent')} for {counted(len(wrt), 'value')} "
+            "of wrt"
+        )
     seeds = zip(_distinct(wrt), tangents, strict=True)
     known = {source: tangent for source, tangent in seeds if tangent is not None}
     _propagate(view, outputs, wrt, known, KeyEmitter(ctx))
@@ -330,7 +333,8 @@ def pull_back(
     """
     if len(cotangents) != len(linear.tangent_outputs):
         raise ADError(
-            f"pull_back: {len(cotangents)} cotangents for {len(linear.tangent_outputs)} outputs"
+            f"pull_back: {counted(len(cotangents), 'cotangent')} for "
+            f"{counted(len(linear.tangent_outputs), 'output')}"
         )
     return _reverse(linear, cotangents, KeyEmitter(ctx))
 

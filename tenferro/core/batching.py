@@ -9,7 +9,7 @@ from tenferro.core.emitters import KeyEmitter
 from tenferro.core.graph import ResolvedView
 from tenferro.core.keys import GlobalOpKey, GlobalValKey, SingleOutputNode
 from tenferro.core.primitive import Batched, BatchSite, RuleContext
-from tenferro.errors import BatchRuleError
+from tenferro.errors import BatchRuleError, counted
 
 __all__ = ["batch"]
 
@@ -101,8 +101,12 @@ def _checked(op: Any, result: Any, count: int) -> Batched[GlobalValKey]:
                 break
         else:
             return result
-    got = f"{len(result)} values" if isinstance(result, tuple) else f"one {type(result).__name__}"
+    got = (
+        counted(len(result), "value")
+        if isinstance(result, tuple)
+        else f"one {type(result).__name__}"
+    )
     raise BatchRuleError(
-        f"{op}: its batch rule returns {got}; return a tuple of {count} pairs, for each output its "
-        "value and whether it is batched"
+        f"{op}: its batch rule returns {got}; return a tuple of {counted(count, 'pair')}, for each "
+        "output its value and whether it is batched"
     )

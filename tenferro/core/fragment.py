@@ -26,7 +26,7 @@ from tenferro.core.keys import (
     op_key,
 )
 from tenferro.core.primitive import GraphOp, Op
-from tenferro.errors import GraphError
+from tenferro.errors import GraphError, counted
 
 __all__ = [
     "External",
@@ -359,10 +359,11 @@ def _not_owned(key: GlobalValKey) -> GraphError:
 def _check(op: GraphOp, operands: tuple[GlobalValKey, ...], mode: OpMode) -> None:
     count = len(operands)
     if op.n_inputs is not None and count != op.n_inputs:
-        raise GraphError(f"{op}: takes {op.n_inputs} operands, got {count}")
+        raise GraphError(f"{op}: takes {counted(op.n_inputs, 'operand')}, got {count}")
     if op.n_outputs < 1:
         raise GraphError(f"{op}: has no outputs; a node of a graph makes at least one value")
     if isinstance(mode, Linear) and len(mode.active_mask) != count:
         raise GraphError(
-            f"{op}: active mask has {len(mode.active_mask)} entries for {count} operands"
+            f"{op}: active mask has {counted(len(mode.active_mask), 'entry', 'entries')} for "
+            f"{counted(count, 'operand')}"
         )

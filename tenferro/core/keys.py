@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeVar
 from weakref import ref
 
 from tenferro.core.primitive import GraphOp
-from tenferro.errors import GraphError
+from tenferro.errors import GraphError, counted
 
 __all__ = [
     "PRIMAL",
@@ -201,7 +201,7 @@ class MultiOutputNode(GlobalOpKey):
         return tuple(map(self.output, range(self.primitive.n_outputs)))
 
     def __repr__(self) -> str:
-        return f"GlobalOpKey({self.primitive}, {len(self.inputs)} inputs, {self.mode})"
+        return f"GlobalOpKey({self.primitive}, {counted(len(self.inputs), 'input')}, {self.mode})"
 
 
 class NodeOutput(Derived):

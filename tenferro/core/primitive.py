@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import zip_longest
 from typing import Any, Generic, Protocol, TypeVar
 
-from tenferro.errors import GraphError
+from tenferro.errors import GraphError, counted
 
 __all__ = [
     "Adder",
@@ -129,7 +129,7 @@ def only_output(op: PrimitiveOp, outputs: Sequence[V]) -> V:
         GraphError: the op has several outputs, of which `emit` would drop all but one.
     """
     if len(outputs) != 1:
-        raise GraphError(f"emit: {op} has {len(outputs)} outputs; use emit_all")
+        raise GraphError(f"emit: {op} has {counted(len(outputs), 'output')}; use emit_all")
     return outputs[0]
 
 

@@ -10,7 +10,7 @@ from tenferro.core.fragment import block, line, value_list
 from tenferro.core.graph import MaterializedGraph
 from tenferro.core.keys import GlobalValKey, SingleOutputNode
 from tenferro.core.primitive import Op
-from tenferro.errors import BindingError, GraphError, ProgramError
+from tenferro.errors import BindingError, GraphError, ProgramError, counted
 
 __all__ = [
     "CompiledProgram",
@@ -184,7 +184,8 @@ def evaluate(program: CompiledProgram[Op], inputs: Sequence[Any]) -> list[Any]:
         )
     if len(inputs) != len(program.input_slots):
         raise BindingError(
-            f"evaluate: the program has {len(program.input_slots)} inputs, got {len(inputs)} values"
+            f"evaluate: the program has {counted(len(program.input_slots), 'input')}, got "
+            f"{counted(len(inputs), 'value')}"
         )
     slots: list[Any] = [None] * program.n_slots
     for slot, value in zip(program.input_slots, inputs, strict=True):
@@ -193,8 +194,8 @@ def evaluate(program: CompiledProgram[Op], inputs: Sequence[Any]) -> list[Any]:
         results = instruction.op.evaluate([slots[slot] for slot in instruction.inputs])
         if len(results) != len(instruction.outputs):
             raise ProgramError(
-                f"{instruction.op}: evaluate returns {len(results)} values"
-                f" for {len(instruction.outputs)} outputs"
+                f"{instruction.op}: evaluate returns {counted(len(results), 'value')} for "
+                f"{counted(len(instruction.outputs), 'output')}"
             )
         for slot, value in zip(instruction.outputs, results, strict=True):
             slots[slot] = value

@@ -20,6 +20,8 @@ _STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _HERE = Path(__file__).parents[1]
 _OWN = tuple(f"{_HERE.with_name(name)}{os.sep}" for name in ("tenferro", "tenferro_xla"))
 """The folders of the packages. What lies next to them, such as `tenferro_ext_x`, is the user's."""
+_COMMANDS = f"{_PACKAGE}cli{os.sep}"
+"""The command line: what calls it, such as its script, is no line of the user's program."""
 _sites_of: dict[str, dict[int, str] | None] = {}
 """For each file its cached sites by line; None for files whose frames are skipped."""
 
@@ -34,11 +36,12 @@ def user_site(depth: int = 1) -> str | None:
     while frame is not None:
         file = frame.f_code.co_filename
         if file not in _sites_of:
-            _sites_of[file] = None if _is_passed_over(file) else {}
+            is_start = file.startswith(("<", _COMMANDS))
+            _sites_of[file] = None if not is_start and _is_passed_over(file) else {}
         sites = _sites_of[file]
         if sites is not None:
             line = frame.f_lineno
-            if line not in sites and not file.startswith("<"):
+            if line not in sites and not file.startswith(("<", _COMMANDS)):
                 sites[line] = f"{os.path.basename(file)}:{line}"
             return sites.get(line)
         frame = frame.f_back

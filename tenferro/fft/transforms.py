@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from tenferro.errors import AxisError, ConfigError, DTypeError, ShapeError
+from tenferro.errors import AxisError, ConfigError, DTypeError, ShapeError, counted
 from tenferro.fft.op import Fft, exact_size, spectrum_length
 from tenferro.ir import (
     BOOL,
@@ -636,8 +636,8 @@ def _along_axes(
         sizes = [-1] * len(along)
     if len(sizes) != len(along):
         raise ShapeError(
-            f"{name}: s has {len(sizes)} sizes and axes has {len(along)} axes; pass one size for "
-            "each axis"
+            f"{name}: s has {counted(len(sizes), 'size')} and axes has "
+            f"{counted(len(along), 'axis', 'axes')}; pass one size for each axis"
         )
     points: list[Dim | None] = []
     for i, (size, axis) in enumerate(zip(sizes, along, strict=True)):

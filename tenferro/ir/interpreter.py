@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tenferro.errors import BindingError
+from tenferro.errors import BindingError, counted
 from tenferro.ir.op import ExecOp
 from tenferro.ir.payloads import NumpyArray
 from tenferro.ir.program import ExecInstruction, ExecProgram
@@ -39,7 +39,8 @@ def run(program: ExecProgram, inputs: Sequence[T], handler: Handler[T]) -> list[
     """
     if len(inputs) != len(program.input_slots):
         raise BindingError(
-            f"run: the program takes {len(program.input_slots)} inputs, got {len(inputs)}"
+            f"run: the program takes {counted(len(program.input_slots), 'input')}, got "
+            f"{len(inputs)}"
         )
     values = dict(zip(program.input_slots, inputs, strict=True))
     for step, dropped in zip(program.instructions, _drops(program), strict=True):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, dataclass
 import numpy as np
 
 from tenferro.core import Emitter, V
-from tenferro.errors import GraphError, PadSafetyError
+from tenferro.errors import GraphError, PadSafetyError, counted
 from tenferro.ir.dims import InputDim, Leaf
 from tenferro.ir.payloads import (
     Body,
@@ -285,7 +285,7 @@ class OpCore(Payload):
     def check_arity(self, count: int) -> None:
         """Raise GraphError unless the op takes `count` operands."""
         if self.n_inputs is not None and count != self.n_inputs:
-            raise GraphError(f"{self.name}: takes {self.n_inputs} operands, got {count}")
+            raise GraphError(f"{self.name}: takes {counted(self.n_inputs, 'operand')}, got {count}")
 
     pointwise: bool = False
     """Whether each element of the result depends on the elements at its own place alone, and the

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tenferro.errors import ParseError, ShapeError, TenferroError
+from tenferro.errors import ParseError, ShapeError, TenferroError, counted
 from tenferro.ir.builder import with_named_sizes
 from tenferro.ir.dims import dim
 from tenferro.ir.dtypes import dtype_of_short_name
@@ -113,7 +113,9 @@ def _closed(block: _Block) -> ExecProgram:
     written += [slot for step in block.steps for slot in step.output_slots]
     n_slots = max(written, default=-1) + 1
     if n_slots > _SPARSEST * (len(written) + 1):
-        raise ParseError(f"parse: slot %{n_slots - 1} in a program of {len(written)} values")
+        raise ParseError(
+            f"parse: slot %{n_slots - 1} in a program of {counted(len(written), 'value')}"
+        )
     program = ExecProgram(
         tuple(block.steps),
         tuple(slot for slot, _ in block.inputs),

@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 import re
 
-from tenferro.errors import ExtentError, TenferroError, UnsupportedExtensionError, VerifyError
+from tenferro.errors import (
+    ExtentError,
+    TenferroError,
+    UnsupportedExtensionError,
+    VerifyError,
+    counted,
+)
 from tenferro.ir.program import ExecInstruction, ExecProgram, with_slots
 from tenferro.ir.types import MAX_EXTENT, TensorMeta
 
@@ -76,7 +82,10 @@ def _misplaced(
         if slot in metas:
             return f"{step.op.name} writes %{slot}, which is written already", f"%{slot}"
         if not 0 <= slot < n_slots:
-            return f"{step.op.name} writes %{slot}, but the program has {n_slots} slots", f"%{slot}"
+            return (
+                f"{step.op.name} writes %{slot}, but the program has {counted(n_slots, 'slot')}",
+                f"%{slot}",
+            )
     return None
 
 
@@ -90,8 +99,8 @@ def _mistyped(step: ExecInstruction, metas: dict[int, TensorMeta]) -> tuple[str,
         return str(error), step.op.name
     if len(inferred) != len(step.output_slots):
         return (
-            f"{step.op.name} writes {len(step.output_slots)} slots, "
-            f"but has {len(inferred)} outputs",
+            f"{step.op.name} writes {counted(len(step.output_slots), 'slot')}, but has "
+            f"{counted(len(inferred), 'output')}",
             step.op.name,
         )
     for slot, recorded, meta in zip(step.output_slots, step.output_metas, inferred, strict=True):
@@ -135,7 +144,8 @@ def _verify_last_use(program: ExecProgram, where: str) -> None:
             continue
         if len(step.last_use) != len(step.input_slots):
             raise VerifyError(
-                f"{where}{step.op.name} has {len(step.last_use)} last-use marks for its operands"
+                f"{where}{step.op.name} has {counted(len(step.last_use), 'last-use mark')} for its "
+                "operands"
             )
         for slot, last in zip(reversed(step.input_slots), reversed(step.last_use), strict=True):
             if last and slot in alive:
@@ -174,7 +184,10 @@ def check_budget(program: ExecProgram, max_bytes: int) -> None:
 def check_size(meta: TensorMeta, name: str, max_bytes: int) -> None:
     """Check one type; errors call it the result of `name`. See `check_budget`."""
     if meta.rank > MAX_RANK:
-        raise ExtentError(f"{name}: {meta} has {meta.rank} axes; at most {MAX_RANK} are supported")
+        raise ExtentError(
+            f"{name}: {meta} has {counted(meta.rank, 'axis', 'axes')}; at most {MAX_RANK} are "
+            "supported"
+        )
     shape = meta.static_shape
     if shape is None:
         return
@@ -186,8 +199,8 @@ def check_size(meta: TensorMeta, name: str, max_bytes: int) -> None:
     needed = math.prod(shape) * meta.dtype.itemsize
     if needed > max_bytes:
         raise ExtentError(
-            f"{name}: {meta} takes {needed} bytes, more than the budget of {max_bytes} bytes; "
-            "use smaller extents, or raise max_bytes (TENFERRO_MAX_BYTES)"
+            f"{name}: {meta} takes {needed} bytes, more than the budget of {max_bytes} bytes; use "
+            "smaller extents, or raise max_bytes (TENFERRO_MAX_BYTES)"
         )
     if math.prod(size for size in shape if size) * meta.dtype.itemsize > MAX_EXTENT:
         raise ExtentError(f"{name}: the extents of {meta} overflow 64 bits when multiplied")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, overload
 
 from tenferro import ops
-from tenferro.errors import AxisError, DTypeError, ShapeError
+from tenferro.errors import AxisError, DTypeError, ShapeError, counted
 from tenferro.ir import (
     AnyTensor,
     ArrayLike,
@@ -184,7 +184,10 @@ def reduce(
     first = [asarray(value) for value in flatten(init_values)[0]]
     arrays = [asarray(leaf) for leaf in leaves]
     if not arrays or len(arrays) != len(first):
-        raise ShapeError(f"reduce: got {len(arrays)} operands and {len(first)} first values")
+        raise ShapeError(
+            f"reduce: got {counted(len(arrays), 'operand')} and "
+            f"{counted(len(first), 'first value')}"
+        )
     axes = axes_of("reduce", dimensions, arrays[0].ndim)
     if computation in _KNOWN and len(arrays) == 1:
         total = _KNOWN[computation](arrays[0], axes)

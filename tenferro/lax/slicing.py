@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from tenferro import ops
-from tenferro.errors import AxisError, GraphError
+from tenferro.errors import AxisError, GraphError, counted
 from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, Number, Shape, TensorMeta, dim
 from tenferro.lax.arguments import LAX, along, matched, same_dtype, tuple_of
 from tenferro.numpy import asarray
@@ -193,7 +193,10 @@ def _starts(
         starts = [vector[i] for i in range(vector.shape[0])]  # or refused
     if len(starts) != rank:
         meta = asarray(operand).meta
-        raise GraphError(f"{name}: got {len(starts)} starts for the {rank} axes of {meta}")
+        raise GraphError(
+            f"{name}: got {counted(len(starts), 'start')} for the {counted(rank, 'axis', 'axes')} "
+            f"of {meta}"
+        )
     starts = [  # the dtype of the operand says nothing about them
         start.astype(start.dtype) if getattr(start, "weak", None) is not None else start  # type: ignore[union-attr]
         for start in starts

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.errors import ConfigError, ShapeError
+from tenferro.errors import ConfigError, ShapeError, counted
 from tenferro.ir import BOOL, INT64, AnyTensor, ArrayLike, Dim, DType, is_complex, maximum
 from tenferro.linalg.arguments import matrix, number
 from tenferro.linalg.matrix_op import H, columns, concatenated, padded, places, rows
@@ -451,7 +451,7 @@ def gauge_report(loss: Callable[..., Any], x: Any) -> GaugeReport:
     count = len(signature(loss).parameters)
     if count not in (2, 3):
         text = "gauge_report: loss must take (eigenvalues, eigenvectors) or (U, S, Vh)"
-        raise ConfigError(f"{text}, got a function of {count} arguments")
+        raise ConfigError(f"{text}, got a function of {counted(count, 'argument')}")
     a = np.asarray(x)
     if a.ndim != 2 or (count == 2 and a.shape[0] != a.shape[1]):
         kind = "a square matrix" if count == 2 else "a matrix"

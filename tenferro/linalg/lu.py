@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenferro.errors import ConfigError, DTypeError, ShapeError
+from tenferro.errors import ConfigError, DTypeError, ShapeError, counted
 from tenferro.ir import (
     INT32,
     AnyTensor,
@@ -353,7 +353,11 @@ def _lu_solve(
     metas = [value.meta for value in (a, x, exchanges)]
     n, count = a.shape[-1], exchanges.shape[-1]
     lu, piv = metas[0], metas[2]
-    agreed(n, count, f"lu_solve: lu {lu} has {n} rows, but piv {piv} has {count} pivots")
+    agreed(
+        n,
+        count,
+        f"lu_solve: lu {lu} has {counted(n, 'row')}, but piv {piv} has {counted(count, 'pivot')}",
+    )
     assume_equal(n, count, f"lu_solve: lu {lu} and piv {piv}")
     a, x, column = same_batch("lu_solve", a, x, rows(permutation), types=metas)
     places = manipulation.squeeze(column, -1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tenferro.compiler import DeviceCosts
-from tenferro.errors import PathError, ShapeError
+from tenferro.errors import PathError, ShapeError, counted
 from tenferro.network.subscripts import Label, Labels, Subscripts, build_size_dict
 
 __all__ = [
@@ -60,8 +60,8 @@ def pairs_of_path(path: Iterable[Sequence[int]], count: int) -> Pairs:
         live = [remaining for remaining in live if remaining not in contracted] + [value]
     if len(live) != 1:
         raise PathError(
-            f"einsum: the path leaves {len(live)} of {count} operands uncontracted; "
-            "it must end with one"
+            f"einsum: the path leaves {len(live)} of {counted(count, 'operand')} uncontracted; it "
+            "must end with one"
         )
     return tuple(pairs)
 

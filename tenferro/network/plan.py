@@ -24,7 +24,7 @@ from tenferro.compiler import (
 )
 from tenferro.compiler.device import SharedLanes
 from tenferro.core import Emitter, V
-from tenferro.errors import FileError, PathError
+from tenferro.errors import FileError, PathError, counted
 from tenferro.ir import (
     BOOL,
     INT64,
@@ -256,12 +256,12 @@ class EinsumPlan:
         ]
         head = [
             f"einsum {_shortened(str(self.subscripts))}, {self.dtype}",
-            f"{self.flops:.3g} flops, peak {_bytes(self.peak_bytes)}, "
-            f"largest intermediate {self.sliced.largest} elements",
+            f"{self.flops:.3g} flops, peak {_bytes(self.peak_bytes)}, largest intermediate "
+            f"{counted(self.sliced.largest, 'element')}",
         ]
         if self.slices:
             head.append(
-                f"{self.slice_count} slices over "
+                f"{counted(self.slice_count, 'slice')} over "
                 f"{labels_text(self.slices, is_lettered(self.tree.sizes))}; "
                 f"{self.flops / self._unsliced_flops:.3g} times the flops without"
             )
@@ -426,19 +426,19 @@ class SharedPlan:
 
     def __str__(self) -> str:
         needed = in_words(self.memory.arguments + self.memory.peak)
-        devices = _counted(self.devices, "device")
+        devices = counted(self.devices, "device")
         if self.slices == 1:
             text = f"not sliced: each of {devices} contracts all of it, {needed} a device"
         else:
-            each = _counted(-(-self.lanes // self.devices), "lane")
+            each = counted(-(-self.lanes // self.devices), "lane")
             text = (
-                f"{_counted(self.slices, 'slice')} in {_counted(self.lanes, 'lane')} on {devices}: "
-                f"balance {self.balance:.2f}, {each} each, {needed} a device, "
-                f"reduction {in_words(self.reduction)}"
+                f"{counted(self.slices, 'slice')} in {counted(self.lanes, 'lane')} on {devices}: "
+                f"balance {self.balance:.2f}, {each} each, {needed} a device, reduction "
+                f"{in_words(self.reduction)}"
             )
         fewer = lane_count(self.slices)
         if fewer < min(self.lanes, self.slices):
-            up_to = _counted(fewer, "device")
+            up_to = counted(fewer, "device")
             text += f"\nmore lanes than on up to {up_to}, so the last bits differ from those there"
         if self.balance < POOR:
             text += f"\n{self._advice()}"
@@ -450,7 +450,7 @@ class SharedPlan:
         while count < MOST_SLICES and balance(count, self.devices) < POOR:
             count *= 2
         if balance(count, self.devices) < POOR:
-            return f"no number of slices has a better balance on {self.devices} devices"
+            return f"no number of slices has a better balance on {counted(self.devices, 'device')}"
         return f"slices={count} would have balance {balance(count, self.devices):.2f}"
 
 
@@ -481,7 +481,3 @@ def balance(slices: int, devices: int) -> float:
     sizes = [stop - first for first, stop in (lane_bounds(j, lanes, slices) for j in range(lanes))]
     busiest = max(sum(sizes[start : start + share]) for start in range(0, lanes, share))
     return slices / (devices * busiest) if busiest else 1.0
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tenferro.errors import ShapeError, SubscriptError
+from tenferro.errors import ShapeError, SubscriptError, counted
 from tenferro.ir import Dim, assume_equal, canonical
 
 __all__ = [
@@ -197,7 +197,7 @@ def _without_ellipsis(
         )
     if len(ranks) != len(inputs):
         raise SubscriptError(
-            f"einsum: {source} names {len(inputs)} operands, but {len(ranks)} are given"
+            f"einsum: {source} names {counted(len(inputs), 'operand')}, but {len(ranks)} are given"
         )
     filled: list[list[Label]] = []
     widest = 0
@@ -208,8 +208,8 @@ def _without_ellipsis(
         width = rank - (len(term) - 1)
         if width < 0:
             raise SubscriptError(
-                f"einsum: operand {position} has {rank} axes, but {source} names "
-                f"{len(term) - 1} of them"
+                f"einsum: operand {position} has {counted(rank, 'axis', 'axes')}, but {source} "
+                f"names {len(term) - 1} of them"
             )
         widest = max(widest, width)
         filled.append(_expanded(term, width))
@@ -246,16 +246,17 @@ def build_size_dict(subscripts: Subscripts, shapes: Sequence[Sequence[Dim]]) -> 
     """
     if len(shapes) != len(subscripts.inputs):
         raise SubscriptError(
-            f"einsum: {subscripts} names {len(subscripts.inputs)} operands, "
-            f"but {len(shapes)} are given"
+            f"einsum: {subscripts} names {counted(len(subscripts.inputs), 'operand')}, but "
+            f"{len(shapes)} are given"
         )
     sizes: dict[Label, Dim] = {}
     source: dict[Label, tuple[int, int]] = {}
     for position, (labels, shape) in enumerate(zip(subscripts.inputs, shapes, strict=True)):
         if len(labels) != len(shape):
             raise SubscriptError(
-                f"einsum: operand {position} has {len(shape)} axes [{','.join(map(str, shape))}], "
-                f"but {subscripts} gives it {len(labels)} labels"
+                f"einsum: operand {position} has {counted(len(shape), 'axis', 'axes')} "
+                f"[{','.join(map(str, shape))}], but {subscripts} gives it "
+                f"{counted(len(labels), 'label')}"
             )
         diagonals = len(set(labels)) < len(labels)
         for axis, (label, size) in enumerate(zip(labels, shape, strict=True)):

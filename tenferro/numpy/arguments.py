@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.config import config
-from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, TracingError
+from tenferro.errors import ConfigError, DTypeError, ShapeError, TracingError, counted
 from tenferro.ir import (
     FLOAT64,
     INT64,
@@ -58,7 +58,7 @@ def promoted(name: str, *operands: Any, inexact: bool = False) -> list[Any]:
 
     With `inexact`, integers and bools become float64.
     """
-    return list(apply(Named(name, _promoted, (inexact,)), *map(_listed, operands)))
+    return list(apply(Named(name, _promoted, (inexact,)), *operands))
 
 
 def _promoted(name: str, inexact: bool, *operands: ArrayLike) -> tuple[AnyTensor, ...]:
@@ -120,7 +120,10 @@ def along(name: str, x: Any, axis: int | None) -> tuple[Any, int]:
 def constant_size(name: str, x: Any, axis: int) -> int:
     """The size of an axis."""
     if axis >= x.ndim:
-        raise ShapeError(f"{name}: {x.meta} has no axis {axis}; it needs at least {axis + 1} axes")
+        raise ShapeError(
+            f"{name}: {x.meta} has no axis {axis}; it needs at least "
+            f"{counted(axis + 1, 'axis', 'axes')}"
+        )
     size = x.shape[axis]
     if not isinstance(size, int):
         raise ShapeError(
@@ -180,13 +183,3 @@ def numbers(name: str, operand: Any, instead: str) -> np.ndarray[Any, Any]:
             f"while tracing; {instead}{dependence_of(x)}"
         )
     return x.numpy()
-
-
-def _listed(operand: Any) -> Any:
-    """Lists that hold traced or eager values as arrays; other operands unchanged."""
-    if not isinstance(operand, list | tuple):
-        return operand
-    try:
-        return asarray(operand)
-    except TenferroError:
-        return operand

@@ -112,8 +112,7 @@ def asarray(
     """
     if order not in _ORDERS:
         raise ConfigError(f"asarray: order must be one of 'C', 'F', 'A', 'K', got {order!r}")
-    if isinstance(a, list | tuple) and _any_recorded(a):
-        a = apply(manipulation.stack, *map(asarray, a))
+    a = manipulation.from_entries(a)
     if copy is False:
         recorded = isinstance(a, TracedTensor | EagerTensor)
         shared: AnyTensor = a if recorded else Tensor.sharing(a)  # type: ignore[assignment]
@@ -166,14 +165,6 @@ def from_dlpack(
         if copy is False:
             raise
         return asarray(x, device=device)
-
-
-def _any_recorded(values: list[ArrayLike] | tuple[ArrayLike, ...]) -> bool:
-    return any(
-        isinstance(item, TracedTensor | EagerTensor | DimExpr)
-        or (isinstance(item, list | tuple) and _any_recorded(item))
-        for item in values
-    )
 
 
 def full(

@@ -310,7 +310,7 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
     return as_dtype(np.promote_types(as_dtype(a), as_dtype(b)))
 
 
-def issubdtype(arg1: Any, arg2: Any) -> builtins.bool:
+def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> builtins.bool:
     """Whether a dtype is another dtype, or belongs to a group such as `tn.floating`.
 
     >>> tn.issubdtype(tn.float32, tn.floating)
@@ -324,7 +324,7 @@ def issubdtype(arg1: Any, arg2: Any) -> builtins.bool:
         ) from None
 
 
-def iscomplexobj(x: Any) -> builtins.bool:
+def iscomplexobj(x: object) -> builtins.bool:
     """Whether the dtype of a value is complex.
 
     >>> tn.iscomplexobj(tn.array([1j]))
@@ -333,7 +333,7 @@ def iscomplexobj(x: Any) -> builtins.bool:
     return _kind(x) == "c"
 
 
-def isrealobj(x: Any) -> builtins.bool:
+def isrealobj(x: object) -> builtins.bool:
     """Whether the dtype of a value is not complex.
 
     >>> tn.isrealobj(tn.array([1.0]))
@@ -342,7 +342,7 @@ def isrealobj(x: Any) -> builtins.bool:
     return _kind(x) != "c"
 
 
-def isscalar(element: Any) -> builtins.bool:
+def isscalar(element: object) -> builtins.bool:
     """Whether a value is a number, or an array without axes.
 
     >>> tn.isscalar(1.0), tn.isscalar([1.0])
@@ -353,7 +353,7 @@ def isscalar(element: Any) -> builtins.bool:
     return hasattr(element, "dtype") and getattr(element, "ndim", 1) == 0
 
 
-def iterable(y: Any) -> builtins.bool:
+def iterable(y: object) -> builtins.bool:
     """Whether a value can be iterated over; an array without axes cannot.
 
     >>> tn.iterable([1]), tn.iterable(1)
@@ -365,7 +365,7 @@ def iterable(y: Any) -> builtins.bool:
 
 
 def array_repr(
-    arr: Any,
+    arr: ArrayLike,
     max_line_width: int | None = None,
     precision: int | None = None,
     suppress_small: builtins.bool | None = None,
@@ -379,7 +379,7 @@ def array_repr(
 
 
 def array_str(
-    a: Any,
+    a: ArrayLike,
     max_line_width: int | None = None,
     precision: int | None = None,
     suppress_small: builtins.bool | None = None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.errors import AxisError, ConfigError, ShapeError
+from tenferro.errors import AxisError, ConfigError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, read_integer
 from tenferro.numpy.arguments import (
     array,
@@ -220,7 +220,10 @@ def ravel_multi_index(
         multi_index = list(array("ravel_multi_index", multi_index))
     parts = [integers("ravel_multi_index", each)[0] for each in multi_index]
     if len(parts) != len(lengths):
-        raise ShapeError(f"ravel_multi_index: got {len(parts)} indices for {len(lengths)} axes")
+        raise ShapeError(
+            f"ravel_multi_index: got {counted(len(parts), 'index', 'indices')} for "
+            f"{counted(len(lengths), 'axis', 'axes')}"
+        )
     total: Any = 0
     pairs = list(zip(parts, lengths, strict=True))
     for axis, (part, size) in enumerate(pairs if order == "C" else pairs[::-1]):
@@ -254,7 +257,9 @@ def _matrix(name: str, n: Any, k: Any, m: Any) -> tuple[int, int, int]:
 def _shape(name: str, x: Any, rank: int | None = None) -> list[int]:
     a = array(name, x)
     if rank is not None and a.ndim != rank:
-        raise ShapeError(f"{name}: takes an array with {rank} axes, got {a.meta}")
+        raise ShapeError(
+            f"{name}: takes an array with {counted(rank, 'axis', 'axes')}, got {a.meta}"
+        )
     return [count(name, "a size", size) for size in a.shape]
 
 

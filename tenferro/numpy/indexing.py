@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tenferro.errors import ConfigError, DTypeError, ShapeError
+from tenferro.errors import ConfigError, DTypeError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.numpy.arguments import array, constant_size, integers, numbers, option, promoted
 from tenferro.numpy.creation import arange, asarray, zeros_like
@@ -305,7 +305,7 @@ def choose(a: ArrayLike, choices: Any, out: None = None, mode: str = "raise") ->
     if mode == "raise":
         known = numbers("choose", which, "pass mode='clip' or mode='wrap'")
         if ((known < 0) | (known >= len(options))).any():
-            raise ShapeError(f"choose: an index is not one of {len(options)} choices")
+            raise ShapeError(f"choose: an index is not one of {counted(len(options), 'choice')}")
     which, *options = broadcast_arrays(_within(which, len(options), mode), *options)
     return take_along_axis(stack(options), which[None], axis=0, mode="clip")[0]
 
@@ -323,8 +323,8 @@ def select(
             raise ShapeError(f"select: takes lists of arrays, got {type(each).__name__}")
     if len(condlist) != len(choicelist) or not len(condlist):
         raise ShapeError(
-            f"select: got {len(condlist)} conditions and {len(choicelist)} choices; there must be "
-            "as many, and at least one"
+            f"select: got {counted(len(condlist), 'condition')} and "
+            f"{counted(len(choicelist), 'choice')}; there must be as many, and at least one"
         )
     *choices, result = promoted("select", *choicelist, default)
     for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
@@ -360,7 +360,8 @@ def piecewise(
         raise ShapeError(f"piecewise: takes a list of functions, got {type(funclist).__name__}")
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         raise ShapeError(
-            f"piecewise: got {len(funclist)} functions for {len(conditions)} conditions"
+            f"piecewise: got {counted(len(funclist), 'function')} for "
+            f"{counted(len(conditions), 'condition')}"
         )
     functions: list[Any] = list(funclist)
     result = zeros_like(a)

@@ -10,7 +10,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from tenferro.errors import AxisError, DTypeError, ShapeError
+from tenferro.errors import AxisError, DTypeError, ShapeError, counted
 from tenferro.ir import (
     INT64,
     UINT64,
@@ -443,8 +443,8 @@ def repeat(
     along = normal_axis("repeat", axis, array.ndim)
     if array.shape[along] != len(counts):
         raise ShapeError(
-            f"repeat: got {len(counts)} counts for axis {along} of {array.meta}, which has size "
-            f"{array.shape[along]}; pass one count, or one for each element"
+            f"repeat: got {counted(len(counts), 'count')} for axis {along} of {array.meta}, which "
+            f"has size {array.shape[along]}; pass one count, or one for each element"
         )
     before: tuple[Any, ...] = (slice(None),) * along
     if not all(isinstance(count, int) for count in counts):
@@ -545,7 +545,7 @@ def _joined(arrays: Any, depth: int, rank: int) -> Any:
     return concat([_joined(each, depth - 1, rank) for each in arrays], axis=-depth)
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
+def broadcast_shapes(*shapes: Shape) -> tuple[Dim, ...]:
     """The shape to which arrays of these shapes broadcast.
 
     >>> tn.broadcast_shapes((2, 1), (3,))
@@ -573,7 +573,7 @@ def copy(a: ArrayLike, order: str | None = None) -> AnyTensor:
     return Tensor(np.array(x.numpy())) if type(x) is Tensor else x
 
 
-def size(a: Any, axis: Axis = None) -> Any:
+def size(a: ArrayLike, axis: Axis = None) -> Dim:
     """The number of elements; along `axis` if given.
 
     >>> tn.size([[1, 2], [3, 4]], 0)
@@ -585,7 +585,7 @@ def size(a: Any, axis: Axis = None) -> Any:
     return product(sizes[each] for each in normal_axes("size", axis, len(sizes)))
 
 
-def shape(a: Any) -> tuple[Any, ...]:
+def shape(a: ArrayLike) -> tuple[Dim, ...]:
     """The sizes of the axes; `tn.shape`, which is a module, can be called with the same meaning.
 
     >>> tn.numpy.shape([[1, 2], [3, 4], [5, 6]])
@@ -594,7 +594,7 @@ def shape(a: Any) -> tuple[Any, ...]:
     return tuple(a.shape if hasattr(a, "shape") else array("shape", a).shape)
 
 
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """The number of axes.
 
     >>> tn.ndim([[1, 2], [3, 4]])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import tenferro as tn
-from tenferro.errors import ConfigError, ShapeError
+from tenferro.errors import ConfigError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike, DimExpr
 from tenferro.numpy import creation
 from tenferro.numpy.arguments import check_affordable, constant_size, count, numbers, promoted
@@ -135,7 +135,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> AnyTensor:
     if constants.shape == (1,) and order > 1:
         constants = broadcast_to(constants, (order,))
     if constants.shape != (order,):
-        raise ShapeError(f"polyint: k must be {order} constants, got {constants.meta}")
+        raise ShapeError(f"polyint: k must be {counted(order, 'constant')}, got {constants.meta}")
     for i in range(order):
         size = constant_size("polyint", a, 0)
         a = concat([a / np.arange(size, 0, -1), constants[i : i + 1]])

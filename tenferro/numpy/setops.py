@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from tenferro.errors import DTypeError
-from tenferro.ir import AnyTensor, ArrayLike, product
+from tenferro.ir import AnyTensor, ArrayLike, PyTree, product
 from tenferro.numpy.arguments import array, comparable, promoted
 from tenferro.numpy.creation import arange, full_like, ones, ones_like, zeros, zeros_like
 from tenferro.numpy.manipulation import concat
@@ -65,6 +65,22 @@ class _Sorted(NamedTuple):
     first: Any
 
 
+@overload
+def unique(
+    ar: ArrayLike,
+    return_index: Literal[False] = False,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+    sorted: bool = True,
+) -> AnyTensor: ...
+
+
+@overload
 def unique(
     ar: ArrayLike,
     return_index: bool = False,
@@ -74,9 +90,23 @@ def unique(
     *,
     equal_nan: bool = True,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
     sorted: bool = True,
-) -> Any:
+) -> PyTree: ...
+
+
+def unique(
+    ar: ArrayLike,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+    sorted: bool = True,
+) -> AnyTensor | tuple[AnyTensor, ...]:
     """The distinct elements of `ar` in ascending order, and what else is asked for.
 
     Data decide their number: in a traced function it is an upper bound, unless `size` is given.
@@ -120,17 +150,21 @@ def unique(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def unique_values(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> AnyTensor:
+def unique_values(
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> AnyTensor:
     """The distinct elements of x in ascending order; each NaN is distinct. Options as of `unique`.
 
     >>> tn.unique_values([3, 1, 3])
     Tensor([1, 3])
     """
     a = array("unique_values", x)
-    return unique(a, equal_nan=False, size=size, fill_value=fill_value)  # type: ignore[no-any-return]
+    return unique(a, equal_nan=False, size=size, fill_value=fill_value)
 
 
-def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
+def unique_counts(
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> UniqueCounts:
     """The distinct elements of x, and how often each occurs, as `unique_values`.
 
     >>> tn.unique_counts([3, 1, 3]).counts
@@ -142,7 +176,7 @@ def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: Any = No
 
 
 def unique_inverse(
-    x: ArrayLike, *, size: int | None = None, fill_value: Any = None
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueInverse:
     """The distinct elements of x, and the place of each element of x among them.
 
@@ -154,7 +188,9 @@ def unique_inverse(
     return UniqueInverse(*results)
 
 
-def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
+def unique_all(
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> UniqueAll:
     """The distinct elements of x, where each occurs first, their places, and their counts.
 
     >>> tn.unique_all([3, 1, 3]).indices
@@ -195,7 +231,7 @@ def isin(
 
 
 def union1d(
-    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: Any = None
+    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> AnyTensor:
     """The distinct elements of both arrays, in ascending order; options as of `unique`.
 
@@ -203,7 +239,43 @@ def union1d(
     Tensor([1, 2, 3])
     """
     both = _flat("union1d", ar1, ar2)
-    return unique(concat(both), size=size, fill_value=fill_value)  # type: ignore[no-any-return]
+    return unique(concat(both), size=size, fill_value=fill_value)
+
+
+@overload
+def intersect1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    return_indices: Literal[False] = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+) -> AnyTensor: ...
+
+
+@overload
+def intersect1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    *,
+    return_indices: Literal[True],
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+) -> tuple[AnyTensor, AnyTensor, AnyTensor]: ...
+
+
+@overload
+def intersect1d(
+    ar1: ArrayLike,
+    ar2: ArrayLike,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: ArrayLike | None = None,
+) -> PyTree: ...
 
 
 def intersect1d(
@@ -213,8 +285,8 @@ def intersect1d(
     return_indices: bool = False,
     *,
     size: int | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> AnyTensor | tuple[AnyTensor, AnyTensor, AnyTensor]:
     """The distinct elements that both arrays have, in ascending order.
 
     Args:
@@ -256,7 +328,7 @@ def setdiff1d(
     assume_unique: bool = False,
     *,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
 ) -> AnyTensor:
     """The distinct elements of `ar1` that `ar2` does not have, in ascending order.
 
@@ -279,7 +351,7 @@ def setxor1d(
     assume_unique: bool = False,
     *,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
 ) -> AnyTensor:
     """The distinct elements that exactly one of the arrays has, in ascending order.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.errors import ConfigError, ShapeError
+from tenferro.errors import ConfigError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike, DimExpr, DTypeLike, Size, assume_equal, canonical
 from tenferro.numpy.arguments import (
     array,
@@ -254,7 +254,8 @@ def gradient(
     axes = [normal_axis("gradient", each, a.ndim) for each in several]
     if len(varargs) not in (0, 1, len(axes)):
         raise ShapeError(
-            f"gradient: got {len(varargs)} distances for {len(axes)} axes; pass one for each axis"
+            f"gradient: got {counted(len(varargs), 'distance')} for "
+            f"{counted(len(axes), 'axis', 'axes')}; pass one for each axis"
         )
     steps = list(varargs) if len(varargs) == len(axes) else [*(varargs or (1.0,))] * len(axes)
     results = [_slope(a, place, step) for place, step in zip(axes, steps, strict=True)]

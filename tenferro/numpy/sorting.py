@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from tenferro.errors import DTypeError, ShapeError
+from tenferro.errors import DTypeError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike, assume_equal, canonical, integer_of
 from tenferro.numpy.arguments import (
     along,
@@ -83,7 +83,7 @@ def trimmed(x: Any, total: Any, size: int | None, fill: Any = None) -> Any:
 
 
 def nonzero(
-    a: ArrayLike, *, size: int | None = None, fill_value: Any = None
+    a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> tuple[AnyTensor, ...]:
     """The indices of the elements that are not zero: for each axis a vector.
 
@@ -108,7 +108,9 @@ def _nonzero(name: str, x: Any, size: int | None, fill_value: Any) -> tuple[Any,
     places, total = true_places(name, (x != 0).ravel(), size)
     fills = fill_value if isinstance(fill_value, tuple | list) else (fill_value,) * x.ndim
     if len(fills) != x.ndim:
-        raise ShapeError(f"{name}: got {len(fills)} fill values for the axes of {x.meta}")
+        raise ShapeError(
+            f"{name}: got {counted(len(fills), 'fill value')} for the axes of {x.meta}"
+        )
     coordinates = []
     for axis in reversed(range(x.ndim)):
         step = x.shape[axis]
@@ -125,7 +127,7 @@ def _nonzero(name: str, x: Any, size: int | None, fill_value: Any) -> tuple[Any,
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> AnyTensor: ...
 @overload
 def where(
-    condition: ArrayLike, *, size: int | None = None, fill_value: Any = None
+    condition: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> tuple[AnyTensor, ...]: ...
 def where(
     condition: ArrayLike,
@@ -133,7 +135,7 @@ def where(
     y: ArrayLike | None = None,
     *,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
 ) -> AnyTensor | tuple[AnyTensor, ...]:
     """`x` where the condition is true, elsewhere `y`. Of a condition alone, the indices: `nonzero`.
 
@@ -161,7 +163,9 @@ def where(
     return elementwise.where(condition, x, y)
 
 
-def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> AnyTensor:
+def argwhere(
+    a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> AnyTensor:
     """The index vectors of the elements that are not zero, as rows; options as of `nonzero`.
 
     >>> tn.argwhere([[0, 1], [1, 0]])
@@ -177,7 +181,9 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -
     return stack(coordinates, axis=1)
 
 
-def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> AnyTensor:
+def flatnonzero(
+    a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> AnyTensor:
     """The indices in the flattened array of the elements that are not zero, as `nonzero`.
 
     >>> tn.flatnonzero([[0, 1], [1, 0]])
@@ -188,7 +194,7 @@ def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None
 
 
 def extract(
-    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: Any = 0
+    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0
 ) -> AnyTensor:
     """The elements of the flattened array where the condition holds; `size` as of `nonzero`.
 
@@ -206,7 +212,7 @@ def compress(
     out: None = None,
     *,
     size: int | None = None,
-    fill_value: Any = 0,
+    fill_value: ArrayLike = 0,
 ) -> AnyTensor:
     """The slices along `axis` where the vector `condition` holds; of the flattened array if None.
 

@@ -93,7 +93,10 @@ def digitize(
 
 
 def histogram_bin_edges(
-    a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike | None = None
+    a: ArrayLike,
+    bins: ArrayLike = 10,
+    range: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> AnyTensor:
     """The edges of the bins of `histogram`.
 
@@ -133,7 +136,7 @@ def _limits(range: Any, dtype: Any) -> list[Any]:
 def histogram(
     a: ArrayLike,
     bins: ArrayLike = 10,
-    range: Any = None,
+    range: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[AnyTensor, AnyTensor]:
@@ -163,7 +166,7 @@ def histogram2d(
     x: ArrayLike,
     y: ArrayLike,
     bins: Any = 10,
-    range: Any = None,
+    range: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[AnyTensor, AnyTensor, AnyTensor]:
@@ -183,7 +186,7 @@ def histogram2d(
 def histogramdd(
     sample: Any,
     bins: Any = 10,
-    range: Any = None,
+    range: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[AnyTensor, list[AnyTensor]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from typing import Any
 
-from tenferro.errors import ConfigError, PytreeError, ShapeError
+from tenferro.errors import ConfigError, PytreeError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike, DTypeLike
 from tenferro.numpy.arguments import array, callable_of, sizes
 from tenferro.numpy.index_tricks import indices
@@ -99,7 +99,7 @@ def vectorize(
         if beyond:
             raise ConfigError(
                 f"vectorize: excluded has {beyond[0]}, which is not the place of one of the "
-                f"{len(args)} arguments"
+                f"{counted(len(args), 'argument')}"
             )
         mapped = [i for i in range(len(args)) if i not in excluded]
         arrays = [array("vectorize", args[i]) for i in mapped]
@@ -152,13 +152,16 @@ class _Cores:
         """
         if len(self.operands) != len(arrays):
             raise ShapeError(
-                f"vectorize: {self._signature} has {len(self.operands)} arguments, "
-                f"got {len(arrays)}"
+                f"vectorize: {self._signature} has {counted(len(self.operands), 'argument')}, got "
+                f"{len(arrays)}"
             )
         known: dict[str, Any] = {}
         for place, (each, core) in enumerate(zip(arrays, self.operands, strict=True)):
             if each.ndim < len(core):
-                raise ShapeError(f"vectorize: {each.meta} must have at least {len(core)} axes")
+                raise ShapeError(
+                    f"vectorize: {each.meta} must have at least "
+                    f"{counted(len(core), 'axis', 'axes')}"
+                )
             own = each.shape[each.ndim - len(core) :]
             self._learn(known, core, own, f"argument {place}: {each.meta}")
         return known
@@ -174,16 +177,17 @@ class _Cores:
         cores = [[] for _ in returned] if self.results is None else self.results
         if len(returned) != len(cores) or (len(cores) > 1 and not isinstance(result, tuple)):
             raise PytreeError(
-                f"vectorize: {self._signature} has {len(cores)} results, but the function "
-                f"returned {len(returned)}; write one for each in a tuple"
+                f"vectorize: {self._signature} has {counted(len(cores), 'result')}, but the "
+                f"function returned {len(returned)}; write one for each in a tuple"
             )
         known = dict(known)
         for place, (each, core) in enumerate(zip(returned, cores, strict=True)):
             meta = array("vectorize", each).meta
             if meta.rank != len(core):
                 raise ShapeError(
-                    f"vectorize: {self._signature} has results of {len(core)} axes, but result "
-                    f"{place} of an entry is {meta}"
+                    f"vectorize: {self._signature} has results of "
+                    f"{counted(len(core), 'axis', 'axes')}, but result {place} of an entry is "
+                    f"{meta}"
                 )
             self._learn(known, core, array("vectorize", each).shape, f"result {place}: {meta}")
 

@@ -26,6 +26,7 @@ from tenferro.errors import (
     ShapeError,
     TracingError,
     UnsupportedDynamicShapeError,
+    counted,
 )
 from tenferro.ir import (
     BOOL,
@@ -125,7 +126,8 @@ class ShardingConstraint(Unchanged, name="sharding_constraint"):
     def infer(self, x: TensorMeta) -> TensorMeta:
         if x.rank != len(self.spec):
             raise ShapeError(
-                f"{self.name}: {x} has {x.rank} axes, but the spec has {len(self.spec)}"
+                f"{self.name}: {x} has {counted(x.rank, 'axis', 'axes')}, but the spec has "
+                f"{len(self.spec)}"
             )
         return x
 

@@ -28,6 +28,7 @@ from tenferro.errors import (
     DTypeError,
     ShapeError,
     UnsupportedDynamicShapeError,
+    counted,
 )
 from tenferro.ir import (
     AxisMap,
@@ -317,7 +318,7 @@ def check_kind(name: str, meta: TensorMeta, kinds: str) -> None:
     """Raise DTypeError if the operand's dtype is not of one of the NumPy kinds."""
     if meta.dtype.kind not in kinds:
         expected = ", ".join(word for kind, word in _KIND_WORDS.items() if kind in kinds)
-        raise DTypeError(f"{name}: takes {expected} operands, got {meta}")
+        raise DTypeError(f"{name}: takes {counted(expected, 'operand')}, got {meta}")
 
 
 _KIND_WORDS = {"b": "bool", "i": "integer", "u": "unsigned", "f": "floating-point", "c": "complex"}
@@ -435,7 +436,9 @@ def _sources(size: Dim) -> dict[Leaf, Source | None]:
 
 def _operand_extent(name: str, leaf: InputDim, metas: Sequence[TensorMeta]) -> ShapeExtent:
     if not 0 <= leaf.input < len(metas) or not 0 <= leaf.axis < metas[leaf.input].rank:
-        raise AxisError(f"{name}: {leaf} does not name an axis of one of the {len(metas)} operands")
+        raise AxisError(
+            f"{name}: {leaf} does not name an axis of one of the {counted(len(metas), 'operand')}"
+        )
     return metas[leaf.input].extents[leaf.axis]
 
 

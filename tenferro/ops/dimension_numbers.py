@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError
+from tenferro.errors import AxisError, DTypeError, ShapeError, UnsupportedDynamicShapeError, counted
 from tenferro.ir import (
     Exact,
     MaskSite,
@@ -104,9 +104,9 @@ class DimensionNumbers:
         count = Exact(1) if vector_dim == indices.rank else indices.extents[vector_dim]
         if count != Exact(len(self.index_map)):
             raise ShapeError(
-                f"{name}: an index of {indices} has {count} components along axis "
+                f"{name}: an index of {indices} has {counted(count, 'component')} along axis "
                 f"{vector_dim}, but the index map {self.index_map} names "
-                f"{len(self.index_map)} axes"
+                f"{counted(len(self.index_map), 'axis', 'axes')}"
             )
         if len(self.operand_batching) != len(self.indices_batching):
             raise AxisError(
@@ -139,8 +139,8 @@ class DimensionNumbers:
         rank = len(batch) + len(self.window_dims)
         if updates.rank != rank or any(axis >= rank for axis in self.window_dims):
             raise ShapeError(
-                f"{name}: updates {updates} must have {rank} axes, of which {self.window_dims} "
-                f"run over windows and the others over indices {indices}"
+                f"{name}: updates {updates} must have {counted(rank, 'axis', 'axes')}, of which "
+                f"{self.window_dims} run over windows and the others over indices {indices}"
             )
         for axis, of_indices in zip(self.batch_dims(rank), batch, strict=True):
             axes_text = (

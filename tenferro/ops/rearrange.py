@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tenferro.core import Emitter, Slots, TransposeSite, V, each_active
-from tenferro.errors import AxisError, ShapeError
+from tenferro.errors import AxisError, ShapeError, counted
 from tenferro.ir import (
     AxisMap,
     Dim,
@@ -253,7 +253,9 @@ class Reshape(Rearrangement, name="reshape"):
         result = TensorMeta.of(x.dtype, self.shape)
         count, result_count = product(x.exact_shape(self.name, "operand")), product(self.shape)
         if count != result_count:
-            raise ShapeError(f"reshape: {x} has {count} elements, but {result} has {result_count}")
+            raise ShapeError(
+                f"reshape: {x} has {counted(count, 'element')}, but {result} has {result_count}"
+            )
         return result
 
     def numpy(self, x: NumpyArray) -> NumpyArray:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.errors import ADRuleError, DTypeError
+from tenferro.errors import ADRuleError, DTypeError, counted
 from tenferro.ir import NumpyArray, TensorMeta, payload
 from tenferro.ops.analytic import COS, ERF, EXP, LOG, LOG1P, SIN
 from tenferro.ops.base import load_named
@@ -142,7 +142,8 @@ class Special(Elementwise, name="special"):
             raise DTypeError(f"special: function {self.function!r} is not one of {known}")
         if len(metas) != len(row.partials):
             raise DTypeError(
-                f"special: {self.function} takes {len(row.partials)} operands, got {len(metas)}"
+                f"special: {self.function} takes {counted(len(row.partials), 'operand')}, got "
+                f"{len(metas)}"
             )
         return super().infer(*metas)
 

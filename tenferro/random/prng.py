@@ -88,7 +88,7 @@ class Key:
         raise TypeError("Key: keys are made by tn.random.key(seed), split and fold_in")
 
     @property
-    def shape(self) -> tuple[Any, ...]:
+    def shape(self) -> tuple[Dim, ...]:
         """The sizes of the array of keys; () for one key."""
         return tuple(self.words.shape[:-1])
 

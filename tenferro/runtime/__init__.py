@@ -6,6 +6,7 @@ from tenferro.runtime.devices import *
 from tenferro.runtime.executors import *
 from tenferro.runtime.host_arrays import *
 from tenferro.runtime.native_executor import *
+from tenferro.runtime.nvidia_driver import *
 from tenferro.runtime.packages import *
 from tenferro.runtime.plans import *
 from tenferro.runtime.program import *

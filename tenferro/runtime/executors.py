@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tenferro.compiler import DEFAULT_OPTIONS, MemoryReport, OptimizerOptions
+from tenferro.config import DEFAULT_EXECUTOR, config
 from tenferro.errors import ExecutorError, MissingDependencyError, ShardingError
 from tenferro.ir import ExecOp, ExecProgram, Leaf, NumpyArray
 from tenferro.ops.extension import Package
@@ -203,16 +204,25 @@ def _loaded(point: EntryPoint) -> ModuleType:
 
 
 def check_executor(caller: str, executor: object) -> None:
-    """Raise ExecutorError unless it is None, an executor, or the name of one. Imports none."""
-    if not isinstance(executor, str | Executor | None):
+    """Raise ExecutorError unless it is an executor, or the name of one. Imports none.
+
+    None stands for the executor that `TENFERRO_EXECUTOR` names.
+    """
+    if executor is None:
+        if config.executor == DEFAULT_EXECUTOR:
+            return  # reading what is installed takes milliseconds
+        executor = config.executor
+    if not isinstance(executor, str | Executor):
         raise ExecutorError(f"{caller}: executor must be an executor or its name, got {executor!r}")
     if isinstance(executor, str) and not is_executor(executor):
         raise _not_installed(executor)
 
 
 def _not_installed(name: str) -> ExecutorError:
+    is_default = name == config.executor and name != DEFAULT_EXECUTOR
+    where = "TENFERRO_EXECUTOR" if is_default else "executor"
     names = ", ".join(installed_executors())
-    return ExecutorError(f"executor: no executor is named {name!r}; installed: {names}")
+    return ExecutorError(f"{where}: no executor is named {name!r}; installed: {names}")
 
 
 def installed_executors() -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from numpy.ma import MaskedArray, is_masked
 
 from tenferro.errors import DTypeError, ExchangeError, ShapeError, TenferroError
 from tenferro.ir import Dim, NumpyArray, TensorMeta, as_dtype, make_meta
+from tenferro.ops.functions import entering
 from tenferro.runtime.executors import Buffer
 
 __all__ = ["buffer_meta", "host_array", "refuse_masked", "sealed"]
@@ -46,7 +47,9 @@ def host_array(data: object, dtype: object = None) -> NumpyArray:
     except ValueError as error:
         raise ShapeError(f"tensor: {error}") from None
     except (TypeError, OverflowError) as error:
-        raise DTypeError(f"tensor: {error}") from None
+        advice = entering(data)
+        what = f"takes arrays and numbers, got {type(data).__name__}{advice}" if advice else error
+        raise DTypeError(f"tensor: {what}") from None
     if array.dtype == object and isinstance(data, int):
         raise DTypeError("tensor: the integer does not fit in 64 bits")
     array = array.astype(as_dtype(array.dtype), copy=False)

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 from tenferro.compiler import DEFAULT_OPTIONS, MemoryReport, OptimizerOptions
 from tenferro.config import config
 from tenferro.core import BoundedCache, Capacity, Emitter, GlobalValKey, V
-from tenferro.errors import BindingError, DTypeError, TenferroError
+from tenferro.errors import BindingError, DTypeError, TenferroError, counted
 from tenferro.ir import (
     Dim,
     DimExpr,
@@ -307,7 +307,8 @@ class GraphProgram:
         order = [declared.name for declared in self._parameters()]
         if len(args) > len(order):
             raise BindingError(
-                f"call: the program takes {len(order)} inputs, got {len(args)} values"
+                f"call: the program takes {counted(len(order), 'input')}, got "
+                f"{counted(len(args), 'value')}"
             )
         values = dict(zip(order, args, strict=False))
         for name, value in named.items():
@@ -380,7 +381,9 @@ class GraphProgram:
 
     def __repr__(self) -> str:
         count = len(self.exec_program.instructions)
-        return f"GraphProgram({len(self.inputs)} inputs, {count} instructions)"
+        return (
+            f"GraphProgram({counted(len(self.inputs), 'input')}, {counted(count, 'instruction')})"
+        )
 
     def _repr_html_(self) -> str:
         return page_of(str(self), repr(self))

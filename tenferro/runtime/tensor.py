@@ -35,10 +35,12 @@ from tenferro.ops.functions import (
     KINDS,
     ArrayOperators,
     apply,
+    apply_method,
     convert,
     emit_function,
     enter_kind,
     is_number,
+    manipulation,
     outside,
 )
 from tenferro.runtime.devices import (
@@ -553,7 +555,7 @@ def _compute(  # noqa: C901  # the usual case is written out, since every call p
             types = [each if is_number(each) else next(metas) for each in operands]
             plan = HOST_PLANS.make(key, function, types, options)
         if not plan:
-            return _run(function, operands, options)
+            return _run(function, operands, options, operator)
         kernel, single = plan
         made = [Tensor.wrap(sealed(buffer, True), None) for buffer in kernel(buffers)]
         return made[0] if single else tuple(made)
@@ -581,8 +583,16 @@ def _refuse_names(name: str, shape: object, error: Exception) -> None:
         ) from error
 
 
-def _run(function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Run a function op by op."""
+def _run(
+    function: Callable[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    operator: bool,
+) -> Any:
+    """Run a function op by op; the kind of the entries of a list may apply it instead."""
+    wholes = tuple([manipulation.from_entries(operand) for operand in operands])
+    if any(whole is not operand for whole, operand in zip(wholes, operands, strict=True)):
+        return (apply_method if operator else apply)(function, *wholes, **options)
     lifted = [as_operand(operand) for operand in operands]
     if any(operand is NotImplemented for operand in lifted):
         return NotImplemented

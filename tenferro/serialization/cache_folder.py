@@ -28,6 +28,7 @@ __all__ = [
     "cached_program",
     "disk_cache",
     "key_of",
+    "problem_of_folder",
     "read_or_make",
     "source_digest",
 ]
@@ -198,6 +199,7 @@ def warn(problem: str) -> None:
 # Optimized programs on disk. They are data: whoever reads them runs no code of others.
 
 MAX_BYTES = 1 << 30
+_VARIABLE = "TENFERRO_CACHE_DIR"
 _SOURCES = Path(__file__).parents[1]
 
 
@@ -277,13 +279,27 @@ def disk_cache() -> DiskCache | None:
         ConfigError: others may write to the folder, or the path is not absolute.
     """
     if not _Chosen.asked:
-        variable = "TENFERRO_CACHE_DIR"
         try:
-            _Chosen.disk = _checked(variable, config.cache_dir or None, True, MAX_BYTES)
+            _Chosen.disk = _checked(_VARIABLE, config.cache_dir or None, True, MAX_BYTES)
         except OSError as error:
-            warn(f"{variable}: {config.cache_dir} cannot be used: {error.strerror}")
+            warn(_unusable(error))
         _Chosen.asked = True
     return _Chosen.disk
+
+
+def problem_of_folder() -> str | None:
+    """What is wrong with the folder that `TENFERRO_CACHE_DIR` names; None if nothing is."""
+    try:
+        _checked(_VARIABLE, config.cache_dir or None, True, MAX_BYTES)
+    except ConfigError as error:
+        return str(error)
+    except OSError as error:
+        return _unusable(error)
+    return None
+
+
+def _unusable(error: OSError) -> str:
+    return f"{_VARIABLE}: {config.cache_dir} cannot be used: {error.strerror}"
 
 
 def _checked(

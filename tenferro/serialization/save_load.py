@@ -112,7 +112,7 @@ def save(value: Saved, path: str | os.PathLike[str], *, packages: Sequence[Packa
     >>> path = os.path.join(tempfile.mkdtemp(), "successor.tenferro")
     >>> save(program, path)
     >>> load(path)
-    GraphProgram(1 inputs, 3 instructions)
+    GraphProgram(1 input, 3 instructions)
     """
     data = dumps(value, packages=packages)
     _check_path(path)

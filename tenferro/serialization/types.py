@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from tenferro.errors import FileError, InvalidConfigError
+from tenferro.errors import FileError, InvalidConfigError, counted
 from tenferro.ir import (
     Dim,
     DimExpr,
@@ -86,7 +86,9 @@ def parse_type(text: str) -> TensorMeta:
         raise FileError(f"file: {text!r} is not a type")
     parts = _split(rest[:-1])
     if len(parts) > _MAX_RANK:
-        raise FileError(f"file: a type has {len(parts)} axes, more than {_MAX_RANK}")
+        raise FileError(
+            f"file: a type has {counted(len(parts), 'axis', 'axes')}, more than {_MAX_RANK}"
+        )
     meta = TensorMeta(dtype, [_extent(part) for part in parts])
     if meta.dims is None:
         return meta
@@ -128,8 +130,8 @@ def _split(text: str) -> list[str]:
 def _bounded(text: str, limit: int, kind: str) -> str:
     if len(text) > limit:
         raise FileError(
-            f"file: a {kind} takes {len(text)} characters, more than {limit}; "
-            "give its sizes simpler names"
+            f"file: a {kind} takes {counted(len(text), 'character')}, more than {limit}; give its "
+            "sizes simpler names"
         )
     return text
 
@@ -271,6 +273,6 @@ def _check_product(sizes: Iterable[object], where: str) -> None:
     terms = math.prod([len(size.terms) for size in sizes if isinstance(size, DimExpr)])
     if terms > _MAX_PRODUCT:
         raise FileError(
-            f"file: {where}: the product of its sizes has {terms} terms, more than {_MAX_PRODUCT}; "
-            "give its sizes simpler names"
+            f"file: {where}: the product of its sizes has {counted(terms, 'term')}, more than "
+            f"{_MAX_PRODUCT}; give its sizes simpler names"
         )

@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from tenferro.errors import InvalidConfigError, TenferroError, UnsupportedDynamicShapeError
+from tenferro.errors import InvalidConfigError, TenferroError, UnsupportedDynamicShapeError, counted
 from tenferro.ir import (
     AnyTensor,
     DimExpr,
@@ -214,7 +214,7 @@ def _traits(subject: FamilySubject, results: Sequence[NumpyArray]) -> Iterator[s
     claims: list[tuple[str, Sequence[NumpyArray], Callable[[NumpyArray], NumpyArray]]] = []
     if op.commutative:
         if len(arrays) != 2:
-            yield f"it is declared commutative, but has {len(arrays)} inputs"
+            yield f"it is declared commutative, but has {counted(len(arrays), 'input')}"
         else:
             claims.append(("commutative", arrays[::-1], lambda result: result))
     if op.pointwise:
@@ -251,8 +251,8 @@ def _pruning(subject: FamilySubject) -> Findings:
         wanted = list(compress(_inferred(subject), live))
         if smaller.input_count != op.input_count or smaller.output_count != sum(live):
             yield (
-                f"of {live} gives an op of {smaller.input_count} inputs and "
-                f"{smaller.output_count} outputs, not {op.input_count} and {sum(live)}"
+                f"of {live} gives an op of {counted(smaller.input_count, 'input')} and "
+                f"{counted(smaller.output_count, 'output')}, not {op.input_count} and {sum(live)}"
             )
         elif list(_inferred(pruned)) != wanted:
             yield f"of {live} gives {_list(_inferred(pruned))}, not {_list(wanted)}"

@@ -21,7 +21,14 @@ from tenferro.core import (
     push_forward,
     resolve_keys,
 )
-from tenferro.errors import ADError, DTypeError, NonScalarGradError, ShapeError, TenferroError
+from tenferro.errors import (
+    ADError,
+    DTypeError,
+    NonScalarGradError,
+    ShapeError,
+    TenferroError,
+    counted,
+)
 from tenferro.ir import TensorMeta, is_complex, is_inexact
 from tenferro.logs import logger
 from tenferro.ops import full_like, shape_context, zeros_like
@@ -207,7 +214,7 @@ class Derivatives(ABC, Generic[T]):
         metas = self._metas(name, values)
         listed(name, f"{what}s", seeds)
         if len(seeds) != len(metas):
-            raise ADError(f"{name}: {len(seeds)} {what}s for {len(metas)} values")
+            raise ADError(f"{name}: {len(seeds)} {what}s for {counted(len(metas), 'value')}")
         return [
             None if seed is None else self._value(name, matching(name, what, seed, meta))
             for seed, meta in zip(seeds, metas, strict=True)

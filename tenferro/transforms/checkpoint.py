@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar, cast
 
-from tenferro.errors import CheckpointError
+from tenferro.errors import CheckpointError, counted
 from tenferro.ir import ArrayLike, PyTree, integer_of
 from tenferro.ops import CheckpointName
 from tenferro.ops.control_flow import Checkpointed
@@ -130,8 +130,8 @@ class _Call:
         for place in self.static:
             if not -count <= place < count:
                 raise CheckpointError(
-                    f"checkpoint: static_argnums {place} is out of range for {count} positional "
-                    "arguments"
+                    f"checkpoint: static_argnums {place} is out of range for "
+                    f"{counted(count, 'positional argument')}"
                 )
         named = [place for place in self.named if place < count]
         return [*(place % count for place in self.static), *named]

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from tenferro.core import GlobalValKey, Input, JvpSite, Slots, V
-from tenferro.errors import ADError, ADRuleError, PytreeError
+from tenferro.errors import ADError, ADRuleError, PytreeError, counted
 from tenferro.ir import (
     Number,
     PyTree,
@@ -123,7 +123,7 @@ class NondiffParameters:
         if beyond:
             raise ADError(
                 f"{self._caller}: nondiff_argnums {beyond[0]} is out of range for "
-                f"{len(args)} arguments"
+                f"{counted(len(args), 'argument')}"
             )
         static = {place: args[place] for place in self.static}
         for place, value in static.items():
@@ -186,7 +186,7 @@ class NondiffParameters:
             if not open_ended and number >= len(parameters):
                 raise ADError(
                     f"{self._caller}: nondiff_argnums {number} is out of range for "
-                    f"{len(parameters)} parameters"
+                    f"{counted(len(parameters), 'parameter')}"
                 )
         return places
 
@@ -537,7 +537,8 @@ class CustomJvp(CustomFunction[P, R]):
         def summed(primals: Sequence[PyTree], tangents: Sequence[PyTree]) -> tuple[Any, Any]:
             if len(rules) != len(primals):
                 raise ADRuleError(
-                    f"{self._name}: defjvps has {len(rules)} rules for {len(primals)} arguments"
+                    f"{self._name}: defjvps has {counted(len(rules), 'rule')} for "
+                    f"{counted(len(primals), 'argument')}"
                 )
             value = self(*primals)  # type: ignore[call-arg]  # as the function
             terms = [

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from tenferro.config import config
 from tenferro.errors import DeviceError
-from tenferro.ir import PyTree
+from tenferro.ir import AnyTensor, PyTree
 from tenferro.runtime import Executor, Tensor, device_names, executor_module, is_array
 from tenferro.transforms.shardings import constrained
+from tenferro.transforms.signatures import Single, Tree
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import flatten, prefix_leaves, unflatten
 
@@ -140,6 +141,28 @@ def default_backend() -> str:
     return (host if on_host else others[0]).partition(":")[0]
 
 
+@overload
+def device_put(
+    x: AnyTensor | Single,
+    device: str | Executor | PyTree = None,
+    *,
+    src: object = None,
+    donate: bool = False,
+    may_alias: bool | None = None,
+) -> AnyTensor: ...
+
+
+@overload
+def device_put(
+    x: PyTree,
+    device: str | Executor | PyTree = None,
+    *,
+    src: object = None,
+    donate: bool = False,
+    may_alias: bool | None = None,
+) -> PyTree: ...
+
+
 def device_put(
     x: PyTree,
     device: str | Executor | PyTree = None,
@@ -200,7 +223,7 @@ def _host(leaf: Any) -> Any:
     return leaf.__array__() if is_array(leaf) and hasattr(leaf, "__array__") else leaf
 
 
-def block_until_ready(x: PyTree) -> PyTree:
+def block_until_ready(x: Tree) -> Tree:
     """The tree itself, when all of its arrays have been computed.
 
     >>> import tenferro as tn

@@ -42,7 +42,7 @@ from tenferro.errors import (
 from tenferro.ir import TensorMeta, program_of_op
 from tenferro.ops import StdTensorOp, repeated
 from tenferro.ops.extension import Extension, ExtensionCaches, Package, Register
-from tenferro.ops.functions import emit_function, is_number, outside
+from tenferro.ops.functions import emit_function, is_number, manipulation, outside
 from tenferro.runtime import (
     Executor,
     GraphExecutor,
@@ -338,7 +338,10 @@ class EagerRuntime(CacheOwner, Derivatives[EagerTensor]):
             return operand
         if isinstance(operand, EagerTensor):
             self._check_own(operand, name)
-        arrays = isinstance(operand, Tensor | np.ndarray | np.generic | list | tuple)
+        if isinstance(operand, list | tuple):
+            whole = manipulation.from_entries(operand)
+            return self.constant(operand) if whole is operand else whole
+        arrays = isinstance(operand, Tensor | np.ndarray | np.generic)
         return self.constant(operand) if arrays or owner_of(operand) is not None else NotImplemented
 
     def _check_own(self, operand: EagerTensor, name: str) -> None:

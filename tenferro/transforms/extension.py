@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from tenferro.core import BatchSite, Emitter, GlobalValKey, JvpSite, TransposeSite, V
-from tenferro.errors import InvalidConfigError, TracingError
+from tenferro.errors import InvalidConfigError, TracingError, counted
 from tenferro.ir import TensorMeta, fresh_input, runtime_dims
 from tenferro.ops import replay
 from tenferro.ops.extension import Extension, ExtensionOp
@@ -40,7 +40,8 @@ def apply(op: ExtensionOp, *inputs: Any) -> Any:
     if len(inputs) != op.input_count:
         raise InvalidConfigError(
             op.family_id,
-            f"family_id={op.family_id}: expected {op.input_count} inputs, got {len(inputs)}",
+            f"family_id={op.family_id}: expected {counted(op.input_count, 'input')}, got "
+            f"{len(inputs)}",
         )
 
     return dispatch.apply(function, *[_array(value) for value in inputs])

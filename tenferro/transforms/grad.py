@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Concatenate, Literal, Self, overload
 
@@ -18,7 +18,7 @@ from tenferro.core import (
     residuals,
     resolve_keys,
 )
-from tenferro.errors import ADError, DTypeError, PytreeError
+from tenferro.errors import ADError, DTypeError, PytreeError, counted
 from tenferro.ir import AnyTensor, PyTree, fresh_input, integer_of, is_complex, is_inexact
 from tenferro.ops import CONJ, StdTensorOp, full_like
 from tenferro.ops.control_flow import ControlOp
@@ -40,6 +40,8 @@ from tenferro.transforms.signatures import (
     Leaf,
     P,
     R,
+    Second,
+    Single,
     T,
     Tree,
     Unannotated,
@@ -467,6 +469,41 @@ def value_and_grad(
 
 
 @overload
+def vjp(  # type: ignore[overload-overlap]  # the first that fits counts
+    fun: Callable[..., R],
+    *primals: AnyTensor | Single,
+    has_aux: Literal[False] = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[R, Callable[[PyTree], tuple[AnyTensor, ...]]]: ...
+
+
+@overload
+def vjp(
+    fun: Callable[..., R],
+    primal: T,
+    /,
+    *,
+    has_aux: Literal[False] = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[R, Callable[[PyTree], tuple[T]]]: ...
+
+
+@overload
+def vjp(
+    fun: Callable[..., R],
+    primal: T,
+    second: Second,
+    /,
+    *,
+    has_aux: Literal[False] = False,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[R, Callable[[PyTree], tuple[T, Second]]]: ...
+
+
+@overload
 def vjp(
     fun: Callable[..., R],
     *primals: PyTree,
@@ -478,6 +515,28 @@ def vjp(
 
 
 @overload
+def vjp(  # type: ignore[overload-overlap]  # the first that fits counts
+    fun: Callable[..., tuple[R, Aux]],
+    *primals: AnyTensor | Single,
+    has_aux: Literal[True],
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[R, Callable[[PyTree], tuple[AnyTensor, ...]], Aux]: ...
+
+
+@overload
+def vjp(
+    fun: Callable[..., tuple[R, Aux]],
+    primal: T,
+    /,
+    *,
+    has_aux: Literal[True],
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[R, Callable[[PyTree], tuple[T]], Aux]: ...
+
+
+@overload
 def vjp(
     fun: Callable[..., tuple[R, Aux]],
     *primals: PyTree,
@@ -486,6 +545,16 @@ def vjp(
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> tuple[R, Pullback, Aux]: ...
+
+
+@overload
+def vjp(
+    fun: Callable[..., PyTree],
+    *primals: PyTree,
+    has_aux: bool,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[PyTree, ...]: ...
 
 
 def vjp(
@@ -559,7 +628,7 @@ class Gradients:
 
     def with_value(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         """The value and the gradients."""
-        groups = _argument_leaves(args, normal_argnums(self.name, self.argnums, len(args)))
+        groups = _argument_leaves(args, normal_argnums(self.name, self.argnums, len(args), kwargs))
         active = [position for positions, _ in groups for position in positions]
         ad = context_of(self.ad_context)
         trace, leaves = trace_in_context(ad, self.function, args, kwargs, self.has_aux, active)
@@ -665,8 +734,16 @@ def matching_leaves(
     return [matching(name, what, leaf, meta) for leaf, meta in zip(leaves, metas, strict=True)]
 
 
-def normal_argnums(name: str, argnums: Argnums, count: int) -> list[int]:
+def normal_argnums(
+    name: str, argnums: Argnums, count: int, keywords: Iterable[str] = ()
+) -> list[int]:
     """Positions of arguments as non-negative integers.
+
+    Args:
+        name: of the transform, for errors.
+        argnums: the positions.
+        count: how many positional arguments the call has.
+        keywords: the names of its other arguments, by which there are no derivatives.
 
     Raises:
         ADError: a position is out of range or occurs twice.
@@ -678,9 +755,10 @@ def normal_argnums(name: str, argnums: Argnums, count: int) -> list[int]:
         if number is None:
             raise ADError(f"{name}: argnums must be integers, got {each!r}")
         if not -count <= number < count:
-            raise ADError(
-                f"{name}: argnums {number} is out of range for {count} positional arguments"
-            )
+            named = ", ".join(map(repr, keywords))
+            advice = named and f"; {named} came by keyword: pass by position what argnums counts"
+            positional = counted(count, "positional argument")
+            raise ADError(f"{name}: argnums {number} is out of range for {positional}{advice}")
         numbers.append(number % count)
     if len(set(numbers)) != len(numbers):
         raise ADError(f"{name}: argnums {argnums} names an argument twice")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, overload
 
 from tenferro.compiler import MemoryLimit
 from tenferro.core import GlobalValKey, KeyEmitter
-from tenferro.errors import ADError, PytreeError, ShapeError
-from tenferro.ir import ArrayLike, PyTree, fresh_input, read_integer
+from tenferro.errors import ADError, PytreeError, ShapeError, counted
+from tenferro.ir import AnyTensor, ArrayLike, PyTree, fresh_input, read_integer
 from tenferro.ops import DIV, MUL, StdTensorOp, full_like
 from tenferro.transforms.ad_context import (
     AdContext,
@@ -20,6 +20,7 @@ from tenferro.transforms.ad_context import (
 )
 from tenferro.transforms.grad import Bytes, Gradients, LinearMap, matching_leaves, require_active
 from tenferro.transforms.program import wraps
+from tenferro.transforms.signatures import Aux, R, Record, Second, Single, T
 from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.trees import flatten, unflatten
 
@@ -27,9 +28,6 @@ __all__ = ["derivative", "hvp", "jet", "jvp", "linearize"]
 
 
 # Forward-mode transforms: jvp, linearize, hvp, derivative.
-
-R = TypeVar("R")
-Aux = TypeVar("Aux")
 
 
 @overload
@@ -54,6 +52,18 @@ def jvp(
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> tuple[R, R, Aux]: ...
+
+
+@overload
+def jvp(
+    fun: Callable[..., PyTree],
+    primals: PyTree,
+    tangents: PyTree,
+    *,
+    has_aux: bool,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[PyTree, ...]: ...
 
 
 def jvp(
@@ -129,16 +139,27 @@ def linearize(
 ) -> tuple[R, Callable[..., R], Aux]: ...
 
 
+@overload
 def linearize(
-    fun: Callable[..., Any],
+    fun: Callable[..., PyTree],
+    *primals: PyTree,
+    has_aux: bool,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[PyTree, ...]: ...
+
+
+def linearize(
+    fun: Callable[..., PyTree],
     *primals: PyTree,
     has_aux: bool = False,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
-) -> Any:
+) -> tuple[PyTree, Callable[..., PyTree]] | tuple[PyTree, Callable[..., PyTree], PyTree]:
     """The value at `primals`, and the derivative there as a linear function of tangents.
 
-    With `has_aux` the function returns a pair (value, aux), and aux is a third result.
+    With `has_aux` the function returns a pair (value, aux), and the result is (value, linear
+    function, aux).
 
     The linear function may be called any number of times. It saves the values that it needs of the
     forward run. Un-jitted, the forward run and the linear function are two programs, and each keeps
@@ -156,12 +177,78 @@ def linearize(
     limit = MemoryLimit.read("linearize", memory_limit)
     linear_map = LinearMap.pushforward(trace, results_of(trace, leaves, fun, ad, limit), ad)
 
-    def linear(*tangents: PyTree) -> Any:
+    def linear(*tangents: PyTree) -> PyTree:
         directions = matching_leaves("linearize", "tangent", tangents, in_tree, trace.inputs)
         return unflatten(trace.tree, linear_map(directions))
 
     value = unflatten(trace.tree, linear_map.values)
     return (value, linear, linear_map.aux) if has_aux else (value, linear)
+
+
+@overload
+def hvp(
+    function: Callable[..., object],
+    primals: tuple[AnyTensor | Single],
+    tangents: tuple[PyTree],
+    *,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> AnyTensor: ...
+
+
+@overload
+def hvp(
+    function: Callable[..., object],
+    primals: tuple[T],
+    tangents: tuple[PyTree],
+    *,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> T: ...
+
+
+@overload
+def hvp(
+    function: Callable[..., object],
+    primals: tuple[T, Second],
+    tangents: tuple[PyTree, PyTree],
+    *,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> tuple[T, Second]: ...
+
+
+@overload
+def hvp(
+    function: Callable[..., object],
+    primals: Record,
+    tangents: PyTree,
+    *,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> Record: ...
+
+
+@overload
+def hvp(
+    function: Callable[..., object],
+    primals: AnyTensor | Single,
+    tangents: PyTree,
+    *,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> AnyTensor: ...
+
+
+@overload
+def hvp(
+    function: Callable[..., object],
+    primals: PyTree,
+    tangents: PyTree,
+    *,
+    ad_context: AdContext | None = None,
+    memory_limit: Bytes = None,
+) -> PyTree: ...
 
 
 def hvp(
@@ -317,7 +404,7 @@ def _terms(primals: object, series: object) -> list[list[PyTree]]:
     if not isinstance(primals, tuple | list) or not isinstance(series, tuple | list):
         raise PytreeError("jet: takes a tuple of arguments and one of their series; write (x,)")
     if len(primals) != len(series):
-        raise PytreeError(f"jet: got {len(primals)} arguments and {len(series)} series")
+        raise PytreeError(f"jet: got {counted(len(primals), 'argument')} and {len(series)} series")
     for terms in series:
         if not isinstance(terms, tuple | list):
             raise PytreeError(

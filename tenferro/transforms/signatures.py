@@ -1,8 +1,10 @@
 """The type variables of transforms, and what checkers need to read lambdas.
 
-Checkers take the first signature of a transform that fits. `T` stands for trees of arrays, whose
-derivatives are of their own type. `Leaf` stands for the other types of single arrays and numbers,
-by which derivatives are tensors. `Tree` stands for all other types, such as classes of users.
+Checkers take the first signature of a transform that fits. `T` stands for tensors and trees of
+arrays, whose derivatives are of their own type; `Second` is another such type. `Tensor` stands for
+tensors alone, `Container` for trees alone, `Record` for trees that are not sequences. `Leaf` stands
+for the other types of single arrays and numbers, by which derivatives are tensors. `Tree` stands
+for all other types, such as classes of users.
 """
 
 from __future__ import annotations
@@ -16,15 +18,22 @@ from tenferro.ir import AnyTensor, Array, ArrayLike, Number
 
 __all__ = [
     "Aux",
+    "Container",
+    "Containers",
     "First",
     "Leaf",
+    "One",
     "P",
     "R",
+    "Record",
+    "Second",
     "Single",
     "T",
+    "Tensor",
     "Tree",
     "Unannotated",
     "UnannotatedPair",
+    "UnannotatedTo",
 ]
 
 
@@ -32,13 +41,23 @@ class _IsDataclass(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
+Containers: TypeAlias = Mapping[Any, Any] | tuple[Any, ...] | list[Any] | _IsDataclass
+
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 Aux = TypeVar("Aux")
 First = TypeVar("First")
-T = TypeVar("T", bound=AnyTensor | Mapping[Any, Any] | tuple[Any, ...] | list[Any] | _IsDataclass)
+T = TypeVar("T", bound=AnyTensor | Containers)
+Second = TypeVar("Second", bound=AnyTensor | Containers)
+Record = TypeVar("Record", bound=Mapping[Any, Any] | _IsDataclass)
+Container = TypeVar("Container", bound=Containers)
+Tensor = TypeVar("Tensor", bound=AnyTensor)
 Leaf = TypeVar("Leaf", AnyTensor, Array, np.ndarray[Any, Any], float, complex, ArrayLike)
 Tree = TypeVar("Tree")
+
+One: TypeAlias = Array | Number
+"""The result of a function that returns a single array."""
 
 Single: TypeAlias = Number | np.generic | np.ndarray[Any, Any]
 """What a loop or branch takes in the place of a tensor."""
@@ -54,23 +73,16 @@ Single: TypeAlias = Number | np.generic | np.ndarray[Any, Any]
 # call under `strict`. So one of the signatures returns Any, and Any is the result.
 
 
-class Unannotated(Protocol):
+class UnannotatedTo(Protocol[R_co]):
     """A function whose parameters may be anything; first in a union with what they are."""
 
     @property
     def __name__(self) -> Never:
         """No function has it, for mypy."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> object:
+    def __call__(self, *args: Any, **kwargs: Any) -> R_co:
         """Its result."""
 
 
-class UnannotatedPair(Protocol):
-    """An `Unannotated` function that returns a pair."""
-
-    @property
-    def __name__(self) -> Never:
-        """No function has it, for mypy."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[object, Any]:
-        """Its results."""
+Unannotated: TypeAlias = UnannotatedTo[object]
+UnannotatedPair: TypeAlias = UnannotatedTo[tuple[object, Any]]

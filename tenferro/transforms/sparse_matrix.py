@@ -10,7 +10,7 @@ import numpy as np
 import optree
 
 from tenferro.core import Emitter, V
-from tenferro.errors import ShapeError
+from tenferro.errors import ShapeError, counted
 from tenferro.ir import NumpyArray, TensorMeta
 from tenferro.ops import Constant, Reshape, Scatter, full, load_named, shape_of
 from tenferro.ops.functions import apply
@@ -146,8 +146,8 @@ class SparseMatrix:
         shape = ",".join(map(str, self.shape))
         total = math.prod(self.shape)
         return (
-            f"SparseMatrix({kind}[{shape}], {self.rows.size} values of {total}, "
-            f"by {self._places.passes})"
+            f"SparseMatrix({kind}[{shape}], {counted(self.rows.size, 'value')} of {total}, by "
+            f"{self._places.passes})"
         )
 
 

@@ -46,7 +46,7 @@ from tenferro.ir import (
 )
 from tenferro.ops import Argument, StdTensorOp, shape_context
 from tenferro.ops.control_flow import plain
-from tenferro.ops.functions import convert, emit_function, promote
+from tenferro.ops.functions import convert, emit_function, entering, promote
 from tenferro.runtime import Tensor, TraceContext, is_array, meta_of_value, weak_number
 from tenferro.transforms.data_sizes import as_sized_op, named
 from tenferro.transforms.traced_tensor import (
@@ -354,7 +354,7 @@ def leaf_meta(leaf: Any, name: str) -> TensorMeta:
                 as_dtype(leaf.dtype)
             except DTypeError as error:
                 raise DTypeError(f"{name}: {error}") from None
-        advice = registering(leaf)
+        advice = registering(leaf) or entering(leaf)
         if not advice and name.startswith("argument"):
             advice = _advice(leaf)
         raise PytreeError(f"{name} is {_what(leaf)}{advice}")

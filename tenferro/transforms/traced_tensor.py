@@ -59,6 +59,7 @@ from tenferro.ops.functions import (
     elementwise,
     enter_kind,
     is_number,
+    manipulation,
     refuse,
     run_body,
 )
@@ -656,7 +657,7 @@ def _lift(operand: Any) -> Any:
     if isinstance(operand, Tensor | np.ndarray | np.generic) or owner_of(operand) is not None:
         return capture(operand)
     if isinstance(operand, list | tuple):
-        return capture(Tensor(operand))
+        return as_key(manipulation.from_entries(operand))
     return NotImplemented
 
 

@@ -9,7 +9,13 @@ from typing import Any, ParamSpec, TypeVar
 import optree
 
 from tenferro.core import GlobalValKey, KeyEmitter, ResolvedView, batch, resolve_keys
-from tenferro.errors import BatchingError, PytreeError, TracingError, UnsupportedDynamicShapeError
+from tenferro.errors import (
+    BatchingError,
+    PytreeError,
+    TracingError,
+    UnsupportedDynamicShapeError,
+    counted,
+)
 from tenferro.ir import (
     Dim,
     DimExpr,
@@ -58,8 +64,8 @@ class AxesTree:
         """The axis of each leaf of the positional arguments."""
         if type(self._axes) is tuple and len(self._axes) != len(args):
             raise PytreeError(
-                f"vmap: {self._name} has {_counted(len(self._axes), 'entry', 'entries')} for "
-                f"{_counted(len(args), 'positional argument', 'positional arguments')}; write one "
+                f"vmap: {self._name} has {counted(len(self._axes), 'entry', 'entries')} for "
+                f"{counted(len(args), 'positional argument')}; write one "
                 "for each (keyword arguments are mapped over axis 0)"
             )
         return self.of(args, "arguments")
@@ -73,10 +79,6 @@ class AxesTree:
                 f"vmap: {self._name} must be an integer, None, or a tree of these, got {axis!r}"
             )
         return number
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def unmapped(entry_rank: int) -> str:
     """What errors say of last axes that belong to one entry; see `entry_ranks`."""
     if not entry_rank:
         return ""
-    last = "axis" if entry_rank == 1 else f"{entry_rank} axes"
+    last = "axis" if entry_rank == 1 else counted(entry_rank, "axis", "axes")
     return f", whose last {last} cannot be mapped"
 
 

@@ -35,6 +35,14 @@ STEPS: dict[str, tuple[Callable[[Checking], None], float]] = {
 }
 """What each step does, and its seconds in a run of eight minutes."""
 
+ELSEWHERE = ("caches",)
+"""Steps that leave the device to processes that they start: one process at a time may have it."""
+
+
+_NO_DEVICE = (
+    "tenferro doctor says why JAX does not see a GPU; --device cpu:0 --small checks the CPU"
+)
+
 
 def parser() -> argparse.ArgumentParser:
     """The options, all of which `tenferro doctor --gpu` takes."""
@@ -74,8 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def command(step: Step, seconds: float) -> list[str]:
         module = (sys.executable, "-m", "tenferro_xla.checks")
-        given = ["--device", options.device, *(["--small"] if options.small else [])]
-        return [*module, "--step", step.name, "--seconds", str(seconds), *given]
+        where = ["--device", options.device, *(["--small"] if options.small else [])]
+        return [*module, "--step", step.name, "--seconds", str(seconds), *where]
 
     if supervise(steps, command, report, whole) == CANNOT:
         return CANNOT
@@ -87,11 +95,15 @@ def run(options: argparse.Namespace) -> int:
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as lines:
         os.dup2(2, 1)  # what libraries print is no record
         start = time.monotonic()
-        try:
-            checking = Checking(options.step, options.device, options.seconds, options.small, lines)
-        except DeviceError as error:
-            sys.stderr.write(f"{error}\n")
-            return CANNOT
+        lines.write("\n")  # a sign of life: Python and JAX have started
+        lines.flush()
+        checking = Checking(options.step, options.device, options.seconds, options.small, lines)
+        if options.step not in ELSEWHERE:
+            try:
+                checking.device  # noqa: B018  # it starts
+            except DeviceError as error:
+                sys.stderr.write(f"tenferro doctor --gpu: {error}; {_NO_DEVICE}\n")
+                return CANNOT
         function, _ = STEPS[options.step]
         with own_settings():
             with checking.attempt("the step"):

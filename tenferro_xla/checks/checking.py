@@ -1,4 +1,4 @@
-"""What a step is given: the device, its time, and ways to compare and to measure."""
+"""What a step is passed: the device, its time, and ways to compare and to measure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Any, TextIO, TypeVar
 
 import jax
@@ -36,23 +37,40 @@ class Checking:
 
     Args:
         step: the name of the step.
-        device: as `find_device` takes it.
+        device: as `find_device` takes it. A process that does not use it leaves it to others.
         seconds: the time of the step.
         small: whether sizes are those for a CPU.
         lines: where records are written, one a line.
-
-    Raises:
-        DeviceError: there is no such device.
     """
 
     def __init__(self, step: str, device: str, seconds: float, small: bool, lines: TextIO) -> None:
-        self.device: jax.Device = find_device(device)
-        self.name = device_name(self.device)
-        self.executor = XlaExecutor(self.name)
-        self.small = small
-        self.on_host = self.executor.on_host
+        self.asked, self.small = device, small
         self._step, self._lines = step, lines
         self._ends = time.monotonic() + seconds
+
+    @cached_property
+    def device(self) -> jax.Device:
+        """The device, which belongs to this process from the first use on.
+
+        Raises:
+            DeviceError: there is no such device.
+        """
+        return find_device(self.asked)
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the device, with its number."""
+        return device_name(self.device)
+
+    @cached_property
+    def executor(self) -> XlaExecutor:
+        """The executor of the device."""
+        return XlaExecutor(self.name)
+
+    @property
+    def on_host(self) -> bool:
+        """Whether the device computes in the memory of the host."""
+        return self.executor.on_host
 
     def left(self) -> float:
         """The seconds that are left."""
@@ -183,11 +201,11 @@ def _parts(values: Any) -> tuple[Any, ...]:
 
 def compared(own: Callable[[], Any], other: Callable[[], Any]) -> tuple[float, float]:
     """The least seconds of two calls, in turns: what else the machine does slows both."""
-    rounds = [(seconds_of(own, 0.01, 1), seconds_of(other, 0.01, 1)) for _ in range(4)]
-    return min(each[0] for each in rounds), min(each[1] for each in rounds)
+    pairs = [(seconds_of(own, 0.01, 1), seconds_of(other, 0.01, 1)) for _ in range(4)]
+    return min(each[0] for each in pairs), min(each[1] for each in pairs)
 
 
-def seconds_of(call: Callable[[], Any], least: float = 0.02, rounds: int = 5) -> float:
+def seconds_of(call: Callable[[], Any], least: float = 0.02, repeats: int = 5) -> float:
     """Median seconds of one call, when many are started before the last one is waited for."""
     tn.block_until_ready(call())
     start = time.perf_counter()
@@ -195,7 +213,7 @@ def seconds_of(call: Callable[[], Any], least: float = 0.02, rounds: int = 5) ->
     once = max(time.perf_counter() - start, 1e-7)
     calls = max(1, min(1000, int(least / once)))
     times = []
-    for _ in range(rounds if once < 1 else 1):
+    for _ in range(repeats if once < 1 else 1):
         start = time.perf_counter()
         results = [call() for _ in range(calls)]
         tn.block_until_ready(results[-1])

@@ -170,7 +170,7 @@ def _value(check: Checking, name: str, dtype: str, batch: int, n: int) -> None:
     residual = promise(a, *results)
     slow = False
     if of_jax is None:
-        times = {"ms": 1e3 * seconds_of(lambda: compiled(tensor), rounds=3)}
+        times = {"ms": 1e3 * seconds_of(lambda: compiled(tensor), repeats=3)}
     else:
         reference, array = jax.jit(of_jax), check.put_jax(a)
         own, other = compared(lambda: compiled(tensor), lambda: reference(array))
@@ -188,5 +188,5 @@ def _gradient(check: Checking, name: str, dtype: str, batch: int, n: int) -> Non
     compiled, tensor = check.jit(gradient), check.put(a)
     far = apart(compiled(tensor), tn.jit(gradient, executor=XlaExecutor("cpu"))(a))
     outcome = rated(far <= 1e4 * n * epsilon(dtype))
-    ms = 1e3 * seconds_of(lambda: compiled(tensor), rounds=3)
+    ms = 1e3 * seconds_of(lambda: compiled(tensor), repeats=3)
     check.note(f"gradient of {_text((name, dtype, batch, n))}", outcome, apart=far, ms=ms)

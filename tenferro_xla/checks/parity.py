@@ -9,9 +9,8 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -52,12 +51,36 @@ CALLS: tuple[tuple[str, Callable[..., Any]], ...] = (
 )
 """Arguments to try: matrices `m`, vectors `v`, vectors of small integers `i`; and the call."""
 
+RANDOM_CALLS: tuple[tuple[str, Callable[..., Any]], ...] = (
+    ("k", lambda f, k: f(_key(k), shape=(4,))),
+    ("vk", lambda f, v, k: f(_key(k), v + 1)),
+    ("vk", lambda f, v, k: f(_key(k), v + 1, v + 2)),
+)
+"""The same of functions of `tn.random`, whose first argument is a key: its words are `k`.
+
+Parameters are above 1: some draws are so large below that rounding decides their sines.
+"""
+
 NOT_CALLED = {
-    *("block_until_ready", "cache", "device_get", "device_put", "devices", "local_devices"),
-    *("empty", "empty_like", "frombuffer", "fromstring"),
-    *("load", "printoptions", "save", "set_printoptions"),
+    # They move arrays, describe, read, write or set something.
+    *("array_repr", "array_str", "block_until_ready", "cache", "conv_dimension_numbers"),
+    *("default_backend", "device_count", "device_get", "device_put", "devices", "disable_jit"),
+    *("dumps", "einsum_path", "einsum_plan", "empty", "empty_like", "enable_x64", "eval_shape"),
+    *("executor_named", "finfo", "from_dlpack", "frombuffer", "fromiter", "fromstring"),
+    *("gauge_report", "get_printoptions", "iinfo", "load", "loads", "local_device_count"),
+    "local_devices",
+    *("printoptions", "promote_types", "result_type", "save", "set_printoptions", "ad_rules"),
+    *("broadcast_shapes", "register_runtime", "with_sharding_constraint"),
+    # They take functions or programs; gradients of all functions are among the cases.
+    *("call", "custom_linear_solve", "custom_root", "custom_vjp", "derivative", "fromfunction"),
+    *("grad", "grad_optional", "hvp", "jacfwd", "jacobian", "jacrev", "jet", "jit", "jvp"),
+    *("linear_transpose", "linearize", "make_program", "pure_callback", "value_and_grad"),
+    *("vectorize", "vjp", "vmap"),
+    # They are ops of sizes that are not known; or of others, which have functions of their own.
+    *("assume_size", "dynamic_broadcast_in_dim", "gather_dynamic_slice_sizes", "trim_zeros"),
+    *("scatter_reduce", "special", "threefry2x32"),
 }
-"""Functions that compute nothing, or nothing that is defined."""
+"""Functions that compute nothing of their own, or nothing that is defined."""
 
 FREE = ("eig", "svd", "qr", "schur", "hessenberg", "lobpcg", "null_space", "orth", "householder")
 """Parts of the names of functions whose results are unique up to signs, phases or order."""
@@ -87,58 +110,89 @@ def parity(check: Checking) -> None:
         with lock:
             found[state] += 1
 
-    functions = [*public_functions(), *((name, None) for name in EXAMPLES)]
-    random.Random(0).shuffle(functions)  # where time is over, what was checked is a sample
+    names = subjects()
+    random.Random(0).shuffle(names)  # where time is over, what was checked is a sample
     if check.small:
-        functions = functions[::12]
+        names = names[::12]
     workers = min(12, os.cpu_count() or 1)
+    without: list[str] = []
     with ThreadPoolExecutor(workers) as pool:
-        pending = []
-        for name, function in functions:
+        pending: list[Future[None]] = []
+        for name, function in names:
             if check.left() <= 0:
                 break
-            for case in examples_of(name) if function is None else cases_of(name, function):
+            before = len(pending)
+            for case in cases_of(name, function):
                 reached |= {type(op) for part in case.program.walk() for op in part.ops()}
                 pending.append(pool.submit(one, case))
+            if len(pending) == before:
+                without.append(name)
             found["functions"] += 1
         for future in pending:
             future.result()
-    whole = not found["left out"] and found["functions"] == len(functions)
+    if without:
+        check.note("functions with no case", "left out", names=without)
+    whole = not found["left out"] and found["functions"] == len(names)
     outcome: Outcome = "fine" if whole else "left out"
-    without = sorted(op.__name__ for op in {*_leaves(ExecOp)} - reached)
-    check.note("total", outcome, ops=len(reached), ops_in_no_program=without, **found)
+    unreached = sorted(op.__name__ for op in {*_leaves(ExecOp)} - reached)
+    counts = {**found, "no case": len(without)}
+    check.note("total", outcome, **counts, ops=len(reached), ops_in_no_program=unreached)
+
+
+def subjects() -> list[tuple[str, Function]]:
+    """What is checked, by name: the public functions, and examples of calls."""
+    functions = dict(public_functions())
+    return [*(functions | {name: call for name, (_, call) in EXAMPLES.items()}).items()]
 
 
 def public_functions() -> Iterator[tuple[str, Function]]:
     """The functions of tenferro and of its packages of functions, by name; each once.
 
-    >>> {"sin", "linalg.det", "fft.rfft", "nn.relu6", "lax.conv"} <= {*dict(public_functions())}
+    >>> names = {*dict(public_functions())}
+    >>> {"sin", "linalg.det", "nn.relu6", "random.normal", "scipy.stats.norm.pdf"} <= names
     True
     """
+    modules = [tn, tn.linalg, tn.fft, tn.nn, tn.scipy.special, tn.scipy.linalg, tn.scipy.stats]
+    homes: list[tuple[str, Any]] = [
+        (f"{module.__name__}.".removeprefix("tenferro.").lstrip("."), module)
+        for module in (*modules, tn.lax, tn.random)
+    ]
     stats = tn.scipy.stats
-    distributions = [getattr(stats, name) for name in dir(stats) if not name.startswith("_")]
-    modules = [tn, tn.linalg, tn.fft, tn.nn, tn.scipy.special, tn.scipy.linalg, tn.lax]
-    seen: set[int] = set()
-    for module in (*modules, *filter(inspect.ismodule, distributions)):
-        home = "" if module is tn else f"{module.__name__.removeprefix('tenferro.')}."
-        for name in _names(module):
-            function = getattr(module, name)
-            is_new = id(function) not in seen
-            if is_new and callable(function) and not inspect.isclass(function):
-                seen.add(id(function))
-                yield f"{home}{name}", function
+    homes += [
+        (f"scipy.stats.{name}.", getattr(stats, name))
+        for name in _names(stats)
+        if isinstance(getattr(stats, name), stats.distribution.Distribution)
+    ]
+    found: dict[int, Function] = {}
+    for prefix, home in homes:
+        for name in _names(home):
+            function = getattr(home, name)
+            if id(function) not in found and callable(function) and not inspect.isclass(function):
+                found[id(function)] = function  # as long as it is there, its number is its own
+                yield f"{prefix}{name}", function
 
 
-def _names(module: ModuleType) -> list[str]:
-    listed = getattr(module, "__all__", None) or dir(module)
+def _names(home: Any) -> list[str]:
+    listed = getattr(home, "__all__", None) or dir(home)
     return sorted(name for name in listed if not name.startswith("_") and name not in NOT_CALLED)
 
 
 def cases_of(name: str, function: Function) -> Iterator[Case]:
-    """Programs of a function, with the first arguments that it takes; none if it takes none."""
-    unique = not any(part in name for part in FREE)
-    for letters, call in CALLS:
-        made = [_case(name, function, letters, call, dtype, unique) for dtype in DTYPES]
+    """Programs of an example, or of a function with the first arguments that it takes.
+
+    There are none if it takes none of them.
+    """
+    calls, unique = CALLS, not any(part in name for part in FREE)
+    if name in EXAMPLES:
+        letters, example = EXAMPLES[name]
+        calls, unique = ((letters, lambda _, *arguments: example(*arguments)),), True
+    elif name.startswith("random."):
+        calls, unique = RANDOM_CALLS, True
+    for letters, call in calls:
+        dtypes: tuple[str, ...] = DTYPES[:2] if "k" in letters else DTYPES
+        if not {*letters} & {*"mv"}:
+            dtypes = DTYPES[:1]  # integers and keys have one dtype
+        made = [_case(name, function, letters, call, dtype, unique) for dtype in dtypes]
         cases = [case for case in made if case is not None]
         if not cases:
             continue
@@ -151,16 +205,6 @@ def cases_of(name: str, function: Function) -> Iterator[Case]:
         return
 
 
-def examples_of(name: str) -> Iterator[Case]:
-    """The programs of an example, and of its gradients."""
-    letters, example = EXAMPLES[name]
-    for dtype in DTYPES:
-        case = _case(name, example, letters, _call, dtype, True)
-        if case is not None:
-            yield case
-    yield from _gradients(name, example, letters, _call, True)
-
-
 def _call(function: Function, *arguments: Any) -> Any:
     return function(*arguments)
 
@@ -169,7 +213,7 @@ def _gradients(
     name: str, function: Function, letters: str, call: Callable[..., Any], unique: bool
 ) -> Iterator[Case]:
     """The programs of the gradients by the first argument, if that is not an integer."""
-    if letters.startswith("i"):
+    if letters[0] not in "mv":
         return
     for dtype in ("float64", "complex128"):
         gradient = _gradient(function, call)
@@ -201,8 +245,14 @@ def _case(
     return None
 
 
+def _key(words: Any) -> Any:
+    return tn.random.wrap_key_data(words)
+
+
 def _array(letter: str, dtype: str, rng: np.random.Generator) -> Any:
-    """An argument: a matrix that is well conditioned, a vector, or small integers."""
+    """An argument: a matrix that is well conditioned, a vector, small integers, or a key."""
+    if letter == "k":
+        return np.array([17, 29], dtype="uint32")
     if letter == "i":
         return rng.integers(0, 4, 4)
     if dtype.startswith("int"):

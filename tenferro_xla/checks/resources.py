@@ -26,6 +26,7 @@ from tenferro_xla.checks.checking import (
     rated,
     seconds_of,
 )
+from tenferro_xla.checks.watchdog import CANNOT
 
 __all__ = ["caches", "calls", "memory"]
 
@@ -44,19 +45,20 @@ def memory(check: Checking) -> None:
         ("gradient", plain, x),
     ]
     for name, function, array in check.cases(programs, lambda each: each[0]):
-        with check.attempt(name):  # from the least to the most, since only a new peak is told
+        with check.attempt(name):  # from the least to the most, since only a new peak is known
             _need(check, name, function, array)
-    with check.attempt("a gradient under a limit"):
-        _limited(check, plain, x)
-    with check.attempt("memory_limit='device'"):
-        within = check.jit(lambda x: tn.sin(x @ x), memory_limit="device")
-        far = apart(within(x), check.jit(lambda x: tn.sin(x @ x))(x))
-        check.note("memory_limit='device'", rated(far < 1e-5), apart=far)
-    with check.attempt("slices"):
-        _sliced(check)
-    for name, function in _too_much(check).items():
+    more: dict[str, Callable[[], None]] = {
+        "a gradient under a limit": lambda: _limited(check, plain, x),
+        "memory_limit='device'": lambda: _within_the_device(check, x),
+        "slices": lambda: _sliced(check),
+        **{
+            name: partial(_refused, check, name, function)
+            for name, function in _too_much(check).items()
+        },
+    }
+    for name in check.cases(more):
         with check.attempt(name):
-            _refused(check, name, function)
+            more[name]()
 
 
 def _same(function: Function) -> Function:
@@ -78,17 +80,17 @@ def _deep(depth: int, wrap: Callable[[Function], Function]) -> Function:
 def _need(check: Checking, name: str, function: Function, array: Any) -> None:
     program = tn.make_program(function, tn.TensorSpec(array.shape, str(array.dtype)))
     report = check.executor.memory(program.exec_program)
-    told = check.executor.lower(program).compile().memory()
+    by_xla = check.executor.lower(program).compile().memory()
     tensor = check.put(array)
     before = _peak(check)
     tn.block_until_ready(check.jit(function)(tensor))
     after = _peak(check)
-    used = "not told" if after is None or after == before else after
+    used = "not known" if after is None or after == before else after
     check.note(
         name,
         predicted=report.peak,
-        by_xla=told.temporaries + told.outputs,
-        factor=report.peak / max(told.temporaries + told.outputs, 1),
+        by_xla=by_xla.temporaries + by_xla.outputs,
+        factor=report.peak / max(by_xla.temporaries + by_xla.outputs, 1),
         peak_of_the_device=used,
     )
 
@@ -108,10 +110,17 @@ def _limited(check: Checking, gradient: Function, x: Any) -> None:
             check.note(f"a limit of {matrices} matrices", refused=in_short(error))
             continue
         far = apart(found, free(x))
-        slower = seconds_of(partial(limited, x), rounds=3) / seconds_of(lambda: free(x), rounds=3)
+        slower = seconds_of(partial(limited, x), repeats=3) / seconds_of(lambda: free(x), repeats=3)
         outcome = rated(far < 1e-3)
         check.note(f"a limit of {matrices} matrices", outcome, apart=far, slower=slower)
         return
+
+
+def _within_the_device(check: Checking, x: Any) -> None:
+    """A program that needs less than the device has is what it is without a limit."""
+    within = check.jit(lambda x: tn.sin(x @ x), memory_limit="device")
+    far = apart(within(x), check.jit(lambda x: tn.sin(x @ x))(x))
+    check.note("memory_limit='device'", rated(far < 1e-5), apart=far)
 
 
 def _sliced(check: Checking) -> None:
@@ -124,7 +133,7 @@ def _sliced(check: Checking) -> None:
     whole = check.jit(lambda *a: tn.einsum(text, *a))
     sliced = check.jit(lambda *a: tn.einsum(text, *a, slices="i"))
     far = apart(sliced(*operands), whole(*operands))
-    own, once = (seconds_of(partial(f, *operands), rounds=3) for f in (sliced, whole))
+    own, once = (seconds_of(partial(f, *operands), repeats=3) for f in (sliced, whole))
     outcome = rated(far < 1e-10)
     check.note(
         f"{m} slices",
@@ -167,7 +176,12 @@ import sys, time
 import numpy as np
 import tenferro as tn
 import tenferro_xla
-executor = tenferro_xla.XlaExecutor(sys.argv[2])
+from tenferro.errors import DeviceError
+try:
+    executor = tenferro_xla.XlaExecutor(sys.argv[2])
+except DeviceError as error:
+    sys.stderr.write(f"{error}\\n")
+    sys.exit(int(sys.argv[3]))
 executor.get(executor.put(np.ones(2)))
 tn.cache(sys.argv[1])
 start = time.perf_counter()
@@ -179,13 +193,16 @@ print(time.perf_counter() - start, total)
 
 
 def caches(check: Checking) -> None:
-    """A cache in a folder, which two processes use one after the other."""
+    """A cache in a folder, which two processes use one after the other; this one has no device."""
     with tempfile.TemporaryDirectory() as folder, check.attempt("cache on disk"):
         place = Path(folder, "cache")
-        command = [sys.executable, "-c", _PROGRAM, str(place), check.name]
+        command = [sys.executable, "-c", _PROGRAM, str(place), check.asked, str(CANNOT)]
         times, totals, files = [], [], []
         for _ in range(2):
             done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+            if done.returncode == CANNOT:
+                sys.stderr.write(done.stderr)
+                sys.exit(CANNOT)
             if done.returncode:
                 raise RuntimeError(done.stderr[-300:])
             seconds, total = map(float, done.stdout.split()[-2:])
@@ -222,41 +239,55 @@ def calls(check: Checking) -> None:
         with check.attempt(name):
             us, jax_us = compared(own, other)
             check.note(name, us=us * 1e6, jax_us=jax_us * 1e6, ratio=us / jax_us)
-    with check.attempt("upload"):
-        big = np.ones(2**20 if check.small else 2**27)
-        first, first_of_jax = check.jit(lambda x: x[0]), jax.jit(lambda x: x[0])
-        upload = seconds_of(lambda: first(big), 0.01, 3)
-        of_jax = seconds_of(lambda: first_of_jax(check.put_jax(big)), 0.01, 3)
-        check.note(
-            "upload",
-            gb=big.nbytes / 1e9,
-            gb_a_second=big.nbytes / upload / 1e9,
-            s=upload,
-            jax_s=of_jax,
-        )
-    with check.attempt("the call returns before the result is there"):
-        n = 512 if check.small else 8192
-        square = check.put(np.ones((n, n)) / n)
-        long = check.jit(lambda a: a @ a @ a @ a)
-        tn.block_until_ready(long(square))
-        start = time.perf_counter()
-        result = long(square)
-        returned = time.perf_counter() - start
-        tn.block_until_ready(result)
-        whole = time.perf_counter() - start
-        late = not check.on_host and returned > 0.3 * whole
-        times = {"returned_ms": returned * 1e3, "ms": whole * 1e3}
-        check.note("the call returns before the result is there", rated(True, late), **times)
-    with check.attempt("four threads"):
-        with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda i: float(np.asarray(ours(x + i))[0]), range(200)))
-        check.note(
-            "four threads", "fine" if found == [2.0 * i + 1 for i in range(200)] else "wrong"
-        )
-    with check.attempt("donation"):
-        donated = check.put(np.ones(2**16))
-        result = check.jit(lambda x: x + 1, donate_argnums=0)(donated)
-        check.note("donation", "fine" if apart(result, np.full(2**16, 2.0)) == 0 else "wrong")
+    more = {
+        "upload": _upload,
+        "the call returns before the result is there": _returns,
+        "four threads": _threads,
+        "donation": _donation,
+    }
+    for name in check.cases(more):
+        with check.attempt(name):
+            more[name](check, name)
+
+
+def _upload(check: Checking, name: str) -> None:
+    """What a large array of NumPy costs."""
+    big = np.ones(2**20 if check.small else 2**27)
+    first, first_of_jax = check.jit(lambda x: x[0]), jax.jit(lambda x: x[0])
+    upload = seconds_of(lambda: first(big), 0.01, 3)
+    of_jax = seconds_of(lambda: first_of_jax(check.put_jax(big)), 0.01, 3)
+    rate = big.nbytes / upload / 1e9
+    check.note(name, gb=big.nbytes / 1e9, gb_a_second=rate, s=upload, jax_s=of_jax)
+
+
+def _returns(check: Checking, name: str) -> None:
+    """A call of a long program returns when it has started it."""
+    n = 512 if check.small else 8192
+    square = check.put(np.ones((n, n)) / n)
+    long = check.jit(lambda a: a @ a @ a @ a)
+    tn.block_until_ready(long(square))
+    start = time.perf_counter()
+    result = long(square)
+    returned = time.perf_counter() - start
+    tn.block_until_ready(result)
+    whole = time.perf_counter() - start
+    blocks = not check.on_host and returned > 0.3 * whole
+    check.note(name, rated(True, blocks), returned_ms=returned * 1e3, ms=whole * 1e3)
+
+
+def _threads(check: Checking, name: str) -> None:
+    """Threads that call one function."""
+    line = check.jit(_line)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda i: float(np.asarray(line(np.full(8, i)))[0]), range(200)))
+    check.note(name, rated(found == [2.0 * i + 1 for i in range(200)]))
+
+
+def _donation(check: Checking, name: str) -> None:
+    """An argument whose memory the result may have."""
+    donated = check.put(np.ones(2**16))
+    result = check.jit(lambda x: x + 1, donate_argnums=0)(donated)
+    check.note(name, rated(apart(result, np.full(2**16, 2.0)) == 0))
 
 
 def _line(x: Any) -> Any:

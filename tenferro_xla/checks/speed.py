@@ -115,7 +115,7 @@ def _rolled(check: Checking, x: Any) -> None:
         straight = check.jit(loop(tn), options=tn.OptimizerOptions(reroll=False))
         of_jax = jax.jit(loop(jnp))
         own, written, other = (
-            seconds_of(partial(f, v), rounds=3)
+            seconds_of(partial(f, v), repeats=3)
             for f, v in ((default, tensor), (straight, tensor), (of_jax, array))
         )
         slow = own > 2 * min(written, other) + 5e-5
@@ -276,4 +276,4 @@ def _square(a: Any, precision: str) -> Any:
 
 def _seconds(function: Function, array: Any) -> float:
     compiled = jax.jit(function)
-    return seconds_of(lambda: compiled(array), rounds=3)
+    return seconds_of(lambda: compiled(array), repeats=3)

@@ -1,8 +1,9 @@
 """Steps in processes of their own: a crash or a hang costs one step.
 
-A step prints its records as lines of JSON. It is told how many seconds it has, and ends itself; a
-step that does not is killed. Errors of CUDA last as long as their process, which is why the steps
-share none.
+A step prints its records as lines of JSON. It is passed how many seconds it has, and ends itself. A
+step that does not, and that prints nothing for a while either, is killed: on a machine that does
+much else, to start and to compile may take longer than a step has. Errors of CUDA last as long as
+their process, which is why the steps share none.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ CANNOT = 2
 
 _LEAST_SECONDS = 2.0
 _TAIL = 12
+_CRASH, _THERE = "Fatal Python error:", "Current thread"  # as `faulthandler` writes them
 _GROUPS = hasattr(os, "killpg")
 _ENVIRONMENT = {
     "PYTHONFAULTHANDLER": "1",  # a crash says where it was
@@ -58,7 +60,8 @@ def supervise(
     """Run the steps, one after the other; 0, or `CANNOT` if a step says so.
 
     `command` makes the command line of a step from the seconds that it has. Time that a step does
-    not use is there for the later ones. A step is killed `grace` seconds after its time.
+    not use is there for the later ones. A step is killed when its time has been over, and it has
+    printed nothing, for `grace` seconds; in any case after four times that.
     """
     ends = time.monotonic() + seconds
     for place, step in enumerate(steps):
@@ -67,29 +70,34 @@ def supervise(
             report.add(Record(step.name, "the step", "left out", {"why": "the time is over"}))
             continue
         budget = left * step.share / sum(each.share for each in steps[place:])
-        if _run(step, command(step, budget), report, budget + grace) == CANNOT:
+        if _run(step, command(step, budget), report, budget, grace) == CANNOT:
             return CANNOT
     return 0
 
 
-def _run(step: Step, command: Sequence[str], report: Report, limit: float) -> int:
+def _run(step: Step, command: Sequence[str], report: Report, seconds: float, grace: float) -> int:
     """The exit status of a step, after its records have been written."""
     with tempfile.TemporaryFile() as said:
-        done, killed, status = _written(command, report, said, limit)
+        done, killed, status = _written(command, report, said, seconds, grace)
         if status == CANNOT:
             report.say(_tail(said).strip())
         elif not done or status:
-            ended = f"killed after {limit:.0f} s" if killed else _ending(status)
+            ended = _ending(status) if killed is None else f"killed after {killed:.0f} s"
             found = {"ended": ended, "said": _tail(said)}
             report.add(Record(step.name, "the step", "wrong", found))
     return status
 
 
 def _written(
-    command: Sequence[str], report: Report, said: IO[bytes], limit: float
-) -> tuple[bool, bool, int]:
-    """Run a command and write its records; whether it was done, was killed, and its status."""
-    done, killed = False, threading.Event()
+    command: Sequence[str], report: Report, said: IO[bytes], seconds: float, grace: float
+) -> tuple[bool, float | None, int]:
+    """Run a command and write its records.
+
+    Returns whether it was done, after how many seconds it was killed, and its status.
+    """
+    start = time.monotonic()
+    done, life, killed = False, start, None
+    ended = threading.Event()
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -100,24 +108,34 @@ def _written(
         start_new_session=_GROUPS,
     ) as child:
 
-        def kill() -> None:
-            killed.set()
+        def watch() -> None:
+            nonlocal killed
+            last = start + seconds + 4 * grace
+            while (left := min(max(start + seconds, life) + grace, last) - time.monotonic()) > 0:
+                if ended.wait(left):
+                    return
+            killed = time.monotonic() - start
+            if _GROUPS:
+                child.send_signal(signal.SIGABRT)  # it says where it is
+                ended.wait(1.0)
             _kill(child)
 
-        timer = threading.Timer(limit, kill)
-        timer.start()
+        watching = threading.Thread(target=watch, daemon=True)
+        watching.start()
         try:
             assert child.stdout is not None, "it is a pipe"
             for line in child.stdout:
+                life = time.monotonic()
                 record = Record.read(line)
                 if record is not None:
                     report.add(record)
                     done = record.name == DONE
             child.wait()
         finally:
-            timer.cancel()
+            ended.set()
+            watching.join()
             _kill(child)
-    return done, killed.is_set(), child.returncode
+    return done, killed, child.returncode
 
 
 def _kill(child: subprocess.Popen[str]) -> None:
@@ -146,7 +164,11 @@ def _ending(status: int) -> str:
 
 
 def _tail(said: IO[bytes]) -> str:
-    """The last lines that a process wrote to its standard error."""
+    """The last lines that a process wrote to its standard error; of a crash, where it was."""
     said.seek(0)
     lines = said.read().decode(sys.getdefaultencoding(), errors="replace").splitlines()
-    return "\n".join(lines[-_TAIL:])
+    crash = next((i for i, line in enumerate(lines) if line.startswith(_CRASH)), None)
+    if crash is None:
+        return "\n".join(lines[-_TAIL:])
+    there = next((i for i in range(crash, len(lines)) if lines[i].startswith(_THERE)), crash + 1)
+    return "\n".join([lines[crash], *lines[there : there + _TAIL]])

@@ -17,7 +17,7 @@ from typing import Any, Protocol, cast
 import jax
 import numpy as np
 
-from tenferro.errors import BindingError, DeviceError
+from tenferro.errors import BindingError, DeviceError, counted
 from tenferro.ir import Exact, ExecProgram, NumpyArray, ShapeExtent, TensorMeta, UpperBound
 from tenferro_xla.compiled.buffer_pool import Keep
 from tenferro_xla.devices import (
@@ -155,9 +155,9 @@ class LoadedExecutable:
     def direct_host(self, *values: jax.Array | NumpyArray) -> Buffers:
         """As `direct` for inputs that may be NumPy arrays, which are uploaded.
 
-        JAX may read a NumPy array after it has returned. So those that can change are copied first,
-        or else, if they are large, this returns when the results are there; see `_await`. What the
-        program does not read is not copied.
+        JAX may read a NumPy array after it has returned. So arrays are copied first, or else, if
+        they are large, this returns when the results are there; see `_await`. What the program does
+        not read is not copied.
         """
         lends, lent = self._patience, 0
         own: list[jax.Array | NumpyArray] = []
@@ -165,10 +165,10 @@ class LoadedExecutable:
             if type(value) is not np.ndarray or position in self._unread:
                 own.append(value)
             elif (size := value.nbytes) <= COPIED:
-                own.append(value.copy())  # cheaper than to ask whether it can be written to
+                own.append(value.copy())
             elif lends:
                 own.append(value)
-                lent += 0 if _is_sealed(value) else size
+                lent += size
             else:
                 own.append(self._own(value))
         before = enter_x64(True)
@@ -273,15 +273,17 @@ def runner(compiled: jax.stages.Compiled, target: XlaTarget) -> Callable[..., Bu
     if not target.checked:
         return call
 
-    known: dict[int, object] = {id(None): None}  # NumPy arrays have no sharding
+    known: dict[int, object] = {}
 
     def checked_call(*buffers: jax.Array) -> Buffers:
         for buffer in buffers:
             sharding = getattr(buffer, "sharding", None)
             if id(sharding) not in known:
-                check_placed(buffer, target.placement)
-                if len(known) < MOST_KNOWN:
-                    known[id(sharding)] = sharding
+                if sharding is not None:  # NumPy arrays have none
+                    check_placed(buffer, target.placement)
+                if len(known) >= MOST_KNOWN:
+                    known.clear()  # of arrays that are gone, and those of now are soon known again
+                known[id(sharding)] = sharding
         return call(*buffers)
 
     return checked_call
@@ -323,7 +325,9 @@ _COLLECTIVES = ("all-reduce", "all-gather", "all-to-all", "reduce-scatter", "col
 def check_count(metas: Sequence[TensorMeta], values: Sequence[object]) -> None:
     """Raise BindingError unless there is a value for each input."""
     if len(metas) != len(values):
-        raise BindingError(f"run: the program takes {len(metas)} inputs, got {len(values)}")
+        raise BindingError(
+            f"run: the program takes {counted(len(metas), 'input')}, got {len(values)}"
+        )
 
 
 def check_inputs(metas: Sequence[TensorMeta], arrays: Sequence[jax.Array | NumpyArray]) -> None:
@@ -372,15 +376,15 @@ def _explain_shared(buffers: Sequence[object], donated: tuple[int, ...]) -> None
 
 
 def private(array: NumpyArray, alignment: int = 1) -> NumpyArray:
-    """The array if it cannot be written to; otherwise a copy, aligned as the platform reads it.
+    """A copy, aligned as the platform reads it.
 
-    XLA copies a small array that is not aligned, which costs less than to align it.
+    A read-only array is copied too: an array that was made of it before may write to its memory,
+    and nothing that NumPy tells of an array says whether there is one. XLA copies a small array
+    that is not aligned, which costs less than to align it.
     """
     small = array.nbytes <= UNALIGNED
     if small and type(array) is np.ndarray:
-        return array.copy()  # cheaper than to ask whether it can be written to
-    if _is_sealed(array):
-        return array
+        return array.copy()
     if small or alignment == 1:
         return np.array(array, order="C")  # not of a subclass, which JAX may refuse
     memory = np.empty(array.nbytes + alignment, np.uint8)
@@ -399,7 +403,7 @@ def upload(array: NumpyArray, sharding: Sharding, platform: Platform) -> jax.Arr
     A large one is not copied first where it is copied to the device: to wait until it is there
     takes a third of the time.
     """
-    if not platform.own_memory or array.nbytes < AWAITED or _is_sealed(array):
+    if not platform.own_memory or array.nbytes < AWAITED:
         return put(private(array, platform.alignment), sharding)
     moved = put(np.asarray(array), sharding)
     moved.block_until_ready()
@@ -408,10 +412,6 @@ def upload(array: NumpyArray, sharding: Sharding, platform: Platform) -> jax.Arr
 
 AWAITED = 1 << 20
 """Bytes from which the copy on the host is saved."""
-
-
-def _is_sealed(array: NumpyArray) -> bool:
-    return not array.flags.writeable and array.base is None
 
 
 def check_placed(buffer: jax.Array, placement: Placement) -> None:

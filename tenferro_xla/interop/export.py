@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial, reduce
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +18,7 @@ from tenferro.compiler import Target, contraction_passes, optimize_for
 from tenferro.compiler.device import PlanFamilies, refuse_dynamic
 from tenferro.config import config
 from tenferro.core import BoundedCache, CacheStats, Capacity
-from tenferro.errors import BindingError, ExecutorError, TenferroError
+from tenferro.errors import BackendFailureError, BindingError, ExecutorError, TenferroError
 from tenferro.ir import (
     Atom,
     Dim,
@@ -49,6 +50,7 @@ from tenferro_xla.compiled import private
 from tenferro_xla.devices import find_device, own_settings
 from tenferro_xla.in_flight import refuse_forked
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
+from tenferro_xla.lowering.linalg import ELSEWHERE
 
 __all__ = ["Exported", "export", "load_exported"]
 
@@ -120,7 +122,8 @@ def export(
         with own_settings(precision):
             scope = jax.export.SymbolicScope(_constraints(program, body))
             to_jax_dim = _to_jax_dim(scope)
-            function = _function(program, body, LoweringOptions(precision, lowerings), to_jax_dim)
+            options = LoweringOptions(precision, lowerings)
+            function = partial(_function, program, body, options, to_jax_dim)
             arguments = {
                 declared.name: jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]
                     tuple(to_jax_dim(size) for size in declared.meta.exact_shape("export")),
@@ -139,34 +142,44 @@ def export(
 
 
 def _lowered(
-    function: Callable[..., Any], arguments: Mapping[str, Any], platforms: Sequence[str]
+    function: Callable[[str | None], Callable[..., Any]],
+    arguments: Mapping[str, Any],
+    platforms: Sequence[str],
 ) -> jax.export.Exported:
     """The artifact of JAX for all platforms.
 
+    `function` makes the function for a platform, or for several if that is None.
+
     Raises:
-        ExecutorError: JAX lowers the function for some of the platforms only; the text names them.
+        ExecutorError: JAX lowers the function for some of the platforms only, or does not have an
+            op on any; the text names them.
     """
 
     def lowered(to: Sequence[str]) -> jax.export.Exported:
-        return jax.export.export(jax.jit(function), platforms=tuple(to))(arguments)
+        for_one = function(to[0] if len(to) == 1 else None)
+        return jax.export.export(jax.jit(for_one), platforms=tuple(to))(arguments)
 
     try:
         return lowered(platforms)
-    except TenferroError:
-        raise
     except Exception as error:
+        absent = isinstance(error, BackendFailureError) and ELSEWHERE in str(error)
+        if isinstance(error, TenferroError) and not absent:
+            raise
         failures = {}
-        for platform in platforms if len(platforms) > 1 else ():
+        for platform in platforms:
             try:
                 lowered([platform])
             except Exception as alone:
                 failures[platform] = _first_line(alone)
-        if len(failures) in (0, len(platforms)):
-            raise
         rest = tuple(platform for platform in platforms if platform not in failures)
+        if not failures or not (rest or absent):
+            raise
+        why = "; ".join(dict.fromkeys(failures.values()))
+        if not rest:
+            raise ExecutorError(f"export: {why}") from error
         raise ExecutorError(
-            f"export: JAX cannot lower it for {' and '.join(failures)}: "
-            f"{'; '.join(dict.fromkeys(failures.values()))}; pass platforms={rest!r}"
+            f"export: JAX cannot lower it for {' and '.join(failures)}: {why}; "
+            f"pass platforms={rest!r}"
         ) from error
 
 
@@ -306,10 +319,15 @@ def _refuse_named_lengths(program: ExecProgram) -> None:
 
 
 def _function(
-    program: GraphProgram, body: ExecProgram, options: LoweringOptions, to_jax_dim: ToJaxDim
+    program: GraphProgram,
+    body: ExecProgram,
+    options: LoweringOptions,
+    to_jax_dim: ToJaxDim,
+    platform: str | None,
 ) -> Callable[[dict[str, Any]], tuple[jax.Array, ...]]:
     """The program as a function of a dict, its symbols replaced by those of JAX."""
-    run = jax_function(body.with_ops(lambda op: _with_dims(op, to_jax_dim)), options)
+    there = replace(options, platform=platform)
+    run = jax_function(body.with_ops(lambda op: _with_dims(op, to_jax_dim)), there)
     names = [declared.name for declared in program.inputs]
 
     def tenferro_program(arrays: dict[str, Any]) -> tuple[jax.Array, ...]:
@@ -391,7 +409,7 @@ def _in_jax(size: Dim | Atom) -> str:
             terms = ("*".join([str(factor), *map(_in_jax, atoms)]) for atoms, factor in size.terms)
             return " + ".join(terms)
         case SizeFunction():
-            return functools.reduce(lambda a, b: f"{size.name}({a}, {b})", map(_in_jax, size.args))
+            return reduce(lambda a, b: f"{size.name}({a}, {b})", map(_in_jax, size.args))
         case _:
             return str(size)
 
@@ -428,5 +446,9 @@ def _needs_flatbuffers(name: str) -> ExecutorError:
 
 
 def _first_line(error: Exception) -> str:
+    """The first line of what an error says, without what further lines would explain, and without
+    advice that is not for artifacts."""
     lines = str(error).splitlines()
-    return lines[0] if lines else type(error).__name__
+    line = lines[0] if lines else type(error).__name__
+    line = line.removesuffix(f"; {ELSEWHERE}")
+    return line.rpartition(". ")[0] if line.endswith(":") and ". " in line else line

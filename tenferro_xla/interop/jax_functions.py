@@ -12,7 +12,7 @@ import numpy as np
 
 from tenferro.compiler import Target, contraction_passes, optimize_for
 from tenferro.compiler.device import refuse_dynamic
-from tenferro.errors import BindingError
+from tenferro.errors import BindingError, counted
 from tenferro.ir import NumpyArray, TensorMeta, TensorSpec, as_dtype, fresh_input
 from tenferro.ops.extension import Package
 from tenferro.random import Key
@@ -135,6 +135,7 @@ def to_jax(
     Raises:
         ExtensionRegistryError: a package is given twice, or is not one.
         UnsupportedExtensionError: on a call, a family has neither a lowering nor standard ops.
+        BackendFailureError: JAX lowers the function for a platform on which it lacks an op.
         BindingError: on a call, the arguments do not fit the program's inputs.
         ExecutorError: on a call, data decide a size in the program; names the instruction.
 
@@ -145,7 +146,8 @@ def to_jax(
     6.0
     """
     check_program("to_jax", program)
-    platform = platform_of(jax.devices()[0])
+    device = jax.devices()[0]
+    platform = platform_of(device)
     lowerings = ExtensionLowerings(added_packages(packages))
     options = LoweringOptions(
         precision,
@@ -154,7 +156,7 @@ def to_jax(
         differentiated=True,
         drops_nan=platform.drops_nan,
     )
-    passes = contraction_passes(platform.costs if platform.rewrites else None)
+    passes = contraction_passes(platform.costs_of(device) if platform.rewrites else None)
     target = Target("jax", passes, options.extensions, advice=_ADVICE, differentiates=True)
 
     def tenferro_function(*args: Any) -> Any:
@@ -213,7 +215,8 @@ def _positional(program: GraphProgram, args: tuple[Any, ...]) -> list[Any]:
         if len(args) not in (len(inputs), len(open_inputs)):
             names = ", ".join(declared.name for declared in open_inputs)
             raise BindingError(
-                f"to_jax: the program takes {len(open_inputs)} inputs ({names}), got {len(args)}"
+                f"to_jax: the program takes {counted(len(open_inputs), 'input')} ({names}), got "
+                f"{len(args)}"
             )
         rest = iter(args)
         everything = len(args) == len(inputs)

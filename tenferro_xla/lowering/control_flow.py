@@ -220,6 +220,7 @@ class _Lanes:
         self._op = op
         self._consts = consts
         self._body = body_function(op.body, options)
+        self._awaits_loops = options.awaits_loops
 
     def alone(self) -> Values:
         """The sums of all lanes, on one device."""
@@ -242,7 +243,7 @@ class _Lanes:
             added = _tree_sum(lax.all_gather(packed, axes), op.workers)
         else:
             lanes = device * share + jnp.arange(share, dtype=np.int64)
-            apart, each = lax.scan(lambda apart, lane: self._lane(lane, apart), apart, lanes)
+            apart, each = lax.scan(self._lane_if_any, apart, lanes)
             added = _tree_sum(lax.all_gather(each, axes, tiled=True), op.lanes)
         return self._unpacked(_over(axes, apart), added)  # others than one device have zeros
 
@@ -260,29 +261,48 @@ class _Lanes:
             apart, more = self._tree(first + which * half, half, apart)
             return apart, _plus(added, more)
 
-        nothing = tuple([jnp.zeros(size, dtype) for dtype, size in self._sizes().items()])
         both: tuple[Values, Values] = lax.fori_loop(
-            np.int64(0), np.int64(2), step, (apart, nothing)
+            np.int64(0), np.int64(2), step, (apart, self._nothing())
         )
         return both
+
+    def _nothing(self) -> Values:
+        """Zeros for the sums that are not apart, packed."""
+        return tuple([jnp.zeros(size, dtype) for dtype, size in self._sizes().items()])
 
     def _lane(self, lane: Any, apart: Values) -> tuple[Values, Values]:
         return self._packed(self._part(lane, self._op.lanes, self._starting(apart)))
 
+    def _lane_if_any(self, apart: Values, lane: Any) -> tuple[Values, Values]:
+        """The same; a lane behind the last one, where devices have them, adds nothing."""
+        added: tuple[Values, Values] = lax.cond(
+            lane < self._op.lanes,
+            lambda apart: self._lane(lane, apart),
+            lambda apart: (apart, self._nothing()),
+            apart,
+        )
+        return added
+
     def _part(self, part: Any, parts: int, sums: Values) -> Values:
         """The sums after one of several parts of the iterations.
 
-        Parts of one length are loops of a constant number of iterations. Before each iteration of
-        another one, a GPU waits until the host has read whether there is a further one.
+        Parts of one length are loops of a constant number of iterations. Others differ by one
+        iteration: where the device would wait for the host before each one of a loop of another
+        kind, that one stands in a branch behind a loop of a constant number.
         """
         total = self._op.total
-        first, stop = [lax.min((part + end) * total // parts, np.int64(total)) for end in (0, 1)]
-        count = stop - first if total % parts else np.int64(total // parts)
+        first, stop = [(part + end) * total // parts for end in (0, 1)]
+        fewest = np.int64(total // parts)
 
         def step(number: Any, sums: Values) -> Values:
             return tuple(map(jnp.asarray, self._body([*self._consts, *sums, first + number])))
 
+        differ = total % parts != 0
+        count = stop - first if differ and not self._awaits_loops else fewest
         after: Values = lax.fori_loop(np.int64(0), count, step, sums)
+        if differ and self._awaits_loops:
+            one_more = stop - first > fewest
+            after = lax.cond(one_more, lambda sums: step(fewest, sums), lambda sums: sums, after)
         return after
 
     def _apart(self) -> Values:

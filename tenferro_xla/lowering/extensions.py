@@ -32,6 +32,7 @@ from tenferro.ops.extension import (
     ExtensionOp,
     Lowering,
     Package,
+    for_platform,
     lowering_of,
     parse_family_id,
     require_class,
@@ -213,7 +214,7 @@ class ExtensionLowerings:
     ) -> tuple[jax.Array, ...]:
         """The outputs of an op, emitted into the JAX trace that is under way.
 
-        `platform` is that of the devices, if it is known.
+        `platform` is that of the devices, if it is known; lowerings get it that ask for it.
 
         Raises:
             BackendFailureError: the lowering failed, or JAX does not have the op on the platform.
@@ -226,10 +227,7 @@ class ExtensionLowerings:
         self._rules[op.family_id] = lowering, op_class
         try:
             arrays = map(_as_jax, operands)
-            if lowering is linalg.LOWERINGS.get(type(op.op)):
-                results = lowering(op.op, *arrays, platform=platform)
-            else:
-                results = lowering(op.op, *arrays)
+            results = for_platform(lowering, platform)(op.op, *arrays)
         except Exception as error:
             if isinstance(error, ExtensionError) and op.family_id in str(error):
                 raise

@@ -2,7 +2,8 @@
 
 Large batches of tiny matrices go another way, see `small_matrices`. JAX has Schur and Hessenberg
 forms on the CPU alone, and general eigenvectors on the CPU and on GPUs: `refuse_absent` refuses
-them elsewhere before XLA runs.
+them elsewhere before XLA runs. Where the platform is chosen later, as by the user of `to_jax`, they
+are refused when JAX lowers for it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
 from jax import scipy as jsp
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
 
 from tenferro.errors import BackendFailureError, UnsupportedExtensionError
 from tenferro.linalg.cholesky import Cholesky
@@ -30,7 +33,7 @@ from tenferro.linalg.solve import Inverse, LuSolve
 from tenferro.linalg.svd import Svd
 from tenferro.linalg.sylvester import Sylvester
 from tenferro.linalg.triangular_solve import TriangularSolve, TridiagonalSolve
-from tenferro.ops.extension import ExtensionOp, Lowering
+from tenferro.ops.extension import ExtensionOp, Lowering, for_platform
 from tenferro_xla.lowering import schur as lowering_schur
 from tenferro_xla.lowering import small_matrices
 from tenferro_xla.lowering.extents import known, number
@@ -297,21 +300,46 @@ def platforms_of(op: ExtensionOp) -> tuple[str, ...] | None:
             return None
 
 
-def refuse_absent(op: ExtensionOp, platform: str | None) -> None:
-    """Refuse an op that JAX does not have on a platform; None is not known, and refuses nothing.
+def refuse_absent(op: ExtensionOp, *platforms: str) -> None:
+    """Refuse an op that JAX does not have on one of some platforms.
 
     Raises:
         BackendFailureError: the platform is not among those of the op.
     """
     known = platforms_of(op)
-    if platform is None or known is None or platform in known:
+    absent = [platform for platform in platforms if known is not None and platform not in known]
+    if known is None or not absent:
         return
     where = "the CPU" if known == ("cpu",) else " and ".join(known)
     raise BackendFailureError(
         op.family_id,
-        f"{op.family_id}: XLA has it on {where} only, not on {platform}; "
-        "use the device 'cpu', or executor='numpy'",
+        f"{op.family_id}: XLA has it on {where} only, not on {' and '.join(absent)}; {ELSEWHERE}",
     )
+
+
+ELSEWHERE = "use the device 'cpu', or executor='numpy'"
+"""What a user does about an op that is absent."""
+
+OPERAND: Any = Primitive("operand_of")  # Any: JAX has no types there
+"""An operand of an op, which refuses the op where JAX lowers for a platform that does not have it.
+
+It is the operand itself, and leaves no trace in what is lowered."""
+
+
+def _same(x: Any, *, op: ExtensionOp) -> Any:
+    return x
+
+
+def _lower_operand(context: mlir.LoweringRuleContext, x: Any, *, op: ExtensionOp) -> list[Any]:
+    refuse_absent(op, *(context.platforms or context.module_context.platforms))
+    return [x]
+
+
+OPERAND.def_impl(_same)
+OPERAND.def_abstract_eval(_same)
+mlir.register_lowering(OPERAND, _lower_operand)
+batching.defvectorized(OPERAND)  # type: ignore[no-untyped-call]
+ad.deflinear2(OPERAND, lambda ct, _, *, op: [ct])  # type: ignore[no-untyped-call]
 
 
 def eig(op: Eig, a: Array) -> tuple[Array, ...]:
@@ -375,12 +403,15 @@ def unless_empty(
     """The lowering, unless an operand has no elements: LAPACK does not take such operands.
 
     Then the results are constants, by the kernel of the op; for a named size besides the 0, zeros.
-    `platform` is None where it is not known.
+    `platform` is None where it is not known yet, or there are several.
     """
     sizes = [size for operand in operands for size in operand.shape]
     if not any(isinstance(size, int) and size == 0 for size in sizes):
-        refuse_absent(op, platform)
-        return lowering(op, *operands, **({"platform": platform} if lowering is eigh else {}))
+        if platform is not None:
+            refuse_absent(op, platform)
+        elif platforms_of(op) is not None:
+            operands = tuple([OPERAND.bind(operand, op=op) for operand in operands])
+        return for_platform(lowering, platform)(op, *operands)
     if known(sizes):
         results = op.eager_execute([np.zeros(x.shape, x.dtype) for x in operands])
         return tuple(map(jnp.asarray, results))

@@ -87,6 +87,8 @@ class LoweringOptions:
             library.
         differentiated: whether JAX differentiates what is lowered.
         small_loops: whether loops of small values are marked, to be compiled as one function.
+        awaits_loops: whether the device waits for the host before each iteration of a loop whose
+            number of iterations is not constant.
         platform: the platform of the devices; None where the user of JAX's function chooses it.
     """
 
@@ -100,6 +102,7 @@ class LoweringOptions:
     reduces_singly: bool = False
     small_loops: bool = False
     ordered_scatters: bool = False
+    awaits_loops: bool = False
     platform: str | None = None
 
     def __post_init__(self) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping
 from dataclasses import replace
 
 import jax
 
 from tenferro.compiler import DeviceCosts, Runs
+from tenferro.runtime import free_gpu_bytes
 from tenferro_xla.platforms.platform import Platform, memory_stats
 
 __all__ = ["CUDA_PLATFORM"]
@@ -76,38 +76,6 @@ def costs_by_sheet(kind: str) -> DeviceCosts:
     )
 
 
-# How much memory is free.
-
-DRIVER = "libcuda.so.1"
-
-
-def free_by_driver(number: int, driver: str = DRIVER) -> int | None:
-    """The bytes that no process has of the memory of a GPU; None if the driver does not tell.
-
-    `number` is that of the GPU among those that the process sees. It is asked in the context in
-    which XLA runs.
-    """
-    context, popped = ctypes.c_void_p(), ctypes.c_void_p()
-    free, total = ctypes.c_size_t(), ctypes.c_size_t()
-    device = ctypes.c_int()
-    try:
-        library = ctypes.CDLL(driver)
-        if library.cuInit(0) or library.cuDeviceGet(ctypes.byref(device), number):
-            return None
-        if library.cuDevicePrimaryCtxRetain(ctypes.byref(context), device):
-            return None
-        try:
-            if library.cuCtxPushCurrent_v2(context):
-                return None
-            failed = library.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
-            library.cuCtxPopCurrent_v2(ctypes.byref(popped))
-        finally:
-            library.cuDevicePrimaryCtxRelease_v2(device)
-    except (OSError, AttributeError):
-        return None
-    return None if failed else free.value
-
-
 class CudaPlatform(Platform):
     """CUDA: cards have costs of their own, and may be shared with other processes."""
 
@@ -122,7 +90,7 @@ class CudaPlatform(Platform):
         """
         allowed = super().free_bytes(device, devices)
         stats = memory_stats(device)
-        outside = free_by_driver(device.local_hardware_id) if "pool_bytes" in stats else None
+        outside = free_gpu_bytes(device.local_hardware_id) if "pool_bytes" in stats else None
         if outside is None:
             return allowed
         pooled = int(stats["pool_bytes"]) - int(stats.get("bytes_in_use", 0))
@@ -141,5 +109,6 @@ CUDA_PLATFORM = CudaPlatform(
         "default": "TF32: products of 32-bit numbers have 3 digits",
     },
     own_memory=True,
+    awaits_loops=True,
 )
 """Complex products stay complex, transposes in front of products are left to cuBLAS."""

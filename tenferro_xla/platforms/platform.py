@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -65,6 +65,8 @@ class Platform:
         maps_results: whether each call takes the memory of large results from the system.
         results_in_rows: whether the compiler is told that transposed results are stored by rows.
         small_loops: whether loops of small values are marked, to be compiled as one function.
+        awaits_loops: whether a device waits for the host before each iteration of a loop whose
+            number of iterations is not constant.
         precision: what the words of `XlaExecutor(precision=)` mean for products of 32-bit numbers.
     """
 
@@ -84,6 +86,7 @@ class Platform:
     maps_results: bool = False
     results_in_rows: bool = False
     small_loops: bool = False
+    awaits_loops: bool = False
     precision: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def costs_of(self, device: jax.Device) -> DeviceCosts:
@@ -109,7 +112,10 @@ class Platform:
         divided among devices.
         """
         passes = contraction_passes(costs, pinned=pinned)
-        return (*passes, ScanUnrolling(costs)) if costs is not None and costs.step else passes
+        if costs is None:
+            return passes
+        step = self.costs.step if costs.step is None else costs.step
+        return (*passes, ScanUnrolling(replace(costs, step=step))) if step else passes
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The wanted options that are good for this program, which is ready to be lowered."""

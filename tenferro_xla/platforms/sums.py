@@ -23,7 +23,7 @@ from math import prod
 import numpy as np
 
 from tenferro.compiler import Pass
-from tenferro.ir import ExecInstruction, ExecProgram, Rewriter
+from tenferro.ir import ExecInstruction, ExecProgram, Rewriter, TensorMeta
 from tenferro.ops import (
     ADD,
     MUL,
@@ -85,8 +85,8 @@ class SingleSums(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program without repeated elements in its sums, but for those of `sums_repeated`."""
-        if not any(each.dims for each in program.ops_of(BroadcastInDim)):
-            return program  # only numbers are repeated
+        if not program.has_op(BroadcastInDim):
+            return program
         sums = _Sums(program)
         if not any(sums.are_exact(step) for step in program.steps_of(ReduceSum)):
             return program
@@ -112,14 +112,29 @@ class SingleSums(Pass):
 def sums_repeated(program: ExecProgram) -> bool:
     """Whether XLA may sum many numbers, or their squares, along axes that repeat them.
 
-    Of a program behind `SingleSums` these are norms, and sums in short floating-point formats.
+    The program is one behind `SingleSums`, which leaves norms, and sums of which the dtype may not
+    have the number of times; others are not looked at again.
     """
     for each in program.walk():
-        if each.has_op(BroadcastInDim):
-            sums = _Sums(each)
-            if any(map(sums.are_repeated, (*each.steps_of(ReduceSum), *each.steps_of(ReduceNorm)))):
-                return True
+        if not each.has_op(BroadcastInDim):
+            continue
+        metas = each.slot_metas()
+        steps = each.steps_of(ReduceNorm)
+        steps += [step for step in each.steps_of(ReduceSum) if _may_be_left(step, metas)]
+        if steps and any(map(_Sums(each).are_repeated, steps)):
+            return True
     return False
+
+
+def _may_be_left(step: ExecInstruction, metas: Sequence[TensorMeta | None]) -> bool:
+    """Whether a number may occur more often than the dtype of a sum has numbers in a row."""
+    meta = metas[step.input_slots[0]]
+    return meta is not None and meta.dtype.kind == "f" and meta.known_size > _most_times(meta)
+
+
+def _most_times(meta: TensorMeta) -> int:
+    """Up to which number the floating-point dtype has all integers."""
+    return 1 << (int(np.finfo(meta.dtype).nmant) + 1)
 
 
 class _Sums:
@@ -162,7 +177,7 @@ class _Sums:
     def are_exact(self, step: ExecInstruction) -> bool:
         """Whether, in addition, the dtype has the number of times."""
         meta = self._metas[step.input_slots[0]]
-        return meta is not None and 1 < self._most(step) <= 1 << (np.finfo(meta.dtype).nmant + 1)
+        return meta is not None and 1 < self._most(step) <= _most_times(meta)
 
     def _most(self, step: ExecInstruction) -> int:
         meta = self._metas[step.input_slots[0]]

@@ -223,7 +223,7 @@ def test_run_prints_or_saves_the_leaves_of_the_result(
             "ZeroDivisionError: division by zero (broken.py:2)",
         ),
         ("lower unread.py:f", r"tenferro lower: unread.py cannot be imported: SyntaxError: .*"),
-        ("inspect model.py:loss --shape 3", "tenferro inspect: loss does not take 1 arguments .*"),
+        ("inspect model.py:loss --shape 3", "tenferro inspect: loss does not take 1 argument .*"),
         (
             "inspect model.py:wrong --shape 3,4",
             "tenferro inspect: matmul: axis 1 of f64[3,4] and axis 0 of f64[7,2] .*",
@@ -239,6 +239,15 @@ def test_run_prints_or_saves_the_leaves_of_the_result(
             "inspect model.py:successor --shape 3 --dtype i64 --grad",
             "tenferro inspect: successor has no floating-point or complex argument .*",
         ),
+        (
+            "run model.py:loss x.npy",
+            "tenferro run: loss does not take 1 argument .*; give one INPUT for each",
+        ),
+        (
+            "run saved.tn a.npz",
+            "tenferro run: a.npz is a dict of arrays, and a saved program takes arrays; .*",
+        ),
+        ("doctor --json --gpu", "tenferro doctor: --json does not go with --gpu, .*"),
         (
             "inspect model.py:loss --shape 3 --shape 4,3 --dtype f32 --dtype f32 --dtype f32",
             "tenferro inspect: 3 --dtype for 2 --shape; give one, or one each",
@@ -275,6 +284,7 @@ def test_what_cannot_be_done_is_said_in_one_line(
     command: str, text: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("text.npy").write_text("no array")
+    tn.save(tn.make_program(tn.sin, tn.TensorSpec((200,))), "saved.tn")
     np.save("x.npy", np.ones(2))
     np.savez_compressed("a.npz", a=np.ones(200))
     Path("cut.npy").write_bytes(Path("x.npy").read_bytes()[:-3])
@@ -333,6 +343,16 @@ def test_a_setting_that_cannot_be_read_is_said_in_one_line() -> None:
     done = python_m("doctor", TENFERRO_VERIFY="perhaps")
     assert done.returncode == 2
     assert done.stderr == "tenferro: TENFERRO_VERIFY: expected 0 or 1, got 'perhaps'\n"
+
+
+def test_ops_of_a_saved_program_have_no_line_of_the_script(here: Path) -> None:
+    tn.save(tn.make_program(lambda x: tn.sin(x) + 1, tn.TensorSpec((3,))), "saved.tn")
+    Path("script").write_text("from tenferro.cli import main\nmain()\n")
+    command = [sys.executable, "script", "inspect", "saved.tn"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "sine %0\n" in done.stdout
+    assert "#  script" not in done.stdout
+    assert "script:" not in done.stdout
 
 
 def python_m(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

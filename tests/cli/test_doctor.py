@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
+import os
 import re
 import subprocess
 import sys
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tenferro.cli import cuda, main
-from tenferro.cli.cuda import Cuda, driver_gpus, driver_version, misfits
+from tenferro.cli.cuda import Cuda, misfits
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,9 +36,32 @@ def test_a_setting_that_does_not_exist_is_listed_as_such(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TENFERRO_DMUP", "passes")
-    assert main(["doctor", "--json"]) == 0
-    settings = json.loads(capsys.readouterr().out)["configuration"]
-    assert settings["TENFERRO_DMUP"] == {"value": "…", "by": "environment; nothing reads it"}
+    assert main(["doctor", "--json"]) == 1
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["well"] is False
+    assert facts["configuration"]["TENFERRO_DMUP"] == {
+        "value": "…",
+        "by": "environment; nothing reads it",
+        "problem": "TENFERRO_DMUP: nothing reads it; do you mean TENFERRO_DUMP?",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("EXECUTOR", "nmpy", "TENFERRO_EXECUTOR: no executor is named 'nmpy'; installed: numpy, "),
+        ("CACHE_DIR", "here", "TENFERRO_CACHE_DIR: 'here' is not absolute, so that the working "),
+        ("CACHE_DIR", "/dev/null/x", "TENFERRO_CACHE_DIR: /dev/null/x cannot be used: File exists"),
+        ("CACHEDIR", "/tmp", "TENFERRO_CACHEDIR: nothing reads it; do you mean TENFERRO_CACHE_DIR"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_a_problem(name: str, value: str, problem: str) -> None:
+    environ = {**os.environ, f"TENFERRO_{name}": value}
+    command = [sys.executable, "-m", "tenferro", "doctor"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].startswith(f"something is wrong: {problem}")
+    assert done.stderr == ""
 
 
 def test_both_extras_at_once_are_an_error(
@@ -75,46 +97,33 @@ def test_driver_and_extras_are_compared(
         assert said is None or re.search(str(expected), said)
 
 
-@pytest.mark.parametrize(("number", "read"), [(12040, (12, 4)), (13010, (13, 1)), (0, None)])
-def test_the_driver_says_which_cuda_it_takes(
-    number: int, read: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def ask(place: Any) -> int:
-        place._obj.value = number
-        return 0
-
-    library = SimpleNamespace(cuDriverGetVersion=ask)
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
-    assert driver_version() == read
-
-
 GPU, CPU = ("gpu:0", "cpu:0"), ("cpu:0",)
-UNSEEN = r"there is a GPU, and cuda12 is installed, but JAX has only cpu:0"
+UNUSED = r"there is a GPU, and cuda12 is installed, but JAX has only cpu:0"
 
 
 @pytest.mark.parametrize(
     ("facts", "problem", "advice"),
     [
-        ({"gpus": 1, "seen": GPU}, None, None),
-        ({"gpus": 1, "seen": CPU}, f"{UNSEEN}; .* install it again: pip install", None),
-        ({"gpus": 1, "seen": CPU, "said": "no plugin"}, rf"{UNSEEN} \(no plugin\); ", None),
-        ({"gpus": 1, "seen": ()}, "cuda12 is installed, but JAX has no device", None),
-        ({"gpus": 1, "seen": None}, None, None),  # JAX is not installed, which is said elsewhere
-        ({"gpus": 1, "seen": CPU, "misfits": ("the plugin is old",)}, "the plugin is old", None),
-        ({"gpus": 1, "seen": CPU, "platforms": "cpu"}, None, "JAX_PLATFORMS is 'cpu'; unset it"),
-        ({"gpus": 1, "seen": CPU, "platforms": ""}, UNSEEN, None),
-        ({"gpus": 1, "seen": CPU, "platforms": "cuda,cpu"}, UNSEEN, None),
-        ({"gpus": 1, "seen": CPU, "extras": ()}, None, r"install tenferro\[cuda12\]"),
-        ({"gpus": 0, "seen": CPU}, None, "cuda12 is installed, but the driver finds no GPU$"),
-        ({"gpus": 0, "seen": CPU, "visible": ""}, None, "no GPU: CUDA_VISIBLE_DEVICES is ''"),
-        ({"gpus": 0, "seen": CPU, "extras": ()}, None, None),  # as on a node for logins
-        ({"failure": "CUDA_ERROR_X", "seen": CPU}, r"does not start \(CUDA_ERROR_X\)", None),
-        ({"failure": "CUDA_ERROR_X", "seen": GPU}, None, None),
-        ({"driver": None, "nodes": True, "seen": CPU}, "but libcuda.so.1 is not found", None),
-        ({"driver": None, "nodes": False, "seen": CPU}, None, "there is no driver of NVIDIA"),
-        ({"driver": None, "nodes": True, "seen": CPU, "extras": ()}, None, None),
-        ({"driver": (11, 8), "gpus": 1, "seen": CPU}, r"takes CUDA 11\.8 at most", None),
-        ({"driver": (11, 8), "gpus": 1, "seen": CPU, "extras": ()}, None, None),
+        ({"gpus": 1, "devices": GPU}, None, None),
+        ({"gpus": 1, "devices": CPU}, f"{UNUSED}; .* install it again: pip install", None),
+        ({"gpus": 1, "devices": CPU, "said": "no plugin"}, rf"{UNUSED} \(no plugin\); ", None),
+        ({"gpus": 1, "devices": ()}, "cuda12 is installed, but JAX has no device", None),
+        ({"gpus": 1, "devices": None}, None, None),  # JAX is not installed, which is said elsewhere
+        ({"gpus": 1, "devices": CPU, "misfits": ("the plugin is old",)}, "the plugin is old", None),
+        ({"gpus": 1, "devices": CPU, "platforms": "cpu"}, None, "JAX_PLATFORMS is 'cpu'; unset it"),
+        ({"gpus": 1, "devices": CPU, "platforms": ""}, UNUSED, None),
+        ({"gpus": 1, "devices": CPU, "platforms": "cuda,cpu"}, UNUSED, None),
+        ({"gpus": 1, "devices": CPU, "extras": ()}, None, r"install tenferro\[cuda12\]"),
+        ({"gpus": 0, "devices": CPU}, None, "cuda12 is installed, but the driver finds no GPU$"),
+        ({"gpus": 0, "devices": CPU, "visible": ""}, None, "no GPU: CUDA_VISIBLE_DEVICES is ''"),
+        ({"gpus": 0, "devices": CPU, "extras": ()}, None, None),  # as on a node for logins
+        ({"failure": "CUDA_ERROR_X", "devices": CPU}, r"does not start \(CUDA_ERROR_X\)", None),
+        ({"failure": "CUDA_ERROR_X", "devices": GPU}, None, None),
+        ({"driver": None, "nodes": True, "devices": CPU}, "but libcuda.so.1 is not found", None),
+        ({"driver": None, "nodes": False, "devices": CPU}, None, "there is no driver of NVIDIA"),
+        ({"driver": None, "nodes": True, "devices": CPU, "extras": ()}, None, None),
+        ({"driver": (11, 8), "gpus": 1, "devices": CPU}, r"takes CUDA 11\.8 at most", None),
+        ({"driver": (11, 8), "gpus": 1, "devices": CPU, "extras": ()}, None, None),
     ],
 )
 def test_a_gpu_that_jax_does_not_use_is_a_problem_or_a_choice(
@@ -133,7 +142,7 @@ def test_whatever_the_facts_a_gpu_that_nothing_uses_is_spoken_of() -> None:
         "gpus": (None, 0, 1),
         "failure": (None, "CUDA_ERROR_X"),
         "nodes": (False, True),
-        "seen": (None, (), CPU, GPU),
+        "devices": (None, (), CPU, GPU),
         "said": (None, "no plugin"),
         "misfits": ((), ("the plugin is old",)),
         "platforms": (None, "", "cpu", "cuda"),
@@ -146,7 +155,7 @@ def test_whatever_the_facts_a_gpu_that_nothing_uses_is_spoken_of() -> None:
         if found.in_use:
             assert advice is None
             assert problem is None or len(found.extras) == 2
-        elif found.driver and found.gpus and found.extras and found.seen is not None:
+        elif found.driver and found.gpus and found.extras and found.devices is not None:
             assert problem or advice, found
 
 
@@ -160,31 +169,6 @@ def test_parts_of_an_extra_fit_jaxlib_by_their_numbers() -> None:
     versions["jax-cuda12-pjrt"] = "0.10.2+local"
     assert misfits(("cuda12",), versions.get) == ()
     assert misfits((), versions.get) == ()
-
-
-@pytest.mark.parametrize(
-    ("started", "count", "found"),
-    [
-        (0, 2, (2, None)),
-        (100, 0, (0, None)),
-        (803, 0, (None, "CUDA_ERROR_X")),
-    ],
-)
-def test_the_driver_says_how_many_gpus_there_are(
-    started: int, count: int, found: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def tell(place: Any) -> int:
-        place._obj.value = count
-        return 0
-
-    def name(status: int, place: Any) -> None:
-        place._obj.value = b"CUDA_ERROR_X"
-
-    library = SimpleNamespace(
-        cuInit=lambda flags: started, cuDeviceGetCount=tell, cuGetErrorName=name
-    )
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
-    assert driver_gpus() == found
 
 
 def test_a_platform_that_does_not_start_is_said_and_no_traceback() -> None:

@@ -63,7 +63,7 @@ def test_verify_checks_the_families_that_it_is_given(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["verify", "cubes.tenferro"]) == 0
-    assert "1 families:\n  tenferro-tests.cube.v1, not checked\n" in capsys.readouterr().out
+    assert "1 family:\n  tenferro-tests.cube.v1, not checked\n" in capsys.readouterr().out
     assert main(["verify", "cubes.tenferro", "--package", "tests.ops.extension.cube:CUBE"]) == 0
     assert "0 families\n" in capsys.readouterr().out
 

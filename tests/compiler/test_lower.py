@@ -57,7 +57,7 @@ def test_an_error_of_an_op_without_a_site_has_no_note() -> None:
 
 
 def test_one_type_for_each_input() -> None:
-    with pytest.raises(BindingError, match="the program has 2 inputs, got 1 types"):
+    with pytest.raises(BindingError, match="the program has 2 inputs, got 1 type"):
         compile_std_to_exec(exp_of_product(), [VECTOR])
 
 

@@ -100,7 +100,7 @@ def test_a_dump_says_that_a_pass_did_nothing(caplog: pytest.LogCaptureFixture) -
     caplog.set_level(logging.DEBUG, "tenferro.dump.passes")
     optimize(read(SINE), passes=[DeadCode()])
     first, second = caplog.messages
-    assert first.endswith(" ms, 1 instructions, unchanged")
+    assert first.endswith(" ms, 1 instruction, unchanged")
     assert second.startswith("# pass renumber_slots:")
 
 

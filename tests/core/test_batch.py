@@ -162,9 +162,9 @@ class Broken(Toy):
     ("number", "result", "got"),
     [
         (0, lambda x: x, "one Input"),
-        (1, lambda x: (x,), "1 values"),
+        (1, lambda x: (x,), "1 value"),
         (2, lambda x: ((x, True), (x, True)), "2 values"),
-        (3, lambda x: ((x, 1),), "1 values"),
+        (3, lambda x: ((x, 1),), "1 value"),
     ],
 )
 def test_what_a_rule_returns_is_checked(
@@ -173,7 +173,7 @@ def test_what_a_rule_returns_is_checked(
     with pytest.raises(BatchRuleError) as caught:
         batch(VIEW, [emit(Broken(result, number), X)], {X: WHOLE[X]}, 3, ctx=CTX)
     assert str(caught.value) == (
-        f"broken{number}: its batch rule returns {got}; return a tuple of 1 pairs, for each output "
+        f"broken{number}: its batch rule returns {got}; return a tuple of 1 pair, for each output "
         "its value and whether it is batched"
     )
 

@@ -35,13 +35,13 @@ def test_an_op_may_compute_several_values() -> None:
 
 @pytest.mark.parametrize("values", [[], [1.0, 2.0]])
 def test_a_wrong_number_of_values_is_refused(values: list[float]) -> None:
-    message = rf"^evaluate: the program has 1 inputs, got {len(values)} values$"
+    message = rf"^evaluate: the program has 1 input, got {len(values)} values$"
     with pytest.raises(BindingError, match=message):
         evaluate(program_of(input_key("x")), values)
 
 
 def test_an_op_that_returns_too_few_values_is_refused() -> None:
     first, second = op_key(PlainOp("pair", n_outputs=2), (input_key("x"),)).outputs
-    message = r"^pair: evaluate returns 1 values for 2 outputs$"
+    message = r"^pair: evaluate returns 1 value for 2 outputs$"
     with pytest.raises(ProgramError, match=message):
         evaluate(program_of(first, second), [1.0])

@@ -145,7 +145,7 @@ def test_an_op_may_take_any_number_of_operands() -> None:
 def test_an_active_mask_of_another_length_is_refused() -> None:
     b = builder()
     x = b.input("x")
-    with pytest.raises(GraphError, match=r"^add: active mask has 1 entries for 2 operands$"):
+    with pytest.raises(GraphError, match=r"^add: active mask has 1 entry for 2 operands$"):
         b.add(ADD, [x, x], Linear((True,)))
 
 

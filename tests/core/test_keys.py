@@ -111,7 +111,7 @@ def test_keys_show_what_they_are() -> None:
     node = op_key(MUL, (x, x), Linear((False, True)))
     assert repr(x) == "Input('x')"
     assert repr(node.output(0)) == "Derived(mul, slot=0)"
-    assert repr(op_key(Split(2), (x,))) == "GlobalOpKey(split[2], 1 inputs, primal)"
+    assert repr(op_key(Split(2), (x,))) == "GlobalOpKey(split[2], 1 input, primal)"
     assert repr(op_key(Split(2), (x,)).output(1)) == "Derived(split[2], slot=1)"
 
 

@@ -25,7 +25,7 @@ ANSWERS = {
     "cumsum": "#tenferro.cumsum",
     "tn.linalg.svd": "#tenferro.linalg.svd",
     "jnp.transpose": "#tenferro.transpose",
-    "TENFERRO_": "",
+    "TENFERRO_": "environment.html",
 }
 # What is cut off: wider than its box, in a box that does not scroll.
 CUT_OFF = """() => [...document.querySelectorAll("pre, table, math, .sig")].filter((e) => {

@@ -88,7 +88,7 @@ REFUSALS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: fft.fftn(Z, s=(2, 2), axes=(0,)),
         ShapeError,
-        "fftn: s has 2 sizes and axes has 1 axes; pass one size for each axis",
+        "fftn: s has 2 sizes and axes has 1 axis; pass one size for each axis",
     ),
     (lambda: fft.fftn(Z, s=4), ShapeError, "fftn: s must be several sizes, got 4; write (4,)"),
     (lambda: fft.fft(5.0), ShapeError, "fft: takes arrays with at least one axis, got f64[]"),

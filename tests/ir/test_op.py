@@ -51,7 +51,7 @@ def test_a_wrong_number_of_operands_is_refused() -> None:
     meta = TensorMeta.of("f64", ())
     with pytest.raises(GraphError, match="add: takes 2 operands, got 1"):
         ADD.infer_all([meta])
-    with pytest.raises(GraphError, match="scale: takes 1 operands, got 2"):
+    with pytest.raises(GraphError, match="scale: takes 1 operand, got 2"):
         Scale(1.0).infer_all([meta, meta])
 
 

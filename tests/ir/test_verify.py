@@ -69,9 +69,9 @@ add marks %0 as last used, but it is read later
         (
             ("sine %3!", "sine %3!, %3!"),
             """
-sine: takes 1 operands, got 2
+sine: takes 1 operand, got 2
   %10: f64[2,3] = sine %3!, %3!
-                  ^^^^ sine: takes 1 operands, got 2""",
+                  ^^^^ sine: takes 1 operand, got 2""",
         ),
     ],
 )
@@ -103,7 +103,7 @@ def test_slots_stay_within_the_program() -> None:
 
 def test_the_number_of_outputs_is_that_of_the_op() -> None:
     text = SOUND.replace("%10: f64[2,3] = sine", "%10: f64[2,3], %11: f64[2,3] = sine")
-    with pytest.raises(VerifyError, match="sine writes 2 slots, but has 1 outputs"):
+    with pytest.raises(VerifyError, match="sine writes 2 slots, but has 1 output"):
         verify(parse(text))
 
 
@@ -111,5 +111,5 @@ def test_every_operand_has_a_mark_or_none_has() -> None:
     program = parse(SOUND)
     first, *rest = program.instructions
     broken = replace(program, instructions=(replace(first, last_use=(True,)), *rest))
-    with pytest.raises(VerifyError, match="add has 1 last-use marks for its operands"):
+    with pytest.raises(VerifyError, match="add has 1 last-use mark for its operands"):
         verify(broken)

@@ -66,7 +66,7 @@ def test_zero_singular_values_are_reported() -> None:
 
 
 def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(ConfigError, match="got a function of 1 arguments"):
+    with pytest.raises(ConfigError, match="got a function of 1 argument"):
         tn.linalg.gauge_report(lambda x: x, np.eye(2))
     with pytest.raises(ShapeError, match=r"takes a square matrix, got shape \(2, 3\)"):
         tn.linalg.gauge_report(lambda w, v: w[0], np.ones((2, 3)))

@@ -90,12 +90,14 @@ def test_what_jax_does_not_have_on_a_platform_is_refused_there() -> None:
         refuse_absent(Eig(), "tpu")
     for op, platform in (
         (Schur(), "cpu"),
-        (Schur(), None),
         (Eig(), "cuda"),
         (MatrixFunction("exp"), "cuda"),
         (Cholesky(), "tpu"),
     ):
         refuse_absent(op, platform)
+    refuse_absent(Eig(), "cpu", "cuda")
+    with pytest.raises(BackendFailureError, match="on the CPU only, not on cuda and tpu"):
+        refuse_absent(Schur(), "cuda", "cpu", "tpu")
 
 
 @pytest.mark.parametrize("dtype", ["d", "D"])

@@ -61,7 +61,7 @@ def test_parse_verifies_and_reads_what_is_printed() -> None:
     assert str(parse(str(program))) == str(program)
     assert parse(str(program)) == program != parse(str(program).replace("sine", "cosine"))
     wrong = "exec_program(%0: f64[n]) {\n %1: f64[n] = sine %0, %0\n return %1\n}"
-    with pytest.raises(tn.TenferroError, match="sine: takes 1 operands, got 2"):
+    with pytest.raises(tn.TenferroError, match="sine: takes 1 operand, got 2"):
         parse(wrong)
 
 

@@ -149,7 +149,7 @@ def test_other_types_than_the_family_infers_are_refused_with_its_family() -> Non
 
 def test_another_number_of_operands_is_refused_with_its_family() -> None:
     data = changed(dumps(scaled()), "nodes/1/in", [1, 0])
-    with pytest.raises(InvalidConfigError, match=f"family_id={FAMILY}: expected 1 inputs, got 2"):
+    with pytest.raises(InvalidConfigError, match=f"family_id={FAMILY}: expected 1 input, got 2"):
         loads(data, codecs=CODECS)
 
 

@@ -330,7 +330,7 @@ def test_6_rules_return_one_entry_for_each_output_or_input(kind: str) -> None:
         def transpose_rule(self, op: Any, at: Any) -> Any:
             return None
 
-    got = "1 values" if kind == "linearize" else "one value"
+    got = "1 value" if kind == "linearize" else "one value"
     with refused(InvalidConfigError, Pair.FAMILY_ID, f"its {kind} rule returns {got}"):
         tn.grad(lambda x: tn.sum(pair(x, Y)[0]), ad_context=context(rule_set(Short())))(X)
 

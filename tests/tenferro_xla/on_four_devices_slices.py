@@ -37,6 +37,19 @@ def test_sixteen_lanes_on_three_devices() -> None:
     assert digest(three(*OPERANDS)) == digest(tn.jit(value_and_gradient)(*OPERANDS))
 
 
+@pytest.mark.parametrize("total", [4, 8])
+def test_a_device_behind_the_last_lane_adds_nothing(total: int) -> None:
+    """Four lanes, two for each of three devices, or eight and three."""
+    x, y = random((total, 5)), random((5, total))
+
+    def f(x: Any, y: Any, slices: Any = "a") -> Any:
+        return tn.einsum("ab,ba->a", x, y, slices=slices)
+
+    for options in ({"mesh": on(3)}, {"mesh": DATA}):
+        shared = tn.jit(f, slices="data", **options)(x, y)
+        np.testing.assert_allclose(shared, f(x, y, None), rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.exhaustive
 def test_any_order_of_additions_gives_the_same_numbers() -> None:
     executor = txla.XlaExecutor(mesh=DATA, slices_over="data", deterministic=False)

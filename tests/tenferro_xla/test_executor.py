@@ -280,7 +280,7 @@ def test_wrong_buffers_are_explained(xla: XlaExecutor) -> None:
         run(xla.put(np.ones(4)))
     with pytest.raises(BindingError, match=re.escape("but is given f32[3]")):
         run(xla.put(np.ones(3, np.float32)))
-    with pytest.raises(BindingError, match="takes 1 inputs, got 2"):
+    with pytest.raises(BindingError, match="takes 1 input, got 2"):
         run(xla.put(np.ones(3)), xla.put(np.ones(3)))
     with pytest.raises(BindingError, match=re.escape("f64[3] is on the host; use run_host")):
         run(np.ones(3))  # type: ignore[arg-type]  # what a front end might do
@@ -331,6 +331,7 @@ from tenferro.errors import DeviceError
 from tenferro.runtime import register_executor
 from tenferro.transforms import GraphCompiler, TracedTensor
 from tenferro_xla import XlaExecutor
+from tenferro_xla.compiled import executable
 
 first, second = XlaExecutor(0), XlaExecutor("cpu:1")
 register_executor(first)
@@ -344,7 +345,13 @@ with jax.enable_x64(True):
     unplaced = jax.numpy.ones(2)
 x = TracedTensor.input((2,), "float64", name="x")
 graph = GraphCompiler().compile([x + x])
+run = second.compile_exec(program)
+with jax.enable_x64(True):
+    for _ in range(executable.MOST_KNOWN + 5):
+        new = jax.device_put(np.ones(2), jax.sharding.SingleDeviceSharding(second.device))
+        assert run(new)[0].tolist() == [2.0, 2.0]
 for attempt in (
+    lambda: run(first.put(np.ones(2))),
     lambda: second.compile_exec(program)(first.put(np.ones(2))),
     lambda: second.compile_exec(program)(unplaced),
     lambda: second.compile_exec(program).run_host(unplaced),

@@ -312,7 +312,7 @@ def test_a_lowering_of_another_family_is_caught() -> None:
 RULES: list[tuple[str, Any, Any, Any, str]] = [
     ("rules", Pair, (X, Y), [SquareRule()], "the rule set has no rules for tests.pair.v1"),
     ("jvp", Pair, (X, Y), [broken.WrongDerivative()], "the tangent of output 0 is .* differences"),
-    ("jvp", Pair, (X, Y), [broken.TooFewTangents()], "its linearize rule returns 1 values"),
+    ("jvp", Pair, (X, Y), [broken.TooFewTangents()], "its linearize rule returns 1 value"),
     ("deterministic", Pair, (X, Y), [broken.Whimsical()], "two passes over one op emit two graphs"),
     ("tangents None", Pair, (X, Y), [broken.MakesZeros()], "return None, not zeros"),
     ("adjoint", Square, (X,), [SquareRule(), broken.NoAdjoint()], "<ct, J t> is .*, but <J"),

@@ -280,8 +280,8 @@ def test_variables_are_floating_point(rt: tn.EagerRuntime) -> None:
         ),
         (lambda rt, x: rt.grad(x, [X]), "grad: takes eager tensors, got a ndarray"),
         (lambda rt, x: rt.grad(x, [x, x]), r"grad: f64\[\] is passed twice"),
-        (lambda rt, x: rt.vjp([x], [x], []), "vjp: 0 cotangents for 1 values"),
-        (lambda rt, x: rt.jvp([x], [x], [1.0, 2.0]), "jvp: 2 tangents for 1 values"),
+        (lambda rt, x: rt.vjp([x], [x], []), "vjp: 0 cotangents for 1 value"),
+        (lambda rt, x: rt.jvp([x], [x], [1.0, 2.0]), "jvp: 2 tangents for 1 value"),
     ],
 )
 def test_wrong_arguments_are_refused(

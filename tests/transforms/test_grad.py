@@ -57,6 +57,9 @@ def test_auxiliary_results_of_any_structure(transform: Any) -> None:
     assert (pullback(1.0)[0].tolist(), aux["n"]) == ([4.0, 6.0], 3)
     value, tangent, aux = tn.jvp(f, (X,), (X,), has_aux=True)
     assert (value.item(), tangent.item(), aux["twice"].tolist()) == (13.0, 26.0, [4.0, 6.0])
+    value, linear, aux = tn.linearize(f, X, has_aux=True)
+    assert (value.item(), linear(X).item(), aux["twice"].tolist()) == (13.0, 26.0, [4.0, 6.0])
+    assert (aux["n"], aux["none"]) == (3, None)
 
 
 def test_auxiliary_results_that_are_no_arrays_pass_through() -> None:

@@ -101,7 +101,7 @@ def test_what_has_no_gradient_is_refused() -> None:
         ctx.grad(x, [x])
     with pytest.raises(DTypeError, match=r"derivative by i: i64\[3\] is neither floating-point"):
         ctx.grad(tn.sum(x * i), [i])
-    with pytest.raises(ADError, match="vjp: 2 cotangents for 1 values"):
+    with pytest.raises(ADError, match="vjp: 2 cotangents for 1 value"):
         ctx.vjp([x], [x], [x, x])
     with pytest.raises(
         ShapeError, match=r"jvp: the tangent of f64\[3\] must have its type, got f64"

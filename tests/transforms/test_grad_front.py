@@ -99,7 +99,7 @@ def test_what_cannot_be_differentiated_is_refused(front: Front) -> None:
         ad.jvp([y], [x], x)
     with pytest.raises(ADError, match=rf"jvp: takes {front.kind} tensors, got a float"):
         ad.jvp([1.0], [x], [x])
-    with pytest.raises(ADError, match="vjp: 2 cotangents for 1 values"):
+    with pytest.raises(ADError, match="vjp: 2 cotangents for 1 value"):
         ad.vjp([y], [x], [1.0, 1.0])
     with pytest.raises(ShapeError, match=r"vjp: the cotangent of f64\[\] must have its type"):
         ad.vjp([y], [x], [[1.0]])

@@ -50,7 +50,7 @@ def test_wrong_arguments() -> None:
     cases: list[tuple[tuple[Any, Any], type[Exception], str]] = [
         ((0.0, 1.0), PytreeError, "takes a tuple of arguments and one of their series"),
         (((0.0,), (1.0,)), PytreeError, "a series is a tuple of terms, got a float"),
-        (((0.0,), ((1.0,), (1.0,))), PytreeError, "got 1 arguments and 2 series"),
+        (((0.0,), ((1.0,), (1.0,))), PytreeError, "got 1 argument and 2 series"),
         (((X,), ((1.0,),)), ShapeError, r"term 1 of f64\[3\] must have its type"),
         (((X, Y), ((X,), (X, X))), PytreeError, "the series have 1 and 2 terms"),
         (((1,), ((1,),)), DTypeError, "i64"),

@@ -98,12 +98,13 @@ REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
     "argnums": (
         lambda: tn.grad(same, argnums=1)(1.0),
         ADError,
-        "grad: argnums 1 is out of range for 1 positional arguments",
+        "grad: argnums 1 is out of range for 1 positional argument",
     ),
     "argnums of keywords": (
         lambda: tn.grad(same)(x=1.0),
         ADError,
-        "argnums 0 is out of range for 0",
+        "grad: argnums 0 is out of range for 0 positional arguments; 'x' came by keyword: pass by "
+        "position what argnums counts",
     ),
     "argnums twice": (
         lambda: tn.grad(lambda x, y: x, argnums=(0, -2))(1.0, 1.0),
@@ -113,7 +114,7 @@ REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
     "name of value_and_grad": (
         lambda: tn.value_and_grad(same, argnums=1)(1.0),
         ADError,
-        "value_and_grad: argnums 1 is out of range for 1 positional arguments",
+        "value_and_grad: argnums 1 is out of range for 1 positional argument",
     ),
     "name of hvp": (
         lambda: tn.hvp(same, X, X),
@@ -128,7 +129,7 @@ REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
     "jacobian argnums": (
         lambda: tn.jacfwd(same, argnums=3)(1.0),
         ADError,
-        "jacfwd: argnums 3 is out of range for 1 positional arguments",
+        "jacfwd: argnums 3 is out of range for 1 positional argument",
     ),
     "tangent structure": (
         lambda: tn.jvp(same, (X,), ([X],)),
@@ -206,7 +207,7 @@ REFUSALS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
     "hessian by an argument that is not there": (
         lambda: tn.hessian(same, argnums=2)(X),
         ADError,
-        "hessian: argnums 2 is out of range for 1 positional arguments",
+        "hessian: argnums 2 is out of range for 1 positional argument",
     ),
     "integer result of jacrev": (
         lambda: tn.jacrev(tn.argmax)(X),

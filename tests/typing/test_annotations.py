@@ -54,15 +54,9 @@ MAY_BE_ANY: dict[str, str] = {
 MAY_BE_ANY |= {
     f"tn.{name}": "users' functions and lists, and NumPy's options"
     for name in (
-        *("apply_along_axis", "apply_over_axes", "argwhere", "array_repr", "array_str", "block"),
-        *("broadcast_shapes", "choose", "compress", "delete", "einsum", "einsum_path", "extract"),
-        *("flatnonzero", "frombuffer", "fromfunction", "fromiter"),
-        *("gradient", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"),
-        *("indices", "insert", "intersect1d", "iscomplexobj", "isrealobj", "isscalar"),
-        *("issubdtype", "iterable", "mask_indices", "ndim", "nonzero", "piecewise", "polyfit"),
-        *("setdiff1d", "setxor1d", "size", "union1d"),
-        *("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
-        *("vectorize", "where"),
+        *("apply_along_axis", "apply_over_axes", "block", "choose", "delete", "einsum"),
+        *("einsum_path", "frombuffer", "fromfunction", "fromiter", "gradient", "histogram2d"),
+        *("histogramdd", "indices", "insert", "mask_indices", "piecewise", "polyfit", "vectorize"),
     )
 }
 """Functions with `Any` in their annotations, and why there is no type to put there."""

@@ -20,7 +20,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(Path(__file__).parent.glob("user/*.py"))
-OF_BOTH = [path for path in FILES if path.stem == "training"]
+OF_BOTH = [path for path in FILES if path.stem in ("network", "solver", "training")]
 EXPECTED = re.compile(r"# E: (.*)$")
 ERROR = re.compile(r"(?P<file>[^:]+\.py):(?P<line>\d+): error: (?P<text>.*)")
 
@@ -73,8 +73,10 @@ def test_pyright_says_of_user_code_what_its_comments_say() -> None:
         if found["severity"] == "error":
             line = found["range"]["start"]["line"] + 1
             errors[Path(found["file"]).name][line].append(found["message"])
-    for path in OF_BOTH:
-        assert differences(path.read_text("utf-8"), errors[path.name]) == []
+    differ = {
+        path.name: differences(path.read_text("utf-8"), errors[path.name]) for path in OF_BOTH
+    }
+    assert differ == {path.name: [] for path in OF_BOTH}
 
 
 def test_an_error_without_its_comment_and_a_comment_without_its_error_are_found() -> None:

@@ -62,7 +62,7 @@ class ScanUnrolling(Pass):
             return 1
         if any(isinstance(op, LONG) for op in inside):
             return 1
-        if sum(body.work_of()) * self.costs.write >= self.costs.step:
+        if sum(body.work_of()) * self.costs.write >= (self.costs.step or 0.0):
             return 1
         most = min(length, self.most // max(1, len(inside)))
         whole = max((count for count in range(1, most + 1) if length % count == 0), default=1)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 import numpy as np
 
 from tenferro.core import JvpSite, V
-from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError
+from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError, counted
 from tenferro.ir import (
     Body,
     Category,
@@ -112,7 +112,7 @@ class ControlOp(StdTensorOp):
         if count != self.n_inputs:
             kinds = self._kinds_of_operands()
             raise ControlFlowError(
-                f"{self.name}: takes {self.n_inputs} operands{kinds}, got {count}"
+                f"{self.name}: takes {counted(self.n_inputs, 'operand')}{kinds}, got {count}"
             )
 
     def _kinds_of_operands(self) -> str:

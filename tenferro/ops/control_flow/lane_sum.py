@@ -16,7 +16,7 @@ from typing import Any, Generic, Self, TypeVar, cast
 import numpy as np
 
 from tenferro.core import Batched, BatchSite, Emitter, JvpSite, KeyEmitter, Slots, TransposeSite, V
-from tenferro.errors import ControlFlowError
+from tenferro.errors import ControlFlowError, counted
 from tenferro.ir import (
     INT64,
     Body,
@@ -193,11 +193,13 @@ class LaneSum(ControlOp, name="lane_sum"):
         takes, sums = len(self.body.input_slots), len(self.body.output_slots)
         if self.consts < 0 or takes != self.consts + sums + 1:
             raise ControlFlowError(
-                f"lane_sum: {self.consts} consts, {sums} sums and a number do not fit a body of "
-                f"{takes} inputs"
+                f"lane_sum: {counted(self.consts, 'const')}, {counted(sums, 'sum')} and a number "
+                f"do not fit a body of {counted(takes, 'input')}"
             )
         if len(self.apart) != sums:
-            raise ControlFlowError(f"lane_sum: apart says {len(self.apart)} things of {sums} sums")
+            raise ControlFlowError(
+                f"lane_sum: apart says {len(self.apart)} things of {counted(sums, 'sum')}"
+            )
         if self.total < 1 or self.workers < 1:
             raise ControlFlowError("lane_sum: there is at least one round, and one worker")
         if self.lanes < 1 or self.lanes & (self.lanes - 1):
@@ -323,7 +325,8 @@ class LaneSum(ControlOp, name="lane_sum"):
         """The iterations, the lanes and the workers, where there are several."""
         lanes = f" in {self.lanes} lanes" if self.lanes > 1 else ""
         workers = f" on {self.workers} devices" if self.workers > 1 else ""
-        return f"lane_sum: {self.total} rounds of {size_in_words(self.body)}{lanes}{workers}"
+        rounds = counted(self.total, "round")
+        return f"lane_sum: {rounds} of {size_in_words(self.body)}{lanes}{workers}"
 
     @property
     def takes_whole(self) -> bool:

@@ -30,7 +30,7 @@ from tenferro.core import (
     residuals,
     resolve_keys,
 )
-from tenferro.errors import ADRuleError, ControlFlowError, UnsupportedDynamicShapeError
+from tenferro.errors import ADRuleError, ControlFlowError, UnsupportedDynamicShapeError, counted
 from tenferro.ir import (
     Body,
     Dim,
@@ -133,12 +133,12 @@ class Scan(ControlOp, name="scan"):
         start = self.consts + self.carry
         if self.consts < 0 or self.carry < 0 or start > n_inputs:
             raise ControlFlowError(
-                f"scan: {self.consts} consts and {self.carry} carried values do not fit a body of "
-                f"{n_inputs} inputs"
+                f"scan: {counted(self.consts, 'const')} and {counted(self.carry, 'carried value')} "
+                f"do not fit a body of {counted(n_inputs, 'input')}"
             )
         if self.carry > n_outputs:
             raise ControlFlowError(
-                f"scan: the body returns {n_outputs} values, but carries {self.carry}"
+                f"scan: the body returns {counted(n_outputs, 'value')}, but carries {self.carry}"
             )
         if isinstance(self.length, int) and self.length < 0:
             raise ControlFlowError(f"scan: length must not be negative, got {self.length}")
@@ -184,7 +184,8 @@ class Scan(ControlOp, name="scan"):
 
     def _kinds_of_operands(self) -> str:
         xs = len(self.body.input_slots) - self.consts - self.carry
-        return f" ({self.consts} consts, {self.carry} carried values and {xs} xs)"
+        consts, carry = counted(self.consts, "const"), counted(self.carry, "carried value")
+        return f" ({consts}, {carry} and {xs} xs)"
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
         """The carry's types, and those of the ys with a first axis of `length`."""
@@ -395,7 +396,9 @@ class Scan(ControlOp, name="scan"):
         unrolled = f", {self.unroll} at once" if self.unroll > 1 else ""
         levels = self.checkpoints
         stored = f", checkpointed on {levels} levels" if levels > 1 else ""
-        return f"scan: {self.length} rounds of {size_in_words(self.body)}{unrolled}{stored}"
+        return (
+            f"scan: {counted(self.length, 'round')} of {size_in_words(self.body)}{unrolled}{stored}"
+        )
 
     @property
     def overwrites(self) -> Mapping[int, int]:
@@ -421,7 +424,7 @@ class Scan(ControlOp, name="scan"):
         if position >= start and meta.rank and meta.extents[0] != expected.extents[0]:
             return ControlFlowError(
                 f"scan: {self._role(position)} is {meta}, whose axis 0 is "
-                f"{describe(meta.extents[0])}, but the loop has {self.length} rounds"
+                f"{describe(meta.extents[0])}, but the loop has {counted(self.length, 'round')}"
             )
         return super()._misfit(position, meta, expected)
 

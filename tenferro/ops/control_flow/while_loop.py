@@ -27,7 +27,7 @@ from tenferro.core import (
     V,
     name_of,
 )
-from tenferro.errors import ADRuleError, ControlFlowError
+from tenferro.errors import ADRuleError, ControlFlowError, counted
 from tenferro.ir import (
     BOOL,
     INT32,
@@ -146,8 +146,8 @@ class While(ControlOp, name="while"):
             needed, carry = len(program.input_slots), len(self.body.output_slots)
             if consts < 0 or consts + carry != needed:
                 raise ControlFlowError(
-                    f"while: {consts} consts and {carry} carried values do not fit a {name} of "
-                    f"{needed} inputs"
+                    f"while: {counted(consts, 'const')} and {counted(carry, 'carried value')} do "
+                    f"not fit a {name} of {counted(needed, 'input')}"
                 )
         if self.max_steps is not None and self.max_steps < 0:
             raise ControlFlowError(f"while: max_steps must not be negative, got {self.max_steps}")
@@ -203,8 +203,10 @@ class While(ControlOp, name="while"):
         return label == "cond" and self.max_steps != 0
 
     def _kinds_of_operands(self) -> str:
-        consts = f"{self.cond_consts} cond consts, {self.body_consts} body consts"
-        return f" ({consts} and {self.n_outputs} carried values)"
+        consts = (
+            f"{counted(self.cond_consts, 'cond const')}, {counted(self.body_consts, 'body const')}"
+        )
+        return f" ({consts} and {counted(self.n_outputs, 'carried value')})"
 
     def infer_all(self, metas: Sequence[TensorMeta]) -> tuple[TensorMeta, ...]:
         consts = self.cond.input_metas[: self.cond_consts]

@@ -39,6 +39,7 @@ from tenferro.errors import (
     TracingError,
     UnsupportedADRuleError,
     UnsupportedDynamicShapeError,
+    counted,
 )
 from tenferro.ir import (
     Category,
@@ -267,7 +268,7 @@ def _check(
     count = len(like)
     returns = f"family_id={family}: its {kind} rule returns"
     if not isinstance(results, tuple | list) or len(results) != count:
-        got = f"{len(results)} values" if isinstance(results, tuple | list) else "one value"
+        got = counted(len(results), "value") if isinstance(results, tuple | list) else "one value"
         raise ExtensionRuleError(
             family, f"{returns} {got}; return a tuple of {count}, one for each {place}"
         )
@@ -414,12 +415,12 @@ class Extension(StdTensorOp, name="extension"):
             InvalidConfigError: the op contradicts its own arity, or fails on valid inputs.
             ShapeError, DTypeError: the op cannot take these inputs.
         """
-        self._check_count("inputs", self.n_inputs, len(metas))
+        self._check_count("input", self.n_inputs, len(metas))
         stand_ins: dict[Leaf, ShapeExtent] = {}
         shapes = [_sizes(i, meta, stand_ins) for i, meta in enumerate(metas)]
         with collecting_guards():  # `guards` hands them to the trace
             outputs = self._inferred(metas, shapes)
-        self._check_count("outputs", self.n_outputs, len(outputs))
+        self._check_count("output", self.n_outputs, len(outputs))
         known = {leaf for shape in shapes for size in shape for leaf in leaves(size)}
         return tuple([self._meta(output, stand_ins, known) for output in outputs])
 
@@ -457,7 +458,7 @@ class Extension(StdTensorOp, name="extension"):
             InvalidConfigError: their number or types are not the inferred ones.
         """
         outputs = tuple(results) if isinstance(results, tuple | list) else (results,)
-        self._check_count("outputs", self.n_outputs, len(outputs))
+        self._check_count("output", self.n_outputs, len(outputs))
         for slot, (meta, result) in enumerate(zip(expected, outputs, strict=True)):
             shape = getattr(result, "shape", None)
             if shape is None or result.dtype != meta.dtype or not _fits(meta, shape):
@@ -474,7 +475,7 @@ class Extension(StdTensorOp, name="extension"):
             InvalidConfigError: the number of operands is not `input_count`.
             ExtensionRuleError: the rule violates its contract.
         """
-        self._check_count("inputs", self.n_inputs, len(at.primal))
+        self._check_count("input", self.n_inputs, len(at.primal))
         return tangents(self.op, self._rule(at, "linearize"), at)
 
     def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
@@ -535,8 +536,8 @@ class Extension(StdTensorOp, name="extension"):
         op = Extension(smaller)
         if op.n_inputs != self.n_inputs or op.n_outputs != sum(live):
             raise self._invalid(
-                f"prune_outputs gave {op.n_inputs} inputs and {op.n_outputs} outputs, asked for "
-                f"{self.n_inputs} and {sum(live)}"
+                f"prune_outputs gave {counted(op.n_inputs, 'input')} and "
+                f"{counted(op.n_outputs, 'output')}, asked for {self.n_inputs} and {sum(live)}"
             )
         return Pruned.keeping_operands(op, smaller.input_count, live)
 
@@ -637,7 +638,7 @@ class Extension(StdTensorOp, name="extension"):
 
     def _check_count(self, kind: str, expected: int | None, got: int) -> None:
         if got != expected:
-            raise self._invalid(f"expected {expected} {kind}, got {got}")
+            raise self._invalid(f"expected {counted(expected, kind)}, got {got}")
 
     def _invalid(self, problem: str) -> InvalidConfigError:
         return InvalidConfigError(self.family_id, f"family_id={self.family_id}: {problem}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -48,6 +50,7 @@ __all__ = [
     "RaisedByUser",
     "Register",
     "distinct",
+    "for_platform",
     "lowering_of",
     "register_runtimes",
     "require_function",
@@ -307,7 +310,11 @@ Decode = Callable[[tuple[Any, ...]], ExtensionOp]
 """Makes the op whose `payload()` is the tuple."""
 
 Lowering = Callable[..., Any]
-"""Takes an op and its operands as values of a compiler; returns one output or a tuple of them."""
+"""Takes an op and its operands as values of a compiler; returns one output or a tuple of them.
+
+One that has a parameter `platform`, by keyword only, gets the name of the platform that it lowers
+for, such as `cpu` or `cuda`; None where that is not known yet, or there are several. See
+`for_platform`."""
 
 
 @dataclass(frozen=True)
@@ -546,3 +553,20 @@ def lowering_of(lowering: Lowering | str) -> Lowering:
             "write it as 'module:function'",
         ) from error
     return function
+
+
+def for_platform(lowering: Lowering, platform: str | None) -> Lowering:
+    """The lowering for a platform: with it, if it takes one by keyword; see `Lowering`.
+
+    >>> for_platform(lambda op, x, *, platform: platform, "cuda")(None, 1.0)
+    'cuda'
+    >>> for_platform(lambda op, x: x, "cuda")(None, 1.0)
+    1.0
+    """
+    try:
+        parameter = inspect.signature(lowering).parameters.get("platform")
+    except (TypeError, ValueError):  # a function in C may have no signature
+        return lowering
+    if parameter is None or parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+        return lowering
+    return partial(lowering, platform=platform)

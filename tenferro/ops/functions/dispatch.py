@@ -39,7 +39,6 @@ from tenferro.ops import load_named, scalar
 
 __all__ = [
     "KINDS",
-    "LISTS",
     "OperandKind",
     "apply",
     "apply_method",
@@ -48,6 +47,7 @@ __all__ = [
     "emit",
     "emit_all",
     "enter_kind",
+    "entering",
     "full",
     "full_like",
     "gather_along",
@@ -128,34 +128,12 @@ def _apply(
         kind = KINDS.get(type(operand))
         if kind is not None and kind[0] > leader[0]:
             leader = kind
-        elif type(operand) is list and _holds_recorded(operand):
-            return _apply(function, tuple(map(_stacked, operands)), options, operator)
     if leader is _NO_KIND:
         if _running.origin is not None:
             return function(*operands, **options)
         leader = KINDS.get(object) or _host_kind()
     result = leader.apply(function, operands, options, operator)
     return refuse(function, operands) if result is NotImplemented else result
-
-
-def _holds_recorded(values: object) -> bool:
-    """Whether a list holds values that are traced or recorded."""
-    if isinstance(values, list | tuple):
-        return any(map(_holds_recorded, values))
-    kind = KINDS.get(type(values))
-    return kind is not None and kind.precedence > 0
-
-
-LISTS: list[Function] = []
-"""The function that makes an array of the values of a list, which enters itself."""
-
-
-def _stacked(operand: Any) -> Any:
-    """An operand; a list with recorded values as an array."""
-    if type(operand) is not list or not _holds_recorded(operand):
-        return operand
-    (stack,) = LISTS
-    return _apply(stack, tuple(map(_stacked, operand)), {}, False)
 
 
 def _host_kind() -> OperandKind:
@@ -167,7 +145,21 @@ def _host_kind() -> OperandKind:
 def refuse(function: Function, operands: tuple[Any, ...]) -> NoReturn:
     """Raise DTypeError: an operand is of no kind that the others know."""
     kinds = ", ".join(type(operand).__name__ for operand in operands)
-    raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}")
+    advice = next(filter(None, map(entering, operands)), "")
+    raise DTypeError(f"{function.__name__}: takes arrays and numbers, got {kinds}{advice}")
+
+
+def entering(value: object) -> str:
+    """What errors say of a value of a function that JAX traces; of others nothing."""
+    is_tracer = type(value).__module__.startswith("jax.") and hasattr(value, "aval")
+    return _INSIDE_JAX if is_tracer else ""
+
+
+_INSIDE_JAX = (
+    "; functions of tenferro do not take values that JAX traces: make a program of the function "
+    "and call tenferro_xla.to_jax(program), or use tn.jit and tn.grad instead of jax.jit and "
+    "jax.grad"
+)
 
 
 def _apply_named(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.errors import AxisError, ShapeError
+from tenferro.errors import AxisError, ShapeError, counted
 from tenferro.ir import (
     BOOL,
     INT64,
@@ -54,7 +54,7 @@ from tenferro.ops import (
     size_of_scalar,
 )
 from tenferro.ops import Pad as PadOp
-from tenferro.ops.functions.dispatch import LISTS, array_function, broadcast_like, emit
+from tenferro.ops.functions.dispatch import KINDS, apply, array_function, broadcast_like, emit
 from tenferro.ops.functions.elementwise import remainder, subtract
 from tenferro.ops.functions.indexing import counted_from_front
 from tenferro.ops.functions.promotion import (
@@ -307,7 +307,28 @@ def stack(*arrays: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None) -> 
     return concat(*(expand_dims(value, place) for value in values), axis=place)
 
 
-LISTS.append(stack)
+def from_entries(operand: Any) -> Any:
+    """A list whose entries are traced, eager, or sizes as one array; other operands unchanged.
+
+    A list of arrays and numbers only is for NumPy to read, and stays.
+    """
+    if not isinstance(operand, list | tuple) or not _any_recorded(operand):
+        return operand
+    return apply(entries, *map(from_entries, operand))
+
+
+def entries(*values: ArrayLike) -> AnyTensor:
+    """The entries of a list along a new axis; numbers have dtypes of their own, as in NumPy."""
+    return stack(*map(array, values))
+
+
+def _any_recorded(values: Iterable[Any]) -> bool:
+    return any(
+        _any_recorded(value)
+        if isinstance(value, list | tuple)
+        else type(value) in KINDS and KINDS[type(value)].precedence > 0
+        for value in values
+    )
 
 
 @array_function
@@ -435,8 +456,8 @@ def _infer_size(meta: TensorMeta, sizes: list[Dim]) -> tuple[Dim, ...]:
     )
     if isinstance(total, int) and isinstance(known, int) and total % known:
         raise ShapeError(
-            f"reshape: {meta} has {total} elements, which the other sizes of {tuple(sizes)} do "
-            "not divide"
+            f"reshape: {meta} has {counted(total, 'element')}, which the other sizes of "
+            f"{tuple(sizes)} do not divide"
         )
     return tuple(floordiv(total, known) if size == -1 else size for size in sizes)
 
@@ -588,8 +609,8 @@ def shifts_of(axis: Axis, shifts: Sequence[Any]) -> list[tuple[Any, Any]]:
     axes = list(axis) if isinstance(axis, tuple | list) else [axis]
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise AxisError(
-            f"roll: got {len(shifts)} shifts for {len(axes)} axes; pass one shift, or one for each "
-            "axis"
+            f"roll: got {counted(len(shifts), 'shift')} for {counted(len(axes), 'axis', 'axes')}; "
+            "pass one shift, or one for each axis"
         )
     count = max(len(shifts), len(axes)) if shifts and axes else 0
     return [(axes[i % len(axes)], shifts[i % len(shifts)]) for i in range(count)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tenferro.errors import AxisError, DTypeError, ExecutorError, ShapeError
+from tenferro.errors import AxisError, DTypeError, ExecutorError, ShapeError, counted
 from tenferro.ir import (
     BOOL,
     FLOAT32,
@@ -189,7 +189,8 @@ def tensordot(
         raise AxisError(f"tensordot: axes must be a number or a pair of lists, got {axes!r}")
     if len(lhs) != len(rhs):
         raise AxisError(
-            f"tensordot: got {len(lhs)} axes of x1 and {len(rhs)} axes of x2; pass equally many"
+            f"tensordot: got {counted(len(lhs), 'axis', 'axes')} of x1 and "
+            f"{counted(len(rhs), 'axis', 'axes')} of x2; pass equally many"
         )
     dot = DotGeneral(
         tuple(normal_axis("tensordot", axis, ranks[0]) for axis in lhs),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tenferro.errors import AxisError, ConfigError, DTypeError, ShapeError
+from tenferro.errors import AxisError, ConfigError, DTypeError, ShapeError, counted
 from tenferro.ir import (
     BOOL,
     INT64,
@@ -577,7 +577,7 @@ def top_places(x: ArrayLike, k: int, axis: int = -1) -> AnyTensor:
     k = count
     if meta.rank == 0 or (isinstance(limit, int) and k > limit):
         where = "its last axis" if axis in (-1, meta.rank - 1) else f"axis {axis}"
-        raise ShapeError(f"top_k: {meta} does not have {k} elements along {where}")
+        raise ShapeError(f"top_k: {meta} does not have {counted(k, 'element')} along {where}")
     return emit(TopPlaces(axis % meta.rank, k), value)
 
 

@@ -10,7 +10,7 @@ import optree
 
 from tenferro import linalg, random
 from tenferro import numpy as tn
-from tenferro.errors import ConfigError, DTypeError, ShapeError
+from tenferro.errors import ConfigError, DTypeError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike, is_complex
 from tenferro.numpy import cov
 from tenferro.scipy.special import ndtr
@@ -94,7 +94,8 @@ class gaussian_kde:  # noqa: N801  # the name that SciPy gives it
         if points.shape[0] != self.d:
             if (points.shape[0], points.shape[1]) != (1, self.d):
                 raise ShapeError(
-                    f"gaussian_kde: points must have {self.d} coordinates, got {points.meta}"
+                    f"gaussian_kde: points must have {counted(self.d, 'coordinate')}, got "
+                    f"{points.meta}"
                 )
             points = points.T  # one point
         factor: Any = linalg.cholesky(self.covariance)
@@ -125,7 +126,9 @@ class gaussian_kde:  # noqa: N801  # the name that SciPy gives it
     def integrate_kde(self, other: gaussian_kde) -> AnyTensor:
         """The integral of the product with another estimate."""
         if other.d != self.d:
-            raise ShapeError(f"integrate_kde: points have {self.d} and {other.d} coordinates")
+            raise ShapeError(
+                f"integrate_kde: points have {self.d} and {counted(other.d, 'coordinate')}"
+            )
         factor: Any = linalg.cholesky(self.covariance + other.covariance)
         offsets: Any = other.dataset[:, :, None] - self.dataset[:, None, :]
         return tn.sum(other.weights * tn.exp(_log_sum(factor, offsets, self.weights)))

@@ -108,7 +108,7 @@ def test_fields_are_checked(changes: dict[str, Any], text: str) -> None:
 
 
 def test_operands_are_checked() -> None:
-    with pytest.raises(ControlFlowError, match="takes 1 operands, got 2"):
+    with pytest.raises(ControlFlowError, match="takes 1 operand, got 2"):
         SUM.infer_all([TensorMeta.of(np.float64, (20,))] * 2)
     with pytest.raises(ControlFlowError, match=r"operand 0 \(const 0\) is f64\[3\]"):
         SUM.infer_all([TensorMeta.of(np.float64, (3,))])

@@ -95,7 +95,7 @@ def test_it_is_printed_as_a_block_and_read_back() -> None:
     [
         (
             ["f64[2]", "f64[2]"],
-            "scan: takes 3 operands (1 consts, 1 carried values and 1 xs), got 2",
+            "scan: takes 3 operands (1 const, 1 carried value and 1 xs), got 2",
         ),
         (
             ["f64[2]", "f64[2]", "f64[3]"],
@@ -146,7 +146,7 @@ exec_program(%0: f64[4], %1: i64[]) {
         ),
         (str(STEP), {"consts": 3, "carry": 1}, "do not fit a body of 3 inputs"),
         (str(STEP), {"consts": 0, "carry": 3}, "the body returns 2 values, but carries 3"),
-        (str(STEP), {"consts": -1, "carry": 1}, "-1 consts and 1 carried values"),
+        (str(STEP), {"consts": -1, "carry": 1}, "-1 consts and 1 carried value"),
         (str(STEP), {"consts": 1, "carry": 1, "length": -1}, "length must not be negative"),
         (str(STEP), {"consts": 1, "carry": 1, "unroll": 0}, "unroll must be at least 1, got 0"),
         (

@@ -34,7 +34,7 @@ from tenferro.extension import (
     apply,
 )
 from tenferro.network.sliced_op import EINSUM
-from tenferro.ops.extension import lowering_of
+from tenferro.ops.extension import for_platform, lowering_of
 from tenferro.runtime import with_packages
 from tenferro.testing import check_extension
 from tests.ops.extension.cube import CUBE, Cube, CubeRule, Runtime, Table, TableRule, cube
@@ -147,6 +147,35 @@ def test_a_family_without_standard_ops_or_lowering_says_what_to_give() -> None:
     program = tn.make_program(cube, tn.TensorSpec((2,)))
     with pytest.raises(UnsupportedExtensionError, match="give export a package that has one"):
         tenferro_xla.export(program, packages=(bare,))
+
+
+def test_a_lowering_gets_the_platform_if_it_takes_one_by_keyword() -> None:
+    asked: list[str | None] = []
+
+    def lowered(op: Cube, x: Any, *, platform: str | None) -> Any:
+        asked.append(platform)
+        return x * x * x
+
+    package = Package("p", ops=(Cube,), lowerings={Cube: lowered})
+    assert tn.jit(cube, executor="xla", packages=(package,))(X).tolist() == [1.0, 8.0]
+    program = tn.make_program(cube, tn.TensorSpec((2,)))
+    for platforms in (("tpu",), ("cpu", "cuda")):
+        tenferro_xla.export(program, platforms=platforms, packages=(package,))
+    tenferro_xla.to_jax(program, packages=(package,))(X)
+    assert asked == ["cpu", "tpu", None, None]
+
+
+@pytest.mark.parametrize(
+    "lowering",
+    [
+        lambda op, x, platform=None: (x, platform),
+        lambda op, x, **options: (x, options.get("platform")),
+        lambda op, *operands: (*operands, None),
+        max,
+    ],
+)
+def test_a_lowering_without_that_keyword_gets_the_operands_alone(lowering: Any) -> None:
+    assert for_platform(lowering, "cuda") is lowering
 
 
 def test_a_family_without_a_codec_is_refused_when_a_file_holds_it() -> None:

@@ -86,7 +86,7 @@ def test_axes_that_tensordot_cannot_contract_are_refused() -> None:
     x = tn.ones((2, 3))
     with pytest.raises(AxisError, match="tensordot: cannot contract 3 axes of ranks 2 and 2"):
         tn.tensordot(x, x, 3)
-    with pytest.raises(AxisError, match="tensordot: got 2 axes of x1 and 1 axes of x2"):
+    with pytest.raises(AxisError, match="tensordot: got 2 axes of x1 and 1 axis of x2"):
         tn.tensordot(x, x, ([0, 1], [0]))
     with pytest.raises(AxisError, match="tensordot: axis 2 is out of range for rank 2"):
         tn.tensordot(x, x, (2, 0))

@@ -22,17 +22,21 @@ BODIES = {
     "leaves": FOUND + "import os; os._exit(0)",
     "chatters": "print('not a record'); print('{}'); print('[1]');" + FOUND + DONE,
     "waits for a child": FOUND + "import subprocess; subprocess.run(['sleep', '600'])",
+    "is slow": "import time; [print(flush=True) or time.sleep(0.6) for _ in range(5)]; "
+    + FOUND
+    + DONE,
+    "never ends": "import time; [print(flush=True) or time.sleep(0.2) for _ in range(600)]",
     "cannot": f"import sys; sys.stderr.write('there is no device'); sys.exit({CANNOT})",
 }
 
 
-def run(path: Path, *names: str, seconds: float = 60.0) -> tuple[int, Report]:
+def run(path: Path, *names: str, seconds: float = 60.0, grace: float = 1.0) -> tuple[int, Report]:
     def command(step: Step, _: float) -> Sequence[str]:
         return [sys.executable, "-c", BODIES[step.name].replace("STEP", step.name)]
 
     report = Report(path / "report")
-    steps = [Step(name, 0.01 if "hangs" in name or "waits" in name else 10) for name in names]
-    return supervise(steps, command, report, seconds, grace=1.0), report
+    steps = [Step(name, 10 if name == "fine" else 0.01) for name in names]
+    return supervise(steps, command, report, seconds, grace), report
 
 
 def found(report: Report, step: str) -> list[tuple[str, str]]:
@@ -63,6 +67,25 @@ def test_the_end_of_what_a_step_said_is_in_the_report(tmp_path: Path) -> None:
     assert report.records[-1].values["said"].endswith("ValueError: on purpose")
     _, report = run(tmp_path, "aborts")
     assert "Fatal Python error: Aborted" in report.records[-1].values["said"]
+
+
+def test_a_step_that_is_killed_says_where_it_was(tmp_path: Path) -> None:
+    _, report = run(tmp_path, "hangs", "fine")
+    assert report.records[1].values["said"].splitlines()[:3:2] == [
+        "Fatal Python error: Aborted",
+        '  File "<string>", line 1 in <module>',
+    ]
+
+
+def test_a_step_that_goes_on_is_not_killed_at_once(tmp_path: Path) -> None:
+    _, report = run(tmp_path, "is slow", "fine", grace=2.0)
+    assert found(report, "is slow") == [("one", "fine"), ("done", "fine")]
+
+
+def test_a_step_that_goes_on_for_ever_is_killed(tmp_path: Path) -> None:
+    _, report = run(tmp_path, "never ends", "fine", grace=0.5)
+    assert found(report, "never ends") == [("the step", "wrong")]
+    assert report.records[0].values["ended"] == "killed after 2 s"
 
 
 def test_what_is_no_record_is_left_out(tmp_path: Path) -> None:

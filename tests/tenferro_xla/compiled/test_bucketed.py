@@ -276,7 +276,7 @@ def test_wrong_buffers_are_refused() -> None:
     for wrong in (np.ones(4), np.ones(3, np.float32)):
         with pytest.raises(BindingError, match=re.escape("run: input 0 is f64[3], but is given f")):
             run(xla.put(wrong))
-    with pytest.raises(BindingError, match="takes 1 inputs, got 0"):
+    with pytest.raises(BindingError, match="takes 1 input, got 0"):
         run.run_host()
 
 

@@ -6,11 +6,13 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import tenferro as tn
 from tenferro_xla import XlaExecutor
 from tenferro_xla.compiled import executable
 from tenferro_xla.devices import x64_mode
+from tenferro_xla.interop import export
 
 SIZES = (8, 1000, 13_000, 100_000)
 
@@ -40,6 +42,47 @@ def test_what_is_changed_after_a_call_does_not_change_its_result(
         result = function(array)
         array[:] = 2
         assert (result.numpy() == 1).all()
+
+
+def aligned(size: int) -> Any:
+    """Ones in memory of their own, where XLA on the CPU reads them without a copy."""
+    others = []
+    while (array := np.ones(size)).ctypes.data % 64:
+        others.append((array, np.ones(len(others) % 7)))  # so that the next one lies elsewhere
+    return array
+
+
+ON_ONE = NamedSharding(Mesh(np.array(jax.devices("cpu")[:1]), ("data",)), PartitionSpec("data"))  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        XlaExecutor("cpu").put,
+        lambda x: tn.device_put(x, "cpu"),
+        lambda x: tn.asarray(x, device="cpu"),
+        lambda x: tn.device_put(x, ON_ONE),
+        lambda x: tn.sharding.from_local(ON_ONE, x),
+        lambda x: DOUBLED.run({"x": x})[0] / 2,
+        tn.jit(lambda x: x),
+        tn.jit(lambda x: x * 1, donate_argnums=0),
+    ],
+)
+@pytest.mark.parametrize("size", [9000, 20_000])
+def test_a_view_made_before_an_array_became_read_only_changes_no_tensor(
+    read: Any, size: int
+) -> None:
+    array = aligned(size)
+    view = array[:]
+    array.flags.writeable = False
+    tensor = tn.Tensor(read(array))
+    view[:] = 2
+    assert (tensor.numpy() == 1).all()
+
+
+DOUBLED = export(
+    tn.make_program(lambda x: 2 * x, tn.TensorSpec(("n",), "float64")), platforms=("cpu",)
+)
 
 
 def waits(function: Any, *args: Any) -> bool:

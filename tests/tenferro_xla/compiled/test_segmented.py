@@ -277,7 +277,7 @@ def test_inputs_of_bounded_size_are_taken_at_the_size_they_have(xla: XlaExecutor
         run(xla.put(np.ones(5)))
     with pytest.raises(BindingError, match=re.escape("but is given f32[2]")):
         run(xla.put(np.ones(2, np.float32)))
-    with pytest.raises(BindingError, match="takes 1 inputs, got 2"):
+    with pytest.raises(BindingError, match="takes 1 input, got 2"):
         run(xla.put(np.ones(2)), xla.put(np.ones(2)))
 
 

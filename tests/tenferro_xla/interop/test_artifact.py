@@ -297,3 +297,35 @@ def test_what_is_no_program_and_what_is_no_file_are_refused(tmp_path: Path) -> N
         to_jax(wrong)
     with pytest.raises(ExecutorError, match=r"load_exported: .* cannot be read: No such"):
         load_exported(tmp_path / "nothing.stablehlo")
+
+
+def matrices(function: Any) -> tn.GraphProgram:
+    return tn.make_program(function, tn.TensorSpec((4, 4), "float64"))
+
+
+def test_what_jax_lacks_on_a_platform_is_named_by_its_op() -> None:
+    absent = "tenferro-linalg.matrix_function.v1: XLA has it on the CPU only, not on"
+    root = matrices(tn.scipy.linalg.sqrtm)
+    with pytest.raises(ExecutorError, match=f"^export: extension: {absent} cuda$"):
+        export(root, platforms=("cuda",))
+    with pytest.raises(ExecutorError, match=f"{absent} cuda; .* tpu; pass platforms=.'cpu',.$"):
+        export(root)
+    assert export(root, platforms=("cpu",)).platforms == ("cpu",)
+
+
+def test_what_jax_says_of_custom_calls_ends_with_a_sentence() -> None:
+    text = "no compatibility guarantees. See https://docs.jax.dev/[^ ]*"
+    values = matrices(tn.linalg.eigvals)
+    with pytest.raises(ExecutorError, match=f"{text}$"):
+        export(values, platforms=("cuda",))
+    with pytest.raises(ExecutorError, match=f"for cuda: .*{text}; pass platforms=.'cpu',.$"):
+        export(values, platforms=("cpu", "cuda"))
+
+
+def test_an_artifact_for_one_platform_is_lowered_as_for_a_device_of_it() -> None:
+    tiny = tn.make_program(tn.linalg.eigvalsh, tn.TensorSpec((100, 4, 4), "float32"))
+    wide = {
+        platforms: "100xf64" in export(tiny, platforms=platforms).stablehlo()
+        for platforms in (("cpu",), ("cuda",), ("cpu", "cuda"))
+    }
+    assert wide == {("cpu",): True, ("cuda",): False, ("cpu", "cuda"): True}

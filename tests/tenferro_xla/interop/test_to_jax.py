@@ -1,13 +1,15 @@
 """Programs as JAX functions, and JAX functions as programs."""
 
 import re
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tenferro.errors import BindingError
+import tenferro as tn
+from tenferro.errors import BackendFailureError, BindingError, TenferroError
 from tenferro.ops import ABS, IMAG, REAL, ReduceSum
 from tenferro.runtime import GraphExecutor, GraphProgram, NumpyBackend
 from tenferro.transforms import GraphCompiler, TracedTensor, TraceEmitter
@@ -91,3 +93,45 @@ def test_gradients_at_complex_inputs_obey_jax() -> None:
     parts = [TracedTensor(emitter.emit(part, z.key)) for part in (REAL, IMAG)]
     found = jax.grad(to_jax(compiled(parts[0] * parts[1])))(at)
     np.testing.assert_allclose(found, jax.grad(lambda z: z.real * z.imag)(at), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [tn.sin, tn.jit(tn.sin), tn.grad(tn.sin), tn.asarray, tn.linalg.norm, tn.stack],
+    ids=["function", "jit", "grad", "asarray", "linalg", "stack"],
+)
+def test_a_value_that_jax_traces_is_refused_with_the_way_across(function: Any) -> None:
+    argument = (lambda x: [x, x]) if function is tn.stack else (lambda x: x)
+    for transform in (jax.jit, jax.grad):
+        with pytest.raises(TenferroError, match=r"call tenferro_xla\.to_jax\(program\), or use"):
+            transform(lambda x: function(argument(x)))(1.0)
+
+
+def test_jax_refuses_what_it_lacks_where_it_lowers_and_nowhere_else() -> None:
+    """The user of the function chooses the platform after it is made, by `jit` or by the arrays."""
+    a = np.array([[2.0, 1.0], [0.5, 3.0]])
+    function = to_jax(tn.make_program(tn.scipy.linalg.sqrtm, tn.TensorSpec((2, 2), "float64")))
+    text = r"matrix_function.v1: XLA has it on the CPU only, not on cuda and tpu"
+    with jax.enable_x64(True):
+        traced = jax.jit(function).trace(a)
+        with pytest.raises(BackendFailureError, match=text):
+            traced.lower(lowering_platforms=("cuda", "cpu", "tpu"))
+        assert "operand_of" not in traced.lower(lowering_platforms=("cpu",)).as_text()
+        root = jax.jit(function)(a)
+        np.testing.assert_allclose(root @ root, a, atol=1e-14)
+        np.testing.assert_allclose(function(a), root)
+        np.testing.assert_allclose(jax.vmap(function)(np.stack([a, a]))[1], root)
+
+    values = to_jax(tn.make_program(tn.linalg.eigvals, tn.TensorSpec((2, 2), "float64")))
+
+    def loss(x: jax.Array) -> jax.Array:
+        return jnp.sum(jnp.abs(values(x)) ** 2)
+
+    with jax.enable_x64(True):
+        jax.jit(values).trace(a).lower(lowering_platforms=("cuda",))
+        with pytest.raises(BackendFailureError, match="on cpu and cuda and rocm only, not on tpu"):
+            jax.jit(jax.grad(loss)).trace(a).lower(lowering_platforms=("tpu",))
+        gradient = jax.jit(jax.grad(loss))(a)
+        step = 1e-6 * np.eye(2)
+        slope = (loss(a + step) - loss(a - step)) / 2e-6
+        np.testing.assert_allclose(np.trace(gradient), slope, rtol=1e-6)

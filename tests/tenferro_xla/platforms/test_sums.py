@@ -8,7 +8,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.compiler import parse
-from tenferro_xla.platforms import CPU_PLATFORM, SeparatePaddings, SingleSums, sums_repeated
+from tenferro_xla.platforms import CPU_PLATFORM, SeparatePaddings, SingleSums, sums, sums_repeated
 from tests.programs import assert_rewrites, assert_same_results
 
 PADDED = """
@@ -166,3 +166,39 @@ def test_parts_that_are_repeated_along_the_axis_of_a_concatenation_are_summed_ap
     result = SingleSums().run(program)
     assert [type(step.op).__name__ for step in result.instructions].count("ReduceSum") == 2
     assert_same_results(program, result, {})
+
+
+def test_sums_that_are_made_single_are_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only norms are, and sums of more numbers than their dtype has integers in a row."""
+    walks: list[object] = []
+
+    class Walk(sums._Sums):
+        def __init__(self, program: Any) -> None:
+            walks.append(program)
+            super().__init__(program)
+
+    monkeypatch.setattr(sums, "_Sums", Walk)
+    for dtype, count in (("f64", 0), ("f32", 0), ("f16", 1)):
+        walks.clear()
+        program = parse(
+            SUM.format(dtype=dtype, n=5000, left="", value="multiply %3, %5", axes="(0, 1)")
+        )
+        result = SingleSums().run(program)
+        assert len(walks) == 1
+        assert result is not program
+        assert not sums_repeated(result)
+        assert len(walks) == 1 + count
+
+
+def test_a_sum_of_functions_of_one_number_is_single_too() -> None:
+    program = parse("""
+        exec_program(%0: f64[]) {
+          %1: f64[300,300] = broadcast_in_dim[shape=(300, 300), dims=()] %0
+          %2: f64[300,300] = sine %1
+          %3: f64[] = reduce_sum[axes=(0, 1)] %2
+          return %3
+        }""")
+    result = SingleSums().run(program)
+    assert "slice" in str(result)
+    assert_same_results(program, result, {})
+    assert not sums_repeated(result)

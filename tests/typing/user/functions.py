@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import tenferro as tn
-from tenferro.ir import AnyTensor, ArrayLike, Axis
+from tenferro.ir import AnyTensor, ArrayLike, Axis, Dim
 from tenferro.ir.typing import Array
 
 NUMPY = np.ones((2, 3))
@@ -69,6 +69,15 @@ def results() -> None:
     assert_type(tn.atleast_2d(1.0, [2.0]), list[AnyTensor])
     assert_type(tn.concat([NUMPY, TENSOR], axis=None), AnyTensor)
     assert_type(tn.stack(NUMPY), AnyTensor)
+    assert_type(tn.unique(NUMPY), AnyTensor)
+    assert_type(tn.unique(NUMPY, axis=0, size=3, fill_value=0.0), AnyTensor)
+    values, counts = tn.unique(NUMPY, return_counts=True)
+    assert_type(tn.intersect1d(NUMPY, TENSOR), AnyTensor)
+    common = tn.intersect1d(NUMPY, values, return_indices=True)
+    assert_type(common, tuple[AnyTensor, AnyTensor, AnyTensor])
+    assert_type(tn.where(NUMPY > 0, size=2, fill_value=counts), tuple[AnyTensor, ...])
+    assert_type(tn.broadcast_shapes((2, 1), TENSOR.shape, 3), tuple[Dim, ...])
+    assert_type(tn.size(NUMPY, 0), Dim)
     assert_type(tn.can_cast("int32", tn.float64), bool)
     assert_type(tn.result_type(NUMPY, "f32", 1), np.dtype[Any])
 
