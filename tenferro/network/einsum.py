@@ -92,7 +92,7 @@ def einsum(
     refuse_out("einsum", out)
     check_precision("einsum", precision)
     call = read_call(
-        expression, operands, True if optimize == "auto" else optimize, slices, memory_limit
+        expression, operands, True if _is_auto(optimize) else optimize, slices, memory_limit
     )
     if preferred_element_type is not None:
         whole = preferred("einsum", call.dtype, preferred_element_type)
@@ -100,6 +100,11 @@ def einsum(
     if any(not isinstance(size, int) for shape in call.shapes for size in shape):
         return _unplanned(call)
     return apply(_planned(call).contract, *call.operands)
+
+
+def _is_auto(optimize: object) -> bool:
+    """Whether an order is searched for, in the word of JAX."""
+    return isinstance(optimize, str) and optimize == "auto"
 
 
 def einsum_plan(
@@ -313,5 +318,5 @@ def einsum_path(
     >>> tn.einsum_path("ij,jk,k->i", np.ones((2, 9)), np.ones((9, 9)), np.ones(9))[0]
     [(1, 2), (0, 1)]
     """
-    plan = einsum_plan(subscripts, *operands, optimize=True if optimize == "auto" else optimize)
+    plan = einsum_plan(subscripts, *operands, optimize=True if _is_auto(optimize) else optimize)
     return [tuple(pair) for pair in plan.path], plan

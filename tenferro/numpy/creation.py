@@ -267,7 +267,7 @@ def linspace(
     axis: int = 0,
     *,
     device: Device = None,
-) -> Any:
+) -> AnyTensor | tuple[AnyTensor, AnyTensor]:
     """`num` evenly spaced numbers from `start` to `stop`, which is excluded if not `endpoint`.
 
     If start or stop is an array, the numbers are along a new axis `axis`. With `retstep`, a pair of

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, Dim, DimExpr, is_integer
+from tenferro.ir import AnyTensor, ArrayLike, Dim, DimExpr, Size, is_integer
 from tenferro.numpy.arguments import array as array_of
 from tenferro.numpy.arguments import count, option
 from tenferro.numpy.creation import arange, linspace
@@ -39,11 +39,11 @@ _KEYWORDS: dict[str, tuple[str, ...]] = {
 
 def pad(
     array: ArrayLike,
-    pad_width: Any,
+    pad_width: manipulation.PadWidth | Mapping[int, Size | Sequence[Size]],
     mode: str | Callable[..., Any] = "constant",
     *,
     constant_values: ArrayLike | None = None,
-    stat_length: Any = None,
+    stat_length: manipulation.PadWidth | None = None,
     end_values: ArrayLike | None = None,
     reflect_type: str | None = None,
     **kwargs: Any,
