@@ -37,6 +37,44 @@ STYLE = {
 }
 
 
+def circuit_amplitude(example: Any, axes: Any) -> None:
+    """The derivative of the probability by the angle of each rotation."""
+    generator = np.random.default_rng(0)
+    angles = generator.uniform(0, np.pi, (example.LAYERS, example.QUBITS))
+    bits = tuple(int(bit) for bit in generator.integers(0, 2, example.QUBITS))
+    probability = tn.jit(tn.grad(lambda x: tn.abs(example.amplitude(x, bits)) ** 2))
+    slopes = np.asarray(probability(angles))
+    largest = np.max(np.abs(slopes))
+    mesh = axes.pcolormesh(slopes, cmap="RdBu_r", vmin=-largest, vmax=largest)
+    plt.colorbar(mesh, ax=axes, label="slope of the probability")
+    axes.set_xlabel("qubit")
+    axes.set_ylabel("layer")
+    axes.set_yticks([0.5, 1.5, 2.5], ["1", "2", "3"])
+
+
+def decay_rates(example: Any, axes: Any) -> None:
+    """The fitted distributions of the rates of four sources, on the exact ones."""
+    for_data, for_fits, _ = tn.random.split(tn.random.key(0), 3)
+    spans, counts = example.observations(for_data)
+    fit = tn.jit(tn.vmap(example.fitted), executor="numpy")
+    theta = fit(tn.random.split(for_fits, example.SOURCES), spans, counts)
+    shapes, scales = (np.asarray(each) for each in tn.vmap(example.parameters)(theta))
+    x = np.linspace(0.05, 9, 200)
+    for source in range(4):
+        exact = (
+            example.SHAPE + np.asarray(counts)[source].sum(),
+            example.RATE + np.asarray(spans)[source].sum(),
+        )
+        for (shape, rate), style in (
+            (exact, {"color": GREY, "lw": 3, "alpha": 0.4}),
+            ((shapes[source], scales[source]), {"lw": 1}),
+        ):
+            density = np.asarray(tn.scipy.stats.gamma.pdf(x, shape, scale=1 / rate))
+            axes.plot(x, density, **style)
+    axes.set_xlabel("rate")
+    axes.set_ylabel("density")
+
+
 def deconvolution(example: Any, axes: Any) -> None:
     """The blurred signal, and what is estimated from it."""
     x, h = example.signal(), example.kernel(4.0)
@@ -46,6 +84,67 @@ def deconvolution(example: Any, axes: Any) -> None:
     axes.plot(x, color=ORANGE, lw=1, label="truth")
     axes.plot(np.asarray(example.estimate(example.chosen(y, h), y, h)), lw=1.2, label="estimate")
     axes.legend(fontsize=7)
+
+
+def digits_classifier(example: Any, axes: Any) -> None:
+    """Twelve unseen digits, and how they are classified."""
+    images, labels = example.load_digits(return_X_y=True)
+    generator = np.random.default_rng(0)
+    order = generator.permutation(len(images))
+    x, labels = (images[order] / 16).astype(np.float32), labels[order]
+    y = np.eye(10, dtype=np.float32)[labels]
+    params = [
+        {"w": generator.normal(0, n**-0.5, (n, m)).astype("f4"), "b": np.zeros(m, "f4")}
+        for n, m in example.pairwise(example.LAYERS)
+    ]
+    batches = [(x[i], y[i]) for i in generator.integers(0, 1400, (example.STEPS, example.BATCH))]
+    params, *_ = example.train(example.step_of_tenferro, params, batches)
+    unseen = x[1400:1412]
+    found = np.argmax(np.asarray(example.net(tn, params, unseen)), axis=1)
+    sheet = np.zeros((22, 60))
+    for number, (image, digit) in enumerate(zip(unseen, found, strict=True)):
+        row, column = 11 * (number // 6), 10 * (number % 6)
+        sheet[row : row + 8, column : column + 8] = image.reshape(8, 8)
+        axes.text(column + 3.5, row + 10, str(digit), ha="center")
+    shown = np.ma.masked_less(sheet, 0.05)
+    axes.imshow(shown, cmap="Blues", vmin=-0.3, interpolation="none")
+    axes.axis("off")
+
+
+def dmrg_sweep(example: Any, axes: Any) -> None:
+    """The derivative of the energy by each coupling: bonds of the open chain alternate."""
+    couplings = np.ones(example.SITES - 1)
+    runtime = tn.EagerRuntime()
+    variable = runtime.variable(couplings)
+    (slopes,) = runtime.grad(example.swept_energy(variable, 1.0), [variable])
+    _, exact, _ = example.exact_energy(couplings, 1.0)
+    places = np.arange(1, example.SITES)
+    axes.bar(places, -np.asarray(slopes.detach()), width=0.6, label="gradient of the sweep")
+    axes.plot(places, -exact, "_", color=ORANGE, ms=14, mew=2, label="exact")
+    axes.set_ylim(0, 0.95)
+    axes.legend(fontsize=7, loc="upper center")
+    axes.set_xlabel("bond")
+    axes.set_ylabel("-dE/dJ")
+
+
+def gradients_side_by_side(example: Any, axes: Any) -> None:
+    """How far the gradients are from those of JAX."""
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    z = x + 1j * np.random.default_rng(1).normal(size=(3, 4))
+    for start, functions, point, name in (
+        (0, example.REAL, x, "real"),
+        (len(example.REAL), example.COMPLEX, z, "complex"),
+    ):
+        apart = [example.difference(each, point) for each in functions.values()]
+        at = start + np.arange(len(apart))
+        axes.semilogy(at, np.maximum(apart, 1e-17), "o", ms=4, label=name)
+    axes.axhline(2.0**-52, color=GREY, lw=0.8)
+    axes.text(len(example.REAL) + len(example.COMPLEX) - 1, 2.6e-16, "rounding of 1", ha="right")
+    axes.set_ylim(5e-18, 1e-12)
+    axes.set_yticks([1e-17, 1e-15, 1e-13], ["0", "1e-15", "1e-13"])
+    axes.legend(fontsize=7, loc="upper left")
+    axes.set_xlabel("function")
+    axes.set_ylabel("largest difference")
 
 
 def heat_equation(example: Any, axes: Any) -> None:
@@ -101,6 +200,42 @@ def ising_ctmrg(example: Any, axes: Any) -> None:
     axes.set_ylabel("energy per site")
 
 
+def ising_ground_state(example: Any, axes: Any) -> None:
+    """How far the energy is above the exact one, after each tensor that is solved for."""
+    exact = 1 - 1 / np.sin(np.pi / (4 * example.SITES + 2))
+    state = example.random_state(np.random.default_rng(0))
+    above = []
+    for _ in range(3):
+        for site in range(example.SITES - 1):
+            above.append(example.solve(state, site) - exact)
+            example.move_right(state, site)
+        for site in range(example.SITES - 1, 0, -1):
+            above.append(example.solve(state, site) - exact)
+            example.move_left(state, site)
+    axes.semilogy(np.arange(1, len(above) + 1) / (2 * example.SITES - 2), above)
+    axes.set_xlabel("sweeps")
+    axes.set_ylabel("above the exact energy")
+
+
+def kalman_filter(example: Any, axes: Any) -> None:
+    """The likelihood by the two strengths of the noise, and the steps of Newton's method."""
+    seen, quality = example.observations()
+    slopes = tn.jit(tn.grad(example.loss), executor="numpy")
+    hessian = tn.jit(tn.hessian(example.loss), executor="numpy")
+    path = [np.zeros(2)]
+    for _ in range(6):
+        curvature, slope = (np.asarray(f(path[-1], seen, quality)) for f in (hessian, slopes))
+        path.append(path[-1] - np.clip(np.linalg.solve(curvature, slope), -0.5, 0.5))
+    q, r = np.linspace(-0.7, 0.15, 9), np.linspace(-1.2, 0.15, 9)
+    levels = [[example.loss_at_once(np.array([a, b]), seen, quality) for a in q] for b in r]
+    axes.contour(np.exp(q), np.exp(r), np.array(levels), 12, colors=BLUE, linewidths=0.8)
+    axes.plot(*np.exp(path).T, "o-", color=ORANGE, ms=3, lw=1, label="Newton's method")
+    axes.plot(*np.exp(example.TRUTH), "+", color=GREY, ms=10, mew=2, label="truth")
+    axes.legend(fontsize=7, loc="upper left")
+    axes.set_xlabel("q")
+    axes.set_ylabel("r")
+
+
 def maximally_mixed(example: Any, axes: Any) -> None:
     """Entropy and fidelity of Werner states, and their slopes at the mixed state."""
     p = np.linspace(0, 0.98, 50)
@@ -110,6 +245,21 @@ def maximally_mixed(example: Any, axes: Any) -> None:
     axes.plot(p, fidelities, label="fidelity with 1/4")
     axes.legend(fontsize=7)
     axes.set_xlabel("weight of the singlet")
+
+
+def peps_patch(example: Any, axes: Any) -> None:
+    """The largest number of bytes at once, of the whole network and of slices."""
+    tensors = example.patch(np.random.default_rng(0))
+    specs = [tn.TensorSpec(each.shape) for each in tensors]
+    plan = tn.einsum_plan(example.terms(), *specs, *specs)
+    names, sizes = [], []
+    for part in (1, 2, 3, 4):
+        limit = plan.peak_bytes // part
+        one = tn.einsum_plan(example.terms(), *specs, *specs, memory_limit=limit)
+        names.append(f"{one.slice_count} slices" if one.slice_count > 1 else "whole")
+        sizes.append(one.peak_bytes / 1e3)
+    axes.bar(range(len(sizes)), sizes, width=0.5, tick_label=names)
+    axes.set_ylabel("peak, kB")
 
 
 def sparse_newton(example: Any, axes: Any) -> None:
@@ -179,12 +329,20 @@ def training_under_a_limit(example: Any, axes: Any) -> None:
 
 
 PICTURES: list[Callable[[Any, Any], None]] = [
+    circuit_amplitude,
+    decay_rates,
     deconvolution,
+    digits_classifier,
+    dmrg_sweep,
     gaussian_process,
+    gradients_side_by_side,
     hamiltonian_monte_carlo,
     heat_equation,
     ising_ctmrg,
+    ising_ground_state,
+    kalman_filter,
     maximally_mixed,
+    peps_patch,
     sparse_newton,
     spring_chain,
     tensor_completion,

@@ -15,6 +15,12 @@ DOCS = Path(__file__).parent
 EXAMPLES = DOCS.parent / "examples"
 FOLDER = DOCS / "examples" / "generated"
 CODE_OR_MARK = re.compile(r"(`+[^`]+`+)|([\\*_<$])")
+IN_WORDS = {  # what is found is that things are equal: there is nothing to draw
+    "amplitude_on_two_processes": "process 0 = process 1 = alone, bit by bit",
+    "data_parallel": "loss on 4 devices = loss on 1, at each of 60 steps",
+    "deep_equilibrium": "gradient of the root = gradient of 200 rounds",
+    "farm_killed_and_resumed": "killed with -9, run again: the same bits",
+}
 CAPITALS = {"Dmrg": "DMRG", "Ising": "Ising", "Ctmrg": "CTMRG", "Peps": "PEPS", "Ode": "ODE"}
 
 
@@ -48,9 +54,10 @@ An extension in a package of its own, with shortest paths and Viterbi decoding b
 
 
 def card(script: Path) -> str:
-    """A picture and the first sentence of a script, with links to its page."""
+    """A picture, or a line in words, and the first sentence of a script, with links to its page."""
     summary = prose(docstring(script).split("\n\n")[0].replace("\n", " "))
-    image = f"[![]({picture(script)})]({script.stem}.md)\n\n" if picture(script) else ""
+    words = f"```text\n{IN_WORDS.get(script.stem, '')}\n```\n\n"
+    image = f"[![]({picture(script)})]({script.stem}.md)\n\n" if picture(script) else words
     return f":::{{container}} card\n{image}[{title(script)}]({script.stem}.md)\n\n{summary}\n:::\n"
 
 

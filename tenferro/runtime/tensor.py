@@ -532,23 +532,23 @@ def _compute(  # noqa: C901  # the usual case is written out, since every call p
     """
     parts: list[Any] = [function]
     buffers: list[Any] = []
-    for operand in operands:
-        if type(operand) is Tensor and operand._executor is None:
-            buffer = operand._buffer
-            buffers.append(buffer)
-            parts += (buffer.dtype, buffer.shape)
-        elif is_number(operand):
-            parts.append(number_key(operand))
-        elif type(operand) is np.ndarray:
-            buffer = host_array(operand)
-            buffers.append(buffer)
-            parts += (buffer.dtype, buffer.shape)
-        else:
-            key = None
-            break
-    else:
-        key = with_options(parts, options) if options else tuple(parts)
     try:
+        for operand in operands:
+            if type(operand) is Tensor and operand._executor is None:
+                buffer = operand._buffer
+                buffers.append(buffer)
+                parts += (buffer.dtype, buffer.shape)
+            elif is_number(operand):
+                parts.append(number_key(operand))
+            elif type(operand) is np.ndarray:
+                buffer = host_array(operand)
+                buffers.append(buffer)
+                parts += (buffer.dtype, buffer.shape)
+            else:
+                key = None
+                break
+        else:
+            key = with_options(parts, options) if options else tuple(parts)
         plan = HOST_PLANS.get(key)
         if plan is None and key is not None and is_worth_caching(function):
             metas = map(buffer_meta, buffers)
@@ -564,6 +564,10 @@ def _compute(  # noqa: C901  # the usual case is written out, since every call p
             raise
         what = str(error).partition(": ")[2] or str(error)
         raise ExtentError(f"{called_function(function.__name__)}: {what}") from None
+    except DTypeError as error:
+        if not str(error).startswith("dtype: "):
+            raise
+        raise DTypeError(f"{called_function(function.__name__)}: {error}") from None
     except (ShapeError, TracingError) as error:
         if mentions_symbols(list(options.values())):
             return KINDS[DimExpr].apply(function, operands, options, operator)

@@ -26,6 +26,7 @@ from tenferro.core import (
     GlobalValKey,
     Input,
     ResolvedView,
+    called_function,
     materialize_merge,
     resolve_keys,
 )
@@ -281,7 +282,10 @@ def wraps(function: Callable[..., Any], transformed: Callable[P, R]) -> Callable
         TracingError: `function` cannot be called.
     """
     if not callable(function):
-        raise TracingError(f"trace: takes a function of arrays, got a {type(function).__name__}")
+        raise TracingError(
+            f"{called_function('trace')}: takes a function of arrays, got a "
+            f"{type(function).__name__}"
+        )
     for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
         value = getattr(function, attribute, None)
         if value is not None:

@@ -194,7 +194,10 @@ def argument_names(
         TracingError: `function` cannot be called.
     """
     if not callable(function):
-        raise TracingError(f"trace: takes a function of arrays, got a {type(function).__name__}")
+        raise TracingError(
+            f"{called_function('trace')}: takes a function of arrays, got a "
+            f"{type(function).__name__}"
+        )
     if type(function) is FunctionType and not function.__dict__:  # what `inspect` finds out slowly
         positional = list(function.__code__.co_varnames[: function.__code__.co_argcount])
     else:

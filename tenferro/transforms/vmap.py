@@ -8,7 +8,14 @@ from typing import Any, ParamSpec, TypeVar
 
 import optree
 
-from tenferro.core import GlobalValKey, KeyEmitter, ResolvedView, batch, resolve_keys
+from tenferro.core import (
+    GlobalValKey,
+    KeyEmitter,
+    ResolvedView,
+    batch,
+    called_function,
+    resolve_keys,
+)
 from tenferro.errors import (
     BatchingError,
     PytreeError,
@@ -229,7 +236,9 @@ def vmap(
     Tensor([21., 43.])
     """
     if not callable(function):
-        raise TracingError(f"vmap: takes a function, got a {type(function).__name__}")
+        raise TracingError(
+            f"{called_function('vmap')}: takes a function, got a {type(function).__name__}"
+        )
     in_axes = tuple(in_axes) if type(in_axes) is list else in_axes  # the arguments are a tuple
     mapping = _Mapping(
         function,

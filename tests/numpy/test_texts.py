@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tenferro as tn
@@ -195,3 +196,10 @@ def test_a_program_is_equal_to_what_is_parsed_from_its_text() -> None:
         assert [other == program for other in programs].count(True) == 1
     assert len({*programs, *map(parse, map(str, programs))}) == 3
     assert programs[0] != str(programs[0])
+
+
+def test_an_array_of_objects_is_refused_with_the_function() -> None:
+    for function in (tn.sin, tn.linalg.inv, lambda x: tn.add(x, 1)):
+        name = "add" if function.__name__ == "<lambda>" else function.__name__
+        with pytest.raises(tn.TenferroError, match=f"^{name}: dtype: object is not supported; use"):
+            function(np.array([[None]]))

@@ -278,7 +278,8 @@ def test_a_traced_value_has_no_number(transform: Any, use: Callable[[Any], Any],
     "transform", [tn.grad, tn.value_and_grad, tn.jacfwd, tn.jacrev, tn.hessian]
 )
 def test_what_is_no_function_is_not_transformed(transform: Any) -> None:
-    with pytest.raises(TracingError, match="trace: takes a function of arrays, got a int"):
+    text = f"^{transform.__name__}: takes a function of arrays, got a int"
+    with pytest.raises(TracingError, match=text):
         transform(3)
 
 
@@ -296,7 +297,9 @@ def test_a_value_that_a_trace_left_behind_is_refused() -> None:
 
 
 def test_what_is_no_array_is_not_made_a_program() -> None:
-    with pytest.raises(TracingError, match="trace: takes a function of arrays, got a Tensor"):
+    with pytest.raises(
+        TracingError, match="make_program: takes a function of arrays, got a Tensor"
+    ):
         tn.make_program(tn.zeros(2), tn.TensorSpec((2,)))
 
 
