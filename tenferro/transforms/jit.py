@@ -143,7 +143,7 @@ class JitOptions:
     tiers: bool = False
     device: object = None
     backend: str | None = None
-    compiler_options: Mapping[str, Any] | None = None
+    compiler_options: Mapping[str, bool | int | float | str] | None = None
 
     def __post_init__(self) -> None:
         for name in ("keep_unused", "inline", "tiers"):

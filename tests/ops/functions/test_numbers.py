@@ -44,7 +44,77 @@ def test_numbers_that_no_element_can_be_are_compared_exactly(compared: Callable[
             np.testing.assert_array_equal(compared(tn.asarray(x), number), wanted)
             np.testing.assert_array_equal(compared(number, tn.asarray(x)), compared(number, x))
             if abs(number) < 2**63:
-            
+                traced = tn.jit(compared, executor="numpy")(x, number)
+                np.testing.assert_array_equal(traced, wanted)
+
+
+def test_functions_that_compare_integers_compare_exactly() -> None:
+    one, other = np.array([2**53 + 1], "uint64"), np.array([2**53])
+    assert not tn.isin(one, other).item()
+    assert not tn.array_equal(one, other).item()
+    assert tn.searchsorted(other, one).item() == 1
+    assert tn.searchsorted(BYTES, -5).item() == 0
+    assert not tn.isin(BYTES, 257).any().item()
+    assert not tn.jit(lambda i: tn.isin(BYTES, tn.asarray([i])).any())(257).item()
+
+
+def test_a_size_is_compared_with_all_its_digits() -> None:
+    program = tn.make_program(
+        lambda x: (x < x.shape[0], tn.maximum(x, x.shape[0]), x // x.shape[0]),
+        tn.TensorSpec(("n",), "uint8"),
+    )
+    below, largest, quotient = program(np.full(300, 44, "uint8"))
+    assert below.all().item()
+    assert largest.tolist() == [255] * 300  # the number that is nearest to 300
+    assert quotient.tolist() == [0] * 300
+
+
+def test_a_bound_may_be_beyond_the_end_at_which_it_has_no_effect() -> None:
+    def bounded(x: Any, low: Any, high: Any) -> Any:
+        return tn.maximum(x, low), tn.minimum(x, high), tn.clip(x, low, high)
+
+    x = tn.asarray(BYTES)
+    for results in (bounded(x, -5, 300), tn.jit(bounded)(x, -5, 300)):
+        assert [result.tolist() for result in results] == [[1, 100, 200]] * 3
+        assert {str(result.dtype) for result in results} == {"uint8"}
+    for wrong in (
+        lambda: tn.maximum(x, 300),
+        lambda: tn.minimum(x, -5),
+        lambda: tn.clip(x, 300, 9),
+    ):
+        with pytest.raises(DTypeError, match="does not fit u8"):
+            wrong()
+    assert tn.jit(tn.maximum, executor="numpy")(x, 300).tolist() == [255, 255, 255]
+
+
+def test_a_traced_integer_divides_with_all_its_digits() -> None:
+    def results(x: Any, n: Any) -> Any:
+        return x // n, x % n, tn.fmod(x, n), x**n, n // x, x >> n
+
+    for run in ("numpy", "xla"):
+        compiled = tn.jit(results, executor=run)(BYTES, 300)
+        wanted = [[0] * 3, [1, 100, 200], [1, 100, 200], [1, 0, 0], [300 % 256, 3, 1], [0] * 3]
+        assert [result.tolist() for result in compiled] == wanted
+    assert tn.jit(tn.pow, executor="numpy")(BYTES, -3).tolist() == [1, 0, 0]
+
+
+def test_what_functions_make_of_traced_numbers_is_an_array() -> None:
+    x = np.ones(2, "float32")
+
+    def dtypes(s: Any) -> Any:
+        return x * s, x * (s + 1), x * -s, x * tn.sin(s), x * tn.asarray(s)
+
+    traced = tn.jit(dtypes, executor="numpy")(2.0)
+    assert [each.dtype for each in traced] == [each.dtype for each in dtypes(2.0)]
+    assert [str(each.dtype) for each in traced] == ["float32"] * 3 + ["float64"] * 2
+
+
+def test_a_border_has_one_number_or_one_for_each_end() -> None:
+    for values in (5, (5, 7), ((5, 7),), np.array([5, 7]), ((5, 6), (7, 8)), [[1], [2]]):
+        x = np.arange(4.0).reshape(2, 2)
+        wanted = np.pad(x, 1, constant_values=values)  # type: ignore[arg-type]  # as NumPy takes it
+        np.testing.assert_array_equal(tn.pad(x, 1, constant_values=values), wanted)
+
     def bordered(values: Any) -> Any:
         return tn.pad(BYTES, 1, constant_values=values)
 
