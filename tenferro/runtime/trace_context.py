@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Self
@@ -20,6 +21,7 @@ __all__ = [
     "innermost",
     "is_tracing",
     "open_traces",
+    "outside_traces",
     "require_limit",
     "require_packages",
 ]
@@ -135,6 +137,17 @@ def current_trace() -> TraceContext | None:
 def is_tracing() -> bool:
     """Whether a function is being traced in this thread or task."""
     return _current.get() is not None
+
+
+@contextmanager
+def outside_traces() -> Iterator[None]:
+    """A context in which no function is being traced: new arrays are computed."""
+    current, assumed = _current.set(None), ASSUMED.set(None)
+    try:
+        yield
+    finally:
+        ASSUMED.reset(assumed)
+        _current.reset(current)
 
 
 def open_traces() -> tuple[TraceContext, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
@@ -515,11 +515,16 @@ def inside(ad: AdContext) -> Iterator[None]:
 
 
 def trace_in_context(
-    ad: AdContext, function: Callable[..., Any], args: tuple[Any, ...], *rest: Any
+    ad: AdContext,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    has_aux: bool = False,
+    active: Container[int] | None = None,
 ) -> tuple[Trace, list[Any]]:
     """`trace_function`, with the context for the transforms that the function calls."""
     with inside(ad), planning_for(holder_of(flatten(args)[0])):
-        return trace_function(function, args, *rest)
+        return trace_function(function, args, kwargs, has_aux, active, has_elements=True)
 
 
 def results_of(

@@ -49,6 +49,7 @@ from tenferro.ops.control_flow import plain
 from tenferro.ops.functions import convert, emit_function, entering, promote
 from tenferro.runtime import Tensor, TraceContext, is_array, meta_of_value, weak_number
 from tenferro.transforms.data_sizes import as_sized_op, named
+from tenferro.transforms.known_elements import declare_elements
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
     TracedTensor,
@@ -291,6 +292,7 @@ def trace_function(
     nested: bool = True,
     passed: Sequence[Any] | None = None,
     checks_sizes: bool = False,
+    has_elements: bool = False,
 ) -> tuple[Trace, list[Any]]:
     """Trace `function` on new values like the leaves of the arguments; also return the leaves.
 
@@ -298,7 +300,8 @@ def trace_function(
     that are not arrays are passed to the function unchanged. Unless `nested`, only the types of
     values of an enclosing trace are used. Errors take the leaves for `passed`, if it is given. What
     the function assumes of sizes is handed to the enclosing trace, unless `checks_sizes`: then it
-    is about names in the types of the leaves, which a program of its own checks.
+    is about names in the types of the leaves, which a program of its own checks. If it
+    `has_elements`, the graph is for these arguments alone, and the function may ask for elements.
 
     Raises:
         PytreeError: a leaf that must be an array, or a leaf of the result, is not one.
@@ -314,6 +317,9 @@ def trace_function(
             value = leaf.in_use(f"argument {name}") if isinstance(leaf, TracedTensor) else None
             key = None if value is None or not nested else argument(value)
             key = input_at[position] = fresh_input(meta, name) if key is None else key
+            if has_elements:
+                is_active = active is None or position in active
+                declare_elements(key, leaf if value is None else value, is_active)
             values[position] = TracedTensor(key, weak_number(leaf), context)
     sources = leaves if passed is None else passed
     inputs = list(input_at.values())

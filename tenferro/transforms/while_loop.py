@@ -121,7 +121,7 @@ def _result(a: DType, b: DType) -> object:
 
 def as_count(caller: str, name: str, value: Any) -> Dim:
     """A number of iterations, which must be known when the loop is traced."""
-    if isinstance(value, TracedTensor):
+    if isinstance(value, TracedTensor) and value.elements is None:
         advice = "" if caller == "while_loop" else ", or use fori_loop or while_loop"
         raise ControlFlowError(
             f"{caller}: {name} is a traced value {value.meta}, but it must be known when the loop "
@@ -422,7 +422,8 @@ def _bound(name: str, value: Any) -> Any:
         meta = value.meta
         if meta.rank or meta.dtype.kind not in "iu":
             raise ControlFlowError(f"fori_loop: {name} must be an integer, got {meta}")
-        return value
+        if value.elements is None:
+            return value
     integer = integer_of(value)
     if integer is None:
         got = meta_of_value(value) if hasattr(value, "shape") else repr(value)
