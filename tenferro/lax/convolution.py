@@ -72,7 +72,8 @@ def conv_general_dilated(
     Tensor([[[1., 3., 5., 7.]]])
     """
     name = "conv_general_dilated"
-    check_precision(name, precision)
+    if precision is not None:
+        check_precision(name, precision)
     if batch_group_count != 1:
         raise ShapeError(f"{name}: batch_group_count must be 1; call it for each group")
     x, kernel = asarray(lhs), asarray(rhs)

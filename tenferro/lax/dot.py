@@ -102,7 +102,8 @@ def _contracted(
     precision: object,
     preferred: DTypeLike | None,
 ) -> AnyTensor:
-    check_precision(name, precision)
+    if precision is not None:
+        check_precision(name, precision)
     values = same_dtype(name, [lhs, rhs])
     dtype = result_type(name, values, preferred)
     left, right = (elementwise.astype(value, dtype) for value in values)

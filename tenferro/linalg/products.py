@@ -59,7 +59,8 @@ def multi_dot(
     if isinstance(arrays, str | Mapping) or not sequence:
         raise DTypeError(f"multi_dot: takes a sequence of arrays, got {type(arrays).__name__}")
     refuse_out("multi_dot", out)
-    check_precision("multi_dot", precision)
+    if precision is not None:
+        check_precision("multi_dot", precision)
     return apply(_chain, *arrays)
 
 

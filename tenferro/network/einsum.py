@@ -44,7 +44,7 @@ PLANS: BoundedCache[Any, EinsumPlan] = PLANNER.plans
 def einsum(
     expression: Any,
     *operands: ArrayLike,
-    out: None = None,
+    out: object = None,
     optimize: Any = True,
     precision: object = None,
     preferred_element_type: DTypeLike | None = None,
@@ -87,22 +87,17 @@ def einsum(
     >>> einsum("ii->i", np.arange(4.0).reshape(2, 2))
     Tensor([0., 3.])
     """
-    refuse_out("einsum", out)
-    check_precision("einsum", precision)
-    call = read_call(
-        expression, operands, True if _is_auto(optimize) else optimize, slices, memory_limit
-    )
+    if out is not None:
+        refuse_out("einsum", out)
+    if precision is not None:
+        check_precision("einsum", precision)
+    call = read_call(expression, operands, optimize, slices, memory_limit)
     if preferred_element_type is not None:
         whole = preferred("einsum", call.dtype, preferred_element_type)
         call = replace(call, operands=[each.astype(whole) for each in call.operands])
     if any(not isinstance(size, int) for shape in call.shapes for size in shape):
         return _unplanned(call)
     return apply(_planned(call).contract, *call.operands)
-
-
-def _is_auto(optimize: object) -> bool:
-    """Whether an order is searched for, in the word of JAX."""
-    return isinstance(optimize, str) and optimize == "auto"
 
 
 def einsum_plan(
@@ -156,7 +151,9 @@ def read_call(
     slices: Any = None,
     memory_limit: Bytes = None,
 ) -> EinsumCall:
-    """Subscripts, operands and strategy of a call in any of its forms."""
+    """Subscripts, operands and strategy of a call in any of its forms; "auto" is True."""
+    if isinstance(optimize, str) and optimize == "auto":
+        optimize = True
     if _is_interleaved(expression, operands):
         arguments = [expression, *operands]
         output = arguments.pop() if len(arguments) % 2 else None
@@ -316,5 +313,5 @@ def einsum_path(
     >>> tn.einsum_path("ij,jk,k->i", np.ones((2, 9)), np.ones((9, 9)), np.ones(9))[0]
     [(1, 2), (0, 1)]
     """
-    plan = einsum_plan(subscripts, *operands, optimize=True if _is_auto(optimize) else optimize)
+    plan = einsum_plan(subscripts, *operands, optimize=optimize)
     return [tuple(pair) for pair in plan.path], plan

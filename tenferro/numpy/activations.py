@@ -17,7 +17,7 @@ from tenferro.ops.functions import (
     logical,
     reductions,
 )
-from tenferro.ops.functions.masked_reductions import reduce
+from tenferro.ops.functions.promotion import reduce
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 

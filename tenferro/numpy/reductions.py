@@ -33,8 +33,8 @@ from tenferro.ops.functions import (
     apply,
     creation,
     elementwise,
-    masked_reductions,
     normal_axis,
+    promotion,
     reductions,
     refuse_out,
 )
@@ -413,11 +413,11 @@ def _replaced(name: str, x: Any, number: Any, where: Any) -> Any:
 
 def _largest(x: Any, axis: Axis, keepdims: bool) -> Any:
     """The largest element, where numbers stand in the places of NaN."""
-    return masked_reductions.reduce("nanmax", partial(ReduceMax, skips_nan=True), x, axis, keepdims)
+    return promotion.reduce("nanmax", partial(ReduceMax, skips_nan=True), x, axis, keepdims)
 
 
 def _smallest(x: Any, axis: Axis, keepdims: bool) -> Any:
-    return masked_reductions.reduce("nanmin", partial(ReduceMin, skips_nan=True), x, axis, keepdims)
+    return promotion.reduce("nanmin", partial(ReduceMin, skips_nan=True), x, axis, keepdims)
 
 
 _largest.__name__, _smallest.__name__ = "nanmax", "nanmin"  # errors name them

@@ -76,7 +76,8 @@ def convolve(
     Tensor([1, 3, 5, 3])
     """
     option("convolve", "mode", mode, ("full", "same", "valid"))
-    check_precision("convolve", precision)
+    if precision is not None:
+        check_precision("convolve", precision)
     x, b = _vectors("convolve", a, v, preferred_element_type)
     return _convolved("convolve", x, b, mode)  # type: ignore[no-any-return]
 
@@ -95,7 +96,8 @@ def correlate(
     Tensor([2, 3])
     """
     option("correlate", "mode", mode, ("full", "same", "valid"))
-    check_precision("correlate", precision)
+    if precision is not None:
+        check_precision("correlate", precision)
     x, b = _vectors("correlate", a, v, preferred_element_type)
     backwards = flip(conj(b))
     if x.shape[0] >= b.shape[0] or mode == "full":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Concatenate, Literal, Self, overload
+from typing import Any, Concatenate, Literal, NoReturn, Self, overload
 
 import numpy as np
 
@@ -339,7 +339,8 @@ def grad(
     Tensor([2., 4.])
     """
     limit = MemoryLimit.read("grad", memory_limit)
-    check_reduce_axes("grad", reduce_axes)
+    if reduce_axes:
+        refuse_reduce_axes("grad", reduce_axes)
     return Gradients(
         "grad", fun, argnums, has_aux, holomorphic, ad_context, limit, allow_int=allow_int
     ).as_function()
@@ -456,7 +457,8 @@ def value_and_grad(
     (Tensor(9.), Tensor(6.))
     """
     limit = MemoryLimit.read("value_and_grad", memory_limit)
-    check_reduce_axes("value_and_grad", reduce_axes)
+    if reduce_axes:
+        refuse_reduce_axes("value_and_grad", reduce_axes)
     gradients = Gradients(
         "value_and_grad", fun, argnums, has_aux, holomorphic, ad_context, limit, allow_int=allow_int
     )
@@ -576,7 +578,8 @@ def vjp(
     >>> pullback(tn.Tensor([1.0, 0.0]))
     (Tensor([1., 0.]),)
     """
-    check_reduce_axes("vjp", reduce_axes)
+    if reduce_axes:
+        refuse_reduce_axes("vjp", reduce_axes)
     ad = context_of(ad_context)
     trace, leaves = trace_in_context(ad, fun, primals, {}, has_aux)
     _, in_tree = flatten(primals)
@@ -688,10 +691,9 @@ FLOAT0 = np.dtype([("float0", np.void, 0)])
 """JAX's dtype of derivatives by integers, which has no values."""
 
 
-def check_reduce_axes(name: str, axes: Sequence[str]) -> None:
-    """Raise ADError if there are axes over which gradients are to be summed."""
-    if axes:
-        raise ADError(f"{name}: reduce_axes must be empty, got {axes!r}; sum with tn.lax.psum")
+def refuse_reduce_axes(name: str, axes: Sequence[str]) -> NoReturn:
+    """Raise ADError: there are axes over which gradients are to be summed."""
+    raise ADError(f"{name}: reduce_axes must be empty, got {axes!r}; sum with tn.lax.psum")
 
 
 def _forward_is_smaller(x: GlobalValKey, result: GlobalValKey, ad: AdContext) -> bool:

@@ -155,13 +155,11 @@ class JitOptions:
             raise ConfigError(f"jit: {places[0]} and {places[1]} both say where to run; pass one")
         self.of_compiler()
 
-    def where(self) -> str | Executor:
-        """The executor, or its name, that `executor`, `device` or `backend` stands for."""
+    def on_device(self) -> Executor:
+        """The executor that `device` or `backend` stands for."""
         if self.device is not None:
             return executor_on(self.device)
-        if self.backend is not None:
-            return executor_on(next(iter(device_names(self.backend)), self.backend))
-        return config.executor if self.executor is None else self.executor
+        return executor_on(next(iter(device_names(self.backend)), self.backend))
 
     def of_compiler(self) -> OptimizerOptions:
         """`options` with the memory limit."""
@@ -188,7 +186,9 @@ class Jitted(Generic[P, R_co]):
         self._function = function
         self._settings = settings = JitOptions() if settings is None else settings
         self._options = settings.of_compiler()
-        chosen = settings.where()
+        chosen = config.executor if settings.executor is None else settings.executor
+        if settings.device is not None or settings.backend is not None:
+            chosen = settings.on_device()
         self._shardings = JitShardings.read(
             chosen, settings.mesh, settings.in_shardings, settings.out_shardings, settings.slices
         )
@@ -224,7 +224,8 @@ class Jitted(Generic[P, R_co]):
         if self._executor is None:
             chosen = self._choice
             executor = executor_named(chosen) if isinstance(chosen, str) else chosen
-            executor = with_compiler_options(executor, self._settings.compiler_options)
+            if self._settings.compiler_options:
+                executor = with_compiler_options(executor, self._settings.compiler_options)
             self._executor = with_packages(executor, self._packages)
             self._owner = tensor_owner(self._executor)
         return self._executor

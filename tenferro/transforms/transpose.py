@@ -9,7 +9,7 @@ from tenferro.errors import ADError
 from tenferro.ir import PyTree
 from tenferro.ops import StdTensorOp
 from tenferro.transforms.ad_context import AdContext, context_of, results_of, with_zeros
-from tenferro.transforms.grad import Pullback, check_reduce_axes, matching_leaves, require_active
+from tenferro.transforms.grad import Pullback, matching_leaves, refuse_reduce_axes, require_active
 from tenferro.transforms.linear_part import LinearPart
 from tenferro.transforms.trace import trace_function
 from tenferro.transforms.trees import flatten, unflatten
@@ -44,7 +44,8 @@ def linear_transpose(
     >>> transposed(tn.Tensor([1.0, 10.0]))
     (Tensor([-1., -9., 10.]),)
     """
-    check_reduce_axes("linear_transpose", reduce_axes)
+    if reduce_axes:
+        refuse_reduce_axes("linear_transpose", reduce_axes)
     trace, _ = trace_function(fun, primals, {}, nested=False)
     _, in_tree = flatten(primals)
     require_active(trace.inputs)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import (
     BOOL,
     FLOAT16,
     FLOAT32,
-    INT64,
     UINT8,
-    UINT64,
     AnyTensor,
     ArrayLike,
     Axis,
@@ -41,76 +39,24 @@ from tenferro.ops import (
     Pad,
     ReduceSum,
     ShapeOf,
-    StdTensorOp,
 )
-from tenferro.ops.functions.dispatch import broadcast_like, emit, full_like
+from tenferro.ops.functions.dispatch import emit, full_like
 from tenferro.ops.functions.elementwise import divide, subtract, where
 from tenferro.ops.functions.promotion import (
     as_value,
     broadcast,
     broadcast_to,
-    called,
     convert,
+    countable,
     fitting,
     inexact_dtype,
     is_number,
     normal_axes,
     promote,
+    reduce,
+    reduced_axes,
     result_dtype,
 )
-
-# Reductions over axes.
-
-MakeReduction = Callable[[tuple[int, ...]], StdTensorOp]
-
-
-def reduce(name: str, op: MakeReduction, x: ArrayLike, axis: Axis, keepdims: bool) -> AnyTensor:
-    """The reduction over `axis` (None: all); its axes stay with size 1 if `keepdims`."""
-    (value,) = promote((x,))
-    meta: TensorMeta = value.meta
-    axes = reduced_axes(name, axis, meta.rank)
-    result = called(name, op(axes), value)
-    return restored(result, meta, axes) if keepdims else result
-
-
-def reduced_axes(name: str, axis: Axis, rank: int) -> tuple[int, ...]:
-    """The axes of a reduction; axis 0 or -1 of an array without axes is none, as in NumPy."""
-    if rank == 0 and isinstance(axis, int) and axis in (0, -1):
-        return ()
-    return normal_axes(name, axis, rank)
-
-
-def restored(result: AnyTensor, meta: TensorMeta, axes: tuple[int, ...]) -> AnyTensor:
-    """The reduction over `axes` of an operand of type `meta`, with these axes as axes of size 1."""
-    wide = result.meta.with_extents(
-        Exact(1) if i in axes else extent for i, extent in enumerate(meta.extents)
-    )
-    remaining = tuple(i for i in range(meta.rank) if i not in axes)
-    return broadcast_like(result, wide, remaining, "keepdims")
-
-
-def countable(x: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
-    """The operand in `dtype`; if None, in the dtype in which NumPy sums its dtype."""
-    if dtype is not None:
-        return promote((x,), as_dtype(dtype))[0]
-    element = result_dtype((x,))
-    if element.kind in "bi":
-        element = INT64
-    elif element.kind == "u":
-        element = UINT64
-    return promote((x,), element)[0]
-
-
-def number_of_elements(value: AnyTensor, axes: Sequence[int]) -> AnyTensor:
-    """The number of elements along `axes` together, as a value of the dtype of `value`."""
-    meta: TensorMeta = value.meta
-    exact: Dim = product(extent.dim for i in axes if isinstance(extent := meta.extents[i], Exact))
-    (count,) = promote((exact,), meta.dtype)
-    for axis in axes:
-        if not isinstance(meta.extents[axis], Exact):
-            size = convert(emit(ShapeOf(axis), value), meta.dtype)
-            count = emit(MUL, count, size)
-    return count
 
 
 def total(
@@ -203,6 +149,18 @@ def _led(value: AnyTensor, start: AnyTensor, axes: tuple[int, ...]) -> AnyTensor
 
 
 # Means and variances.
+
+
+def number_of_elements(value: AnyTensor, axes: Sequence[int]) -> AnyTensor:
+    """The number of elements along `axes` together, as a value of the dtype of `value`."""
+    meta: TensorMeta = value.meta
+    exact: Dim = product(extent.dim for i in axes if isinstance(extent := meta.extents[i], Exact))
+    (count,) = promote((exact,), meta.dtype)
+    for axis in axes:
+        if not isinstance(meta.extents[axis], Exact):
+            size = convert(emit(ShapeOf(axis), value), meta.dtype)
+            count = emit(MUL, count, size)
+    return count
 
 
 def moment(

@@ -65,13 +65,11 @@ PRECISIONS = frozenset(
 
 
 def check_precision(name: str, precision: object) -> None:
-    """Accept a precision of products, which is that of the executor: a lower one is a permission.
+    """Accept a precision of products, which is that of the executor; it is a permission.
 
     Raises:
         ExecutorError: there is no such precision, or it names an algorithm.
     """
-    if precision is None:
-        return
     both = precision if isinstance(precision, tuple | list) else (precision,)
     for each in both:
         word = str(getattr(each, "name", each)).lower()
@@ -87,7 +85,8 @@ def factors(
     name: str, x: ArrayLike, y: ArrayLike, precision: object, element: DTypeLike | None
 ) -> list[AnyTensor]:
     """The factors of a product in their common dtype, or in the preferred one."""
-    check_precision(name, precision)
+    if precision is not None:
+        check_precision(name, precision)
     if element is None:
         return promote((x, y))
     return promote((x, y), preferred(name, result_dtype((x, y)), element))

@@ -32,6 +32,7 @@ from tenferro.ops import (
     CumulativeSum,
     ReduceMax,
     ReduceMin,
+    ReduceProd,
     ReduceSum,
     Reverse,
     Sort,
@@ -51,23 +52,18 @@ from tenferro.ops.functions.elementwise import remainder, where
 from tenferro.ops.functions.indexing import fill_of, from_the_front, size_value, within
 from tenferro.ops.functions.logical import not_equal
 from tenferro.ops.functions.manipulation import concat, permute_dims, ravel, window
-from tenferro.ops.functions.masked_reductions import (
-    countable,
-    extremum,
-    moment,
-    of_counting,
-    reduce,
-    reduced_axes,
-    total,
-)
+from tenferro.ops.functions.masked_reductions import extremum, moment, of_counting, total
 from tenferro.ops.functions.promotion import (
     agree,
     broadcast_to,
     convert,
+    countable,
     inexact_dtype,
     named,
     normal_axis,
     promote,
+    reduce,
+    reduced_axes,
     result_dtype,
 )
 
@@ -124,6 +120,8 @@ def sum(
     >>> tn.sum([1, 2, 3], where=[True, False, True], initial=10)
     Tensor(14)
     """
+    if dtype is None and initial is where is None and promote_integers:  # nearly all calls
+        return reduce("sum", ReduceSum, countable(a), axis, keepdims)
     return total("sum", a, dtype, promote_integers, axis, keepdims, initial, where)
 
 
@@ -143,6 +141,8 @@ def prod(
     >>> tn.prod([2, 3, 4])
     Tensor(24)
     """
+    if dtype is None and initial is where is None and promote_integers:  # nearly all calls
+        return reduce("prod", ReduceProd, countable(a), axis, keepdims)
     return total("prod", a, dtype, promote_integers, axis, keepdims, initial, where)
 
 
