@@ -558,7 +558,7 @@ class Jitted(Generic[P, R_co]):
         executor = self.executor
         with planning_for(executor):
             trace, _ = trace_function(call.function, call.args, call.kwargs, checks_sizes=True)
-        if trace.outer and is_tracing():
+        if (trace.outer or trace.context.uses_axes) and is_tracing():
             return None
         if trace.outer:
             raise TracingError(

@@ -51,7 +51,9 @@ def linear_transpose(
     require_active(trace.inputs)
     ad = context_of(ad_context)
     part = LinearPart.pullback(
-        ad.linearize(trace.outputs, trace.inputs), len(trace.outputs), ad.shapes
+        ad.linearize(trace.outputs, trace.inputs, trace.context.varies),
+        len(trace.outputs),
+        ad.shapes,
     )
     images = with_zeros(ad, part.outputs, trace.inputs)
     view: ResolvedView[StdTensorOp] = resolve_keys()

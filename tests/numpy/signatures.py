@@ -24,7 +24,7 @@ NUMPY = {"jax.numpy": np, "jax.numpy.linalg": np.linalg, "jax.numpy.fft": np.fft
 """Modules of NumPy beside those of JAX."""
 
 APART = {"jax.scipy.linalg", "jax.tree", "jax.tree_util"}
-"""Modules whose functions have parameters of their own; and so has `jax.vmap`."""
+"""Modules whose functions have parameters of their own."""
 
 EVERYWHERE = {
     "out_sharding": "`tn.with_sharding_constraint` and the shardings of `tn.jit` say how results "
