@@ -14,6 +14,9 @@ import optree
 
 from tenferro.errors import ConfigError, DTypeError, ExtentError, ShapeError, TracingError
 from tenferro.ir import (
+    FLOAT32,
+    INT32,
+    INT64,
     UINT32,
     UINT64,
     AnyTensor,
@@ -26,6 +29,7 @@ from tenferro.ir import (
     Shape,
     TensorMeta,
     as_dtype,
+    default_float,
     dim,
     integer_of,
     product,
@@ -337,11 +341,19 @@ def sizes_for(name: str, shape: Shape | None, metas: Sequence[TensorMeta]) -> tu
     return result
 
 
+_NARROW = {INT64: INT32, UINT64: UINT32}
+
+
 def element(
     name: str, dtype: DTypeLike | None, kinds: str = "f", default: DType | None = None
 ) -> DType:
-    """The dtype of a result; without a `default` it is the default float."""
+    """The dtype of a result; without a `default` it is the default float.
+
+    Where that is float32, a default is of 32 bits, too.
+    """
     result = as_dtype(default if dtype is None else dtype)
+    if dtype is None and default_float() == FLOAT32:
+        result = _NARROW.get(result, result)
     if result.kind not in kinds:
         raise DTypeError(f"{name}: dtype must be {KINDS[kinds]}, got {short_name(result)}")
     return result
