@@ -496,11 +496,11 @@ def _reads_outside(caller: str) -> TracingError:
 # eval_shape: the types of the results of a function, which is not run.
 
 
-def eval_shape(function: Callable[..., object], *args: PyTree, **kwargs: PyTree) -> PyTree:
-    """The types of the results of `function`, as a tree of `TensorSpec`. Nothing is computed.
+def eval_shape(fun: Callable[..., object], *args: PyTree, **kwargs: PyTree) -> PyTree:
+    """The types of the results of `fun`, as a tree of `TensorSpec`. Nothing is computed.
 
     Args:
-        function: any function of arrays.
+        fun: any function of arrays.
         args, kwargs: its arguments: arrays, `TensorSpec`s, whose extents may be names, or trees of
             these.
 
@@ -513,7 +513,7 @@ def eval_shape(function: Callable[..., object], *args: PyTree, **kwargs: PyTree)
     """
     leaves, tree = flatten((args, kwargs))
     typed, named = unflatten(tree, map(_as_spec, leaves))
-    trace, _ = trace_function(function, typed, named, nested=False)
+    trace, _ = trace_function(fun, typed, named, nested=False)
     return unflatten(trace.tree, [TensorSpec.of(type_of(key)) for key in trace.outputs])
 
 
