@@ -543,7 +543,7 @@ def typeof(x: ArrayLike) -> TensorSpec:
 def make_jaxpr(
     fun: Callable[..., object],
     static_argnums: int | Iterable[int] = (),
-    *,
+    axis_env: None = None,
     return_shape: bool = False,
 ) -> Callable[..., Any]:
     """A function that returns the program of `fun` for its arguments, which prints as ops.
@@ -554,11 +554,12 @@ def make_jaxpr(
     Args:
         fun: takes and returns trees of arrays.
         static_argnums: positions of arguments that are Python values.
+        axis_env: must be None; axes get names by `vmap` and `shard_map`.
         return_shape: whether to return the types of the result too, as `eval_shape` does.
 
     Raises:
-        TracingError: `fun` is not a function, or a position is not an integer; or `fun` reads
-            values of an enclosing trace.
+        TracingError: `fun` is not a function, a position is not an integer, or `axis_env` is not
+            None; or `fun` reads values of an enclosing trace.
         PytreeError: an argument that is not static, or a result, is not an array.
 
     >>> import tenferro as tn
@@ -572,6 +573,8 @@ def make_jaxpr(
     """
     if not callable(fun):
         raise TracingError(f"make_jaxpr: takes a function, got a {type(fun).__name__}")
+    if axis_env is not None:
+        raise TracingError("make_jaxpr: axis_env must be None; use vmap(axis_name=) or shard_map")
     numbers = list(static_argnums) if isinstance(static_argnums, Iterable) else [static_argnums]
     if any(integer_of(number) is None for number in numbers):
         raise TracingError(f"make_jaxpr: static_argnums must be integers, got {static_argnums!r}")
