@@ -1,4 +1,4 @@
-"""Settings from environment variables; checks of option values.
+"""Settings from environment variables; how dtypes are chosen; checks of option values.
 
 The environment is read once, when this module is first imported. Settings of a single program, such
 as its passes or its matmul precision, are options of the compiler or executor.
@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
+from types import ModuleType
 
 from tenferro.errors import ConfigError
 
@@ -53,6 +56,8 @@ class Config:
             it is empty.
         quiet: whether a compilation that takes long says nothing.
         full_tracebacks: whether tracebacks of errors in traced functions show frames of tenferro.
+        promotion: whose rules say what the dtype of several arrays is: `numpy` or `jax`.
+        default_float: the dtype of numbers that have none: `float32` or `float64`.
     """
 
     executor: str = DEFAULT_EXECUTOR
@@ -66,6 +71,8 @@ class Config:
     cache_dir: str = ""
     quiet: bool = False
     full_tracebacks: bool = False
+    promotion: str = "numpy"
+    default_float: str = "float64"
 
 
 def parse(environ: Mapping[str, str]) -> Config:
@@ -116,8 +123,117 @@ def _value(variable: str, text: str, default: object) -> object:
                     f"expected some of {', '.join(STAGES)}"
                 )
             return stages
+        case "numpy" | "float64":
+            _choice(variable, variable.removeprefix("TENFERRO_").lower(), text)
+            return text
         case _:
             return text
+
+
+# How dtypes are chosen, where arrays of several dtypes meet, and where a number has none.
+
+_CHOICES = {"promotion": ("numpy", "jax"), "default_float": ("float64", "float32")}
+
+
+def _choice(caller: str, name: str, value: object) -> None:
+    """Raise ConfigError unless a setting may have this value."""
+    if value not in _CHOICES[name]:
+        words = " or ".join(map(repr, _CHOICES[name]))
+        raise ConfigError(f"{caller}: {name} must be {words}, got {value!r}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DtypeRules:
+    """How dtypes are chosen. There is one object for each choice; compared by `is`.
+
+    Attributes:
+        promotion: see `Config`.
+        default_float: see `Config`.
+    """
+
+    promotion: str
+    default_float: str
+
+
+_RULES = {
+    (promotion, default): DtypeRules(promotion, default)
+    for promotion in _CHOICES["promotion"]
+    for default in _CHOICES["default_float"]
+}
+DEFAULT_RULES = _RULES["numpy", "float64"]
+rules_here: ContextVar[DtypeRules | None] = ContextVar("tenferro_dtype_rules", default=None)
+
+
+def dtype_rules() -> DtypeRules:
+    """The rules in this thread or task: those of `using`, or else those of the process.
+
+    >>> dtype_rules().promotion
+    'numpy'
+    """
+    return rules_here.get() or RULES_OF_PROCESS[0]
+
+
+@contextmanager
+def using(*, promotion: str | None = None, default_float: str | None = None) -> Iterator[None]:
+    """A context in which dtypes are chosen in another way, in this thread or task; they nest.
+
+    Functions that are compiled have a version for each choice that they are called with.
+
+    Args:
+        promotion: `numpy`, by whose rules `float32` and `int32` arrays make `float64`; or `jax`, by
+            whose rules they make `float32`, and so do all arrays that are not wider floats.
+        default_float: `float64` or `float32`, the dtype of what has none: Python's floats and lists
+            of them, `tn.zeros(3)`, random numbers, the sine of integers. If it is `float32`,
+            scalars of NumPy such as `np.sqrt(3)` are numbers of Python.
+
+    Raises:
+        ConfigError: a setting has another value.
+
+    >>> import numpy as np
+    >>> import tenferro as tn
+    >>> with using(promotion="jax", default_float="float32"):
+    ...     (tn.ones(2) * np.arange(2) / np.sqrt(3)).dtype
+    dtype('float32')
+    """
+    token = rules_here.set(_changed("using", promotion, default_float))
+    try:
+        yield
+    finally:
+        rules_here.reset(token)
+
+
+def _changed(caller: str, promotion: str | None, default_float: str | None) -> DtypeRules:
+    """The present rules with others in place of those that are not None."""
+    rules = dtype_rules()
+    for name, value in (("promotion", promotion), ("default_float", default_float)):
+        if value is not None:
+            _choice(caller, name, value)
+    return _RULES[promotion or rules.promotion, default_float or rules.default_float]
+
+
+class _Settings(ModuleType):
+    """This module, whose settings of the process are assigned as those of JAX are."""
+
+    @property
+    def promotion(self) -> str:
+        """`numpy` or `jax`; see `using`."""
+        return dtype_rules().promotion
+
+    @promotion.setter
+    def promotion(self, value: str) -> None:
+        update("promotion", value)
+
+    @property
+    def default_float(self) -> str:
+        """`float64` or `float32`; see `using`."""
+        return dtype_rules().default_float
+
+    @default_float.setter
+    def default_float(self, value: str) -> None:
+        update("default_float", value)
+
+
+sys.modules[__name__].__class__ = _Settings
 
 
 _AS_IN_JAX: dict[str, tuple[bool, str]] = {
@@ -130,13 +246,23 @@ _AS_IN_JAX: dict[str, tuple[bool, str]] = {
 
 
 def update(name: str, val: object) -> None:
-    """`jax.config.update`: accepted where it asks for what always holds, such as 64 bits.
+    """Set `promotion` or `default_float` for the process; see `using`.
+
+    As `jax.config.update` it is accepted where it asks for what always holds, such as 64 bits.
 
     Raises:
         ConfigError: there is no such setting, or it has another value.
 
     >>> update("jax_enable_x64", True)
+    >>> update("promotion", "numpy")
     """
+    if name in _CHOICES:
+        _choice("config.update", name, val)
+        rules = RULES_OF_PROCESS[0]
+        promotion = val if name == "promotion" else rules.promotion
+        default_float = val if name == "default_float" else rules.default_float
+        RULES_OF_PROCESS[0] = _RULES[str(promotion), str(default_float)]
+        return
     if name in _AS_IN_JAX:
         always, instead = _AS_IN_JAX[name]
         if val is not always:
@@ -163,6 +289,8 @@ def enable_x64(new_val: bool = True) -> Iterator[None]:
 
 
 config = parse(os.environ)
+RULES_OF_PROCESS = [_RULES[config.promotion, config.default_float]]
+"""The rules of the process."""
 
 
 # Values of options, checked where a user gives them.

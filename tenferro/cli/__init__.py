@@ -1,4 +1,4 @@
-"""The command line: `tenferro demo | doctor | inspect | lower | run | verify`.
+"""The command line: `tenferro demo | doctor | inspect | lower | port | run | verify`.
 
 Read in this order: `function`, `inspect`, `main`, `demo`, `doctor`.
 """

@@ -12,7 +12,7 @@ from tenferro.ops import load_named
 from tenferro.runtime import installed_executors
 
 SHELLS = ("bash", "zsh", "fish")
-_FILES = ("FILE", "FILE.py:FUNCTION", "INPUT", "OUT")
+_FILES = ("FILE", "FILE.py:FUNCTION", "FILE_OR_FOLDER", "INPUT", "OUT")
 """The metavars of arguments that are files."""
 
 

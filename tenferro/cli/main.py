@@ -32,6 +32,7 @@ from tenferro.cli.function import (
     trace,
 )
 from tenferro.cli.inspect import inspect, pipeline, stablehlo, write
+from tenferro.cli.port import port
 from tenferro.core import LinearFragment, name_of
 from tenferro.errors import CommandError, ExtensionRegistryError, TenferroError, counted
 from tenferro.runtime import GraphProgram
@@ -325,6 +326,21 @@ def parser() -> argparse.ArgumentParser:
     of_verify = add("verify", verify, "Check a file of a saved program, and list what is in it.")
     of_verify.add_argument("file", metavar="FILE", type=file_name, help="what tn.save wrote")
     _add_packages(of_verify)
+
+    of_port = add("port", port, "A program written for JAX, rewritten for tenferro.")
+    of_port.add_argument(
+        "source",
+        metavar="FILE_OR_FOLDER",
+        type=file_name,
+        help="a program, a notebook, or a folder of them",
+    )
+    where = of_port.add_mutually_exclusive_group()
+    where.add_argument(
+        "-o", "--output", metavar="OUT", type=file_name, help="the file or folder to write"
+    )
+    where.add_argument(
+        "--check", action="store_true", help="only list what has to be changed by hand"
+    )
 
     of_completion = add(
         "completion", partial(completion, top), "The script by which a shell completes commands."

@@ -11,7 +11,6 @@ from tenferro.fft.op import Fft, exact_size, spectrum_length
 from tenferro.ir import (
     BOOL,
     FLOAT16,
-    FLOAT64,
     INT64,
     AnyTensor,
     ArrayLike,
@@ -29,9 +28,9 @@ from tenferro.ir import (
     complex_dtype,
     dim,
     floordiv,
+    inexact_of,
     is_complex,
     is_floating,
-    is_inexact,
     minimum,
     read_integer,
     short_name,
@@ -118,7 +117,7 @@ def operand(name: str, x: ArrayLike, real: str = "") -> tuple[AnyTensor, TensorM
         )
     if real and is_complex(meta.dtype):
         raise DTypeError(f"{name}: takes real input, got {meta}; use {real}")
-    dtype = meta.dtype if is_inexact(meta.dtype) else FLOAT64
+    dtype = inexact_of(meta.dtype)
     return convert(value, dtype if real else complex_dtype(dtype)), meta
 
 
@@ -719,7 +718,7 @@ def rfftfreq(
 
 
 def _checked(name: str, n: Any, dtype: DTypeLike | None) -> tuple[Dim, DType]:
-    element = FLOAT64 if dtype is None else as_dtype(dtype)
+    element = as_dtype(dtype)
     if not is_floating(element):
         raise DTypeError(f"{name}: dtype must be floating-point, got {short_name(element)}")
     size = size_of(name, "n", n)

@@ -510,8 +510,7 @@ def integer_of(value: object) -> int | None:
     """
     if type(value) is int:
         return value
-    if is_traced_value(value):
-        return None
+    value = _with_elements(value)
     dtype = getattr(value, "dtype", None)
     if dtype is None:
         if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -536,8 +535,7 @@ def number_of(value: object) -> int | float | None:
         return integer
     if isinstance(value, float):
         return value
-    if is_traced_value(value):
-        return None
+    value = _with_elements(value)
     dtype: Any = getattr(value, "dtype", None)
     if dtype is None or getattr(value, "ndim", False) or getattr(dtype, "kind", None) != "f":
         return None
@@ -545,6 +543,11 @@ def number_of(value: object) -> int | float | None:
         return float(value)  # type: ignore[arg-type]  # an array without axes
     except TracingError:
         return None
+
+
+def _with_elements(value: object) -> object:
+    """The elements of a traced value, None if it has none; other values unchanged."""
+    return getattr(value, "elements", None) if is_traced_value(value) else value
 
 
 def read_integer(
@@ -574,8 +577,8 @@ def read_integer(
 
 
 def refuse_traced(name: str, field: str, value: object) -> None:
-    """Raise TracingError if the value of an option is traced."""
-    if is_traced_value(value):
+    """Raise TracingError if the value of an option is traced, and its elements are not known."""
+    if _with_elements(value) is None and value is not None:
         raise TracingError(
             f"{name}: {field} must be known while tracing, got {value!r}; make the argument static "
             "with static_argnames, or take the size of an array, such as x.shape[0]"
@@ -590,7 +593,7 @@ def dependence_of(value: object) -> str:
 
 
 def is_traced_value(value: object) -> bool:
-    """Whether a value has no elements yet."""
+    """Whether a value is of a trace, in which its elements may be known."""
     return hasattr(value, "scope")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.config import RULES_OF_PROCESS, rules_here
 from tenferro.errors import DTypeError
 
 __all__ = [
@@ -22,11 +23,14 @@ __all__ = [
     "DType",
     "as_dtype",
     "complex_dtype",
+    "default_float",
     "dtype_of_short_name",
+    "inexact_of",
     "is_complex",
     "is_floating",
     "is_inexact",
     "is_integer",
+    "promoted_dtype",
     "real_dtype",
     "short_name",
 ]
@@ -66,7 +70,7 @@ _SHORT: dict[DType, str] = {dtype: name for name, dtype in _BY_NAME.items()}
 def as_dtype(value: object) -> DType:
     """The dtype of a NumPy dtype or scalar type, a Python type, or a name such as `"f64"`.
 
-    None is the default, float64.
+    None is the default, as Python's `float` is: float64, or as `tn.config.default_float` says.
 
     Raises:
         DTypeError: tenferro does not have this element type.
@@ -76,6 +80,10 @@ def as_dtype(value: object) -> DType:
     """
     if isinstance(value, str) and value in _BY_NAME:
         return _BY_NAME[value]
+    if value is None or value is float:
+        return default_float()
+    if value is complex:
+        return complex_dtype(default_float())
     try:
         dtype: DType = np.dtype(value)  # type: ignore[call-overload]  # any object of the user
     except TypeError:
@@ -142,3 +150,73 @@ def complex_dtype(dtype: DType) -> DType:
     if dtype not in (FLOAT32, FLOAT64):
         raise DTypeError(f"complex: parts must be f32 or f64, got {short_name(dtype)}")
     return COMPLEX64 if dtype == FLOAT32 else COMPLEX128
+
+
+# The dtype of several arrays and numbers, and of what has none; `tn.config.using` changes both.
+
+
+def default_float() -> DType:
+    """The dtype of what has none.
+
+    >>> short_name(default_float())
+    'f64'
+    """
+    return _BY_NUMPY_NAME[(rules_here.get() or RULES_OF_PROCESS[0]).default_float]
+
+
+_BY_NUMPY_NAME = {"float32": FLOAT32, "float64": FLOAT64}
+
+
+def inexact_of(dtype: DType) -> DType:
+    """The dtype itself if it has derivatives, else that of the sine of such integers or bools.
+
+    By JAX's rules it is float32 for integers of up to 32 bits.
+
+    >>> short_name(inexact_of(INT32))
+    'f64'
+    """
+    if is_inexact(dtype):
+        return dtype
+    as_in_jax = (rules_here.get() or RULES_OF_PROCESS[0]).promotion == "jax"
+    return FLOAT32 if as_in_jax and dtype.itemsize <= 4 else default_float()
+
+
+def promoted_dtype(*parts: DType | bool | int | float | complex) -> DType:
+    """The dtype that arrays of these dtypes and Python numbers promote to; the numbers are weak.
+
+    Raises:
+        TypeError: the dtypes have no common one.
+
+    >>> short_name(promoted_dtype(FLOAT32, INT32)), short_name(promoted_dtype(FLOAT32, 2.5))
+    ('f64', 'f32')
+    """
+    rules = rules_here.get() or RULES_OF_PROCESS[0]
+    dtypes = [part for part in parts if isinstance(part, np.dtype)]
+    if rules.promotion == "jax":
+        common = _promoted_as_in_jax(dtypes, parts)
+    else:
+        common = np.result_type(*parts)
+    if is_inexact(common) and not any(map(is_inexact, dtypes)):
+        return as_dtype(complex if is_complex(common) else float)
+    return as_dtype(common)
+
+
+def _promoted_as_in_jax(dtypes: list[DType], parts: tuple[Any, ...]) -> DType:
+    """The dtype by JAX's rules: floats yield to wider floats only, and to complex numbers.
+
+    Source: `jax.numpy.promote_types`, and JAX's documentation, Type promotion semantics.
+    """
+    inexact = [dtype for dtype in dtypes if is_inexact(dtype)]
+    if any(map(is_complex, dtypes)) or any(isinstance(part, complex) for part in parts):
+        is_wide = any(real_dtype(dtype).itemsize > 4 for dtype in inexact)
+        return COMPLEX128 if is_wide or not inexact else COMPLEX64
+    if inexact:
+        widest = max(inexact, key=lambda dtype: dtype.itemsize)
+        alike = all(dtype == widest or dtype.itemsize < widest.itemsize for dtype in inexact)
+        return widest if alike else FLOAT32  # two formats of 16 bits
+    if any(isinstance(part, float) for part in parts):
+        return FLOAT64
+    whole = [dtype for dtype in dtypes if is_integer(dtype)]
+    if whole:
+        return np.result_type(*whole)
+    return BOOL if all(part is True or part is False or part == BOOL for part in parts) else INT64

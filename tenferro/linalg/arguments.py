@@ -18,8 +18,8 @@ from tenferro.ir import (
     DType,
     TensorMeta,
     canonical,
+    inexact_of,
     integer_of,
-    is_inexact,
     short_name,
 )
 from tenferro.ops.extension import DTypes, Shapes, sizes_differ
@@ -137,16 +137,16 @@ def floating(name: str, *operands: Any) -> list[AnyTensor]:
             f"{name}: takes single and double precision, got {short_name(dtype)}; "
             "convert it with astype(tn.float32)"
         )
-    return promote(operands, dtype if is_inexact(dtype) else FLOAT64)
+    return promote(operands, inexact_of(dtype))
 
 
 def known(name: str, what: str, value: Any) -> Any:
-    """An option, which cannot be a traced array.
+    """An option, which cannot be an array whose elements are not known.
 
     Raises:
         TracingError: it is one.
     """
-    if isinstance(value, TracedTensor):
+    if isinstance(value, TracedTensor) and value.elements is None:
         raise TracingError(
             f"{name}: {what} must be known while tracing, got {value}; "
             f"declare it in static_argnames; {value.dependence}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from tenferro.errors import ConfigError
 from tenferro.ir import (
+    INT32,
     INT64,
     AnyTensor,
     ArrayLike,
@@ -38,6 +39,7 @@ from tenferro.linalg.matrix_op import (
     plus,
     real,
     rows,
+    scipy_linalg,
     skew,
     stacked,
 )
@@ -52,7 +54,7 @@ from tenferro.ops.extension import (
     Terms,
     differentiable,
 )
-from tenferro.ops.functions import array_function, emit_all
+from tenferro.ops.functions import array_function, emit, emit_all
 from tenferro.ops.functions.elementwise import where
 from tenferro.ops.functions.manipulation import tril, triu
 
@@ -217,6 +219,36 @@ def signs(r: AnyTensor) -> AnyTensor:
     return (where(negative, -2.0, 0.0).sum(axis=-1) + 1.0).astype(r.dtype)
 
 
+@family(name="qr_pivots")
+@dataclass(frozen=True)
+class QrPivots(FamilyOp):
+    """The order of the columns of A in a QR factorization with column pivoting, as int32.
+
+    Each column is the longest one after those before it are projected out.
+    """
+
+    input_count = 1
+    output_count = 1
+
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
+        dtype = check_dtype("qr", *input_dtypes)
+        batch, _, n = check_matrix("qr", dtype, input_shapes[0])
+        return [(INT32, (*batch, n))]
+
+    def kernel(self, a: NumpyArray) -> list[NumpyArray]:
+        """By LAPACK's geqp3; the columns of a matrix that is not finite keep their order."""
+        order = np.empty((*a.shape[:-2], a.shape[-1]), np.int32)
+        order[...] = np.arange(a.shape[-1])
+        for index in np.ndindex(*a.shape[:-2]):
+            if a[index].size and np.isfinite(a[index]).all():
+                order[index] = scipy_linalg().qr(a[index], mode="r", pivoting=True)[1]
+        return [order]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """Integers have no tangents."""
+        return [None]
+
+
 class QRResult(NamedTuple):
     """Of `qr`."""
 
@@ -264,3 +296,8 @@ def qr(x: ArrayLike, /, *, mode: str = "reduced", positive: bool = False) -> QRR
         sign = signs(r)
         q, r = q * columns(sign), r * rows(sign)
     return r if mode == "r" else QRResult(q, r)
+
+
+def pivots(x: AnyTensor) -> AnyTensor:
+    """The order of the columns of matrices in a factorization with pivoting; see `QrPivots`."""
+    return emit(Extension(QrPivots()), x)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from tenferro.compiler import MemoryLimit
 from tenferro.core import BoundedCache
 from tenferro.errors import DTypeError, PathError, SubscriptError
@@ -20,7 +18,7 @@ from tenferro.ir import (
     InputDim,
     TensorMeta,
     TensorSpec,
-    as_dtype,
+    promoted_dtype,
     symbol,
 )
 from tenferro.network.display import with_progress_bar
@@ -128,7 +126,7 @@ class EinsumCall:
     @property
     def dtype(self) -> DType:
         """The operands' common dtype."""
-        return as_dtype(np.result_type(*[operand.meta.dtype for operand in self.operands]))
+        return promoted_dtype(*[operand.meta.dtype for operand in self.operands])
 
 
 def read_call(

@@ -6,7 +6,7 @@ import math
 
 from tenferro import numpy as tn
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, Axis, DTypeLike
+from tenferro.ir import AnyTensor, ArrayLike, Axis, DTypeLike, as_dtype
 from tenferro.numpy import (
     log_sigmoid,
     log_softmax,
@@ -321,6 +321,4 @@ def one_hot(
     place = normal_axis("one_hot", axis, value.ndim + 1)
     shape = tuple(num_classes if i == place else 1 for i in range(value.ndim + 1))
     classes = tn.arange(num_classes).reshape(shape)  # not of x's dtype, which may be too narrow
-    return (tn.expand_dims(value, axis=place) == classes).astype(
-        "float64" if dtype is None else dtype
-    )
+    return (tn.expand_dims(value, axis=place) == classes).astype(as_dtype(dtype))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tenferro import linalg, random
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.ir import FLOAT64, AnyTensor, ArrayLike, DType, DTypeLike, as_dtype, is_complex
+from tenferro.ir import AnyTensor, ArrayLike, DType, DTypeLike, as_dtype, is_complex
 from tenferro.missing_names import refusal
 
 __all__ = [
@@ -59,7 +59,7 @@ def zeros(key: Any, shape: Any, dtype: DTypeLike | None = None) -> AnyTensor:
     >>> zeros(None, (2,))
     Tensor([0., 0.])
     """
-    return tn.zeros(shape, FLOAT64 if dtype is None else dtype)
+    return tn.zeros(shape, as_dtype(dtype))
 
 
 def ones(key: Any, shape: Any, dtype: DTypeLike | None = None) -> AnyTensor:
@@ -68,7 +68,7 @@ def ones(key: Any, shape: Any, dtype: DTypeLike | None = None) -> AnyTensor:
     >>> ones(None, (2,))
     Tensor([1., 1.])
     """
-    return tn.ones(shape, FLOAT64 if dtype is None else dtype)
+    return tn.ones(shape, as_dtype(dtype))
 
 
 def constant(value: ArrayLike, dtype: DTypeLike | None = None) -> Initializer:
@@ -87,7 +87,7 @@ def _initializer(draw: Callable[[Any, Any, DType], AnyTensor], default: Any) -> 
     """The weights that a function draws, of `default` where a call says no dtype."""
 
     def weights(key: Any, shape: Any, dtype: DTypeLike | None = default) -> AnyTensor:
-        return draw(key, shape, FLOAT64 if dtype is None else as_dtype(dtype))
+        return draw(key, shape, as_dtype(dtype))
 
     return weights
 

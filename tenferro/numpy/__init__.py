@@ -24,6 +24,7 @@ from tenferro.numpy.indexing import *
 from tenferro.numpy.manipulation import *
 from tenferro.numpy.polynomial import *
 from tenferro.numpy.reductions import *
+from tenferro.numpy.segments import *
 from tenferro.numpy.setops import *
 from tenferro.numpy.signal import *
 from tenferro.numpy.sorting import *

@@ -11,14 +11,13 @@ import numpy as np
 from tenferro.config import config
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TracingError, counted
 from tenferro.ir import (
-    FLOAT64,
     INT64,
     AnyTensor,
     ArrayLike,
     TensorMeta,
     check_size,
     dependence_of,
-    is_inexact,
+    inexact_of,
     number_of,
     read_integer,
     refuse_traced,
@@ -63,7 +62,7 @@ def promoted(name: str, *operands: Any, inexact: bool = False) -> list[Any]:
 
 def _promoted(name: str, inexact: bool, *operands: ArrayLike) -> tuple[AnyTensor, ...]:
     dtype = result_dtype(operands)
-    return tuple(promote(operands, FLOAT64 if inexact and not is_inexact(dtype) else dtype))
+    return tuple(promote(operands, inexact_of(dtype) if inexact else dtype))
 
 
 def array(name: str, operand: Any) -> Any:
@@ -176,9 +175,10 @@ def option(name: str, field: str, value: Any, allowed: tuple[Any, ...]) -> Any:
 def numbers(name: str, operand: Any, instead: str) -> np.ndarray[Any, Any]:
     """The elements, which decide the size of the result."""
     x = asarray(operand)
-    if not isinstance(x, Tensor):
+    elements = x.numpy() if isinstance(x, Tensor) else getattr(x, "elements", None)
+    if elements is None:
         raise TracingError(
             f"{name}: the elements of {x.meta} decide the size of the result, and are not known "
             f"while tracing; {instead}{dependence_of(x)}"
         )
-    return x.numpy()
+    return elements

@@ -152,7 +152,7 @@ def full(
     return on_device(create(creation.filled, fill_value, shape=sizes, dtype=element), device)
 
 
-def zeros(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device = None) -> AnyTensor:
+def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: Device = None) -> AnyTensor:
     """A new array of zeros.
 
     >>> tn.zeros(2)
@@ -161,7 +161,7 @@ def zeros(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device =
     return full(shape, 0, dtype=as_dtype(dtype), device=device)
 
 
-def ones(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device = None) -> AnyTensor:
+def ones(shape: Shape, dtype: DTypeLike | None = None, *, device: Device = None) -> AnyTensor:
     """A new array of ones.
 
     >>> tn.ones(2)
@@ -170,7 +170,7 @@ def ones(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device = 
     return full(shape, 1, dtype=as_dtype(dtype), device=device)
 
 
-def empty(shape: Shape, dtype: DTypeLike | None = "float64", *, device: Device = None) -> AnyTensor:
+def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: Device = None) -> AnyTensor:
     """A new array; its elements are zeros, never uninitialized.
 
     >>> tn.empty(2)
@@ -253,7 +253,7 @@ def eye(
     n_cols: Size | None = None,
     /,
     k: int = 0,
-    dtype: DTypeLike | None = "float64",
+    dtype: DTypeLike | None = None,
     *,
     device: Device = None,
 ) -> AnyTensor:
@@ -271,7 +271,7 @@ def eye(
     return on_device(create(creation.eye, 1, shape=shape, k=k, dtype=as_dtype(dtype)), device)
 
 
-def identity(n: Size, dtype: DTypeLike | None = "float64") -> AnyTensor:
+def identity(n: Size, dtype: DTypeLike | None = None) -> AnyTensor:
     """The identity matrix.
 
     >>> tn.identity(2)
@@ -282,7 +282,7 @@ def identity(n: Size, dtype: DTypeLike | None = "float64") -> AnyTensor:
 
 
 def tri(
-    n_rows: Size, n_cols: Size | None = None, k: int = 0, dtype: DTypeLike | None = "float64"
+    n_rows: Size, n_cols: Size | None = None, k: int = 0, dtype: DTypeLike | None = None
 ) -> AnyTensor:
     """The matrix with ones on and below diagonal `k` and zeros above it.
 
@@ -389,7 +389,7 @@ def frombuffer(
 
 
 def fromstring(
-    string: str, dtype: DTypeLike = "float64", count: int = -1, *, sep: str
+    string: str, dtype: DTypeLike | None = None, count: int = -1, *, sep: str
 ) -> AnyTensor:
     """A vector of the numbers in a text, between which `sep` stands.
 
@@ -397,7 +397,7 @@ def fromstring(
     Tensor([1., 2.])
     """
     try:
-        return asarray(np.array(string.split(sep)[: None if count < 0 else count], dtype))
+        return asarray(np.array(string.split(sep)[: None if count < 0 else count], as_dtype(dtype)))
     except (TypeError, ValueError) as error:
         raise ShapeError(f"fromstring: {error}") from None
 

@@ -17,6 +17,7 @@ from tenferro.ir import (
     as_dtype,
     is_inexact,
     is_integer,
+    promoted_dtype,
     short_name,
 )
 from tenferro.numpy.creation import asarray
@@ -158,9 +159,9 @@ def result_type(*operands: ArrayLike | DTypeLike) -> DType:
     >>> tn.result_type("float32", "int64")
     dtype('float64')
     """
-    parts = [operand if is_number(operand) else _dtype_of(operand) for operand in operands]
+    parts: list[Any] = [each if is_number(each) else _dtype_of(each) for each in operands]
     try:
-        return as_dtype(np.result_type(*parts))  # type: ignore[arg-type]  # dtypes and numbers
+        return promoted_dtype(*parts)
     except (TypeError, ValueError) as error:
         raise DTypeError(f"result_type: {error}") from None
 
@@ -307,7 +308,7 @@ def promote_types(x1: DTypeLike, x2: DTypeLike) -> DType:
     >>> tn.promote_types("float32", "int64")
     dtype('float64')
     """
-    return as_dtype(np.promote_types(as_dtype(x1), as_dtype(x2)))
+    return promoted_dtype(as_dtype(x1), as_dtype(x2))
 
 
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> builtins.bool:

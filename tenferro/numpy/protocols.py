@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenferro.errors import ADError, DTypeError, ShapeError, TracingError
-from tenferro.ir import as_dtype, dependence_of
+from tenferro.ir import as_dtype
 from tenferro.numpy.creation import asarray, full
 from tenferro.numpy.manipulation import concat, moveaxis, stack
 from tenferro.ops.functions import ArrayOperators, normal_axis
@@ -235,7 +235,7 @@ def _elements(function: Any, tree: Any, why: str = "") -> Any:
     """The arguments with NumPy arrays for tensors.
 
     Raises:
-        TracingError, ADError: a tensor is traced, or is tracked.
+        TracingError, ADError: the elements of a tensor are not known, or may not be read.
     """
     if type(tree) in (list, tuple):
         return type(tree)([_elements(function, each, why) for each in tree])
@@ -243,18 +243,11 @@ def _elements(function: Any, tree: Any, why: str = "") -> Any:
         return {name: _elements(function, each, why) for name, each in tree.items()}
     if not isinstance(tree, ArrayOperators):
         return tree
-    if isinstance(tree, Tensor) and not tree.tracked:
-        return tree.numpy()
-    lacking = why or "tenferro has no such function"
-    if isinstance(tree, Tensor):
-        raise ADError(
-            f"{_called_as(function)}: {lacking}, and {tree.meta} is tracked; detach() it first"
-        )
-    elements = f"those of {tree.meta}" if why else f"the elements of {tree.meta}"
-    raise TracingError(
-        f"{_called_as(function)}: {lacking}, and {elements} are not known while tracing; write it "
-        f"with functions of tenferro{dependence_of(tree)}"
-    )
+    try:
+        return np.asarray(tree)
+    except (ADError, TracingError) as error:
+        lacking = why or "tenferro has no such function"
+        raise type(error)(f"{_called_as(function)}: {lacking}; {error}") from None
 
 
 def _called_as(function: Any) -> str:

@@ -12,13 +12,13 @@ from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import (
     FLOAT16,
     FLOAT32,
-    FLOAT64,
     AnyTensor,
     ArrayLike,
     Axis,
     DType,
     DTypeLike,
     as_dtype,
+    inexact_of,
     is_inexact,
     product,
     real_dtype,
@@ -294,7 +294,7 @@ def nanstd(
 def _working(name: str, x: Any, dtype: DTypeLike | None) -> tuple[Any, DType]:
     """The operand in the dtype of the computation, and the dtype of the result."""
     a = array(name, x)
-    natural = a.dtype if is_inexact(a.dtype) else FLOAT64
+    natural = inexact_of(a.dtype)
     result = natural if dtype is None else as_dtype(dtype)
     if not is_inexact(result):
         raise DTypeError(f"{name}: dtype must be floating-point or complex, got {dtype}")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import DTypeError
-from tenferro.ir import AnyTensor, ArrayLike, is_complex, is_inexact
+from tenferro.ir import AnyTensor, ArrayLike, as_dtype, is_complex, is_inexact
 from tenferro.numpy.arguments import (
     along,
     array,
@@ -157,7 +157,7 @@ def float_power(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
     Tensor([0.5 , 0.25])
     """
     a, b = array("float_power", x1), array("float_power", x2)  # not promoted: numbers need not fit
-    dtype = "complex128" if is_complex(a.dtype) or is_complex(b.dtype) else "float64"
+    dtype = as_dtype(complex if is_complex(a.dtype) or is_complex(b.dtype) else float)
     return elementwise.pow(a.astype(dtype), b.astype(dtype))
 
 

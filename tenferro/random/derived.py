@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tenferro import numpy as tn
-from tenferro.ir import FLOAT64, INT64, AnyTensor, ArrayLike, DTypeLike, Shape
+from tenferro.ir import INT64, AnyTensor, ArrayLike, DTypeLike, Shape, default_float
 from tenferro.random.continuous import AnyKey, exponential, normal, uniform
 from tenferro.random.discrete import rademacher
 from tenferro.random.gamma import gamma, loggamma
@@ -247,7 +247,7 @@ def geometric(
     words_of(name, key)
     kind, result = element(name, dtype, "iu", INT64), sizes(name, shape, p)
     dtype_of_p = tn.asarray(p).dtype
-    chance = real_array(name, "p", p, dtype_of_p if dtype_of_p.kind == "f" else FLOAT64)
+    chance = real_array(name, "p", p, dtype_of_p if dtype_of_p.kind == "f" else default_float())
     u: Any = uniform(key, result, chance.dtype)
     log_u = tn.log(tn.where(u == 0, 1.0, u))
     trials: AnyTensor = (tn.floor(log_u / tn.log1p(-chance)) + 1).astype(kind)

@@ -21,6 +21,7 @@ from tenferro.ir import (
     Shape,
     TensorMeta,
     as_dtype,
+    default_float,
     refuse_traced,
 )
 from tenferro.numpy import arange, asarray
@@ -125,7 +126,7 @@ def bernoulli(
     dtype('bool')
     """
     name = "random.bernoulli"
-    meta = TensorMeta.of(FLOAT64, ()) if isinstance(p, float) else meta_of_value(lifted(p))
+    meta = TensorMeta.of(default_float(), ()) if isinstance(p, float) else meta_of_value(lifted(p))
     if (is_number(p) and not isinstance(p, float)) or meta is None or meta.dtype.kind != "f":
         got = type(p).__name__ if is_number(p) else meta
         raise DTypeError(f"{name}: p must be floating-point, got {got}")
@@ -411,7 +412,7 @@ def draw_bernoulli(key: AnyTensor, p: Any, *, shape: Sizes, dtype: DType, mode: 
 
 def draw_rademacher(key: AnyTensor, *, shape: Sizes, dtype: DType) -> AnyTensor:
     """1 or -1."""
-    heads = unit(key, shape, FLOAT64, "random.rademacher") < 0.5
+    heads = unit(key, shape, default_float(), "random.rademacher") < 0.5
     return (heads.astype(dtype) * 2 - 1).astype(dtype)
 
 

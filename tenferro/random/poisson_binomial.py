@@ -11,7 +11,17 @@ from typing import Any
 from tenferro import lax
 from tenferro import numpy as tn
 from tenferro.errors import ShapeError
-from tenferro.ir import FLOAT32, FLOAT64, INT64, AnyTensor, ArrayLike, DType, DTypeLike, Shape
+from tenferro.ir import (
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    AnyTensor,
+    ArrayLike,
+    DType,
+    DTypeLike,
+    Shape,
+    default_float,
+)
 from tenferro.random.continuous import AnyKey, between
 from tenferro.random.prng import element, real_array, sizes, split_words, words_of
 from tenferro.transforms import create, scan, while_loop
@@ -151,7 +161,7 @@ def binomial(
     name = "random.binomial"
     kind, result = element(name, dtype), sizes(name, shape, n, p)
     words = words_of(name, key)
-    drawn_in = FLOAT32 if getattr(p, "dtype", None) == FLOAT32 else FLOAT64
+    drawn_in = FLOAT32 if getattr(p, "dtype", default_float()) == FLOAT32 else FLOAT64
     count, chance = (
         lax.stop_gradient(tn.broadcast_to(real_array(name, each, value, drawn_in), result))
         for each, value in (("n", n), ("p", p))

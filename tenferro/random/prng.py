@@ -14,7 +14,6 @@ import optree
 
 from tenferro.errors import DTypeError, ExtentError, ShapeError, TracingError
 from tenferro.ir import (
-    FLOAT64,
     UINT32,
     UINT64,
     AnyTensor,
@@ -276,7 +275,7 @@ def numbers(
     dtype: DTypeLike | None,
     *parameters: Any,
     kinds: str = "f",
-    default: DType = FLOAT64,
+    default: DType | None = None,
     **options: Any,
 ) -> AnyTensor:
     """As `draw`, for a shape and a dtype as users pass them."""
@@ -339,10 +338,10 @@ def sizes_for(name: str, shape: Shape | None, metas: Sequence[TensorMeta]) -> tu
 
 
 def element(
-    name: str, dtype: DTypeLike | None, kinds: str = "f", default: DType = FLOAT64
+    name: str, dtype: DTypeLike | None, kinds: str = "f", default: DType | None = None
 ) -> DType:
-    """The dtype of a result."""
-    result = default if dtype is None else as_dtype(dtype)
+    """The dtype of a result; without a `default` it is the default float."""
+    result = as_dtype(default if dtype is None else dtype)
     if result.kind not in kinds:
         raise DTypeError(f"{name}: dtype must be {KINDS[kinds]}, got {short_name(result)}")
     return result

@@ -52,9 +52,23 @@ def host_array(data: object, dtype: object = None) -> NumpyArray:
         raise DTypeError(f"tensor: {what}") from None
     if array.dtype == object and isinstance(data, int):
         raise DTypeError("tensor: the integer does not fit in 64 bits")
+    if source is None and target is None and array.dtype.kind in "fc" and is_of_numbers(data):
+        array = array.astype(as_dtype(complex if array.dtype.kind == "c" else float), copy=False)
     array = array.astype(as_dtype(array.dtype), copy=False)
     array.setflags(write=False)
     return array
+
+
+def is_of_numbers(data: object) -> bool:
+    """Whether data is a Python number, or a list of numbers or of such lists."""
+    stack = [data]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, list | tuple):
+            stack += part
+        elif hasattr(part, "dtype") or not isinstance(part, int | float | complex):
+            return False
+    return True
 
 
 def refuse_masked(data: object) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, dtype_rules, rules_here
 from tenferro.core import Emitter, PrimitiveOp, called_function, only_output
 from tenferro.errors import (
     ADError,
@@ -82,7 +83,9 @@ __all__ = [
     "mentions_symbols",
     "meta_of_value",
     "page_of",
+    "text_of",
     "weak_number",
+    "with_weak_scalars",
     "wrap_all",
 ]
 
@@ -530,7 +533,11 @@ def _compute(  # noqa: C901  # the usual case is written out, since every call p
         DeviceError: tensors are on different devices.
         ShapeError: a size of the result is a name.
     """
+    rules = rules_here.get() or RULES_OF_PROCESS[0]  # as `dtype_rules`, without a call
     parts: list[Any] = [function]
+    if rules is not DEFAULT_RULES:
+        parts.append(rules)
+        operands = with_weak_scalars(operands)
     buffers: list[Any] = []
     try:
         for operand in operands:
@@ -633,6 +640,14 @@ def as_operand(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic) or owner_of(value) is not None:
         return Tensor(value)
     return NotImplemented
+
+
+def with_weak_scalars(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands, with Python numbers for NumPy's scalars of 64 bits if floats have 32."""
+    if dtype_rules().default_float != "float32":
+        return operands
+    wide = np.float64 | np.complex128
+    return tuple([each.item() if isinstance(each, wide) else each for each in operands])
 
 
 # Kinds of values of users: arrays, numbers with a weak dtype, and others.

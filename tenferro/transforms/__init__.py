@@ -19,6 +19,7 @@ from tenferro.transforms.linear_part import *
 from tenferro.transforms.program import *
 from tenferro.transforms.pure_callback import *
 from tenferro.transforms.scan import *
+from tenferro.transforms.shard_map import *
 from tenferro.transforms.sparse_matrix import *
 from tenferro.transforms.trace import *
 from tenferro.transforms.traced_tensor import *

@@ -33,6 +33,7 @@ from tenferro.runtime import (
     innermost,
     is_tracing,
     meta_of_value,
+    named_axes,
     open_traces,
 )
 from tenferro.transforms.eager_tensor import EagerTensor
@@ -45,6 +46,7 @@ from tenferro.transforms.higher_order import (
     run,
     weak_leaf,
 )
+from tenferro.transforms.known_elements import declare_elements
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import is_traced, leaf_meta, trace, traced_values
 from tenferro.transforms.traced_tensor import (
@@ -279,7 +281,9 @@ class RuledCall:
         for each in ended:
             each.is_open = True
         try:
-            context = TraceContext(f"{name} of {self.name}", tracked)
+            axes = named_axes(self.traces).values()
+            context = TraceContext(f"{name} of {self.name}", tracked, axes=axes)
+            context.varies = any(axis.varies for axis in axes)
             result = trace(context, rule, arguments(context), {}, read)
         except Exception as error:
             error.add_note(f"raised in {name} of {self.name}")
@@ -362,6 +366,15 @@ def filled(keys: Sequence[GlobalValKey | None], like: Sequence[TensorMeta]) -> l
     ]
 
 
+def declare_arguments(
+    inputs: Iterable[GlobalValKey | None], passed: Iterable[object | None]
+) -> None:
+    """Say that the arguments of a rule have the elements of the graph values that are passed."""
+    for key, value in zip(inputs, passed, strict=True):
+        if key is not None and isinstance(value, GlobalValKey):
+            declare_elements(key, value)
+
+
 def call(
     name: str,
     function: Callable[..., Any],
@@ -377,8 +390,18 @@ def call(
         return arguments.with_arrays(unflatten(passed.tree, values)), {}
 
     bodies = Bodies(name.split()[0])
-    body = bodies.trace(label, function, passed.metas, passed.weak, of_function, passed.values)
+    body = bodies.trace(
+        label,
+        function,
+        passed.metas,
+        passed.weak,
+        of_function,
+        passed.values,
+        is_called_once=True,
+    )
     closed = bodies.closed_over(body)
+    places = [axis.index for axis in named_axes(traces).values()]  # for the rules
+    closed += [index for index in places if index not in closed]
     program = program_of([*closed, *body.inputs], body.outputs)
     weak = tuple([None if number is None else type(number)() for number in passed.weak])
     static = Arguments(arguments.static, (None,) * len(arguments.arrays))
@@ -581,6 +604,7 @@ class _TangentRule(CallRule):
             fresh_input(meta, f"tangent{place}") if on else None
             for place, (meta, on) in enumerate(zip(metas, active, strict=True))
         ]
+        declare_arguments([*primals, *tangents], [*at.primal[count:], *at.tangent[count:]])
         pushed = self._tangents(op, primals, tangents)
         known = dict(zip([*form.closed, *primals], at.primal, strict=True))
         known.update(

@@ -20,7 +20,14 @@ from tenferro.ir import (
 from tenferro.ops import full
 from tenferro.ops.control_flow import Custom, CustomRule, emitted, inner_emitter, program_of
 from tenferro.runtime import TraceContext, is_array
-from tenferro.transforms.custom_jvp import CallRule, CustomFunction, RuledCall, described, filled
+from tenferro.transforms.custom_jvp import (
+    CallRule,
+    CustomFunction,
+    RuledCall,
+    declare_arguments,
+    described,
+    filled,
+)
 from tenferro.transforms.higher_order import weak_leaf
 from tenferro.transforms.trace import AuxTree, traced_values
 from tenferro.transforms.traced_tensor import TracedTensor, as_key
@@ -98,6 +105,7 @@ class _CotangentRule(CallRule):
         metas = op.body.input_metas[count:]
         primals = [fresh_input(meta, f"primal{place}") for place, meta in enumerate(metas)]
         active = [tangent is not None for tangent in at.tangent[count:]]
+        declare_arguments(primals, at.primal[count:])
         residuals = self._residuals(op, primals, active)
         known = dict(zip([*form.closed, *primals], at.primal, strict=True))
         saved = emitted(at.emitter, residuals.keys, known, primals[0].serial, f"fwd of {self}")
@@ -201,6 +209,9 @@ class _TransposeRule(CustomRule):
             None if ct is None else fresh_input(meta, "ct")
             for ct, meta in zip(cts, types, strict=True)
         ]
+        after = len(self._form.closed)
+        declare_arguments(saved, at.inputs[after : after + len(saved)])
+        declare_arguments(seeds, cts)
         results = self._cotangents(saved, seeds)
         known = dict(zip([*self._form.closed, *saved], at.inputs, strict=False))
         known.update(

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from tenferro.compiler import compile_std_to_exec
-from tenferro.config import config
+from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, config, rules_here
 from tenferro.core import (
     BatchSite,
     BoundedCache,
@@ -57,6 +57,7 @@ from tenferro.runtime import (
     program_of_function,
     with_options,
     with_packages,
+    with_weak_scalars,
 )
 from tenferro.transforms.ad_context import (
     AdContext,
@@ -214,7 +215,11 @@ class EagerRuntime(CacheOwner, Derivatives[EagerTensor]):
             ContextMismatch: an operand belongs to another runtime.
         """
         paused = is_paused(self)
+        rules = rules_here.get() or RULES_OF_PROCESS[0]  # as `dtype_rules`, without a call
         parts: list[Any] = [function]
+        if rules is not DEFAULT_RULES:
+            parts.append(rules)
+            operands = with_weak_scalars(operands)
         tensors: list[EagerTensor] = []
         for operand in operands:
             if type(operand) is not EagerTensor or operand._runtime is not self:

@@ -18,7 +18,7 @@ from tenferro.core import (
 )
 from tenferro.errors import ADError, DTypeError, PytreeError, counted
 from tenferro.ir import AnyTensor, PyTree, fresh_input, integer_of, is_complex, is_inexact
-from tenferro.ops import CONJ, StdTensorOp, full_like
+from tenferro.ops import CONJ, Collective, StdTensorOp, full_like
 from tenferro.ops.control_flow import ControlOp
 from tenferro.transforms.ad_context import (
     AD,
@@ -117,13 +117,15 @@ class LinearMap:
     @classmethod
     def pushforward(cls, trace: Trace, results: Evaluation, ad: AdContext) -> Self:
         """The map from tangents of the inputs to tangents of the outputs."""
-        part = LinearPart.pushforward(ad.linearize(trace.outputs, trace.inputs))
+        part = LinearPart.pushforward(
+            ad.linearize(trace.outputs, trace.inputs, trace.context.varies)
+        )
         return cls(trace, results, part, trace.inputs, trace.outputs, ad)
 
     @classmethod
     def pullback(cls, trace: Trace, results: Evaluation, ad: AdContext) -> Self:
         """The map from cotangents of the outputs to cotangents of the inputs."""
-        linear = ad.linearize(trace.outputs, trace.inputs)
+        linear = ad.linearize(trace.outputs, trace.inputs, trace.context.varies)
         part = LinearPart.pullback(linear, len(trace.outputs), ad.shapes)
         return cls(trace, results, part, trace.outputs, trace.inputs, ad)
 
@@ -617,9 +619,10 @@ class Gradients:
         (output,) = trace.outputs
         check_scalar(ad.shapes.meta(output), self.holomorphic, self.name)
         at = KeyEmitter(ad.shapes)
-        if len(wrt) == 1 and _forward_is_smaller(wrt[0], output, ad):
+        if len(wrt) == 1 and not trace.context.varies and _forward_is_smaller(wrt[0], output, ad):
             return ad.push_forward([output], wrt, [full_like(at, 1, wrt[0])])
-        keys = ad.pull_back(ad.linearize([output], wrt), [full_like(at, 1, output)])
+        varies = trace.context.varies
+        keys = ad.pull_back(ad.linearize([output], wrt, varies), [full_like(at, 1, output)])
         if is_complex(ad.shapes.meta(output).dtype):  # a pullback applies the conjugate transpose
             keys = [None if key is None else at.emit(CONJ, key) for key in keys]
         return keys
@@ -628,14 +631,20 @@ class Gradients:
 def _forward_is_smaller(x: GlobalValKey, result: GlobalValKey, ad: AdContext) -> bool:
     """Whether both modes take one pass, of which forward mode keeps nothing and grows less.
 
-    Where an op has derivatives in one mode only, its own refusal tells users what to do.
+    Where an op has derivatives in one mode only, its own refusal tells users what to do. Where one
+    sums over a named axis, the modes differ: reverse mode sums the cotangents of all entries.
     """
     meta = ad.shapes.meta(x)
     if meta.dims != () or is_complex(meta.dtype) or meta.dtype != ad.shapes.meta(result).dtype:
         return False
     view: ResolvedView[StdTensorOp] = resolve_keys()
     ops, _ = view.topo_order([result], leaves=[x])
-    return not any(isinstance(op.primitive, ControlOp) and op.primitive.in_one_mode for op in ops)
+    return not any(
+        op.primitive.in_one_mode or op.primitive.is_collective
+        if isinstance(op.primitive, ControlOp)
+        else isinstance(op.primitive, Collective)
+        for op in ops
+    )
 
 
 def require_active(keys: Sequence[GlobalValKey], holomorphic: bool = False) -> None:
@@ -737,7 +746,9 @@ def linear_transpose(
     require_active(trace.inputs)
     ad = context_of(ad_context)
     part = LinearPart.pullback(
-        ad.linearize(trace.outputs, trace.inputs), len(trace.outputs), ad.shapes
+        ad.linearize(trace.outputs, trace.inputs, trace.context.varies),
+        len(trace.outputs),
+        ad.shapes,
     )
     images = with_zeros(ad, part.outputs, trace.inputs)
     view: ResolvedView[StdTensorOp] = resolve_keys()

@@ -43,7 +43,9 @@ from tenferro.runtime import (
     weak_number,
 )
 from tenferro.transforms.data_sizes import closed_over
+from tenferro.transforms.device_axes import axes_within
 from tenferro.transforms.eager_tensor import EagerTensor
+from tenferro.transforms.known_elements import declare_elements
 from tenferro.transforms.program import Evaluation, compiled_within
 from tenferro.transforms.trace import Trace, leaf_meta, trace, traced_values
 from tenferro.transforms.traced_tensor import (
@@ -203,15 +205,20 @@ class Bodies:
         arguments: Callable[[list[TracedTensor]], Call],
         passed: Sequence[Any] = (),
         of: Callable[..., Any] | None = None,
+        is_called_once: bool = False,
     ) -> Trace:
         """Trace a function, which errors call `name`, on `arguments` with leaves of given types.
 
         `passed` are the values from which those of the first iteration are made, for errors. `of`
-        is the function of the user that `function` calls, if it is another one.
+        is the function of the user that `function` calls, if it is another one. If it
+        `is_called_once`, it is called on the `passed` values alone, and may ask for their elements.
         """
         inputs: list[GlobalValKey] = [
             fresh_input(meta, f"{name}{place}") for place, meta in enumerate(metas)
         ]
+        if is_called_once:
+            for key, value in zip(inputs, passed, strict=True):
+                declare_elements(key, value.key if isinstance(value, TracedTensor) else value)
         context = TraceContext(of or function, self.tracked)
         self.traces.append(context)
         self.functions.append(of or function)
@@ -220,7 +227,15 @@ class Bodies:
         def read(result: Any) -> Trace:
             leaves, tree = flatten(result)
             outputs = [self._output(leaf, name, result, i) for i, leaf in enumerate(leaves)]
-            return Trace(context, inputs, outputs, tree, list(map(weak_leaf, leaves)))
+            weak = list(map(weak_leaf, leaves))
+            return Trace(
+                context,
+                inputs,
+                outputs,
+                tree,
+                weak,
+                axes=axes_within(outputs) if context.varies else (),
+            )
 
         args, kwargs = arguments(traced_values(inputs, context, weak))
         return trace(context, function, args, kwargs, read, f"{name} of {self.caller}")

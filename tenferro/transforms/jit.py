@@ -15,7 +15,7 @@ from typing import Any, Concatenate, Generic, Never, ParamSpec, Protocol, TypeVa
 import numpy as np
 
 from tenferro.compiler import MemoryLimit, MemoryReport, OptimizerOptions
-from tenferro.config import config, flag
+from tenferro.config import RULES_OF_PROCESS, config, flag, rules_here
 from tenferro.core import CacheStats, Capacity, filtered
 from tenferro.errors import ConfigError, ExecutorError, ShapeError, TracingError
 from tenferro.ir import PyTree
@@ -54,6 +54,7 @@ from tenferro.transforms.jit_arguments import (
     with_arrays,
 )
 from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
+from tenferro.transforms.known_elements import hidden_elements
 from tenferro.transforms.program import checked_options, program_of_graph, wraps
 from tenferro.transforms.shardings import JitShardings, program_shardings
 from tenferro.transforms.signatures import First, P, R
@@ -224,7 +225,8 @@ class Jitted(Generic[P, R_co]):
         if jit_is_disabled.get():
             return as_written(self._parameters.split(args, kwargs, self))  # type: ignore[no-any-return]
         cache, owner = self._cache, self._owner
-        entry, on_host = None if kwargs else cache.sole, False
+        same_rules = cache.rules is (rules_here.get() or RULES_OF_PROCESS[0])
+        entry, on_host = None if kwargs or not same_rules else cache.sole, False
         buffers: list[Any] = []
         numbers: tuple[Any, ...] = ()
         leaf: Any
@@ -239,7 +241,7 @@ class Jitted(Generic[P, R_co]):
                 else:
                     entry = None
                     break
-        if entry is None and cache.latest.entries:
+        if entry is None and cache.latest.entries and same_rules:
             entry, buffers, numbers, on_host = self._found(args, kwargs)
         if entry is not None:
             runs = entry.runs
@@ -269,6 +271,7 @@ class Jitted(Generic[P, R_co]):
         if there is no version, or the call is of another structure.
         """
         signature, owner, on_host = self._cache.latest, self._owner, False
+        number_dtypes = self._cache.number_dtypes
         leaves: Any = args if signature.plain and not kwargs else signature.leaves(args, kwargs)
         buffers: list[Any] = []
         numbers: tuple[Any, ...] = ()
@@ -282,7 +285,7 @@ class Jitted(Generic[P, R_co]):
                 on_host = True
             elif kind in NUMBERS:
                 numbers += (len(buffers), kind)
-                buffers.append(np.array(leaf))
+                buffers.append(np.array(leaf, number_dtypes.get(kind)))
                 on_host = True
             elif owner is not None and owner.owns(leaf._buffer if kind is Tensor else leaf):
                 buffers.append(leaf._buffer if kind is Tensor else leaf)
@@ -326,11 +329,12 @@ class Jitted(Generic[P, R_co]):
         executor = self.executor
         require_packages(executor.packages if isinstance(executor, TakesPackages) else ())
         require_limit(self.options.memory_limit)
-        if self._shardings is not None:
-            return self._shardings.inlined(call)
-        leaves, treedef = flatten((call.args, call.kwargs))
-        args, kwargs = unflatten(treedef, leaves)  # as a traced function gets them
-        return call.function(*args, **kwargs)
+        with hidden_elements():
+            if self._shardings is not None:
+                return self._shardings.inlined(call)
+            leaves, treedef = flatten((call.args, call.kwargs))
+            args, kwargs = unflatten(treedef, leaves)  # as a traced function gets them
+            return call.function(*args, **kwargs)
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
         """The optimized program for these arguments, with the symbols of `symbolic`."""
@@ -398,7 +402,9 @@ class Jitted(Generic[P, R_co]):
         (None, True, 'numpy')
         """
         call, _, treedef, types = self._concrete(args, kwargs, "tier")
-        entry = self._cache.get((treedef, call.static, *types))
+        entry = self._cache.get(
+            (treedef, call.static, rules_here.get() or RULES_OF_PROCESS[0], *types)
+        )
         if entry is None:
             return None
         executable = entry.executable
@@ -488,7 +494,7 @@ class Jitted(Generic[P, R_co]):
         self, call: CallArguments, leaves: list[Any], treedef: TreeDef, types: list[Hashable]
     ) -> CacheEntry | None:
         """The compiled version; None if the function must be inlined into the enclosing trace."""
-        key = (treedef, call.static, *types)
+        key = (treedef, call.static, rules_here.get() or RULES_OF_PROCESS[0], *types)
         if (entry := self._cache.get(key)) is not None:
             return entry
         symbolic = self._symbolic
@@ -531,7 +537,7 @@ class Jitted(Generic[P, R_co]):
         """The program, cached by the declared types; None as in `_entry`."""
         if symbolic is not None:
             call, types = symbolic.declared(call, leaves, treedef, types)
-        key = (treedef, call.static, *types)
+        key = (treedef, call.static, rules_here.get() or RULES_OF_PROCESS[0], *types)
         traced = self._cache.traces.get(key)
         if traced is not None:
             return traced
@@ -539,7 +545,7 @@ class Jitted(Generic[P, R_co]):
         executor = self.executor
         with planning_for(executor):
             trace, _ = trace_function(call.function, call.args, call.kwargs, checks_sizes=True)
-        if trace.outer and is_tracing():
+        if (trace.outer or trace.context.uses_axes) and is_tracing():
             return None
         if trace.outer:
             raise TracingError(

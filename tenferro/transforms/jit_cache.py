@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, rules_here
 from tenferro.core import BoundedCache, Capacity
+from tenferro.ir import DType, as_dtype
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
     Buffer,
@@ -120,6 +122,8 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
 
     Attributes:
         traces: the traced programs, by signatures with names for symbolic sizes.
+        rules: how dtypes are chosen in the versions that stand with structures.
+        number_dtypes: the dtypes of numbers by these rules, where NumPy has others.
         latest: the structure that was met last.
         sole: its only version, if it has one, no trees, and nothing to pass after the arguments.
     """
@@ -127,6 +131,8 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
     def __init__(self, capacity: Capacity) -> None:
         super().__init__(capacity)
         self.traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(capacity)
+        self.rules = DEFAULT_RULES
+        self.number_dtypes: dict[type, DType] = {}
         self._forget_structures()
 
     def clear(self) -> None:
@@ -154,11 +160,17 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
         `types` has the shape and dtype of each leaf, or the class of a number and None. `statics`
         are the static arguments if the function has such, and `count` how many are positional then.
         """
+        if self.rules is not (rules := rules_here.get() or RULES_OF_PROCESS[0]):
+            self._forget_structures()
+            self.rules = rules
+            self.number_dtypes = {
+                kind: as_dtype(kind) for kind in NUMBERS if as_dtype(kind) != np.dtype(kind)
+            }
         kinds: list[Hashable] = []
         numbers: list[Hashable] = []
         for position, (shape, dtype) in enumerate(zip(types[::2], types[1::2], strict=True)):
             if shape in NUMBERS and dtype is None:
-                kinds.append(((), np.dtype(shape)))
+                kinds.append(((), self.number_dtypes.get(shape) or np.dtype(shape)))
                 numbers += (position, shape)
             elif isinstance(dtype, np.dtype) and dtype.isnative:
                 kinds.append((shape, dtype))

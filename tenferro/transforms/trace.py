@@ -47,8 +47,17 @@ from tenferro.ir import (
 from tenferro.ops import Argument, StdTensorOp, shape_context
 from tenferro.ops.control_flow import plain
 from tenferro.ops.functions import convert, emit_function, entering, promote
-from tenferro.runtime import Tensor, TraceContext, is_array, meta_of_value, weak_number
+from tenferro.runtime import (
+    NamedAxis,
+    Tensor,
+    TraceContext,
+    current_trace,
+    is_array,
+    meta_of_value,
+    weak_number,
+)
 from tenferro.transforms.data_sizes import as_sized_op, named
+from tenferro.transforms.known_elements import declare_elements
 from tenferro.transforms.traced_tensor import (
     CapturedArray,
     TracedTensor,
@@ -84,10 +93,13 @@ def argument(value: GlobalValKey) -> GlobalValKey | None:
     """A new argument that stands for `value`.
 
     None if simplifications need the op that computed the value, as for constants. The argument
-    should then be an input, which is replaced by the value afterwards.
+    should then be an input, which is replaced by the value afterwards. Where derivatives ask along
+    which named axes a value differs, the argument tells it, as it depends on the value.
     """
     if isinstance(value, SingleOutputNode) and cast(StdTensorOp, value.primitive).transparent:
-        return None
+        around = current_trace()
+        if around is None or not around.varies:
+            return None
     return op_key(Argument(next(_numbers)), (value,)).output(0)
 
 
@@ -255,6 +267,7 @@ class Trace:
         input_at: the inputs, by the position of the leaf among all leaves.
         aux: the auxiliary result.
         outer: whether the function read values of an enclosing trace.
+        axes: for each output the named axes along which devices differ in it; of bodies only.
     """
 
     context: TraceContext
@@ -265,6 +278,7 @@ class Trace:
     input_at: dict[int, GlobalValKey] = field(default_factory=dict)
     aux: AuxTree = _NO_AUX
     outer: bool = False
+    axes: Sequence[frozenset[str]] = ()
 
     @property
     def metas(self) -> list[TensorMeta]:
@@ -291,6 +305,8 @@ def trace_function(
     nested: bool = True,
     passed: Sequence[Any] | None = None,
     checks_sizes: bool = False,
+    axes: Iterable[NamedAxis] = (),
+    has_elements: bool = False,
 ) -> tuple[Trace, list[Any]]:
     """Trace `function` on new values like the leaves of the arguments; also return the leaves.
 
@@ -298,7 +314,8 @@ def trace_function(
     that are not arrays are passed to the function unchanged. Unless `nested`, only the types of
     values of an enclosing trace are used. Errors take the leaves for `passed`, if it is given. What
     the function assumes of sizes is handed to the enclosing trace, unless `checks_sizes`: then it
-    is about names in the types of the leaves, which a program of its own checks.
+    is about names in the types of the leaves, which a program of its own checks. If it
+    `has_elements`, the graph is for these arguments alone, and the function may ask for elements.
 
     Raises:
         PytreeError: a leaf that must be an array, or a leaf of the result, is not one.
@@ -307,13 +324,16 @@ def trace_function(
     names = argument_names(function, args, kwargs)
     input_at: dict[int, GlobalValKey] = {}
     values = list(leaves)
-    context = TraceContext(function, checks_sizes=checks_sizes)
+    context = TraceContext(function, checks_sizes=checks_sizes, axes=axes)
     for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
         if active is None or position in active or is_array(leaf):
             meta = leaf_meta(leaf, f"argument {name}")
             value = leaf.in_use(f"argument {name}") if isinstance(leaf, TracedTensor) else None
             key = None if value is None or not nested else argument(value)
             key = input_at[position] = fresh_input(meta, name) if key is None else key
+            if has_elements:
+                is_active = active is None or position in active
+                declare_elements(key, leaf if value is None else value, is_active)
             values[position] = TracedTensor(key, weak_number(leaf), context)
     sources = leaves if passed is None else passed
     inputs = list(input_at.values())
@@ -329,7 +349,8 @@ def trace_function(
         parts, tree = flatten(result)
         outputs = list(map(_output_key, parts, itertools.count()))
         view: ResolvedView[StdTensorOp] = resolve_keys()
-        ops, met = view.topo_order([*outputs, *aux.keys], leaves=inputs)
+        bound = [*inputs, *(axis.index for axis in context.axes)] if context.axes else inputs
+        ops, met = view.topo_order([*outputs, *aux.keys], leaves=bound)
         outer = not set(map(type, map(_SOURCE, met))) <= {CapturedArray}
         return Trace(
             context, inputs, with_arguments_replaced(outputs, ops), tree, (), input_at, aux, outer

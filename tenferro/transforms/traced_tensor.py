@@ -17,7 +17,7 @@ from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 
-from tenferro.config import config
+from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, config, rules_here
 from tenferro.core import (
     PRIMAL,
     Derived,
@@ -63,7 +63,16 @@ from tenferro.ops.functions import (
     refuse,
     run_body,
 )
-from tenferro.runtime import Tensor, TraceContext, current_trace, is_tracing, open_traces, owner_of
+from tenferro.runtime import (
+    Tensor,
+    TraceContext,
+    current_trace,
+    is_tracing,
+    open_traces,
+    owner_of,
+    text_of,
+    with_weak_scalars,
+)
 from tenferro.transforms.data_sizes import (
     as_sized_op,
     check_assumed,
@@ -73,6 +82,7 @@ from tenferro.transforms.data_sizes import (
     sizes_in,
     stand_in,
 )
+from tenferro.transforms.known_elements import carries_derivative, elements_of
 from tenferro.transforms.trees import flatten, leaf_names, unflatten
 
 __all__ = [
@@ -285,8 +295,9 @@ def _listed(what: str, names: Sequence[str]) -> str:
 class TracedTensor(ArrayOperators):
     """A value that a program will compute: dtype, exact rank, and extents with their guarantee.
 
-    Operators and array functions record ops. Python control flow needs elements and raises an
-    error.
+    Operators and array functions record ops. Python control flow needs elements: they are known in
+    a transform such as `grad` that is called on arrays, and an error in a function that is
+    compiled.
 
     `weak` is a Python number of the value's kind if its dtype yields to that of arrays, as that of
     Python numbers does; else None. `scope` is the trace that the value belongs to, or None.
@@ -385,7 +396,10 @@ class TracedTensor(ArrayOperators):
         return dependence(self.key)
 
     def __repr__(self) -> str:
-        return f"TracedTensor({self.meta})"
+        elements = self.elements
+        if elements is None:
+            return f"TracedTensor({self.meta})"
+        return text_of("TracedTensor", elements)
 
     def __hash__(self) -> int:  # type: ignore[override]  # other arrays have none
         if self.scope is not None:
@@ -405,35 +419,47 @@ class TracedTensor(ArrayOperators):
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
-        self._refuse("bool()", "branch with tn.cond or tn.where")
+        return bool(self._known("bool()", "branch with tn.cond or tn.where"))
 
     def __float__(self) -> float:
-        self._refuse("float()", "keep it a tensor, or return it from the traced function")
+        return float(
+            self._known("float()", "keep it a tensor, or return it from the traced function")
+        )
 
     def __int__(self) -> int:
-        self._refuse("int()", "keep it a tensor, or make the argument static")
+        return int(self._known("int()", "keep it a tensor, or make the argument static"))
 
     def __complex__(self) -> complex:
-        self._refuse("complex()", "keep it a tensor, or return it from the traced function")
+        return complex(
+            self._known("complex()", "keep it a tensor, or return it from the traced function")
+        )
 
     def __index__(self) -> int:
-        self._refuse(
+        known = self._known(
             "an index",
             "to index a list, make it an array with tn.asarray; for a slice, use "
             "tn.lax.dynamic_slice; or make the argument static with static_argnames",
         )
+        return known.__index__()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        self._refuse(
+        known = self._known(
             "a NumPy array",
             "use the functions of tenferro instead of NumPy's; to index an array of NumPy, make it "
             "a tensor with tn.asarray",
         )
+        if carries_derivative(self.key):
+            raise TracingError(
+                f"a NumPy array of a traced value {self.meta} ({self.name}): its derivative would "
+                "be lost; use the functions of tenferro instead of NumPy's, or pass "
+                f"tn.stop_gradient(x); x.numpy() reads the elements; {self.dependence}"
+            )
+        return known.__array__(dtype, copy)
 
     def __format__(self, spec: str) -> str:
-        if spec:
-            self._refuse("the text", "print it without a format, or return it")
-        return repr(self)
+        if not spec:
+            return repr(self)
+        return format(self._known("the text", "print it without a format, or return it"), spec)
 
     @property
     def device(self) -> None:
@@ -460,16 +486,30 @@ class TracedTensor(ArrayOperators):
         self._refuse("pickle", "return it from the traced function")
 
     def item(self) -> Any:
-        """Always raises: the elements of a traced value are not known."""
-        self._refuse("item()", "return it from the traced function")
+        """The element, as a Python number, if the arguments of the transform are known."""
+        return self._known("item()", "return it from the traced function").item()
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """Always raises: the elements of a traced value are not known."""
-        self._refuse("numpy()", "return it from the traced function")
+        """The elements, if the arguments of the transform are known."""
+        return self._known("numpy()", "return it from the traced function").numpy()
 
     def tolist(self) -> Any:
-        """Always raises: the elements of a traced value are not known."""
-        self._refuse("tolist()", "return it from the traced function")
+        """The elements as lists, if the arguments of the transform are known."""
+        return self._known("tolist()", "return it from the traced function").tolist()
+
+    def _known(self, use: str, advice: str) -> Tensor:
+        """The elements; TracingError if the value has none, as in a function that is compiled."""
+        elements = self.elements
+        if elements is None:
+            self._refuse(use, advice)
+        return Tensor(elements)
+
+    @property
+    def elements(self) -> np.ndarray[Any, Any] | None:
+        """The elements, while the trace is open, if its arguments are known; else None."""
+        if self.scope is not None and not self.scope.is_open:
+            return None
+        return elements_of(stand_in(self.key))
 
     def _refuse(self, use: str, advice: str) -> NoReturn:
         raise TracingError(
@@ -552,6 +592,8 @@ def record(  # noqa: C901  # the usual case is written out, since every array fu
 
     Returns NotImplemented if the type of an operand is not supported.
     """
+    if (rules_here.get() or RULES_OF_PROCESS[0]) is not DEFAULT_RULES:
+        operands = with_weak_scalars(operands)
     if is_decided(operands) or is_decided(options):
         return _record_for_names(function, operands, options, weak_result)
     lifted: list[Any] = []

@@ -26,6 +26,7 @@ from tenferro.ir import (
 from tenferro.ops.control_flow import Scan, While
 from tenferro.ops.functions import apply, elementwise
 from tenferro.runtime import meta_of_value
+from tenferro.transforms.device_axes import differing
 from tenferro.transforms.higher_order import (
     Bodies,
     Call,
@@ -53,7 +54,9 @@ def stable_body(
 ) -> Trace:
     """The body, traced at types of the carry that do not change; adapts those of `carry`.
 
-    A Python number takes the dtype that the body gives it. Other dtypes must not change.
+    A Python number takes the dtype that the body gives it. Other dtypes must not change. In
+    `shard_map`, what devices have in common at first and not after an iteration differs from the
+    start on.
 
     `trace` traces the body at the types of `carry`. It also returns the structure of the carry that
     comes out, and the position of the carry's first leaf among the outputs.
@@ -74,6 +77,10 @@ def stable_body(
                 changed = True
             elif promoted(meta, out_weak, before):
                 body.convert(first + leaf, before.dtype)
+            if body.axes:
+                value = carry.values[leaf]
+                carry.values[leaf] = differing(value, body.axes[first + leaf])
+                changed |= carry.values[leaf] is not value
         if not changed:
             after = body.metas[first : first + tree.num_leaves]
             if after != carry.metas:
@@ -121,7 +128,7 @@ def _result(a: DType, b: DType) -> object:
 
 def as_count(caller: str, name: str, value: Any) -> Dim:
     """A number of iterations, which must be known when the loop is traced."""
-    if isinstance(value, TracedTensor):
+    if isinstance(value, TracedTensor) and value.elements is None:
         advice = "" if caller == "while_loop" else ", or use fori_loop or while_loop"
         raise ControlFlowError(
             f"{caller}: {name} is a traced value {value.meta}, but it must be known when the loop "
@@ -419,7 +426,8 @@ def _bound(name: str, value: Any) -> Any:
         meta = value.meta
         if meta.rank or meta.dtype.kind not in "iu":
             raise ControlFlowError(f"fori_loop: {name} must be an integer, got {meta}")
-        return value
+        if value.elements is None:
+            return value
     integer = integer_of(value)
     if integer is None:
         got = meta_of_value(value) if hasattr(value, "shape") else repr(value)

@@ -46,7 +46,7 @@ def test_bash_completes(capsys: pytest.CaptureFixture[str]) -> None:
     for line, expected in [*CASES, ("tenferro inspect mod", "model.py")]:
         assert ask("bash", "--norc", "-c", BASH.format(words=line)) == f"{expected}\n"
     every = ask("bash", "--norc", "-c", BASH.format(words="tenferro ''")).split()
-    assert every == ["demo", "doctor", "inspect", "lower", "run", "verify", "completion"]
+    assert every == ["demo", "doctor", "inspect", "lower", "run", "verify", "port", "completion"]
 
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish")

@@ -25,7 +25,7 @@ ANSWERS = {
     "cumsum": "#tenferro.cumsum",
     "tn.linalg.svd": "#tenferro.linalg.svd",
     "jnp.transpose": "#tenferro.transpose",
-    "TENFERRO_": "environment.html",
+    "TENFERRO_EXECUTOR": "environment.html",
 }
 # What is cut off: wider than its box, in a box that does not scroll.
 CUT_OFF = """() => [...document.querySelectorAll("pre, table, math, .sig")].filter((e) => {
@@ -88,7 +88,7 @@ def faults(browser: Browser, folder: Path, site: str) -> Iterator[str]:
         except Error:
             yield f"search: {asked} has no answer"
             continue
-        page.wait_for_timeout(500)
+        page.wait_for_load_state("networkidle")  # the summaries of all answers are there
         answers = page.locator("#search-results li > a").all()
         first = [answer.get_attribute("href") or "" for answer in answers[:3]]
         if not any(answer.endswith(place) for answer in first):

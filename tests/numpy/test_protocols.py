@@ -209,12 +209,12 @@ def test_numpys_own_functions_read_the_elements() -> None:
         (
             tn.jit(lambda x: np.emath.sqrt(x)),
             tn.errors.TracingError,
-            "numpy.sqrt: tenferro has no such function, and the elements of",
+            "numpy.sqrt: tenferro has no such function; a NumPy array of a traced value",
         ),
         (
             tn.jit(lambda x: np.add(x, x, out=X.copy())),
             tn.errors.TracingError,
-            "numpy.add: out= needs the elements, and those of",
+            "numpy.add: out= needs the elements; a NumPy array of a traced value",
         ),
     ],
 )  # fmt: skip

@@ -135,7 +135,7 @@ BAD_CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "out of range": (
         lambda: tn.custom_jvp(lambda x: x, nondiff_argnums=(1,)),
-        "custom_jvp <lambda>: nondiff_argnums 1 is out of range for 1 parameters",
+        "custom_jvp <lambda>: nondiff_argnums 1 is out of range for 1 parameter",
     ),
     "negative": (
         lambda: tn.custom_vjp(lambda x: x, nondiff_argnums=(-1,)),

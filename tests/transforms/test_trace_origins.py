@@ -60,7 +60,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: tn.jit(lambda xs: bool(sum(xs) > 0))([1.0] * 7),
         "the arguments xs[0], xs[1], xs[2], xs[3] and 3 more of <lambda>",
     ),
-    "none": (lambda: tn.jit(lambda x: int(tn.sum(tn.ones(3))))(1.0), "no argument"),
+    "none": (lambda: tn.jit(lambda x: tn.ones(3).to_device("cpu:0"))(1.0), "no argument"),
     "grad in jit": (
         lambda: tn.jit(lambda p, q: tn.grad(branching)(p * 2))(1.0, 2.0),
         "the argument x of branching, and on the argument p of <lambda>",
@@ -102,7 +102,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         "the argument x of branching, and on the input z",
     ),
     "a rule of cotangents": (
-        lambda: tn.grad(ruled)(1.0),
+        lambda: tn.jit(tn.grad(ruled))(1.0),
         "the argument x of fwd of custom_vjp ruled",
     ),
     "a rule of tangents": (

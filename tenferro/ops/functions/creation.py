@@ -10,7 +10,6 @@ import numpy as np
 
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import (
-    FLOAT64,
     INT64,
     AnyTensor,
     ArrayLike,
@@ -23,6 +22,7 @@ from tenferro.ir import (
     TensorMeta,
     as_dtype,
     at_most,
+    default_float,
     dependence_of,
     dim,
     floordiv,
@@ -118,7 +118,7 @@ def steps(start: Any, stop: Any, step: Any, dtype: DType | None) -> tuple[DType,
             "arange: with symbolic sizes, start, stop and step must be integers; multiply the "
             "result instead"
         )
-    element = dtype or (INT64 if whole else FLOAT64)
+    element = dtype or (INT64 if whole else default_float())
     if by == 0:
         raise ShapeError("arange: the step must not be 0")
     if whole:

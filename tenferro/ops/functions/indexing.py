@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from types import EllipsisType
@@ -37,6 +36,7 @@ from tenferro.ir import (
     floordiv,
     integer_of,
     is_integer,
+    is_traced_value,
     maximum,
     minimum,
     product,
@@ -338,9 +338,8 @@ def _parts(item: Any, meta: TensorMeta) -> list[Any]:
     if dtype is not None and dtype == np.bool_:
         return _of_mask(item, meta)
     if dtype is not None and is_integer(np.dtype(dtype)):
-        if not rank:
-            with suppress(TenferroError):  # a traced value
-                return [operator.index(item)]
+        if not rank and not is_traced_value(item):
+            return [operator.index(item)]
         return [item]
     return [position_of(item, meta)]
 

@@ -24,7 +24,6 @@ from tenferro.errors import (
 )
 from tenferro.ir import (
     BOOL,
-    FLOAT64,
     INT32,
     INT64,
     AnyTensor,
@@ -41,10 +40,11 @@ from tenferro.ir import (
     at_most,
     canonical,
     describe,
+    inexact_of,
     integer_of,
-    is_inexact,
     is_integer,
     maximum,
+    promoted_dtype,
     refuse_traced,
     same_size,
     short_name,
@@ -320,7 +320,7 @@ def is_number(operand: object) -> bool:
 
 
 def result_dtype(operands: Sequence[Any]) -> DType:
-    """The dtype that `numpy.result_type` gives the operands; Python numbers are weak.
+    """The dtype that operands promote to, as in NumPy or JAX; Python numbers are weak.
 
     Raises:
         DTypeError: the result is not a dtype of tenferro, or a number does not fit.
@@ -328,7 +328,7 @@ def result_dtype(operands: Sequence[Any]) -> DType:
     common = _one_dtype(operands)
     if common is not None:
         return common
-    parts: list[object] = []
+    parts: list[Any] = []
     numbers: list[Any] = []
     has_array = False
     for operand in operands:
@@ -344,7 +344,7 @@ def result_dtype(operands: Sequence[Any]) -> DType:
     # Among numbers alone a counter of unsigned integers stays one.
     parts += [each.weak if has_array else each.meta.dtype for each in numbers]
     try:
-        return as_dtype(np.result_type(*parts))  # type: ignore[arg-type]  # dtypes and numbers
+        return promoted_dtype(*parts)
     except TypeError as error:
         raise DTypeError(f"promotion: {error}") from None
 
@@ -452,9 +452,8 @@ def promote(operands: Sequence[ArrayLike], dtype: DType | None = None) -> list[A
 
 
 def inexact_dtype(operands: Sequence[ArrayLike]) -> DType:
-    """The operands' common dtype if it is floating-point or complex, else float64."""
-    dtype = result_dtype(operands)
-    return dtype if is_inexact(dtype) else FLOAT64
+    """The operands' common dtype if it is floating-point or complex, else a float for it."""
+    return inexact_of(result_dtype(operands))
 
 
 def called(name: str, op: StdTensorOp, *values: AnyTensor) -> AnyTensor:
