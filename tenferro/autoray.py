@@ -68,7 +68,11 @@ class Generator:
         return random.uniform(self._next(), _shape(size), dtype, low, high)
 
     def normal(
-        self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: DTypeLike | None = None
+        self,
+        loc: ArrayLike = 0.0,
+        scale: ArrayLike = 1.0,
+        size: Size = None,
+        dtype: DTypeLike | None = None,
     ) -> AnyTensor:
         """Normal with mean `loc` and standard deviation `scale`."""
         return random.normal(self._next(), _shape(size), dtype) * scale + loc
@@ -78,13 +82,17 @@ class Generator:
         return random.normal(self._next(), _shape(size), dtype)
 
     def exponential(
-        self, scale: Any = 1.0, size: Size = None, dtype: DTypeLike | None = None
+        self, scale: ArrayLike = 1.0, size: Size = None, dtype: DTypeLike | None = None
     ) -> AnyTensor:
         """Exponential with mean `scale`."""
         return random.exponential(self._next(), _shape(size), dtype) * scale
 
     def gumbel(
-        self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None, dtype: DTypeLike | None = None
+        self,
+        loc: ArrayLike = 0.0,
+        scale: ArrayLike = 1.0,
+        size: Size = None,
+        dtype: DTypeLike | None = None,
     ) -> AnyTensor:
         """Gumbel with mode `loc`."""
         return random.gumbel(self._next(), _shape(size), dtype) * scale + loc

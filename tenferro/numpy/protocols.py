@@ -18,10 +18,10 @@ import numpy as np
 from tenferro.errors import ADError, DTypeError, ShapeError, TracingError
 from tenferro.ir import as_dtype
 from tenferro.numpy.creation import asarray, full
-from tenferro.numpy.manipulation import concat, moveaxis, stack
+from tenferro.numpy.manipulation import concat, stack
 from tenferro.ops.functions import ArrayOperators, normal_axis
 from tenferro.ops.functions.elementwise import where as chosen_where
-from tenferro.ops.functions.manipulation import permute_dims
+from tenferro.ops.functions.manipulation import moveaxis, permute_dims
 from tenferro.runtime import Tensor
 from tenferro.transforms import scan
 
@@ -476,7 +476,11 @@ _FOLDS = {
 }
 """The parameters of a method, after the array."""
 
-_FOLDED = {"reduce": _reduced, "accumulate": _accumulated, "reduceat": _at_segments}
+_FOLDED: dict[str, Callable[..., Any]] = {
+    "reduce": _reduced,
+    "accumulate": _accumulated,
+    "reduceat": _at_segments,
+}
 
 
 def _running(meant: Callable[..., Any], rows: Any, initial: Any = None) -> tuple[Any, Any]:
