@@ -24,19 +24,9 @@ __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
 _MODULES = (
-    *("config", "debug", "extension", "farm", "fft", "image", "lax", "linalg", "network", "nn"),
-    *(
-        "numpy",
-        "ops",
-        "random",
-        "scipy",
-        "shape",
-        "sharding",
-        "testing",
-        "tree",
-        "tree_util",
-        "typing",
-    ),
+    *("config", "debug", "experimental", "extension", "farm", "fft", "image", "lax", "linalg"),
+    *("network", "nn", "numpy", "ops", "random", "scipy", "shape", "sharding", "testing", "tree"),
+    *("tree_util", "typing"),
 )
 _HOMES = {
     "compiler": "OptimizerOptions",

@@ -3,6 +3,7 @@
 
 from tenferro import config as config
 from tenferro import debug as debug
+from tenferro import experimental as experimental
 from tenferro import extension as extension
 from tenferro import farm as farm
 from tenferro import fft as fft

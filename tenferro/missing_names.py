@@ -263,7 +263,6 @@ JAX: dict[str, str] = {
     "effects_barrier": "programs have no effects; x.block_until_ready() waits for a result",
     "enable_checks": "set TENFERRO_VERIFY=1",
     "ensure_compile_time_eval": "compute with NumPy arrays; they are constants of a program",
-    "experimental": "what is there is not experimental",
     "export": "use tenferro_xla.export, and tn.save",
     "float0": "integers have no derivatives",
     "fwd_and_bwd": "use tn.vjp",
