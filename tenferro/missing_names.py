@@ -264,6 +264,7 @@ JAX: dict[str, str] = {
     "enable_checks": "set TENFERRO_VERIFY=1",
     "ensure_compile_time_eval": "compute with NumPy arrays; they are constants of a program",
     "export": "use tenferro_xla.export, and tn.save",
+    "flatten_util": "use tn.tree.flatten and tn.concat",
     "float0": "integers have no derivatives",
     "fwd_and_bwd": "use tn.vjp",
     "live_arrays": "arrays are freed when nothing refers to them",
