@@ -16,7 +16,15 @@ from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import PyTree
 from tenferro.missing_names import refusal
 from tenferro.numpy.arguments import array, callable_of, constant_size, number
-from tenferro.transforms import custom_vjp, flatten, scan, unflatten, vjp, while_loop
+from tenferro.transforms import (
+    closure_convert,
+    custom_vjp,
+    flatten,
+    scan,
+    unflatten,
+    vjp,
+    while_loop,
+)
 
 __all__ = ["odeint"]
 
@@ -35,8 +43,8 @@ def odeint(
 ) -> PyTree:
     """The solution of dy/dt = func(y, t, *args) at times, by the method of Dormand and Prince.
 
-    It has derivatives by y0, t and args, of any order in reverse mode, which solve the adjoint
-    equation backward in time. What `func` closes over has none; pass it in args.
+    It has derivatives by y0, t, args and what `func` closes over, of any order in reverse mode,
+    which solve the adjoint equation backward in time.
 
     Args:
         func: returns a tree like y0.
@@ -83,7 +91,22 @@ def odeint(
 
     times = times.astype(state.real_dtype)
     changing = [operands[place] for place in moving]
-    return state.trees(_integrated(field, controls, state.start, times, changing))
+    field, closed = _converted(field, state.start, times[0], *changing)
+    return state.trees(_integrated(field, controls, state.start, times, [*changing, *closed]))
+
+
+def _converted(field: Field, *like: Any) -> tuple[Field, list[Any]]:
+    """The field, which takes the floating-point values that it closes over as arguments too."""
+    converted, values = closure_convert(field, *like)
+    moving = [place for place, value in enumerate(values) if value.dtype.kind in "fc"]
+
+    def function(*arguments: Any) -> Any:
+        closed = list(values)
+        for place, value in zip(moving, arguments[len(like) :], strict=True):
+            closed[place] = value
+        return converted(*arguments[: len(like)], *closed)
+
+    return function, [values[place] for place in moving]
 
 
 class _Vector:
