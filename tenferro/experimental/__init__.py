@@ -1,4 +1,4 @@
-"""`jax.experimental`: calls for what they do while a program runs; `ode`, differential equations."""
+"""`jax.experimental`: calls for their effects while a program runs; differential equations."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ MISSING: dict[str, tuple[Callable[[], Any], str]] = {
     "case": (lambda: tn.tensorSpec, r"did you mean tenferro.TensorSpec\?$"),
     "torch": (lambda: tn.cat, r"did you mean tenferro.concat\?$"),
     "a module": (lambda: tn.inv, r"did you mean tenferro.linalg.inv\?$"),
-    "later": (lambda: tn.io_callback, r"has no attribute 'io_callback'; it is not there yet$"),
+    "later": (lambda: tn.sparse, r"has no attribute 'sparse'; it is not there yet$"),
     "of JAX": (lambda: tn.live_arrays, r"'live_arrays'; arrays are freed when nothing refers"),
     "nn": (lambda: tn.nn.softmx, r"did you mean tenferro.nn.softmax\?$"),
     "random": (lambda: tn.random.randn, r"'randn'; use tn.random.normal\(key, shape\)$"),
