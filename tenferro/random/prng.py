@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn, overload
 import numpy as np
 import optree
 
-from tenferro.errors import DTypeError, ExtentError, ShapeError, TracingError
+from tenferro.errors import ConfigError, DTypeError, ExtentError, ShapeError, TracingError
 from tenferro.ir import (
     FLOAT32,
     INT32,
@@ -401,31 +401,46 @@ def number(value: float, dtype: DType) -> AnyTensor:
 # Making keys: from seeds, from other keys, and from words.
 
 
-def key(seed: ArrayLike) -> Key:
+def key(seed: ArrayLike, *, impl: object = None) -> Key:
     """The key of a seed.
 
     Args:
         seed: an integer of 64 bits, or a scalar integer array.
+        impl: None or `"threefry2x32"`, the only kind of keys.
 
     Raises:
         DTypeError: the seed is not an integer.
+        ConfigError: there are no keys of this kind.
 
     >>> tn.random.key(0)
     Key(shape=(), words=[0, 0])
     """
+    _check_kind("random.key", impl)
     return Key.of(_seeded("random.key", seed))
 
 
-def PRNGKey(seed: ArrayLike) -> AnyTensor:  # noqa: N802  # JAX's name
+def PRNGKey(seed: ArrayLike, *, impl: object = None) -> AnyTensor:  # noqa: N802  # JAX's name
     """The words of the key of a seed, uint32[2]; they are taken wherever a key is.
 
     Raises:
         DTypeError: the seed is not an integer.
+        ConfigError: `impl` is another kind of keys than `"threefry2x32"`.
 
     >>> tn.random.PRNGKey(0)
     Tensor([0, 0], dtype=uint32)
     """
+    _check_kind("random.PRNGKey", impl)
     return _seeded("random.PRNGKey", seed)
+
+
+def _check_kind(name: str, impl: object) -> None:
+    """Raise ConfigError unless keys are asked for that are there."""
+    kind = getattr(impl, "name", impl)
+    if kind is not None and kind not in ("threefry2x32", "fry"):
+        raise ConfigError(
+            f"{name}: impl must be 'threefry2x32', JAX's default and the only kind of keys, "
+            f"got {impl!r}"
+        )
 
 
 def _seeded(name: str, seed: Any) -> AnyTensor:
@@ -524,17 +539,19 @@ def key_data(keys: Key | ArrayLike) -> AnyTensor:
     return words
 
 
-def wrap_key_data(words: ArrayLike) -> Key:
+def wrap_key_data(key_bits_array: ArrayLike, *, impl: object = None) -> Key:
     """The keys with these words, uint32[..., 2].
 
     Raises:
+        ConfigError: `impl` is another kind of keys than `"threefry2x32"`.
         DTypeError: the words are of another type.
         ShapeError: the last axis has not two elements.
 
     >>> tn.random.wrap_key_data(tn.array([0, 7], dtype="uint32")) == tn.random.key(7)
     Tensor(True)
     """
-    value: Any = words if is_array(words) else Tensor(words)
+    _check_kind("random.wrap_key_data", impl)
+    value: Any = key_bits_array if is_array(key_bits_array) else Tensor(key_bits_array)
     meta = meta_of_value(value)
     assert isinstance(meta, TensorMeta)
     if meta.dtype != UINT32:
