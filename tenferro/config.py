@@ -237,7 +237,10 @@ sys.modules[__name__].__class__ = _Settings
 
 
 _AS_IN_JAX: dict[str, tuple[bool, str]] = {
-    "jax_enable_x64": (True, "dtypes are what arrays have; make arrays of float32 for 32 bits"),
+    "jax_enable_x64": (
+        True,
+        "dtypes are what arrays have; make arrays of float32 for 32 bits, or set default_float",
+    ),
     "jax_disable_jit": (False, "use tn.disable_jit()"),
     "jax_debug_nans": (False, "look at values in tn.disable_jit(), or test them in the program"),
     "jax_log_compiles": (False, "executor.explain() tells what was compiled"),

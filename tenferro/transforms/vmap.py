@@ -274,7 +274,13 @@ class _Mapping:
             entries[position] = TracedTensor(fresh_input(argument.entry, argument.name))
         one_args, one_kwargs = unflatten(treedef, entries)
         trace, _ = trace_function(
-            self.function, one_args, one_kwargs, active=mapped, nested=False, passed=leaves
+            self.function,
+            one_args,
+            one_kwargs,
+            active=mapped,
+            nested=False,
+            passed=leaves,
+            has_elements=True,  # arguments that are not mapped
         )
         of_function = trace.context.packages
         packages = tuple({id(each): each for each in (*self.packages, *of_function)}.values())
