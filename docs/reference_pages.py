@@ -26,7 +26,14 @@ PART = "parts-of-"
 ORPHAN = "---\norphan: true\n---\n"
 INNER = [  # doors within packages that are doors themselves
     "tenferro.nn.initializers",
+    "tenferro.lax.linalg",
+    "tenferro.scipy.cluster.vq",
+    "tenferro.scipy.fft",
+    "tenferro.scipy.integrate",
+    "tenferro.scipy.interpolate",
     "tenferro.scipy.linalg",
+    "tenferro.scipy.ndimage",
+    "tenferro.scipy.signal",
     "tenferro.scipy.special",
     "tenferro.scipy.stats",
 ]

@@ -24,8 +24,19 @@ __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
 _MODULES = (
-    *("config", "debug", "extension", "farm", "fft", "lax", "linalg", "network", "nn", "numpy"),
-    *("random", "scipy", "shape", "sharding", "testing", "tree", "tree_util", "typing"),
+    *("config", "debug", "extension", "farm", "fft", "image", "lax", "linalg", "network", "nn"),
+    *(
+        "numpy",
+        "ops",
+        "random",
+        "scipy",
+        "shape",
+        "sharding",
+        "testing",
+        "tree",
+        "tree_util",
+        "typing",
+    ),
 )
 _HOMES = {
     "compiler": "OptimizerOptions",
@@ -42,8 +53,8 @@ _HOMES = {
         "associative_scan checkpoint checkpoint_name checkpoint_policies cond custom_jvp "
         "custom_linear_solve custom_root custom_vjp derivative disable_jit eval_shape fori_loop "
         "grad grad_optional hessian hvp jacfwd jacobian jacrev jet jit jvp linear_transpose "
-        "linearize make_program map pure_callback remat scan stop_gradient switch value_and_grad "
-        "vjp vmap while_loop"
+        "linearize make_program map pure_callback remat scan shard_map stop_gradient switch "
+        "value_and_grad vjp vmap while_loop"
     ),
 }
 """Where names beyond NumPy's are; `python -m tests.front_door` writes `__init__.pyi` after this."""

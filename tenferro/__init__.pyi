@@ -6,11 +6,13 @@ from tenferro import debug as debug
 from tenferro import extension as extension
 from tenferro import farm as farm
 from tenferro import fft as fft
+from tenferro import image as image
 from tenferro import lax as lax
 from tenferro import linalg as linalg
 from tenferro import network as network
 from tenferro import nn as nn
 from tenferro import numpy as numpy
+from tenferro import ops as ops
 from tenferro import random as random
 from tenferro import scipy as scipy
 from tenferro import shape as shape
@@ -79,6 +81,7 @@ from tenferro.transforms import map as map
 from tenferro.transforms import pure_callback as pure_callback
 from tenferro.transforms import remat as remat
 from tenferro.transforms import scan as scan
+from tenferro.transforms import shard_map as shard_map
 from tenferro.transforms import stop_gradient as stop_gradient
 from tenferro.transforms import switch as switch
 from tenferro.transforms import value_and_grad as value_and_grad

@@ -8,6 +8,8 @@ The form of a text is `op: what is wrong, with the operands as types; what to do
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
     "BackendFailureError",
     "BatchRuleError",
@@ -179,6 +181,22 @@ class BatchingError(TenferroError, ValueError):
 
 class BatchRuleError(BatchingError):
     """An op on the way has no batch rule, or a rule violates its contract."""
+
+
+class UnboundAxisError(BatchingError, NameError):
+    """A function uses a named axis that nothing around it binds."""
+
+    @classmethod
+    def of(
+        cls, caller: str, names: Sequence[object], bound: Sequence[str] = ()
+    ) -> UnboundAxisError:
+        """The error of `caller`, which reads axes; `bound` are those that are bound there."""
+        axis = " and ".join(map(repr, names))
+        there = f"; bound here: {', '.join(map(repr, bound))}" if bound else ""
+        return cls(
+            f"{caller}: unbound axis name: {axis}{there}; call it in a function that "
+            f"tn.vmap(..., axis_name={names[0]!r}) or tn.shard_map maps"
+        )
 
 
 # --- extensions -----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ it meets. `MISSING` lists what `jax.lax` has beyond, with reasons. Ops that it d
 their operands first, then their payload.
 
 Read in this order: `arguments`, `elementwise`, `shapes`, `slicing`, `dot`, `reductions`,
-`convolution`.
+`convolution`, `collectives`.
 
 >>> x = tn.array([[1.0, 2.0], [3.0, 4.0]])
 >>> tn.lax.dot_general(x, x, (((1,), (0,)), ((), ())))
@@ -25,58 +25,45 @@ from tenferro import scan as scan
 from tenferro import stop_gradient as stop_gradient
 from tenferro import switch as switch
 from tenferro import while_loop as while_loop
+from tenferro.lax import linalg as linalg
+from tenferro.lax.bits import *
+from tenferro.lax.collectives import *
 from tenferro.lax.convolution import *
 from tenferro.lax.dot import *
 from tenferro.lax.elementwise import *
+from tenferro.lax.fourier import *
 from tenferro.lax.reductions import *
 from tenferro.lax.shapes import *
 from tenferro.lax.slicing import *
 from tenferro.missing_names import public as _public
 from tenferro.missing_names import refusal as _refusal
 
-_COLLECTIVE = "there are no named axes yet; give every entry its axis and use tn.vmap"
+_COLLECTIVE = "it belongs to the devices of one kind of machine; use tn.lax.ppermute or all_to_all"
 _KERNEL = "it belongs to kernels of an accelerator, and programs here have none"
 
 MISSING: dict[str, str] = {
     **dict.fromkeys(
-        (
-            *("all_gather", "all_to_all", "axis_index", "axis_size", "pbroadcast", "pcast"),
-            *("pmax", "pmean", "pmin", "ppermute", "precv", "psend", "pshuffle", "psum"),
-            *("psum_scatter", "psum_scatter_start", "pswapaxes", "pvary", "ragged_all_to_all"),
-        ),
+        (*("precv", "psend", "psum_scatter_start", "ragged_all_to_all"),),
         _COLLECTIVE,
     ),
     **dict.fromkeys(("after_all", "create_token", "dce_sink", "stage"), _KERNEL),
     **dict.fromkeys(("with_sharding_constraint", "reshard"), "use tn.with_sharding_constraint"),
-    **dict.fromkeys(("approx_max_k", "approx_min_k"), "use tn.lax.top_k, which is exact"),
-    **dict.fromkeys(
-        ("conv_general_dilated_local", "conv_general_dilated_patches", "conv_transpose"),
-        "write it with tn.lax.conv_general_dilated",
-    ),
     **dict.fromkeys(
         (
             *("conv_general_permutations", "conv_general_shape_tuple", "conv_shape_tuple"),
-            *("conv_transpose_shape_tuple", "padtype_to_pads", "reduce_window_shape_tuple"),
+            *("conv_transpose_shape_tuple", "reduce_window_shape_tuple"),
             *("shape_as_value", "dtype"),
         ),
         "it computes types, not values; ask the array for its shape and dtype",
     ),
-    **dict.fromkeys(("rng_bit_generator", "rng_uniform"), "use tn.random"),
-    **dict.fromkeys(
-        ("ragged_dot", "ragged_dot_general", "scaled_dot"), "write it with tn.lax.dot_general"
-    ),
-    **dict.fromkeys(("index_take", "scatter_apply"), "use x[...] and x.at[...]"),
-    **dict.fromkeys(
-        ("bitcast_convert_type", "clz", "mulhi", "population_count"),
-        "no op of the IR reads the bits of numbers",
-    ),
+    "rng_uniform": "use tn.random",
+    "scaled_dot": "write it with tn.lax.dot_general",
     **dict.fromkeys(("one_minus_square", "polynomial"), "write it with tn.lax.mul and tn.lax.add"),
     **dict.fromkeys(
         (
             "ConvGeneralDilatedDimensionNumbers",
             "DotDimensionNumbers",
             "PrecisionLike",
-            "RaggedDotDimensionNumbers",
         ),
         "it is a type for annotations of JAX",
     ),
@@ -84,21 +71,15 @@ MISSING: dict[str, str] = {
         ("AccuracyMode", "DotAlgorithm", "DotAlgorithmPreset", "Precision", "Tolerance"),
         "precision is an option of the executor: XlaExecutor(precision=...)",
     ),
-    "FftType": "use tn.fft",
-    "RandomAlgorithm": "use tn.random",
     "log2": "use tn.log2",
-    "reduce_xor": "use tn.lax.reduce with tn.lax.bitwise_xor",
     "composite": "the name of a function would not reach the compiler; call the function",
-    "optimization_barrier": "the passes keep no barriers; tn.OptimizerOptions selects passes",
     "platform_dependent": "choose the function where you choose the executor",
-    "fft": "use tn.fft",
-    "linalg": "use tn.linalg",
 }
 """Names of `jax.lax`, and what to do instead."""
 
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = _public(vars(), home="tenferro.lax")
+    __all__ = _public(vars(), "linalg", home="tenferro.lax")
     __getattr__ = _refusal("tn.lax", __all__, MISSING)
 
     def __dir__() -> list[str]:

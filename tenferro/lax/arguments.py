@@ -15,6 +15,7 @@ from tenferro.ir import (
     DimExpr,
     DType,
     DTypeLike,
+    Exact,
     as_dtype,
     integer_of,
     is_inexact,
@@ -30,8 +31,24 @@ LAX = "tenferro.lax"
 
 
 def lax_op(name: str, op: StdTensorOp, *operands: ArrayLike) -> AnyTensor:
-    """The op on operands as `jax.lax` takes them; errors name the function `name`."""
-    return called(name, op, *matched(name, operands))
+    """The op on operands as `jax.lax` takes them; errors name the function `name`.
+
+    Operands of one rank are repeated along axes where they have size 1.
+    """
+    values = matched(name, operands)
+    metas = [value.meta for value in values]
+    if len(values) > 1 and any(meta.extents != metas[0].extents for meta in metas):
+        sizes = zip(*(meta.extents for meta in metas), strict=False)
+        common = [next((each for each in axis if each != ONE), ONE) for axis in sizes]
+        for place, meta in enumerate(metas):
+            if meta.rank == len(common) and ONE in meta.extents:
+                pairs = zip(meta.extents, common, strict=True)
+                wide = [new if old == ONE else old for old, new in pairs]
+                values[place] = repeated(name, values[place], wide)
+    return called(name, op, *values)
+
+
+ONE = Exact(1)
 
 
 def matched(name: str, operands: Sequence[Any]) -> list[AnyTensor]:
@@ -69,9 +86,6 @@ def require_default(name: str, option: str, value: object, instead: str) -> None
     """Raise ExecutorError for an option of `jax.lax` that has its place elsewhere."""
     if value is not None:
         raise ExecutorError(f"{name}: {option}= is not an option of tenferro; {instead}")
-
-
-PRECISION = "matmul precision is one of the executor: XlaExecutor(precision=...)"
 
 
 def result_type(name: str, values: Sequence[AnyTensor], preferred: DTypeLike | None) -> DType:

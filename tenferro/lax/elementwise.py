@@ -21,7 +21,6 @@ from tenferro.ir import (
     TensorMeta,
     as_dtype,
     integer_of,
-    read_integer,
     refuse_traced,
 )
 from tenferro.lax.arguments import LAX, lax_op, matched, same_dtype
@@ -118,7 +117,6 @@ __all__ = [
     "random_gamma_grad",
     "real",
     "reciprocal",
-    "reduce_precision",
     "rem",
     "reverse",
     "round",
@@ -425,29 +423,6 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> AnyTensor:
     """
     (value,) = matched("convert_element_type", [operand])
     return elementwise.astype(value, as_dtype(new_dtype))
-
-
-_FORMATS = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}
-
-
-@array_function(module=LAX)
-def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> AnyTensor:
-    """The nearest numbers of a floating-point format of NumPy's, in the dtype of the operand.
-
-    >>> tn.lax.reduce_precision(np.array([0.1]), 5, 10)
-    Tensor([0.09997559])
-    """
-    (value,) = matched("reduce_precision", [operand])
-    exponent_bits = read_integer("reduce_precision", "exponent_bits", exponent_bits)
-    mantissa_bits = read_integer("reduce_precision", "mantissa_bits", mantissa_bits)
-    narrow = _FORMATS.get((exponent_bits, mantissa_bits))
-    if narrow is None:
-        raise DTypeError(
-            f"reduce_precision: no dtype has {exponent_bits} and {mantissa_bits} bits; "
-            f"those with one are {', '.join(map(str, _FORMATS))}"
-        )
-    dtype = value.meta.dtype
-    return elementwise.astype(elementwise.astype(value, as_dtype(narrow)), dtype)
 
 
 # `jax.lax`'s special functions of real numbers.

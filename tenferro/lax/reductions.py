@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, overload
@@ -37,6 +38,8 @@ from tenferro.ops.functions import (
 from tenferro.transforms import flatten, unflatten, vmap
 
 __all__ = [
+    "approx_max_k",
+    "approx_min_k",
     "argmax",
     "argmin",
     "cumlogsumexp",
@@ -52,6 +55,7 @@ __all__ = [
     "reduce_prod",
     "reduce_sum",
     "reduce_window",
+    "reduce_xor",
     "sort",
     "sort_key_val",
     "top_k",
@@ -208,6 +212,18 @@ def reduce(
     return entry(unflatten(tree, starts), unflatten(tree, [row[0] for row in rows]))
 
 
+def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> AnyTensor:
+    """The bits that an odd number of the elements along some axes have, or of bools.
+
+    >>> tn.lax.reduce_xor(np.array([1, 3]), (0,))
+    Tensor(2)
+    """
+    array = asarray(operand)
+    if array.dtype.kind not in "biu":
+        raise DTypeError(f"reduce_xor: takes integers and bools, got {array.meta}")
+    return reduce(array, full((), 0, array.dtype), lax_elementwise.bitwise_xor, axes)  # type: ignore[no-any-return]
+
+
 def _in_front(array: AnyTensor, axes: Sequence[int]) -> AnyTensor:
     """The array with `axes` as one axis in front."""
     rest = [axis for axis in range(array.ndim) if axis not in axes]
@@ -230,58 +246,74 @@ def _halved(
 
 
 def reduce_window(
-    operand: ArrayLike,
-    init_value: ArrayLike,
-    computation: Callable[[Any, Any], AnyTensor],
+    operand: PyTree,
+    init_value: PyTree,
+    computation: Callable[[Any, Any], PyTree],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
     padding: Padding = "VALID",
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
-) -> AnyTensor:
+) -> PyTree:
     """The elements of each window combined by a function of two arrays, from a first value.
 
     Args:
-        operand: the array.
-        init_value: a scalar, with which the operand is padded too.
-        computation: combines two arrays of one shape, element by element.
+        operand: the array, or a tree of arrays of one shape, whose windows are combined together.
+        init_value: a scalar, with which the operand is padded too; a tree of them for a tree.
+        computation: combines two arrays of one shape, element by element, or two trees of them.
         window_dimensions: the size of a window along each axis.
         window_strides: the distance of neighbouring windows; by default 1.
         padding: "VALID", "SAME", "SAME_LOWER", or how many elements come before and after.
         base_dilation: the distance of neighbouring elements of the operand.
         window_dilation: the distance of neighbouring elements of a window.
 
+    The result is empty along axes where no window fits.
+
     Raises:
-        ShapeError: a window does not fit, or `padding` is unknown.
+        ShapeError: `padding` is unknown, a size is below 1, or operands have different shapes.
 
     >>> tn.lax.reduce_window(np.arange(4.0), 0.0, tn.lax.add, (2,))
     Tensor([1., 3., 5.])
     """
     name = "reduce_window"
-    array = asarray(operand)
-    window = tuple_of(name, "window_dimensions", window_dimensions, array.ndim, 1)
+    leaves, tree = flatten(operand)
+    starts = [asarray(value) for value in flatten(init_value)[0]]
+    arrays = [asarray(leaf) for leaf in leaves]
+    shapes = {array.shape for array in arrays}
+    if len(starts) != len(arrays) or len(shapes) != 1:
+        types = ", ".join(str(array.meta) for array in arrays)
+        raise ShapeError(
+            f"{name}: the operands must have one shape, and one first value each; got {types} and "
+            f"{len(starts)} first values"
+        )
+    rank = arrays[0].ndim
+    window = tuple_of(name, "window_dimensions", window_dimensions, rank, 1)
     strides, spread, holes = (
-        tuple_of(name, field, values, array.ndim, 1)
+        tuple_of(name, field, values, rank, 1)
         for field, values in (
             ("window_strides", window_strides),
             ("base_dilation", base_dilation),
             ("window_dilation", window_dilation),
         )
     )
-    wide = pads_of(name, array, window, strides, padding, spread, holes)
+    wide = pads_of(name, arrays[0].shape, window, strides, padding, spread, holes)
     config = [(low, high, gap - 1) for (low, high), gap in zip(wide, spread, strict=True)]
-    first = asarray(init_value).astype(array.dtype)
-    whole = padded(array, first, config)
-    parts = [part for part, _ in windows(name, whole, window, strides, holes)]
-    result = computation(full(parts[0].shape, first, array.dtype), parts[0])
-    for part in parts[1:]:
-        result = computation(result, part)
+    first = [start.astype(array.dtype) for start, array in zip(starts, arrays, strict=True)]
+    parts = [
+        [part for part, _ in windows(name, padded(array, start, config), window, strides, holes)]
+        for array, start in zip(arrays, first, strict=True)
+    ]
+    result = unflatten(
+        tree, [full(part[0].shape, start) for part, start in zip(parts, first, strict=True)]
+    )
+    for place in zip(*parts, strict=True):
+        result = computation(result, unflatten(tree, list(place)))
     return result
 
 
 def pads_of(
     name: str,
-    array: AnyTensor,
+    shape: Sequence[Dim],
     window: Sequence[int],
     strides: Sequence[int],
     padding: Padding,
@@ -295,14 +327,14 @@ def pads_of(
             "be at least 1"
         )
     if not isinstance(padding, str):
-        if len(padding) != array.ndim:
+        if len(padding) != len(shape):
             raise ShapeError(f"{name}: padding must be a pair for each axis, got {padding!r}")
         rows = [tuple_of(name, "padding", row, 2, 0) for row in padding]
         return [(low, high) for low, high in rows]
     if padding.upper() not in ("VALID", "SAME", "SAME_LOWER"):
         raise ShapeError(f"{name}: padding {padding!r} is not 'VALID', 'SAME', 'SAME_LOWER'")
     pairs: list[tuple[Dim, Dim]] = []
-    for axis, size in enumerate(array.shape):
+    for axis, size in enumerate(shape):
         if padding.upper() == "VALID":
             pairs.append((0, 0))
             continue
@@ -327,10 +359,14 @@ def windows(
         if window[axis] < 1 or strides[axis] < 1 or holes[axis] < 1:
             raise ShapeError(misfit)
         count = (size - (window[axis] - 1) * holes[axis] - 1) // strides[axis] + 1
-        if isinstance(count, int) and count < 1:
-            raise ShapeError(misfit)
+        if isinstance(count, int):
+            counts.append(builtins.max(count, 0))
+            continue
         assume_positive(count, misfit)
         counts.append(count)
+    if 0 in counts:
+        nothing = full(tuple(counts), 0, array.dtype)
+        return [(nothing, place) for place in itertools.product(*map(range, window))]
     parts: list[tuple[AnyTensor, tuple[int, ...]]] = []
     for place in itertools.product(*map(range, window)):
         starts = [index * hole for index, hole in zip(place, holes, strict=True)]
@@ -448,3 +484,37 @@ def _top(operand: ArrayLike, k: int, axis: int) -> tuple[AnyTensor, ...]:
 
 
 _top.__name__ = "top_k"
+
+
+def approx_max_k(
+    operand: ArrayLike,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[AnyTensor, AnyTensor]:
+    """As `top_k`, which is exact; the options of `jax.lax.approx_max_k` change nothing.
+
+    >>> tn.lax.approx_max_k(np.array([3.0, 1.0, 2.0]), 2)
+    (Tensor([3., 2.]), Tensor([0, 2]))
+    """
+    return top_k(operand, k, axis=reduction_dimension)
+
+
+def approx_min_k(
+    operand: ArrayLike,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[AnyTensor, AnyTensor]:
+    """The k smallest elements along an axis, the smallest first, and their indices; exact.
+
+    >>> tn.lax.approx_min_k(np.array([3.0, 1.0, 2.0]), 2)
+    (Tensor([1., 2.]), Tensor([1, 2]))
+    """
+    array = asarray(operand)
+    elements, places = top_k(-array, k, axis=reduction_dimension)
+    return -elements, places

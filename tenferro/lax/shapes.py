@@ -118,6 +118,9 @@ def broadcast_in_dim(
     (value,) = matched("broadcast_in_dim", [operand])
     sizes = tuple(dim(size) for size in manipulation.sizes_of(shape))
     axes = axes_of("broadcast_in_dim", broadcast_dimensions, len(sizes))
+    if sorted(axes) != list(axes) and len(axes) == value.meta.rank:
+        order = tuple(sorted(range(len(axes)), key=axes.__getitem__))
+        value, axes = called("broadcast_in_dim", Transpose(order), value), tuple(sorted(axes))
     return called("broadcast_in_dim", BroadcastInDim(sizes, axes), value)
 
 

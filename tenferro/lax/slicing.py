@@ -11,8 +11,8 @@ import numpy as np
 from tenferro import ops
 from tenferro.errors import AxisError, GraphError, counted
 from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, Number, Shape, TensorMeta, dim
-from tenferro.lax.arguments import LAX, along, matched, same_dtype, tuple_of
-from tenferro.numpy import asarray
+from tenferro.lax.arguments import LAX, along, axes_of, matched, same_dtype, tuple_of
+from tenferro.numpy import asarray, moveaxis
 from tenferro.ops.functions import (
     apply,
     array_function,
@@ -36,8 +36,10 @@ __all__ = [
     "dynamic_update_slice",
     "dynamic_update_slice_in_dim",
     "gather",
+    "index_take",
     "scatter",
     "scatter_add",
+    "scatter_apply",
     "scatter_max",
     "scatter_min",
     "scatter_mul",
@@ -493,3 +495,65 @@ scatter_sub = _scatter("scatter_sub", ops.Scatter, "add", -1)
 scatter_mul = _scatter("scatter_mul", ops.ScatterReduce, "mul")
 scatter_min = _scatter("scatter_min", ops.ScatterReduce, "min")
 scatter_max = _scatter("scatter_max", ops.ScatterReduce, "max")
+
+
+def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -> AnyTensor:
+    """The parts of an array at indices along some axes; the others come after.
+
+    Args:
+        src: the array.
+        idxs: for each of `axes` a vector of indices, all of one size; negative ones count from the
+            end, and those out of bounds go round.
+        axes: the axes.
+
+    >>> tn.lax.index_take(np.array([[1, 2], [3, 4]]), [np.array([0, -1])], (1,))
+    Tensor([[1, 3],
+            [2, 4]])
+    """
+    array = asarray(src)
+    places = axes_of("index_take", axes, array.ndim)
+    if len(idxs) != len(places):
+        raise AxisError(f"index_take: got {len(idxs)} vectors of indices for {len(places)} axes")
+    moved = moveaxis(array, places, tuple(range(len(places))))
+    indices = [asarray(index) % size for index, size in zip(idxs, moved.shape, strict=False)]
+    return moved[tuple(indices)]
+
+
+def scatter_apply(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    func: Callable[[AnyTensor], AnyTensor],
+    dimension_numbers: ScatterNumbers,
+    *,
+    update_shape: Sequence[int] = (),
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Mode = None,
+) -> AnyTensor:
+    """The operand with a function applied to its windows at indices: once, where they overlap.
+
+    Args:
+        operand: the array.
+        scatter_indices: as in `scatter`, like the other arguments.
+        func: maps the elements of an array.
+        dimension_numbers: the axes.
+        update_shape: that of the updates of `scatter`; by default windows of one element.
+
+    >>> numbers = tn.lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> tn.lax.scatter_apply(np.array([1.0, 2.0]), np.array([[1]]), tn.square, numbers)
+    Tensor([1., 4.])
+    """
+    name = "scatter_apply"
+    x, indices = asarray(operand), asarray(scatter_indices)
+    windows, inserted, index_map, batching, of_indices = _axes(
+        name, dimension_numbers, ScatterDimensionNumbers
+    )
+    sizes = iter([update_shape[axis] for axis in windows])
+    gone = {*inserted, *batching}
+    window = tuple(1 if axis in gone else next(sizes, 1) for axis in range(x.ndim))
+    numbers = GatherDimensionNumbers(windows, inserted, index_map, batching, of_indices)
+    old = gather(x, indices, numbers, window, mode="clip")
+    return scatter(
+        x, indices, func(old).astype(x.dtype), dimension_numbers,
+        indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
+    )  # fmt: skip

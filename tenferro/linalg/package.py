@@ -9,7 +9,7 @@ from tenferro.linalg.eigh import Eigh
 from tenferro.linalg.lu import Lu, PivotsToPermutation
 from tenferro.linalg.matrix_functions import Frechet, HermitianFunction, MatrixFunction
 from tenferro.linalg.pinv import Pinv
-from tenferro.linalg.qr import Qr
+from tenferro.linalg.qr import Qr, QrPivots
 from tenferro.linalg.schur import Hessenberg, Schur
 from tenferro.linalg.solve import Inverse, LuSolve
 from tenferro.linalg.subspaces import BlockCoupled, BlockSylvester, EighBlock, SvdBlock
@@ -39,6 +39,7 @@ LINALG = family_package(
     Frechet,
     HermitianFunction,
     Qr,
+    QrPivots,
     BlockSylvester,
     BlockCoupled,
     EighBlock,

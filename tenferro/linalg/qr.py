@@ -14,6 +14,7 @@ import numpy as np
 
 from tenferro.errors import ConfigError
 from tenferro.ir import (
+    INT32,
     INT64,
     AnyTensor,
     ArrayLike,
@@ -38,6 +39,7 @@ from tenferro.linalg.matrix_op import (
     plus,
     real,
     rows,
+    scipy_linalg,
     skew,
     stacked,
 )
@@ -52,7 +54,7 @@ from tenferro.ops.extension import (
     Terms,
     differentiable,
 )
-from tenferro.ops.functions import array_function, emit_all
+from tenferro.ops.functions import array_function, emit, emit_all
 from tenferro.ops.functions.elementwise import where
 from tenferro.ops.functions.manipulation import tril, triu
 
@@ -217,6 +219,36 @@ def signs(r: AnyTensor) -> AnyTensor:
     return (where(negative, -2.0, 0.0).sum(axis=-1) + 1.0).astype(r.dtype)
 
 
+@family(name="qr_pivots")
+@dataclass(frozen=True)
+class QrPivots(FamilyOp):
+    """The order of the columns of A in a QR factorization with column pivoting, as int32.
+
+    Each column is the longest one after those before it are projected out.
+    """
+
+    input_count = 1
+    output_count = 1
+
+    def infer_output_meta(self, input_dtypes: DTypes, input_shapes: Shapes) -> OutputTypes:
+        dtype = check_dtype("qr", *input_dtypes)
+        batch, _, n = check_matrix("qr", dtype, input_shapes[0])
+        return [(INT32, (*batch, n))]
+
+    def kernel(self, a: NumpyArray) -> list[NumpyArray]:
+        """By LAPACK's geqp3; the columns of a matrix that is not finite keep their order."""
+        order = np.empty((*a.shape[:-2], a.shape[-1]), np.int32)
+        order[...] = np.arange(a.shape[-1])
+        for index in np.ndindex(*a.shape[:-2]):
+            if a[index].size and np.isfinite(a[index]).all():
+                order[index] = scipy_linalg().qr(a[index], mode="r", pivoting=True)[1]
+        return [order]
+
+    def jvp(self, at: FormulaSite) -> Terms:
+        """Integers have no tangents."""
+        return [None]
+
+
 class QRResult(NamedTuple):
     """Of `qr`."""
 
@@ -226,30 +258,30 @@ class QRResult(NamedTuple):
 
 @overload
 def qr(
-    x: ArrayLike, /, *, mode: Literal["reduced", "complete"] = "reduced", positive: bool = False
+    a: ArrayLike, mode: Literal["reduced", "complete"] = "reduced", *, positive: bool = False
 ) -> QRResult: ...
 
 
 @overload
-def qr(x: ArrayLike, /, *, mode: Literal["r"], positive: bool = False) -> AnyTensor: ...
+def qr(a: ArrayLike, mode: Literal["r"], *, positive: bool = False) -> AnyTensor: ...
 
 
 @array_function(module="tenferro.linalg", results=QRResult)
-def qr(x: ArrayLike, /, *, mode: str = "reduced", positive: bool = False) -> QRResult | AnyTensor:
-    """Q with orthonormal columns and the upper triangular R, with x = Q R.
+def qr(a: ArrayLike, mode: str = "reduced", *, positive: bool = False) -> QRResult | AnyTensor:
+    """Q with orthonormal columns and the upper triangular R, with `a` = Q R.
 
     Derivatives are NaN where a column, of the first m, depends linearly on those before it. So are
     those of losses that depend on the basis of the columns that a complete Q has in addition.
 
     Args:
-        x: matrices, of shape [..., m, n]; k is the smaller of m and n.
+        a: matrices, of shape [..., m, n]; k is the smaller of m and n.
         mode: "reduced": Q is [..., m, k] and R [..., k, n]. "complete": Q is [..., m, m] and R
             [..., m, n]. "r": R alone, of shape [..., k, n].
         positive: make the diagonal of R at least 0, which makes the factors unique.
 
     Raises:
-        ShapeError: x has fewer than two axes.
-        DTypeError: x is of half precision.
+        ShapeError: `a` has fewer than two axes.
+        DTypeError: `a` is of half precision.
         ConfigError: there is no such mode.
 
     >>> tn.linalg.qr([[3.0, 1.0], [4.0, 2.0]], positive=True).R
@@ -259,8 +291,13 @@ def qr(x: ArrayLike, /, *, mode: str = "reduced", positive: bool = False) -> QRR
     if mode not in ("reduced", "complete", "r"):
         raise ConfigError(f"qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
     op = Qr("reduced" if mode == "r" else mode)
-    r, q = emit_all(Extension(op), matrix("qr", x))
+    r, q = emit_all(Extension(op), matrix("qr", a))
     if positive:
         sign = signs(r)
         q, r = q * columns(sign), r * rows(sign)
     return r if mode == "r" else QRResult(q, r)
+
+
+def pivots(x: AnyTensor) -> AnyTensor:
+    """The order of the columns of matrices in a factorization with pivoting; see `QrPivots`."""
+    return emit(Extension(QrPivots()), x)

@@ -22,8 +22,10 @@ from tenferro.numpy.dtypes import *
 from tenferro.numpy.index_tricks import *
 from tenferro.numpy.indexing import *
 from tenferro.numpy.manipulation import *
+from tenferro.numpy.padding import *
 from tenferro.numpy.polynomial import *
 from tenferro.numpy.reductions import *
+from tenferro.numpy.segments import *
 from tenferro.numpy.setops import *
 from tenferro.numpy.signal import *
 from tenferro.numpy.sorting import *
@@ -71,7 +73,6 @@ around = round
 amax = max
 amin = min
 absolute = abs
-array = asarray
 cast = astype
 concatenate = concat
 conjugate = conj

@@ -1,7 +1,7 @@
 """The primitives: a topic per file, one class per op.
 
-`ALL_OPS` is the vocabulary. Read `broadcast` first: it shows a complete pair of ops, each
-the other's transpose; then `elementwise`, whose ops are rows.
+`ALL_OPS` is the vocabulary, with the `COLLECTIVES` on named axes. Read `broadcast` first: it shows
+a complete pair of ops, each the other's transpose; then `elementwise`, whose ops are rows.
 """
 
 import typing as _typing
@@ -14,6 +14,7 @@ from tenferro.ops.analytic import *
 from tenferro.ops.annotations import *
 from tenferro.ops.base import *
 from tenferro.ops.broadcast import *
+from tenferro.ops.collectives import *
 from tenferro.ops.dot_general import *
 from tenferro.ops.dynamic_shapes import *
 from tenferro.ops.elementwise import *
@@ -27,13 +28,21 @@ from tenferro.ops.reductions import *
 from tenferro.ops.slicing import *
 from tenferro.ops.special import *
 
-ALL_OPS: tuple[type[StdTensorOp], ...] = tuple(
+_NAMED: tuple[type[StdTensorOp], ...] = tuple(
     op
     for op in tuple(globals().values())
     if isinstance(op, type) and issubclass(op, StdTensorOp) and "name" in vars(op)
-    if op is not Argument  # which programs do not contain
 )
-"""The ops of the vocabulary: all that the modules list and that have a name."""
+COLLECTIVES = tuple(op for op in _NAMED if issubclass(op, Collective))
+"""The ops on named axes, which have no meaning alone."""
+
+ALL_OPS: tuple[type[StdTensorOp], ...] = tuple(
+    op
+    for op in _NAMED
+    if not issubclass(op, Collective) and op is not Argument  # which programs do not contain
+)
+"""The ops of the vocabulary that have a meaning alone: all that the modules list and that have a
+name."""
 
 
 def shape_context(rules: _Callable[[str], object | None] | None = None) -> ShapeGuardContext:
@@ -41,15 +50,15 @@ def shape_context(rules: _Callable[[str], object | None] | None = None) -> Shape
     return ShapeGuardContext(ADD, rules)
 
 
-MISSING: dict[str, str] = {
-    "segment_max": "use x.at[segment_ids].max(data)",
-    "segment_min": "use x.at[segment_ids].min(data)",
-    "segment_prod": "use tn.ones(...).at[segment_ids].multiply(data)",
-    "segment_sum": "use tn.zeros(...).at[segment_ids].add(data)",
-}
-"""Names of `jax.ops`, and what to do instead."""
+_OF_ARRAYS = ("segment_max", "segment_min", "segment_prod", "segment_sum")
+"""The functions of `jax.ops`, which are array functions; they are loaded when they are used."""
 
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
-    __all__ = _public(vars())
-    __getattr__ = _refusal("tenferro.ops", __all__, MISSING)
+    import tenferro as _tenferro
+
+    __all__ = _public(vars(), *_OF_ARRAYS)
+    _refuse = _refusal("tenferro.ops", __all__)
+
+    def __getattr__(name):
+        return getattr(_tenferro, name) if name in _OF_ARRAYS else _refuse(name)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from tenferro.ir import BOOL, NumpyArray, is_integer, payload
+from tenferro.errors import DTypeError
+from tenferro.ir import BOOL, DType, NumpyArray, TensorMeta, is_integer, payload, short_name
 from tenferro.ops.elementwise import Elementwise, Term, where
 
 __all__ = [
     "AND",
     "CEIL",
     "CLAMP",
+    "COUNT_LEADING_ZEROS",
     "FLOOR",
     "MAXIMUM",
     "MINIMUM",
     "NOT",
     "OR",
+    "POPULATION_COUNT",
     "REM",
     "ROUND",
     "SHIFT_LEFT",
@@ -23,13 +26,16 @@ __all__ = [
     "SIGN_BIT",
     "XOR",
     "And",
+    "BitcastConvert",
     "Ceil",
     "Clamp",
+    "CountLeadingZeros",
     "Floor",
     "Maximum",
     "Minimum",
     "Not",
     "Or",
+    "PopulationCount",
     "Rem",
     "RoundNearestEven",
     "ShiftLeft",
@@ -189,9 +195,69 @@ class ShiftRight(Shift, name="shift_right", numpy=np.right_shift):
     """
 
 
+def _unsigned(x: NumpyArray) -> NumpyArray:
+    return np.ascontiguousarray(x).view(np.dtype(f"u{x.dtype.itemsize}")).reshape(x.shape)
+
+
+def _leading_zeros(x: NumpyArray) -> NumpyArray:
+    bits, width = _unsigned(x), 8 * x.dtype.itemsize
+    shift = 1
+    while shift < width:  # afterwards, all bits below the highest one are set
+        bits = bits | (bits >> bits.dtype.type(shift))
+        shift *= 2
+    return (width - np.bitwise_count(bits).astype(int)).astype(x.dtype)
+
+
+class PopulationCount(
+    Elementwise,
+    name="population_count",
+    numpy=lambda x: np.bitwise_count(_unsigned(x)).astype(x.dtype),
+    lax="population_count",
+):
+    """How many bits of x are set."""
+
+    kinds = "iu"
+    jvp = (None,)
+
+
+class CountLeadingZeros(Elementwise, name="count_leading_zeros", numpy=_leading_zeros, lax="clz"):
+    """How many bits of x are zero above the highest one that is set."""
+
+    kinds = "iu"
+    jvp = (None,)
+
+
+@payload
+class BitcastConvert(Elementwise, name="bitcast_convert"):
+    """The bits of x as those of another dtype of the same width."""
+
+    dtype: DType
+
+    jvp = (None,)
+
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        (x,) = metas
+        source = x.dtype
+        if any(dtype.kind not in "iuf" for dtype in (source, self.dtype)):
+            raise DTypeError(
+                f"bitcast_convert: takes integers and real floating-point numbers, got {x} and "
+                f"{short_name(self.dtype)}"
+            )
+        if source.itemsize != self.dtype.itemsize:
+            raise DTypeError(
+                f"bitcast_convert: {x} and {short_name(self.dtype)} have different widths"
+            )
+        return x.with_dtype(self.dtype)
+
+    def numpy(self, x: NumpyArray) -> NumpyArray:
+        return np.ascontiguousarray(x).view(self.dtype).reshape(x.shape)
+
+
 AND = And()
 OR = Or()
 XOR = Xor()
 NOT = Not()
+POPULATION_COUNT = PopulationCount()
+COUNT_LEADING_ZEROS = CountLeadingZeros()
 SHIFT_LEFT = ShiftLeft()
 SHIFT_RIGHT = ShiftRight()

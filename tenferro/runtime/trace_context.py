@@ -5,29 +5,52 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from tenferro.compiler import MemoryLimit, tighter
 from tenferro.core import GlobalValKey, SingleOutputNode
-from tenferro.ir import ASSUMED, Guard, bring_guards
+from tenferro.ir import ASSUMED, Dim, Guard, bring_guards
 from tenferro.ops import Argument
 from tenferro.ops.extension import Package
 from tenferro.runtime.executors import contains
 
 __all__ = [
+    "NamedAxis",
     "TraceContext",
     "current_trace",
     "innermost",
     "is_tracing",
+    "named_axes",
+    "note_axis",
     "open_traces",
     "outside_traces",
     "require_limit",
     "require_packages",
+    "scope_of_axis",
 ]
 
 _current: ContextVar[TraceContext | None] = ContextVar("tenferro_trace", default=None)
 """The innermost trace in this thread or task."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedAxis:
+    """A named axis that a trace binds.
+
+    Attributes:
+        size: the number of entries along it.
+        index: the graph value that is the place of the entry.
+        varies: whether derivatives within tell what differs along it from what does not.
+        differing: arguments of the function that differ along it.
+    """
+
+    name: str
+    size: Dim
+    index: GlobalValKey
+    varies: bool = False
+    differing: frozenset[GlobalValKey] = frozenset()
 
 
 class TraceContext:
@@ -48,6 +71,9 @@ class TraceContext:
         is_open: whether its values may be used.
         read: enclosing traces whose values were used together with values of this one.
         arguments: its arguments, each with what was passed for it, while it is open.
+        axes: the named axes that it binds.
+        uses_axes: whether it uses a named axis of a trace around it.
+        varies: whether derivatives in it tell what differs along a named axis; see `NamedAxis`.
         call: the function and the arguments that it was called with, while it is open.
         packages: the packages of extension families that the executor must have.
         limit: the memory limit that the program must keep.
@@ -57,6 +83,7 @@ class TraceContext:
     __slots__ = (
         "_tokens",
         "arguments",
+        "axes",
         "call",
         "checks_sizes",
         "depth",
@@ -68,6 +95,8 @@ class TraceContext:
         "parent",
         "read",
         "tracked",
+        "uses_axes",
+        "varies",
     )
     _tokens: tuple[Token[TraceContext | None], Token[dict[tuple[str, str], Guard] | None]]
 
@@ -76,12 +105,15 @@ class TraceContext:
         of: object = None,
         tracked: dict[int, Any] | None = None,
         checks_sizes: bool = False,
+        axes: Iterable[NamedAxis] = (),
     ) -> None:
         """`of` is the function, or its name; see `guards` for `checks_sizes`."""
         is_name = of is None or isinstance(of, str)
         self.name: Any = of if is_name else getattr(of, "__name__", type(of).__name__)
         self.tracked = tracked
         self.checks_sizes = checks_sizes
+        self.axes = tuple(axes)
+        self.uses_axes = self.varies = False
         self.parent: TraceContext | None = None
         self.depth = 1
         self.is_open = True
@@ -97,6 +129,7 @@ class TraceContext:
         if parent is not None:
             self.depth = parent.depth + 1
             self.tracked = parent.tracked if self.tracked is None else self.tracked
+            self.varies |= parent.varies
         self._tokens = (_current.set(self), ASSUMED.set(self.guards))
         return self
 
@@ -159,6 +192,29 @@ def open_traces() -> tuple[TraceContext, ...]:
             traces.append(trace)
         trace = trace.parent
     return tuple(reversed(traces))
+
+
+def named_axes(traces: Iterable[TraceContext] | None = None) -> dict[str, NamedAxis]:
+    """The named axes that are bound here, or that some traces bind, the outermost first."""
+    axes: dict[str, NamedAxis] = {}
+    for trace in open_traces() if traces is None else traces:
+        for axis in trace.axes:
+            axes.pop(axis.name, None)
+            axes[axis.name] = axis
+    return axes
+
+
+def scope_of_axis(axis: NamedAxis) -> TraceContext | None:
+    """The open trace that binds an axis, the outermost one."""
+    return next((trace for trace in open_traces() if axis in trace.axes), None)
+
+
+def note_axis(axis: NamedAxis) -> None:
+    """Note in the traces within that which binds an axis that they use it."""
+    for trace in reversed(open_traces()):
+        if axis in trace.axes:
+            return
+        trace.uses_axes = True
 
 
 def innermost(traces: Iterable[TraceContext | None]) -> TraceContext | None:

@@ -1,4 +1,4 @@
-"""What `jax.scipy` has of SciPy: `tn.scipy.linalg`, `tn.scipy.special` and `tn.scipy.stats`.
+"""What `jax.scipy` has of SciPy, by SciPy's topics.
 
 >>> tn.scipy.special.ndtr(0.0)
 Tensor(0.5)
@@ -9,17 +9,32 @@ Tensor(0.5)
 from typing import TYPE_CHECKING
 
 from tenferro.missing_names import refusal
-from tenferro.scipy import linalg, special, stats
+from tenferro.scipy import (
+    cluster,
+    fft,
+    integrate,
+    interpolate,
+    linalg,
+    ndimage,
+    signal,
+    special,
+    stats,
+)
 
-__all__ = ["linalg", "special", "stats"]
+__all__ = [
+    "cluster",
+    "fft",
+    "integrate",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "signal",
+    "special",
+    "stats",
+]
 
 _LATER = "it is not there yet; on arrays that are known, use SciPy itself"
-MISSING: dict[str, str] = {
-    **dict.fromkeys(("cluster", "integrate", "interpolate", "ndimage", "sparse"), _LATER),
-    **dict.fromkeys(("optimize", "spatial"), _LATER),
-    "fft": "use tn.fft; cosine transforms are not there yet",
-    "signal": "it is not there yet; tn.convolve, tn.correlate, tn.lax.conv and tn.fft are",
-}
+MISSING: dict[str, str] = {**dict.fromkeys(("optimize", "sparse", "spatial"), _LATER)}
 """Names of `jax.scipy`, and what to do instead."""
 
 

@@ -19,9 +19,11 @@ from tenferro.transforms.linear_part import *
 from tenferro.transforms.program import *
 from tenferro.transforms.pure_callback import *
 from tenferro.transforms.scan import *
+from tenferro.transforms.shard_map import *
 from tenferro.transforms.sparse_matrix import *
 from tenferro.transforms.trace import *
 from tenferro.transforms.traced_tensor import *
+from tenferro.transforms.transpose import *
 from tenferro.transforms.trees import *
 from tenferro.transforms.vmap import *
 from tenferro.transforms.while_loop import *

@@ -37,12 +37,14 @@ from tenferro.ops.functions import apply_method, elementwise, manipulation
 from tenferro.runtime import (
     added_packages,
     builtin_packages,
+    current_trace,
     fitted,
     holder_of,
     meta_of_value,
     over_builtin,
     planning_for,
 )
+from tenferro.transforms.device_axes import with_copies_for_devices
 from tenferro.transforms.linear_part import LinearGraph, LinearPart
 from tenferro.transforms.program import Evaluation
 from tenferro.transforms.trace import Trace, trace_function
@@ -338,9 +340,17 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         return self._own_rules.over(rules_of(builtin_packages()))
 
     def linearize(
-        self, outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey]
+        self,
+        outputs: Sequence[GlobalValKey],
+        wrt: Sequence[GlobalValKey],
+        varies: bool = False,
     ) -> LinearGraph:
-        """The linear fragment of `outputs` with respect to `wrt`; cached."""
+        """The linear fragment of `outputs` with respect to `wrt`; cached.
+
+        `varies` as in `TraceContext`, of the trace that the values are of.
+        """
+        if varies:
+            outputs = with_copies_for_devices(outputs, wrt, self.shapes)
         key = (tuple(outputs), tuple(wrt))
         known = self._cache.get(key)
         if known is not None:
@@ -377,7 +387,9 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         return [value.meta for value in values]
 
     def _pulled(self, name: str, ys: Values, wrt: Values, cts: Seeds) -> list[TracedTensor | None]:
-        linear = self.linearize([y.key for y in ys], self._sources(name, wrt))
+        around = current_trace()
+        varies = around is not None and around.varies
+        linear = self.linearize([y.key for y in ys], self._sources(name, wrt), varies)
         return _traced(self.pull_back(linear, _keys(cts)))
 
     def _pushed(

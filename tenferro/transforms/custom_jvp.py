@@ -33,6 +33,7 @@ from tenferro.runtime import (
     innermost,
     is_tracing,
     meta_of_value,
+    named_axes,
     open_traces,
 )
 from tenferro.transforms.eager_tensor import EagerTensor
@@ -280,7 +281,9 @@ class RuledCall:
         for each in ended:
             each.is_open = True
         try:
-            context = TraceContext(f"{name} of {self.name}", tracked)
+            axes = named_axes(self.traces).values()
+            context = TraceContext(f"{name} of {self.name}", tracked, axes=axes)
+            context.varies = any(axis.varies for axis in axes)
             result = trace(context, rule, arguments(context), {}, read)
         except Exception as error:
             error.add_note(f"raised in {name} of {self.name}")
@@ -397,6 +400,8 @@ def call(
         is_called_once=True,
     )
     closed = bodies.closed_over(body)
+    places = [axis.index for axis in named_axes(traces).values()]  # for the rules
+    closed += [index for index in places if index not in closed]
     program = program_of([*closed, *body.inputs], body.outputs)
     weak = tuple([None if number is None else type(number)() for number in passed.weak])
     static = Arguments(arguments.static, (None,) * len(arguments.arrays))

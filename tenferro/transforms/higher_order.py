@@ -43,6 +43,7 @@ from tenferro.runtime import (
     weak_number,
 )
 from tenferro.transforms.data_sizes import closed_over
+from tenferro.transforms.device_axes import axes_within
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.known_elements import declare_elements
 from tenferro.transforms.program import Evaluation, compiled_within
@@ -226,7 +227,15 @@ class Bodies:
         def read(result: Any) -> Trace:
             leaves, tree = flatten(result)
             outputs = [self._output(leaf, name, result, i) for i, leaf in enumerate(leaves)]
-            return Trace(context, inputs, outputs, tree, list(map(weak_leaf, leaves)))
+            weak = list(map(weak_leaf, leaves))
+            return Trace(
+                context,
+                inputs,
+                outputs,
+                tree,
+                weak,
+                axes=axes_within(outputs) if context.varies else (),
+            )
 
         args, kwargs = arguments(traced_values(inputs, context, weak))
         return trace(context, function, args, kwargs, read, f"{name} of {self.caller}")

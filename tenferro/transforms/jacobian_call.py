@@ -221,6 +221,7 @@ class JacobianCall:
             self.function,
             self.argnums,
             self.has_aux,
+            self.holomorphic,
             ad_context=self.ad_context,
             on_trace=traced.append,
         )
@@ -280,7 +281,7 @@ class JacobianCall:
         check_dtypes(self.kind, self.mode, self.holomorphic, inputs, outputs)
         if self.sparsity is None:
             check_sizes(self.kind, inputs, outputs)
-        linear = ad.linearize(trace.outputs, trace.inputs)
+        linear = ad.linearize(trace.outputs, trace.inputs, trace.context.varies)
         matrices = Matrices(linear, inputs, outputs, ad.shapes, self.chunk_size, self.holomorphic)
         if self.sparsity is not None:
             pattern = self._pattern(linear, inputs, outputs, ad)

@@ -466,11 +466,11 @@ def make_program(
 # eval_shape: the types of the results of a function, which is not run.
 
 
-def eval_shape(function: Callable[..., object], *args: PyTree, **kwargs: PyTree) -> PyTree:
-    """The types of the results of `function`, as a tree of `TensorSpec`. Nothing is computed.
+def eval_shape(fun: Callable[..., object], *args: PyTree, **kwargs: PyTree) -> PyTree:
+    """The types of the results of `fun`, as a tree of `TensorSpec`. Nothing is computed.
 
     Args:
-        function: any function of arrays.
+        fun: any function of arrays.
         args, kwargs: its arguments: arrays, `TensorSpec`s, whose extents may be names, or trees of
             these.
 
@@ -481,5 +481,5 @@ def eval_shape(function: Callable[..., object], *args: PyTree, **kwargs: PyTree)
     >>> eval_shape(tn.matmul, tn.TensorSpec(("n", 3), "float32"), tn.TensorSpec((3, 2), "float32"))
     TensorSpec(f32[n,2])
     """
-    trace, _ = trace_function(function, args, kwargs, nested=False)
+    trace, _ = trace_function(fun, args, kwargs, nested=False)
     return unflatten(trace.tree, [TensorSpec.of(type_of(key)) for key in trace.outputs])

@@ -47,7 +47,15 @@ from tenferro.ir import (
 from tenferro.ops import Argument, StdTensorOp, shape_context
 from tenferro.ops.control_flow import plain
 from tenferro.ops.functions import convert, emit_function, entering, promote
-from tenferro.runtime import Tensor, TraceContext, is_array, meta_of_value, weak_number
+from tenferro.runtime import (
+    NamedAxis,
+    Tensor,
+    TraceContext,
+    current_trace,
+    is_array,
+    meta_of_value,
+    weak_number,
+)
 from tenferro.transforms.data_sizes import as_sized_op, named
 from tenferro.transforms.known_elements import declare_elements
 from tenferro.transforms.traced_tensor import (
@@ -85,10 +93,13 @@ def argument(value: GlobalValKey) -> GlobalValKey | None:
     """A new argument that stands for `value`.
 
     None if simplifications need the op that computed the value, as for constants. The argument
-    should then be an input, which is replaced by the value afterwards.
+    should then be an input, which is replaced by the value afterwards. Where derivatives ask along
+    which named axes a value differs, the argument tells it, as it depends on the value.
     """
     if isinstance(value, SingleOutputNode) and cast(StdTensorOp, value.primitive).transparent:
-        return None
+        around = current_trace()
+        if around is None or not around.varies:
+            return None
     return op_key(Argument(next(_numbers)), (value,)).output(0)
 
 
@@ -256,6 +267,7 @@ class Trace:
         input_at: the inputs, by the position of the leaf among all leaves.
         aux: the auxiliary result.
         outer: whether the function read values of an enclosing trace.
+        axes: for each output the named axes along which devices differ in it; of bodies only.
     """
 
     context: TraceContext
@@ -266,6 +278,7 @@ class Trace:
     input_at: dict[int, GlobalValKey] = field(default_factory=dict)
     aux: AuxTree = _NO_AUX
     outer: bool = False
+    axes: Sequence[frozenset[str]] = ()
 
     @property
     def metas(self) -> list[TensorMeta]:
@@ -292,6 +305,7 @@ def trace_function(
     nested: bool = True,
     passed: Sequence[Any] | None = None,
     checks_sizes: bool = False,
+    axes: Iterable[NamedAxis] = (),
     has_elements: bool = False,
 ) -> tuple[Trace, list[Any]]:
     """Trace `function` on new values like the leaves of the arguments; also return the leaves.
@@ -310,7 +324,7 @@ def trace_function(
     names = argument_names(function, args, kwargs)
     input_at: dict[int, GlobalValKey] = {}
     values = list(leaves)
-    context = TraceContext(function, checks_sizes=checks_sizes)
+    context = TraceContext(function, checks_sizes=checks_sizes, axes=axes)
     for position, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
         if active is None or position in active or is_array(leaf):
             meta = leaf_meta(leaf, f"argument {name}")
@@ -335,7 +349,8 @@ def trace_function(
         parts, tree = flatten(result)
         outputs = list(map(_output_key, parts, itertools.count()))
         view: ResolvedView[StdTensorOp] = resolve_keys()
-        ops, met = view.topo_order([*outputs, *aux.keys], leaves=inputs)
+        bound = [*inputs, *(axis.index for axis in context.axes)] if context.axes else inputs
+        ops, met = view.topo_order([*outputs, *aux.keys], leaves=bound)
         outer = not set(map(type, map(_SOURCE, met))) <= {CapturedArray}
         return Trace(
             context, inputs, with_arguments_replaced(outputs, ops), tree, (), input_at, aux, outer

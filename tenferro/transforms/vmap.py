@@ -10,6 +10,7 @@ import optree
 
 from tenferro.core import (
     GlobalValKey,
+    Input,
     KeyEmitter,
     ResolvedView,
     batch,
@@ -24,6 +25,7 @@ from tenferro.errors import (
     counted,
 )
 from tenferro.ir import (
+    INT32,
     Dim,
     DimExpr,
     Exact,
@@ -36,9 +38,10 @@ from tenferro.ir import (
     same_size,
     type_of,
 )
-from tenferro.ops import StdTensorOp, Transpose, repeated, shape_context
+from tenferro.ops import INDEX, Iota, StdTensorOp, Transpose, repeated, shape_context
 from tenferro.ops.extension import Package, rules_of, runtime_name
 from tenferro.runtime import (
+    NamedAxis,
     added_packages,
     builtin_rule,
     holder_of,
@@ -50,7 +53,7 @@ from tenferro.transforms.trace import also_for_data_sizes, is_traced, leaf_meta,
 from tenferro.transforms.traced_tensor import TracedTensor, argument_names, as_key
 from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, prefix_leaves, unflatten
 
-__all__ = ["vmap"]
+__all__ = ["new_index", "vmap"]
 
 
 # The axes that `vmap` maps over: `in_axes` and `out_axes` as one entry for each array.
@@ -200,31 +203,36 @@ R = TypeVar("R")
 
 
 def vmap(
-    function: Callable[P, R],
+    fun: Callable[P, R],
     in_axes: PyTree = 0,
     out_axes: PyTree = 0,
-    *,
+    axis_name: str | None = None,
     axis_size: int | Dim | None = None,
+    spmd_axis_name: str | tuple[str, ...] | None = None,
+    *,
     packages: Sequence[Package] = (),
 ) -> Callable[P, R]:
-    """A function that applies `function` to each entry along an axis of its arguments, at once.
+    """A function that applies `fun` to each entry along an axis of its arguments, at once.
 
     The function is traced once, for one entry. Its ops are then replaced by ops on all entries.
 
     Args:
-        function: takes and returns trees of arrays.
+        fun: takes and returns trees of arrays.
         in_axes: the axis of each positional argument to map over: an integer, None for an argument
             that is the same for all entries, or a tree of these that is a prefix of the tuple of
             arguments. Keyword arguments are mapped over axis 0.
         out_axes: the axis of each result along which entries lie: an integer, None for a result
             that does not depend on the mapped axis, or a tree of these that is a prefix of the
             result. Other results that do not depend on the mapped axis are repeated.
+        axis_name: a name by which `fun` can use the axis: `tn.lax.psum(x, axis_name)` is the
+            sum of x over all entries, and does not depend on the mapped axis.
         axis_size: the number of entries; needed if no argument is mapped.
+        spmd_axis_name: the mesh axes that divide the mapped axis; XLA chooses them in any case.
         packages: extension families in addition to tenferro's own, whose batch rules are used.
 
     Raises:
         BatchingError: an axis is out of range, or sizes of mapped axes differ, or a result that
-            depends on the mapped axis has `out_axes` None.
+            depends on the mapped axis has `out_axes` None, or a name is not a string.
         BatchRuleError: an op in the function has no batch rule.
         ExtensionRegistryError: a package is given twice, or is not one.
         PytreeError: `in_axes` or `out_axes` is not a prefix of the arguments or of the result.
@@ -234,26 +242,43 @@ def vmap(
     >>> dot = vmap(lambda x, y: tn.sum(x * y), in_axes=(0, None))
     >>> dot(tn.Tensor([[1.0, 2.0], [3.0, 4.0]]), tn.Tensor([1.0, 10.0]))
     Tensor([21., 43.])
+    >>> vmap(lambda x: x / tn.lax.psum(x, "i"), axis_name="i")(tn.Tensor([1.0, 3.0]))
+    Tensor([0.25, 0.75])
     """
-    if not callable(function):
+    if not callable(fun):
         raise TracingError(
-            f"{called_function('vmap')}: takes a function, got a {type(function).__name__}"
+            f"{called_function('vmap')}: takes a function, got a {type(fun).__name__}"
         )
     in_axes = tuple(in_axes) if type(in_axes) is list else in_axes  # the arguments are a tuple
     mapping = _Mapping(
-        function,
+        fun,
         AxesTree("in_axes", in_axes),
         AxesTree("out_axes", out_axes),
         axis_size,
         added_packages(packages),
+        None if axis_name is None else checked_name("vmap", axis_name),
     )
+    if spmd_axis_name is not None:
+        for name in spmd_axis_name if type(spmd_axis_name) is tuple else (spmd_axis_name,):
+            checked_name("vmap", name, "spmd_axis_name")
 
     called = also_for_data_sizes(mapping.results)
 
     def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
         return called(args, kwargs)  # type: ignore[no-any-return]  # as the function
 
-    return wraps(function, mapped)
+    return wraps(fun, mapped)
+
+
+def checked_name(caller: str, name: Any, option: str = "axis_name") -> str:
+    """The name of an axis.
+
+    Raises:
+        BatchingError: it is not a string.
+    """
+    if not isinstance(name, str):
+        raise BatchingError(f"{caller}: {option} must be a string, got {name!r}")
+    return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +288,7 @@ class _Mapping:
     out_axes: AxesTree
     axis_size: Any
     packages: tuple[Package, ...]
+    name: str | None
 
     def results(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The results for all entries, of the function traced for one."""
@@ -273,6 +299,7 @@ class _Mapping:
         for position, argument in mapped.items():
             entries[position] = TracedTensor(fresh_input(argument.entry, argument.name))
         one_args, one_kwargs = unflatten(treedef, entries)
+        axes = [] if self.name is None else [NamedAxis(self.name, size, new_index(self.name))]
         trace, _ = trace_function(
             self.function,
             one_args,
@@ -281,6 +308,7 @@ class _Mapping:
             nested=False,
             passed=leaves,
             has_elements=True,  # arguments that are not mapped
+            axes=axes,
         )
         of_function = trace.context.packages
         packages = tuple({id(each): each for each in (*self.packages, *of_function)}.values())
@@ -290,6 +318,8 @@ class _Mapping:
         whole: dict[GlobalValKey, GlobalValKey] = {}
         same: dict[GlobalValKey, GlobalValKey] = {}
         emitter = KeyEmitter(_context(packages, holder_of(leaves)))
+        for axis in axes:
+            whole[axis.index] = emitter.emit(Iota(INT32, size))
         for (position, key), leaf in zip(trace.input_at.items(), actual, strict=True):
             of = mapped.get(position)
             value = as_key(leaf) if traced else key if of is None else fresh_input(of.meta, of.name)
@@ -348,6 +378,11 @@ class _Mapping:
             else:
                 placed_outputs.append(key)
         return placed_outputs
+
+
+def new_index(name: str) -> Input:
+    """A graph value for the place of an entry along a named axis."""
+    return fresh_input(INDEX, f"the place along {name!r}")
 
 
 def _with_axis_at(

@@ -26,6 +26,7 @@ from tenferro.ir import (
 from tenferro.ops.control_flow import Scan, While
 from tenferro.ops.functions import apply, elementwise
 from tenferro.runtime import meta_of_value
+from tenferro.transforms.device_axes import differing
 from tenferro.transforms.higher_order import (
     Bodies,
     Call,
@@ -53,7 +54,9 @@ def stable_body(
 ) -> Trace:
     """The body, traced at types of the carry that do not change; adapts those of `carry`.
 
-    A Python number takes the dtype that the body gives it. Other dtypes must not change.
+    A Python number takes the dtype that the body gives it. Other dtypes must not change. In
+    `shard_map`, what devices have in common at first and not after an iteration differs from the
+    start on.
 
     `trace` traces the body at the types of `carry`. It also returns the structure of the carry that
     comes out, and the position of the carry's first leaf among the outputs.
@@ -74,6 +77,10 @@ def stable_body(
                 changed = True
             elif promoted(meta, out_weak, before):
                 body.convert(first + leaf, before.dtype)
+            if body.axes:
+                value = carry.values[leaf]
+                carry.values[leaf] = differing(value, body.axes[first + leaf])
+                changed |= carry.values[leaf] is not value
         if not changed:
             after = body.metas[first : first + tree.num_leaves]
             if after != carry.metas:
@@ -145,13 +152,16 @@ def within_int64(caller: str, name: str, integer: int) -> int:
 
 
 def as_unroll(caller: str, unroll: Any, iterations: Dim) -> int:
-    """The number of iterations that are compiled as one; all for True, if their number is known."""
+    """The number of iterations that are compiled as one; all for True, if their number is known.
+
+    0 is 1, as in JAX.
+    """
     if isinstance(unroll, bool):
         return max(1, iterations) if unroll and isinstance(iterations, int) else 1
     count = integer_of(unroll)
-    if count is None or count < 1:
+    if count is None or count < 0:
         raise ControlFlowError(f"{caller}: unroll must be a positive integer, got {unroll!r}")
-    return count
+    return max(count, 1)
 
 
 def as_levels(caller: str, checkpoints: Any, iterations: Dim, none: bool = True) -> int:

@@ -4,6 +4,7 @@
 registers its lowerings.
 """
 
+from tenferro_xla.lowering import collectives as collectives
 from tenferro_xla.lowering import control_flow as control_flow
 from tenferro_xla.lowering import elementwise as elementwise
 from tenferro_xla.lowering import extents as extents

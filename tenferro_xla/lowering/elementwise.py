@@ -273,6 +273,11 @@ def _(op: ops.Rem, x: Array, y: Array) -> Array:
 
 
 @lower.register
+def _(op: ops.BitcastConvert, x: Array) -> Array:
+    return lax.bitcast_convert_type(x, op.dtype)
+
+
+@lower.register
 def _(op: ops.Convert, x: Array) -> Array:
     if op.dtype == x.dtype:
         return x

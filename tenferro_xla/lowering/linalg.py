@@ -27,7 +27,7 @@ from tenferro.linalg.eigh import Eigh
 from tenferro.linalg.lu import Lu, PivotsToPermutation
 from tenferro.linalg.matrix_functions import MatrixFunction
 from tenferro.linalg.pinv import Pinv
-from tenferro.linalg.qr import Qr
+from tenferro.linalg.qr import Qr, QrPivots
 from tenferro.linalg.schur import Hessenberg, Schur
 from tenferro.linalg.solve import Inverse, LuSolve
 from tenferro.linalg.svd import Svd
@@ -118,6 +118,16 @@ def qr(op: Qr, a: Array) -> tuple[Array, ...]:
         )
     q, r = lax.linalg.qr(a, full_matrices=op.mode == "complete")
     return nan_unless_finite(a, r, q)[: op.output_count]
+
+
+def qr_pivots(op: QrPivots, a: Array) -> Array:
+    """The order of the columns; those of a matrix that is not finite keep theirs."""
+    if not known(a.shape):
+        reason = "is not lowered for named sizes; give the inputs constant sizes"
+        raise UnsupportedExtensionError(op.family_id, reason)
+    clean, finite = zeros_unless_finite(a)
+    _, _, order = lax.linalg.qr(clean, pivoting=True, full_matrices=False)
+    return jnp.where(finite[..., 0], order, jnp.arange(a.shape[-1], dtype=order.dtype))
 
 
 def pinv(op: Pinv, a: Array, *rtol: Array) -> Array:
@@ -294,7 +304,7 @@ def platforms_of(op: ExtensionOp) -> tuple[str, ...] | None:
             return ("cpu", "cuda", "rocm")
         case MatrixFunction() if op.name == "exp":
             return None
-        case MatrixFunction() | Sylvester() | Schur() | Hessenberg():
+        case MatrixFunction() | Sylvester() | Schur() | Hessenberg() | QrPivots():
             return ("cpu",)
         case _:
             return None
@@ -425,6 +435,7 @@ _OF_MATRICES: Mapping[type[ExtensionOp], Lowering] = {
     Eigh: eigh,
     Svd: svd,
     Qr: qr,
+    QrPivots: qr_pivots,
     Pinv: pinv,
     Lu: lu,
     PivotsToPermutation: pivots_to_permutation,

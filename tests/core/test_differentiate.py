@@ -189,7 +189,7 @@ def test_a_symbolic_zero_stops_the_walk_like_any_leaf() -> None:
 
 
 def test_there_is_one_seed_for_each_value_of_wrt() -> None:
-    message = r"^push_forward: 1 tangents for 2 values of wrt$"
+    message = r"^push_forward: 1 tangent for 2 values of wrt$"
     with pytest.raises(ADError, match=message):
         push_forward(KEYS, [x], [x, y], [x], ctx=CTX)
 

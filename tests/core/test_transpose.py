@@ -217,7 +217,7 @@ def test_the_cotangent_of_an_output_without_a_tangent_is_not_read() -> None:
 
 
 def test_there_is_one_cotangent_for_each_output() -> None:
-    with pytest.raises(ADError, match=r"^pull_back: 1 cotangents for 2 outputs$"):
+    with pytest.raises(ADError, match=r"^pull_back: 1 cotangent for 2 outputs$"):
         pull_back(derivative(x, y), [x], ctx=CTX)
 
 

@@ -23,7 +23,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "jax_names.md"
 NOT_YET = "it is not there yet"
 OWN = {
     "errors": "tn.errors has tenferro's own",
-    "ops": "tn.ops has the ops of the IR; x.at[segment_ids].add(data) adds up segments",
     "typing": "tn.typing has other types, Array and ArrayLike among them",
 }
 """Names that both libraries have, for things that are not the same."""
@@ -87,13 +86,18 @@ STATS = [
     for name in tn.scipy.stats.__all__
     if type(getattr(tn.scipy.stats, name)).__name__ == "Distribution"
 ]
+SCIPY = (
+    *("cluster", "cluster.vq", "fft", "integrate", "interpolate", "linalg", "ndimage", "signal"),
+    *("special", "stats"),
+)
 HOMES = [
     Home("jax", "tn", missing_names.JAX),
     Home("jax.numpy", "tn.numpy", missing_names.ARRAYS),
     *(_of(f"jax.numpy.{name}", f"tn.{name}") for name in ("linalg", "fft")),
     *(_of(f"jax.{name}", f"tn.{name}") for name in ("lax", "nn", "nn.initializers", "random")),
     *(_of(f"jax.{name}", f"tn.{name}") for name in ("tree", "tree_util", "scipy")),
-    *(_of(f"jax.scipy.{name}", f"tn.scipy.{name}") for name in ("linalg", "special", "stats")),
+    *(_of(f"jax.scipy.{name}", f"tn.scipy.{name}") for name in SCIPY),
+    *(_of(f"jax.{name}", f"tn.{name}") for name in ("lax.linalg", "image", "ops")),
 ]
 DISTRIBUTIONS = [_of(f"jax.{name}", f"tn.{name}") for name in STATS]
 

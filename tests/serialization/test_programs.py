@@ -11,7 +11,7 @@ import tenferro as tn
 from tenferro.compiler import parse
 from tenferro.errors import FileError, MemoryLimitError
 from tenferro.ir import ExecBuilder, ExecOp, payload, verify
-from tenferro.ops import ALL_OPS
+from tenferro.ops import ALL_OPS, COLLECTIVES
 from tenferro.ops.control_flow import CONTROL_OPS, VOCABULARY
 from tenferro.runtime import GraphProgram
 from tenferro.serialization import dumps, loads
@@ -53,7 +53,7 @@ def test_every_op_survives_a_file(case: Case, dtype: str) -> None:
 
 
 def test_every_op_of_the_vocabulary_is_known_by_its_name() -> None:
-    assert list(VOCABULARY.values()) == [*ALL_OPS, *CONTROL_OPS]
+    assert list(VOCABULARY.values()) == [*ALL_OPS, *CONTROL_OPS, *COLLECTIVES]
 
 
 @pytest.mark.parametrize("seed", range(20))

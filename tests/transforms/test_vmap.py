@@ -340,8 +340,3 @@ def test_axes_that_are_no_prefix_are_refused() -> None:
     assert str(caught.value).endswith("{'a': f64[3,4], 'b': f64[3,4]}.")
     with pytest.raises(PytreeError, match="vmap: out_axes does not fit the result: "):
         tn.vmap(lambda x: x, out_axes=(0, 0))(X)
-
-
-def test_there_are_no_names_of_axes() -> None:
-    with pytest.raises(TypeError, match="axis_name"):
-        tn.vmap(lambda x: x, axis_name="i")  # type: ignore[call-arg]

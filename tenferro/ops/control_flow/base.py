@@ -25,7 +25,7 @@ from tenferro.ir import (
     verify_once,
     with_last_use,
 )
-from tenferro.ops import StdTensorOp
+from tenferro.ops import COLLECTIVES, StdTensorOp
 
 __all__ = ["ControlOp", "Interpreter", "plain"]
 
@@ -83,6 +83,11 @@ class ControlOp(StdTensorOp):
         for body in self.bodies.values():
             for part in cast(ExecProgram, body).walk():
                 yield from part.ops_of(ControlOp)
+
+    @property
+    def is_collective(self) -> bool:
+        """Whether there is an op on a named axis in its programs, at any depth."""
+        return any(map(on_named_axes, self.bodies.values()))
 
     @property
     def const_places(self) -> dict[str, range]:
@@ -242,6 +247,11 @@ class ControlOp(StdTensorOp):
     def written_inside(self) -> Collection[int]:
         """All results are those of the programs; a loop may stack what iterations return."""
         return range(self.n_outputs)
+
+
+def on_named_axes(body: Body) -> bool:
+    """Whether there is an op on a named axis in a program, at any depth."""
+    return any(part.has_op(COLLECTIVES) for part in cast(ExecProgram, body).walk())
 
 
 def plain(metas: Iterable[TensorMeta]) -> tuple[TensorMeta, ...]:

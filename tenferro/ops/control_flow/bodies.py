@@ -72,7 +72,7 @@ from tenferro.ops import (
     shape_context,
     zeros_like,
 )
-from tenferro.ops.control_flow.base import ControlOp, in_all_iterations
+from tenferro.ops.control_flow.base import ControlOp, in_all_iterations, on_named_axes
 
 __all__ = [
     "emitted",
@@ -723,16 +723,20 @@ def batched_where(
     """What a program computes for the entries that are valid; its results for others mean nothing.
 
     No cotangent flows to the others, and for them loops end at once. All results are batched.
+    A program with ops on named axes reads what the others compute: cotangents flow there.
     """
     inner = inner_emitter(at)
+    masks = not on_named_axes(program)
     values = [
-        _masked(at, valid, value) if on else value
+        _masked(at, valid, value) if on and masks else value
         for value, on in zip(operands, flags, strict=True)
     ]
     if may_not_end(program):
         program, values, flags = with_guard(program, inner), [valid, *values], [True, *flags]
-    whole = batched_body(program, flags, size, inner, CotangentMask.of_size(size))
-    return inlined(at, whole.program([True] * len(whole.outputs)), [valid, *values])
+    mask = CotangentMask.of_size(size) if masks else None
+    whole = batched_body(program, flags, size, inner, mask)
+    passed = [valid, *values] if masks else values
+    return inlined(at, whole.program([True] * len(whole.outputs)), passed)
 
 
 def with_batch_axis(key: GlobalValKey, size: Dim) -> GlobalValKey:
