@@ -381,3 +381,11 @@ def test_an_index_is_the_same_whether_its_elements_are_known() -> None:
     for place in (1, 7, -1):
         f = tn.value_and_grad(lambda x, n: x[n])
         assert str(f(X, np.array(place))) == str(tn.jit(f)(X, np.array(place)))
+
+
+def test_the_place_on_a_named_axis_has_no_elements() -> None:
+    def f(x: Any) -> Any:
+        return x if tn.lax.axis_index("i") > 0 else -x
+
+    with pytest.raises(TracingError, match=r"bool\(\) of a traced value"):
+        tn.vmap(f, axis_name="i")(X)

