@@ -15,7 +15,7 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 from tenferro.core import Derived, GlobalValKey, GraphOp, Input, op_key
 from tenferro.errors import ExtentError, ShapeError, UnsupportedDynamicShapeError
@@ -424,6 +424,16 @@ class TensorSpec:
         spec = cls.__new__(cls)
         spec.meta = meta
         return spec
+
+    @classmethod
+    def like(cls, x: Any) -> TensorSpec:
+        """That of an object that says of which shape and dtype it is.
+
+        >>> import numpy as np
+        >>> TensorSpec.like(np.zeros(3))
+        TensorSpec(f64[3])
+        """
+        return cls(x.shape, x.dtype)
 
     @property
     def ndim(self) -> int:

@@ -5,8 +5,7 @@
 The libraries are those of the extra `ports`, in the versions that it pins. `tenferro port` writes
 them to a folder, where pytest runs the files of tests that `FILES` names, with the dtypes of JAX.
 jaxopt is published without its tests: `--tests` is their folder in a checkout of its repository.
-`failures.txt` has the tests that do not pass, with reasons. The exit code is 1 if others fail, or
-if one of them passes.
+`failures.txt` has the tests that do not pass, with reasons. The exit code is 1 if others fail.
 """
 
 from __future__ import annotations
