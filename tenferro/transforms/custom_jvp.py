@@ -284,8 +284,8 @@ class RuledCall:
         for each in ended:
             each.is_open = True
         try:
-            around = named_axes(self.traces).values()
-            axes = [axis for axis in around if axis.index not in without]
+            bound = named_axes(self.traces).values()
+            axes = [axis for axis in bound if axis.index not in without]
             context = TraceContext(f"{name} of {self.name}", tracked, axes=axes)
             context.varies = any(axis.varies for axis in axes)
             result = trace(context, rule, arguments(context), {}, read)
