@@ -21,6 +21,7 @@ from tenferro.ir import (
     Shape,
     Size,
     SupportsDLPack,
+    TensorSpec,
     as_dtype,
     dim,
     read_integer,
@@ -335,8 +336,17 @@ def eye(
             [0., 0., 1.]])
     """
     check_named("eye", N, M)
+    if isinstance(k, TracedTensor):
+        return on_device((_diagonals(N, M) == k).astype(dtype), device)
     shape = (dim(N), dim(N if M is None else M))
     return on_device(create(creation.eye, 1, shape=shape, k=k, dtype=as_dtype(dtype)), device)
+
+
+def _diagonals(rows: Size, columns: Size | None) -> Any:
+    """The number of the diagonal of each element of a matrix."""
+    row: Any = arange(rows)
+    column: Any = arange(rows if columns is None else columns)
+    return column - row[:, None]
 
 
 def identity(n: Size, dtype: DTypeLike | None = None) -> AnyTensor:
@@ -362,6 +372,8 @@ def tri(
             [1., 1.]])
     """
     check_named("tri", N, M)
+    if isinstance(k, TracedTensor):
+        return (_diagonals(N, M) <= k).astype(dtype)
     shape = (dim(N), dim(N if M is None else M))
     return create(creation.tri, 1, shape=shape, k=k, dtype=as_dtype(dtype))
 
@@ -384,6 +396,8 @@ def full_like(
     >>> tn.full_like([1, 2], 9, shape=(3,))
     Tensor([9, 9, 9])
     """
+    if isinstance(a, TensorSpec):  # which has no elements
+        dtype, shape = a.dtype if dtype is None else dtype, a.shape if shape is None else shape
     if shape is not None:
         element = asarray(a).dtype if dtype is None else dtype
         return full(shape, fill_value, element, device=device)
@@ -402,7 +416,7 @@ def zeros_like(
     >>> tn.zeros_like([1, 2])
     Tensor([0, 0])
     """
-    if shape is not None:
+    if shape is not None or isinstance(a, TensorSpec):
         return full_like(a, 0, dtype, shape, device=device)
     return on_device(apply(creation.zeros_like, a, dtype=dtype), device)
 
@@ -419,7 +433,7 @@ def ones_like(
     >>> tn.ones_like([1, 2])
     Tensor([1, 1])
     """
-    if shape is not None:
+    if shape is not None or isinstance(a, TensorSpec):
         return full_like(a, 1, dtype, shape, device=device)
     return on_device(apply(creation.ones_like, a, dtype=dtype), device)
 
@@ -436,7 +450,7 @@ def empty_like(
     >>> tn.empty_like([1, 2])
     Tensor([0, 0])
     """
-    if shape is not None:
+    if shape is not None or isinstance(prototype, TensorSpec):
         return full_like(prototype, 0, dtype, shape, device=device)
     return on_device(apply(creation.empty_like, prototype, dtype=dtype), device)
 
