@@ -23,7 +23,7 @@ VERSION = "0.10.2"
 NUMPY = {"jax.numpy": np, "jax.numpy.linalg": np.linalg, "jax.numpy.fft": np.fft}
 """Modules of NumPy beside those of JAX."""
 
-APART = {"jax.scipy.linalg", "jax.tree", "jax.tree_util"}
+APART = {"jax.tree", "jax.tree_util"}
 """Modules whose functions have parameters of their own."""
 
 EVERYWHERE = {
@@ -65,6 +65,7 @@ HERE: dict[str, dict[str, str]] = {
         "matrix_rank.A": "NumPy and JAX differ; the name is JAX's",
         "pinv.rcond": "the second place is that of `rtol`, which is the same",
     },
+    "jax.scipy.linalg": {"eigh_tridiagonal.key": "no random numbers are needed"},
     "jax.lax": {"mul.out_dtype": "`astype` converts the factors"},
     "jax.random": {
         "key.dtype": "keys are of one kind",
