@@ -30,7 +30,6 @@ EVERYWHERE = {
     "out_sharding": "`tn.with_sharding_constraint` and the shardings of `tn.jit` say how results "
     "are divided",
     "sharding": "as `out_sharding`",
-    "accuracy": "functions are as accurate as the executor computes them",
     "like": "arrays are those of tenferro",
     "subok": "there are no subclasses of arrays",
     "casting": "`astype` converts, with or without loss",
