@@ -16,12 +16,15 @@ from tenferro.runtime import meta_of_value
 from tenferro.transforms.higher_order import (
     Bodies,
     Call,
+    NoResultError,
     is_recorded,
     leaves_of,
+    note_effects,
     operands_of,
     promoted,
     require_function,
     run,
+    with_result,
 )
 from tenferro.transforms.program import Evaluation
 from tenferro.transforms.signatures import R, Single, T
@@ -179,10 +182,14 @@ def _branch(
         return unflatten(passed.tree, values), {}
 
     bodies = Bodies(caller)
-    traced = [
-        bodies.trace(name, function, passed.metas, passed.weak, arguments, passed.values)
-        for name, function in zip(names, functions, strict=True)
-    ]
+    try:
+        traced = [
+            bodies.trace(name, function, passed.metas, passed.weak, arguments, passed.values)
+            for name, function in zip(names, functions, strict=True)
+        ]
+    except NoResultError:
+        several = [with_result(function) for function in functions]
+        return _branch(caller, index, names, several, operands, order)[0]
     _unify(caller, names, traced)
     consts = bodies.closed_over(*traced)
     programs = [
@@ -208,6 +215,8 @@ def _inlined(
     passed = [number for number, value in enumerate(values) if value is not keys[number]]
     inputs, actual = [keys[number] for number in passed], [values[number] for number in passed]
     results = Evaluation(inputs, actual, True, None, bodies.packages).of(body.outputs)
+    if bodies.have_effects:
+        note_effects(bodies, [result.key for result in results])
     scope = bodies.scope_of(values)
     return [TracedTensor(result.key, None, scope) for result in results]
 

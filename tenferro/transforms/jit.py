@@ -64,7 +64,7 @@ from tenferro.transforms.signatures import First, P, R
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
 from tenferro.transforms.trace import trace_function
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import TreeDef, flatten, require_hashable, unflatten
+from tenferro.transforms.trees import TreeDef, flatten, longer, require_hashable, unflatten
 
 __all__ = ["Jitted", "disable_jit", "jit"]
 
@@ -567,14 +567,17 @@ class Jitted(Generic[P, R_co]):
             )
         context = trace.context
         options = self._options.limited(context.limit)
-        program = program_of_graph(trace.outputs, trace.inputs, context.guards.values(), options)
+        outputs, tree = trace.outputs, trace.tree
+        if trace.bare:
+            outputs, tree = [*outputs, *trace.effects], longer(tree, len(trace.effects))
+        program = program_of_graph(outputs, trace.inputs, context.guards.values(), options)
         captured = [
             place("jit", declared.default, executor)
             for declared in program.inputs[len(trace.inputs) :]
             if declared.default is not None
         ]
         donated = self._parameters.donated_inputs(call, self)
-        traced = TracedFunction(program, tuple(captured), donated, trace.tree, context.packages)
+        traced = TracedFunction(program, tuple(captured), donated, tree, context.packages)
         return self._cache.traces.put(key, traced)
 
 

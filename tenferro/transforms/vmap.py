@@ -44,6 +44,7 @@ from tenferro.runtime import (
     NamedAxis,
     added_packages,
     builtin_rule,
+    current_trace,
     holder_of,
     over_builtin,
     runs_family,
@@ -329,14 +330,19 @@ class _Mapping:
             elif key is not value:
                 same[key] = value
         view: ResolvedView[StdTensorOp] = resolve_keys()
-        outputs = batch(
-            view, trace.outputs, whole, size, ctx=emitter.ctx, replaced=same, emitter=emitter
-        )
+        values = [*trace.outputs, *trace.effects] if trace.bare or traced else trace.outputs
+        outputs = batch(view, values, whole, size, ctx=emitter.ctx, replaced=same, emitter=emitter)
         emitter.site = None
-        placed_outputs = self._placed(trace.tree, outputs, size, emitter)
+        count = len(trace.outputs)
+        placed_outputs = self._placed(trace.tree, outputs[:count], size, emitter)
+        effects = [key for key, _ in outputs[count:]] if trace.effects else []
+        around = current_trace() if effects and traced else None
+        if around is not None:
+            around.effects += effects
+            effects = []
         bound = [] if traced else actual
         results = Evaluation(inputs, bound, traced, self.function, packages, trace.context.limit)
-        return unflatten(trace.tree, results.of(placed_outputs))
+        return unflatten(trace.tree, results.of([*placed_outputs, *effects])[:count])
 
     def _mapped(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]

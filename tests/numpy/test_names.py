@@ -148,6 +148,7 @@ def test_lax_has_every_op_one_to_one() -> None:
             "reduce_norm",
         ),  # what functions and derivatives emit
         *("and", "or", "xor", "not"),  # words of Python: bitwise_and, …
+        "after",  # what traces with effects emit
         "checkpoint_name",  # tn.checkpoint_name
         "sharding_constraint",  # tn.with_sharding_constraint
     }
