@@ -23,9 +23,6 @@ VERSION = "0.10.2"
 NUMPY = {"jax.numpy": np, "jax.numpy.linalg": np.linalg, "jax.numpy.fft": np.fft}
 """Modules of NumPy beside those of JAX."""
 
-APART = {"jax.tree", "jax.tree_util"}
-"""Modules whose functions have parameters of their own."""
-
 EVERYWHERE = {
     "out_sharding": "`tn.with_sharding_constraint` and the shardings of `tn.jit` say how results "
     "are divided",
@@ -100,8 +97,6 @@ class Difference:
 def differences() -> Iterator[Difference]:
     """All of them, in the order of the modules."""
     for home in HOMES:
-        if home.theirs in APART:
-            continue
         theirs: Any = __import__(home.theirs, fromlist=["_"])
         for name in home.names():
             ours = getattr(home.here, name, None)
