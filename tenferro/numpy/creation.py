@@ -24,6 +24,7 @@ from tenferro.ir import (
     TensorSpec,
     as_dtype,
     dim,
+    is_traced_value,
     read_integer,
 )
 from tenferro.ops.functions import apply, creation, elementwise, is_number, manipulation
@@ -336,7 +337,7 @@ def eye(
             [0., 0., 1.]])
     """
     check_named("eye", N, M)
-    if isinstance(k, TracedTensor):
+    if is_traced_value(k):
         return on_device((_diagonals(N, M) == k).astype(dtype), device)
     shape = (dim(N), dim(N if M is None else M))
     return on_device(create(creation.eye, 1, shape=shape, k=k, dtype=as_dtype(dtype)), device)
@@ -372,8 +373,8 @@ def tri(
             [1., 1.]])
     """
     check_named("tri", N, M)
-    if isinstance(k, TracedTensor):
-        return (_diagonals(N, M) <= k).astype(dtype)
+    if is_traced_value(k):
+        return (_diagonals(N, M) <= k).astype(dtype)  # type: ignore[no-any-return]
     shape = (dim(N), dim(N if M is None else M))
     return create(creation.tri, 1, shape=shape, k=k, dtype=as_dtype(dtype))
 
@@ -382,7 +383,7 @@ def tri(
 
 
 def full_like(
-    a: ArrayLike,
+    a: ArrayLike | TensorSpec,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,
@@ -397,7 +398,8 @@ def full_like(
     Tensor([9, 9, 9])
     """
     if isinstance(a, TensorSpec):  # which has no elements
-        dtype, shape = a.dtype if dtype is None else dtype, a.shape if shape is None else shape
+        sizes = a.shape if shape is None else shape
+        return full(sizes, fill_value, a.dtype if dtype is None else dtype, device=device)
     if shape is not None:
         element = asarray(a).dtype if dtype is None else dtype
         return full(shape, fill_value, element, device=device)
@@ -405,7 +407,7 @@ def full_like(
 
 
 def zeros_like(
-    a: ArrayLike,
+    a: ArrayLike | TensorSpec,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,
     *,
@@ -422,7 +424,7 @@ def zeros_like(
 
 
 def ones_like(
-    a: ArrayLike,
+    a: ArrayLike | TensorSpec,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,
     *,
@@ -439,7 +441,7 @@ def ones_like(
 
 
 def empty_like(
-    prototype: ArrayLike,
+    prototype: ArrayLike | TensorSpec,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,
     *,
