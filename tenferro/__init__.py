@@ -24,19 +24,10 @@ __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
 _MODULES = (
-    *("config", "debug", "extension", "farm", "fft", "image", "lax", "linalg", "network", "nn"),
-    *(
-        "numpy",
-        "ops",
-        "random",
-        "scipy",
-        "shape",
-        "sharding",
-        "testing",
-        "tree",
-        "tree_util",
-        "typing",
-    ),
+    *("ad_checkpoint", "config", "custom_batching", "custom_derivatives", "debug", "experimental"),
+    *("extension", "farm", "fft", "flatten_util", "image", "lax", "linalg", "network", "nn"),
+    *("numpy", "ops", "random", "scipy", "shape", "sharding", "test_util", "testing", "tree"),
+    *("tree_util", "typing"),
 )
 _HOMES = {
     "compiler": "OptimizerOptions",
@@ -50,11 +41,12 @@ _HOMES = {
     "serialization": "PayloadCodecs cache call dumps load loads save",
     "transforms": (
         "AdContext EagerRuntime EagerTensor GraphCompiler SparseMatrix Tensor TracedTensor "
-        "associative_scan checkpoint checkpoint_name checkpoint_policies cond custom_jvp "
-        "custom_linear_solve custom_root custom_vjp derivative disable_jit eval_shape fori_loop "
-        "grad grad_optional hessian hvp jacfwd jacobian jacrev jet jit jvp linear_transpose "
-        "linearize make_program map pure_callback remat scan shard_map stop_gradient switch "
-        "value_and_grad vjp vmap while_loop"
+        "associative_scan checkpoint checkpoint_name checkpoint_policies closure_convert cond "
+        "custom_gradient custom_jvp custom_linear_solve custom_root custom_vjp derivative "
+        "disable_jit effects_barrier eval_shape fori_loop grad grad_optional hessian hvp jacfwd "
+        "jacobian jacrev jet jit jvp linear_transpose linearize make_jaxpr make_program map "
+        "named_call named_scope pure_callback remat scan shard_map stop_gradient switch "
+        "typeof value_and_grad vjp vmap while_loop"
     ),
 }
 """Where names beyond NumPy's are; `python -m tests.front_door` writes `__init__.pyi` after this."""

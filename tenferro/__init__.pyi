@@ -1,11 +1,16 @@
 # ruff: noqa: F811, I001
 """The names of tenferro for type checkers, by tests/front_door.py."""
 
+from tenferro import ad_checkpoint as ad_checkpoint
 from tenferro import config as config
+from tenferro import custom_batching as custom_batching
+from tenferro import custom_derivatives as custom_derivatives
 from tenferro import debug as debug
+from tenferro import experimental as experimental
 from tenferro import extension as extension
 from tenferro import farm as farm
 from tenferro import fft as fft
+from tenferro import flatten_util as flatten_util
 from tenferro import image as image
 from tenferro import lax as lax
 from tenferro import linalg as linalg
@@ -17,6 +22,7 @@ from tenferro import random as random
 from tenferro import scipy as scipy
 from tenferro import shape as shape
 from tenferro import sharding as sharding
+from tenferro import test_util as test_util
 from tenferro import testing as testing
 from tenferro import tree as tree
 from tenferro import tree_util as tree_util
@@ -55,13 +61,16 @@ from tenferro.transforms import associative_scan as associative_scan
 from tenferro.transforms import checkpoint as checkpoint
 from tenferro.transforms import checkpoint_name as checkpoint_name
 from tenferro.transforms import checkpoint_policies as checkpoint_policies
+from tenferro.transforms import closure_convert as closure_convert
 from tenferro.transforms import cond as cond
+from tenferro.transforms import custom_gradient as custom_gradient
 from tenferro.transforms import custom_jvp as custom_jvp
 from tenferro.transforms import custom_linear_solve as custom_linear_solve
 from tenferro.transforms import custom_root as custom_root
 from tenferro.transforms import custom_vjp as custom_vjp
 from tenferro.transforms import derivative as derivative
 from tenferro.transforms import disable_jit as disable_jit
+from tenferro.transforms import effects_barrier as effects_barrier
 from tenferro.transforms import eval_shape as eval_shape
 from tenferro.transforms import fori_loop as fori_loop
 from tenferro.transforms import grad as grad
@@ -76,14 +85,18 @@ from tenferro.transforms import jit as jit
 from tenferro.transforms import jvp as jvp
 from tenferro.transforms import linear_transpose as linear_transpose
 from tenferro.transforms import linearize as linearize
+from tenferro.transforms import make_jaxpr as make_jaxpr
 from tenferro.transforms import make_program as make_program
 from tenferro.transforms import map as map
+from tenferro.transforms import named_call as named_call
+from tenferro.transforms import named_scope as named_scope
 from tenferro.transforms import pure_callback as pure_callback
 from tenferro.transforms import remat as remat
 from tenferro.transforms import scan as scan
 from tenferro.transforms import shard_map as shard_map
 from tenferro.transforms import stop_gradient as stop_gradient
 from tenferro.transforms import switch as switch
+from tenferro.transforms import typeof as typeof
 from tenferro.transforms import value_and_grad as value_and_grad
 from tenferro.transforms import vjp as vjp
 from tenferro.transforms import vmap as vmap

@@ -232,12 +232,18 @@ class _Settings(ModuleType):
     def default_float(self, value: str) -> None:
         update("default_float", value)
 
+    @property
+    def jax_enable_x64(self) -> bool:
+        """Whether the default is float64."""
+        return dtype_rules().default_float == "float64"
+
+    x64_enabled = jax_enable_x64
+
 
 sys.modules[__name__].__class__ = _Settings
 
 
 _AS_IN_JAX: dict[str, tuple[bool, str]] = {
-    "jax_enable_x64": (True, "dtypes are what arrays have; make arrays of float32 for 32 bits"),
     "jax_disable_jit": (False, "use tn.disable_jit()"),
     "jax_debug_nans": (False, "look at values in tn.disable_jit(), or test them in the program"),
     "jax_log_compiles": (False, "executor.explain() tells what was compiled"),
@@ -248,7 +254,8 @@ _AS_IN_JAX: dict[str, tuple[bool, str]] = {
 def update(name: str, val: object) -> None:
     """Set `promotion` or `default_float` for the process; see `using`.
 
-    As `jax.config.update` it is accepted where it asks for what always holds, such as 64 bits.
+    As in `jax.config.update`, `jax_enable_x64` makes the default float64 or float32; arrays of 64
+    bits stay so. Other settings of JAX are accepted where they ask for what always holds.
 
     Raises:
         ConfigError: there is no such setting, or it has another value.
@@ -256,6 +263,8 @@ def update(name: str, val: object) -> None:
     >>> update("jax_enable_x64", True)
     >>> update("promotion", "numpy")
     """
+    if name == "jax_enable_x64":
+        name, val = "default_float", _float_of(flag("config.update: jax_enable_x64", val))
     if name in _CHOICES:
         _choice("config.update", name, val)
         rules = RULES_OF_PROCESS[0]
@@ -274,18 +283,26 @@ def update(name: str, val: object) -> None:
     )
 
 
+def _float_of(x64: bool) -> str:
+    return "float64" if x64 else "float32"
+
+
 @contextmanager
 def enable_x64(new_val: bool = True) -> Iterator[None]:
-    """`jax.enable_x64`: numbers keep their 64 bits with it and without it.
+    """`jax.enable_x64`: numbers that have no dtype are float64, or float32; see `using`.
+
+    Arrays of 64 bits stay so, unlike in JAX.
 
     Raises:
-        ConfigError: it asks for 32 bits.
+        ConfigError: it is neither True nor False.
 
-    >>> with enable_x64(True):
-    ...     pass
+    >>> import tenferro as tn
+    >>> with enable_x64(False):
+    ...     tn.zeros(3).dtype
+    dtype('float32')
     """
-    update("jax_enable_x64", new_val)
-    yield
+    with using(default_float=_float_of(flag("enable_x64", new_val))):
+        yield
 
 
 config = parse(os.environ)

@@ -1,13 +1,14 @@
-"""Looking at values while a program runs: `tap`.
+"""Looking at values while a program runs: `print`, `callback` and `tap`.
 
-There is no `debug.print`: an effect without a value has no place in a graph, which has no order
-but that of values.
+`print` and `callback` belong to the results of the function that is traced: if none of them is
+needed, they are not called. `tap` belongs to the value that it returns.
 """
 
 from __future__ import annotations
 
+import builtins
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -15,11 +16,12 @@ import numpy as np
 from tenferro.errors import TracingError
 from tenferro.ir import DType, NumpyArray
 from tenferro.missing_names import missing
-from tenferro.runtime import Tensor
+from tenferro.runtime import Tensor, meta_of_value
 from tenferro.transforms import (
     Callback,
     HostFunction,
     called,
+    called_for_effect,
     custom_jvp,
     flatten,
     is_differentiable,
@@ -27,9 +29,129 @@ from tenferro.transforms import (
     unflatten,
 )
 
-__all__ = ["tap"]
+__all__ = ["callback", "print", "tap"]
 
 T = TypeVar("T")
+
+
+def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
+    """Print values when a program comes to this line.
+
+    In a loop they are printed in each iteration, within `vmap` for each entry, and in a branch if
+    the branch is taken. In a derivative the values of the function are printed.
+
+    Args:
+        fmt: a format with fields for the values, such as `"x = {}"` or `"x = {x:.3f}"`.
+        args, kwargs: the values: trees of arrays, or any Python values.
+        ordered: whether prints come in the order in which they stand in the program.
+
+    Raises:
+        TracingError: `fmt` is not a string, or its fields are not those of the values.
+
+    >>> import tenferro as tn
+    >>> @tn.jit
+    ... def f(x):
+    ...     tn.debug.print("x = {}", x)
+    ...     return x * 2
+    >>> f(3.0)
+    x = 3.0
+    Tensor(6.)
+    """
+    if not isinstance(fmt, str):
+        raise TracingError(
+            f"debug.print: takes a text with fields such as 'x = {{}}', got a {type(fmt).__name__}"
+        )
+    try:
+        _Fields().vformat(fmt, args, kwargs)
+    except (IndexError, KeyError) as error:
+        raise TracingError(
+            f"debug.print: the text {fmt!r} has a field without a value ({error})"
+        ) from None
+    except ValueError as error:
+        raise TracingError(f"debug.print: the text {fmt!r} is no format: {error}") from None
+
+    def show(*args: Any, **kwargs: Any) -> None:
+        builtins.print(fmt.format(*args, **kwargs))  # noqa: T201  # what it is for
+
+    _call(f"debug.print {fmt!r}", show, args, kwargs, ordered, scalars=True)
+
+
+class _Fields(string.Formatter):
+    """Finds the values of fields, without formatting them."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return ""
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        return ""
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        first = field_name.partition(".")[0].partition("[")[0]
+        key = int(first) if first.isdecimal() else first
+        return self.get_value(key, args, kwargs), key
+
+    def check_unused_args(
+        self, used_args: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> None:
+        unused = [key for key in (*range(len(args)), *kwargs) if key not in used_args]
+        if unused:
+            raise TracingError(
+                f"debug.print: the text has no field for the value {unused[0]!r}; write {{}} for "
+                "values by place and {name} for those by name, and no f-string"
+            )
+
+
+def callback(
+    callback: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any
+) -> None:
+    """Call a function with values when a program comes to this line.
+
+    It is called as `print` prints. What it returns is not used.
+
+    Args:
+        callback: takes the values with NumPy arrays in the place of arrays.
+        args, kwargs: the values: trees of arrays, or any Python values.
+        ordered: whether calls come in the order in which they stand in the program.
+
+    Raises:
+        BackendFailureError: the function failed. It may be raised later than the call.
+        TracingError: `callback` is not a function.
+
+    >>> import tenferro as tn
+    >>> shown = []
+    >>> def f(x):
+    ...     tn.debug.callback(shown.append, x)
+    ...     return tn.sin(x)
+    >>> tn.grad(f)(0.0), [x.item() for x in shown]
+    (Tensor(1.), [0.0])
+    """
+    function: object = callback
+    if not callable(function):
+        raise TracingError(f"debug.callback: takes a function, got a {type(function).__name__}")
+    name = getattr(callback, "__name__", type(callback).__name__)
+    _call(f"debug.callback {name}", callback, args, kwargs, ordered)
+
+
+def _call(
+    name: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    ordered: bool,
+    scalars: bool = False,
+) -> None:
+    """Call a function on trees in which arrays are those of NumPy, or numbers if `scalars`."""
+    leaves, tree = flatten((args, kwargs))
+    places = [at for at, leaf in enumerate(leaves) if meta_of_value(leaf) is not None]
+
+    def on_host(*arrays: NumpyArray) -> Sequence[NumpyArray]:
+        for at, array in zip(places, arrays, strict=True):
+            leaves[at] = array[()] if scalars else array
+        own, named = unflatten(tree, leaves)
+        function(*own, **named)
+        return []
+
+    called_for_effect(HostFunction(name, on_host), [leaves[at] for at in places], (), ordered)
 
 
 def tap(text: str | Callable[[Any], object], x: T) -> T:
@@ -95,18 +217,23 @@ def _checked(text: str | Callable[[Any], object]) -> Callable[[Any], object]:
             f"tap: the text {text!r} must have one field, as in 'x = {{}}'; or, for the parts of a "
             "tree, fields as in '{0[a]} and {0[b]}'"
         )
-    return lambda value: print(text.format(value))  # noqa: T201  # what it is for
+    return lambda value: builtins.print(text.format(value))  # noqa: T201  # what it is for
 
 
 def __dir__() -> list[str]:
     return [*__all__]
 
 
-_REASONS = dict.fromkeys(
-    ("print", "callback", "breakpoint"),
-    "a node must make a value: write x = tn.debug.tap('x = {}', x), and use x; "
-    "tap takes a function, too",
-)
+_REASONS = {
+    "breakpoint": "look at values with tn.debug.print or tn.debug.callback; or run the function "
+    "within tn.disable_jit(), where Python's breakpoint() shows numbers",
+    **dict.fromkeys(
+        ("visualize_array_sharding", "visualize_sharding", "inspect_array_sharding"),
+        "x.sharding says how an array is divided",
+    ),
+    "log": "use tn.debug.callback with the function of a logger",
+    **dict.fromkeys(("DebugEffect", "OrderedDebugEffect"), "it is an internal of JAX"),
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -66,7 +66,7 @@ ELSEWHERE: dict[str, str] = {
 }  # fmt: skip
 """Names of other libraries, and what is called so here."""
 
-LATER = frozenset(("custom_gradient", "io_callback", "sparse"))
+LATER = frozenset(("sparse",))
 """Names that other libraries have, for things that are not there yet."""
 
 
@@ -168,7 +168,6 @@ DTYPE = "tenferro does not have this dtype"
 FILES = "read and write files with NumPy: tn.asarray(np.load(file)), np.savez(file, ...)"
 INTERNAL = "it is an internal of JAX"
 KERNELS = "an op of your own is an extension; see the documentation, Write an extension"
-LINES = "values are named by the lines that made them; leave it out"
 NUMBERS = "arrays hold numbers only"
 PROCESS = (
     "use tn.sharding.initialize; devices know their processes: mesh.devices.flat[0].process_index"
@@ -177,7 +176,6 @@ PROFILE = "executor.explain() says what was compiled, and how long it took"
 REFERENCES = "arrays cannot be changed; x.at[i].set(v) is a changed copy"
 SETTING = "there is no such setting"
 SHARDING = "XLA chooses what devices do: use tn.jit(mesh=, in_shardings=, out_shardings=)"
-TYPES = "x.shape and x.dtype are the type of x; tn.eval_shape(f, x) is that of a result"
 
 NUMPY: dict[str, str] = {
     **dict.fromkeys(
@@ -227,7 +225,7 @@ JAX: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            *("ad", "api_util", "custom_derivatives", "dtypes", "interpreters", "lib"),
+            *("ad", "api_util", "dtypes", "interpreters", "lib"),
             *("extend", "linear_util", "make_user_context", "no_execution", "no_tracing"),
             *("softmax_custom_jvp", "version"),
         ),
@@ -244,34 +242,27 @@ JAX: dict[str, str] = {
         ),
         SETTING,
     ),
-    **dict.fromkeys(("named_call", "named_scope"), LINES),
     **dict.fromkeys(("explain_cache_misses", "log_compiles", "monitoring", "profiler"), PROFILE),
     **dict.fromkeys(("debug_nans", "debug_infs"), "look at values within tn.disable_jit()"),
-    **dict.fromkeys(("ffi", "custom_batching"), KERNELS),
+    "ffi": KERNELS,
     "CompilerEffortLevel": "use XlaExecutor(compiler_options=...)",
     "Inline": "functions are always inlined in another trace",
-    "ad_checkpoint": "use tn.checkpoint and tn.checkpoint_name",
     "Device": "devices are names, such as 'cpu:0'; tn.devices() lists them",
     "clear_caches": CACHES,
-    "closure_convert": "functions read the arrays around them; there is nothing to convert",
     "copy_to_host_async": "use tn.device_get",
     "debug_key_reuse": "set TENFERRO_CHECK_KEYS=1",
     "default_device": "name a device where an array is made, device=, or the executor of tn.jit",
     "default_matmul_precision": "use XlaExecutor(precision=...)",
     "dlpack": "use tn.from_dlpack(x), and x.__dlpack__()",
     "ds": "use tn.lax.dynamic_slice",
-    "effects_barrier": "programs have no effects; x.block_until_ready() waits for a result",
     "enable_checks": "set TENFERRO_VERIFY=1",
     "ensure_compile_time_eval": "compute with NumPy arrays; they are constants of a program",
-    "experimental": "what is there is not experimental",
     "export": "use tenferro_xla.export, and tn.save",
     "float0": "integers have no derivatives",
     "fwd_and_bwd": "use tn.vjp",
     "live_arrays": "arrays are freed when nothing refers to them",
-    "make_jaxpr": "use tn.make_program(f, *specs), which prints, runs and can be saved",
     "print_environment_info": "run tenferro doctor",
     "stages": "tn.make_program, XlaExecutor.lower and Lowered.compile are the stages",
-    "typeof": TYPES,
 }
 """Names of `jax` itself."""
 

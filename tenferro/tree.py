@@ -3,8 +3,8 @@
 Classes are trees if they are registered; see `tn.tree_util`. Dicts come in the order of their
 sorted keys.
 
-A path is a tuple of keys: of a dict its key, of a sequence the index, of a registered dataclass the
-name of the field.
+A path is a tuple of keys, as in JAX: a `DictKey`, a `SequenceKey`, a `GetAttrKey` for a named tuple
+or a dataclass, or a `FlattenedIndexKey`. A key equals what it holds: `"a"`, `0`.
 
 >>> tn.tree.map(lambda x: 2 * x, {"w": 1.0, "b": [2.0, None]})
 {'b': [4.0, None], 'w': 2.0}
@@ -16,7 +16,7 @@ import builtins
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import optree
 
@@ -42,9 +42,179 @@ __all__ = [
     "unflatten",
 ]
 
-IsLeaf = Callable[[Any], bool] | None
+IsLeaf = Callable[..., bool] | None
 KeyPath = tuple[Any, ...]
 _NOTHING = object()
+
+
+# The keys of paths.
+
+
+class KeyEntry:
+    """A key of a path. It equals what it holds, and other keys of its class that hold the same."""
+
+    __slots__ = ("_held",)
+    _field: ClassVar[str] = "key"
+
+    def __init__(self, key: Any) -> None:
+        self._held = key
+
+    @property
+    def plain(self) -> Any:
+        """What it holds: the key of a dict, the index, or the name."""
+        return self._held
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, KeyEntry):
+            return type(other) is type(self) and builtins.bool(self._held == other._held)
+        return builtins.bool(self._held == other)
+
+    def __hash__(self) -> int:
+        return hash(self._held)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._field}={self._held!r})"
+
+
+class DictKey(KeyEntry):
+    """The key of an entry of a dict.
+
+    >>> str(DictKey("a")), DictKey("a").key
+    ("['a']", 'a')
+    """
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> Any:
+        """The key."""
+        return self._held
+
+    def __str__(self) -> str:
+        return f"[{self._held!r}]"
+
+
+class SequenceKey(KeyEntry):
+    """The index of an entry of a list or tuple.
+
+    >>> str(SequenceKey(2)), SequenceKey(2).idx
+    ('[2]', 2)
+    """
+
+    __slots__ = ()
+    _field = "idx"
+
+    def __init__(self, idx: int) -> None:
+        super().__init__(idx)
+
+    @property
+    def idx(self) -> int:
+        """The index."""
+        return int(self._held)
+
+    def __index__(self) -> int:
+        return int(self._held)
+
+    def __str__(self) -> str:
+        return f"[{self._held!r}]"
+
+
+class GetAttrKey(KeyEntry):
+    """The name of a field of a named tuple, a dataclass, or another registered class.
+
+    >>> str(GetAttrKey("x")), GetAttrKey("x").name
+    ('.x', 'x')
+    """
+
+    __slots__ = ()
+    _field = "name"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return str(self._held)
+
+    def __str__(self) -> str:
+        return f".{self._held}"
+
+
+class FlattenedIndexKey(KeyEntry):
+    """The number of a child of a registered class, which has no name.
+
+    >>> str(FlattenedIndexKey(1)), FlattenedIndexKey(1).key
+    ('[<flat index 1>]', 1)
+    """
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> int:
+        """The number."""
+        return int(self._held)
+
+    def __index__(self) -> int:
+        return int(self._held)
+
+    def __str__(self) -> str:
+        return f"[<flat index {self._held}>]"
+
+
+class Named:
+    """A key that a class gives its child itself; see `tree_util.register_pytree_with_keys`."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+
+def _key_of(entry: optree.PyTreeEntry) -> Any:
+    held = entry.entry
+    if isinstance(held, Named):
+        return held.key
+    if isinstance(entry, optree.NamedTupleEntry):
+        return GetAttrKey(entry.field)
+    if isinstance(entry, optree.MappingEntry):
+        return DictKey(held)
+    if isinstance(entry, optree.SequenceEntry):
+        return SequenceKey(held)
+    if isinstance(held, str):
+        return GetAttrKey(held)
+    return FlattenedIndexKey(held)
+
+
+def _without_paths(tree: PyTree, is_leaf: IsLeaf, takes_path: bool) -> IsLeaf:
+    """What says of a node alone whether it is a leaf, for one pass over a tree."""
+    if is_leaf is None or not takes_path:
+        return is_leaf
+    decisions: list[bool] = []
+
+    def visit(node: Any, path: KeyPath) -> None:
+        stops = is_leaf(path, node)
+        decisions.append(stops)
+        if stops or node is None or optree.tree_is_leaf(node, namespace=NAMESPACE):
+            return
+        level = optree.tree_flatten_one_level(node, namespace=NAMESPACE)
+        for accessor, child in zip(_steps(node), level.children, strict=True):
+            visit(child, (*path, _key_of(accessor)))
+
+    visit(tree, ())
+    answers = iter(decisions)
+    return lambda _: next(answers)
+
+
+def _steps(node: Any) -> list[Any]:
+    """The entry of a path to each child."""
+    found = optree.tree_accessors(
+        node, lambda each: each is not node, none_is_leaf=True, namespace=NAMESPACE
+    )
+    return [accessor[0] for accessor in found]
+
+
+# The functions of `jax.tree`.
 
 
 def flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[PyTree], TreeDef]:
@@ -202,37 +372,48 @@ def static(**options: Any) -> Any:
 
 
 def flatten_with_path(
-    tree: PyTree, is_leaf: IsLeaf = None
+    tree: PyTree, is_leaf: IsLeaf = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[KeyPath, PyTree]], TreeDef]:
     """The leaves of a tree with their paths, and its structure.
 
+    `is_leaf` takes a node, or, if `is_leaf_takes_path`, the path and the node.
+
     >>> tn.tree.flatten_with_path({"a": [1.0]})[0]
-    [(('a', 0), 1.0)]
+    [((DictKey(key='a'), SequenceKey(idx=0)), 1.0)]
     """
-    paths, found, treedef = optree.tree_flatten_with_path(tree, is_leaf, namespace=NAMESPACE)
+    stops = _without_paths(tree, is_leaf, is_leaf_takes_path)
+    steps, found, treedef = optree.tree_flatten_with_accessor(tree, stops, namespace=NAMESPACE)
+    paths = [tuple(builtins.map(_key_of, accessor)) for accessor in steps]
     return list(zip(paths, found, strict=True)), in_order(treedef)
 
 
-def leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, PyTree]]:
-    """The leaves of a tree with their paths.
+def leaves_with_path(
+    tree: PyTree, is_leaf: IsLeaf = None, is_leaf_takes_path: bool = False
+) -> list[tuple[KeyPath, PyTree]]:
+    """The leaves of a tree with their paths; options as of `flatten_with_path`.
 
     >>> tn.tree.leaves_with_path({"a": [1.0]})
-    [(('a', 0), 1.0)]
+    [((DictKey(key='a'), SequenceKey(idx=0)), 1.0)]
     """
-    return flatten_with_path(tree, is_leaf)[0]
+    return flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
 def map_with_path(
-    f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf = None
+    f: Callable[..., Any],
+    tree: PyTree,
+    *rest: PyTree,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
 ) -> PyTree:
-    """As `map`; `f` takes the path of the leaf first.
+    """As `map`; `f` takes the path of the leaf first. Options are those of `flatten_with_path`.
 
-    >>> tn.tree.map_with_path(lambda path, x: (path[0], x), {"a": 1})
+    >>> tn.tree.map_with_path(lambda path, x: (path[0].key, x), {"a": 1})
     {'a': ('a', 1)}
     """
     _require_function("map_with_path", f)
-    paths = iter([path for path, _ in leaves_with_path(tree, is_leaf)])
-    return map(lambda *values: f(next(paths), *values), tree, *rest, is_leaf=is_leaf)
+    paths = iter([path for path, _ in leaves_with_path(tree, is_leaf, is_leaf_takes_path)])
+    stops = _without_paths(tree, is_leaf, is_leaf_takes_path)
+    return map(lambda *values: f(next(paths), *values), tree, *rest, is_leaf=stops)
 
 
 def transpose(

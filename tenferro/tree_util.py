@@ -1,7 +1,7 @@
 """`jax.tree_util`: classes that are trees, and the functions of `tn.tree` under their older names.
 
 Named tuples are trees without registration; dataclasses and other classes are leaves until they are
-registered. The keys of paths are plain: those of dicts, indices, and names of fields.
+registered.
 
 >>> @tn.tree_util.register_pytree_node_class
 ... class Pair:
@@ -32,13 +32,24 @@ from tenferro.missing_names import refusal
 from tenferro.transforms import NAMESPACE, Rest, TreeDef
 
 __all__ = [
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "KeyEntry",
+    "KeyPath",
     "Partial",
     "PyTreeDef",
+    "SequenceKey",
     "all_leaves",
+    "flatten_one_level",
+    "flatten_one_level_with_keys",
+    "is_tree_node",
     "keystr",
     "register_dataclass",
     "register_pytree_node",
     "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
     "register_static",
     "tree_all",
     "tree_broadcast",
@@ -66,19 +77,11 @@ tree_leaves, tree_map, tree_map_with_path = tree.leaves, tree.map, tree.map_with
 tree_reduce, tree_reduce_associative = tree.reduce, tree.reduce_associative
 tree_structure, tree_transpose, tree_unflatten = tree.structure, tree.transpose, tree.unflatten
 
-_KEYS = "the keys of paths are plain: those of dicts, indices, and names of fields"
+DictKey, FlattenedIndexKey, GetAttrKey = tree.DictKey, tree.FlattenedIndexKey, tree.GetAttrKey
+KeyEntry, KeyPath, SequenceKey = tree.KeyEntry, tree.KeyPath, tree.SequenceKey
+
 MISSING: dict[str, str] = {
-    **dict.fromkeys(
-        ("DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyEntry", "KeyPath", "SequenceKey"), _KEYS
-    ),
-    **dict.fromkeys(
-        ("register_pytree_with_keys", "register_pytree_with_keys_class"),
-        f"{_KEYS}; use register_pytree_node",
-    ),
-    **dict.fromkeys(
-        ("default_registry", "flatten_one_level", "flatten_one_level_with_keys", "is_tree_node"),
-        "there is one registry, and tn.tree.flatten(tree, is_leaf) looks at one level",
-    ),
+    "default_registry": "there is one registry: register_pytree_node adds to it",
 }
 """Names of `jax.tree_util`, and what to do instead."""
 
@@ -124,6 +127,104 @@ def register_pytree_node(
         flattened,
         lambda aux, children: unflatten_func(aux, tuple(children)),
     )
+
+
+def register_pytree_with_keys(
+    nodetype: type,
+    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]],
+    unflatten_func: Callable[[Any, Iterable[Any]], Any],
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Any]] | None = None,
+) -> None:
+    """As `register_pytree_node`, with keys for the paths to the children.
+
+    Args:
+        nodetype: the class.
+        flatten_with_keys: pairs of a key and a child, and what else an instance consists of. Keys
+            such as `GetAttrKey("x")` have texts.
+        unflatten_func: the instance, from that and the children.
+        flatten_func: not used: the children are those of the pairs.
+
+    Raises:
+        PytreeError: it is not a class, or its instances are trees already.
+
+    >>> class Pair:
+    ...     def __init__(self, x):
+    ...         self.x = x
+    >>> register_pytree_with_keys(
+    ...     Pair, lambda p: (((GetAttrKey("x"), p.x),), None), lambda _, children: Pair(*children)
+    ... )
+    >>> [keystr(path) for path, _ in tn.tree.leaves_with_path([Pair(1.0)])]
+    ['[0].x']
+    """
+
+    def flattened(value: Any) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]:
+        pairs, aux = flatten_with_keys(value)
+        pairs = tuple(pairs)
+        keys = tuple([tree.Named(key) for key, _ in pairs])
+        return tuple([child for _, child in pairs]), aux, keys
+
+    _register(
+        "register_pytree_with_keys",
+        nodetype,
+        flattened,
+        lambda aux, children: unflatten_func(aux, tuple(children)),
+    )
+
+
+def register_pytree_with_keys_class(cls: C) -> C:
+    """As `register_pytree_with_keys`, of a class with `tree_flatten_with_keys`; a decorator.
+
+    Raises:
+        PytreeError: the class does not have this method and `tree_unflatten`, or its instances are
+            trees already.
+    """
+    for name in ("tree_flatten_with_keys", "tree_unflatten"):
+        if not hasattr(cls, name):
+            raise PytreeError(f"register_pytree_with_keys_class: {cls!r} has no method {name}")
+    made: Any = cls
+    register_pytree_with_keys(
+        cls, lambda value: value.tree_flatten_with_keys(), made.tree_unflatten
+    )
+    return cls
+
+
+def is_tree_node(node_type: type) -> bool:
+    """Whether instances of a class are trees and no leaves.
+
+    >>> is_tree_node(dict), is_tree_node(float)
+    (True, False)
+    """
+    if node_type is type(None) or (issubclass(node_type, tuple) and hasattr(node_type, "_fields")):
+        return True
+    registry: Any = optree.register_pytree_node  # whose stubs do not know the attribute
+    return node_type in registry.get(namespace=NAMESPACE)
+
+
+def flatten_one_level(tree: PyTree) -> tuple[list[PyTree], Any]:
+    """The children of a tree, and what else it consists of.
+
+    Raises:
+        PytreeError: it is a leaf.
+
+    >>> flatten_one_level({"a": 1, "b": (2, 3)})
+    ([1, (2, 3)], ['a', 'b'])
+    """
+    pairs, rest = flatten_one_level_with_keys(tree)
+    return [child for _, child in pairs], rest
+
+
+def flatten_one_level_with_keys(tree: PyTree) -> tuple[list[tuple[Any, PyTree]], Any]:
+    """As `flatten_one_level`, with the key of each child.
+
+    >>> flatten_one_level_with_keys([1.0])
+    ([(SequenceKey(idx=0), 1.0)], None)
+    """
+    if treedef_is_leaf(tree_structure(tree)):
+        raise PytreeError(f"flatten_one_level: a {type(tree).__name__} is a leaf")
+    level = optree.tree_flatten_one_level(tree, namespace=NAMESPACE)
+    rest = level.metadata.value if isinstance(level.metadata, Rest) else level.metadata
+    pairs = tree_flatten_with_path(tree, lambda each: each is not tree)[0] if tree else []
+    return [(path[0], child) for path, child in pairs], rest
 
 
 def register_pytree_node_class(cls: C) -> C:
@@ -268,10 +369,17 @@ def keystr(keys: tuple[Any, ...], *, simple: bool = False, separator: str = "") 
         simple: whether keys stand without brackets.
         separator: stands between them.
 
-    >>> keystr(("a", 0)), keystr(("a", 0), simple=True, separator="/")
+    >>> ((path, _),) = tn.tree.leaves_with_path({"a": [1.0]})
+    >>> keystr(path), keystr(path, simple=True, separator="/")
     ("['a'][0]", 'a/0')
     """
-    return separator.join(str(key) if simple else f"[{key!r}]" for key in keys)
+
+    def text(key: Any) -> str:
+        if not isinstance(key, KeyEntry):
+            return str(key) if simple or hasattr(key, "key") else f"[{key!r}]"
+        return str(key.plain) if simple else str(key)
+
+    return separator.join(map(text, keys))
 
 
 def all_leaves(iterable: Iterable[PyTree], is_leaf: Callable[[Any], bool] | None = None) -> bool:

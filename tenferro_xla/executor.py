@@ -289,6 +289,12 @@ class XlaExecutor(Arrays):
         """
         return self._like(packages=(*self._packages, *added_packages(packages)))
 
+    def with_compiler_options(self, options: Mapping[str, Any]) -> XlaExecutor:
+        """An executor like this one with further options of the compiler, and caches of its own."""
+        return self._like(
+            compiler_options={**(self._settings["compiler_options"] or {}), **options}
+        )
+
     def with_mesh(self, mesh: object, slices: str | Sequence[str] | None = None) -> XlaExecutor:
         """An executor like this one on a mesh; `slices` is `slices_over`, None for its own.
 

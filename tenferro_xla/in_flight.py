@@ -27,9 +27,15 @@ __all__ = [
     "refuse_forked",
     "refuse_lost",
     "refuse_unreadable",
+    "wait_for_effects",
 ]
 
 _LOG = logger("distributed")
+
+
+def wait_for_effects() -> None:
+    """Wait until the functions that running programs call on the host have been called."""
+    jax.effects_barrier()  # type: ignore[no-untyped-call]  # JAX has no types there
 
 
 Call = Callable[..., Sequence[jax.Array]]

@@ -342,6 +342,13 @@ def parser() -> argparse.ArgumentParser:
         "--check", action="store_true", help="only list what has to be changed by hand"
     )
 
+    of_port.add_argument(
+        "--promotion",
+        choices=("jax", "numpy"),
+        default="jax",
+        help="whose rules say what dtypes are: programs get a line for those of JAX (default jax)",
+    )
+
     of_completion = add(
         "completion", partial(completion, top), "The script by which a shell completes commands."
     )

@@ -1,7 +1,8 @@
 """`tenferro port`: programs written for JAX, with tenferro's imports in place of JAX's.
 
-Only imports change, and the few names that stand elsewhere here; all other text stays as it is.
-What tenferro does not have is listed with its line and what to do instead.
+Only imports change, and the few names that stand elsewhere here; all other text stays as it is. A
+program gets two lines, by which dtypes are those it had. What tenferro does not have is listed with
+its line and what to do instead.
 """
 
 from __future__ import annotations
@@ -86,15 +87,24 @@ class Ported:
     remarks: tuple[Remark, ...]
 
 
-def ported(source: str) -> Ported:
+AS_IN_JAX = """\
+import tenferro.config
+tenferro.config.promotion, tenferro.config.default_float = "jax", "float32"  # as in JAX
+"""
+"""What a program begins with, so that it computes the numbers that it computed with JAX."""
+
+
+def ported(source: str, promotion: str = "jax") -> Ported:
     """A program that was written for JAX.
 
-    >>> print(ported("import jax, os\nfrom jax import numpy as jnp\njax.grad(jnp.sum)").text)
-    import tenferro as jax, os
-    from tenferro import numpy as jnp
-    jax.grad(jnp.sum)
+    Args:
+        source: its text.
+        promotion: `jax` if it gets the lines by which dtypes are those of JAX, or `numpy`.
+
+    >>> print(ported("from jax import numpy as jnp; import jax, os", promotion="numpy").text)
+    from tenferro import numpy as jnp; import tenferro as jax, os
     """
-    return Porter().port(source)
+    return Porter(begin=AS_IN_JAX if promotion == "jax" else "").port(source)
 
 
 # Where tenferro has a name of JAX.
@@ -206,10 +216,11 @@ class Porter:
 
     Args:
         own: packages that are rewritten too, and so are not remarked on.
+        begin: lines to put before the first statement that imports JAX.
     """
 
-    def __init__(self, own: frozenset[str] = frozenset()) -> None:
-        self.own = own
+    def __init__(self, own: frozenset[str] = frozenset(), begin: str = "") -> None:
+        self.own, self.begin = own, begin
         self.names: dict[str, str] = {}  # of variables that hold something of JAX, and its path
         self.patches: list[Patch] = []
         self.remarks: list[Remark] = []
@@ -233,8 +244,19 @@ class Porter:
                 case _:
                     pass
         Uses(self).visit(tree)
+        self._begin(tree, source)
         text = patched(source, self.patches)
         return Ported(text, tuple(sorted(set(self.remarks), key=lambda each: each.line)))
+
+    def _begin(self, tree: ast.Module, source: str) -> None:
+        """Put the first lines before the first statement that imports JAX."""
+        for statement in tree.body if self.begin else ():
+            if any(map(imports_jax, ast.walk(statement))):
+                end = "\r\n" if "\r\n" in source else "\n"
+                place = (statement.lineno, statement.col_offset)
+                self.patches.insert(0, Patch(place, place, self.begin.replace("\n", end)))
+                self.begin = ""
+                return
 
     def remark(self, node: ast.stmt | ast.expr | ast.alias, name: str, remedy: str) -> None:
         """Remark on a line."""
@@ -307,6 +329,17 @@ class Porter:
 def is_of_jax(module: str) -> bool:
     """Whether a module is JAX or lies in it."""
     return module == "jax" or module.startswith("jax.")
+
+
+def imports_jax(node: ast.AST) -> bool:
+    """Whether a statement imports JAX or something of it."""
+    match node:
+        case ast.Import(names=names):
+            return any(is_of_jax(alias.name) for alias in names)
+        case ast.ImportFrom(level=0, module=str(module)):
+            return is_of_jax(module)
+        case _:
+            return False
 
 
 class Uses(ast.NodeVisitor):
@@ -416,7 +449,7 @@ def lines_of(source: str) -> list[str]:
 def patched(source: str, patches: list[Patch]) -> str:
     """The source with all patches, which do not overlap."""
     lines = [each.encode() for each in lines_of(source)]
-    for each in sorted(patches, key=lambda each: each.start, reverse=True):
+    for each in sorted(patches, key=lambda each: (each.start, each.end), reverse=True):
         (first, start), (last, end) = each.start, each.end
         before, after = lines[first - 1][:start], lines[last - 1][end:]
         lines[first - 1 : last] = [before + each.text.encode() + after]
@@ -443,7 +476,8 @@ def port(arguments: argparse.Namespace) -> int:
         raise CommandError(f"{source} is neither .py nor .ipynb")
     paths = programs(source)
     own = frozenset(each.stem for each in source.iterdir()) if source.is_dir() else frozenset()
-    results = {path: port_file(path, own | {source.stem}) for path in paths}
+    own |= {source.stem}
+    results = {path: port_file(path, own, arguments.promotion == "jax") for path in paths}
     if output is not None and source.is_dir() and output.resolve() != source.resolve():
         ignored = shutil.ignore_patterns(*NOT_COPIED)
         shutil.copytree(source, output, ignore=ignored, dirs_exist_ok=True)
@@ -475,19 +509,23 @@ def programs(source: Path) -> list[Path]:
     )
 
 
-def port_file(path: Path, own: frozenset[str]) -> tuple[Ported, bytes]:
+def port_file(path: Path, own: frozenset[str], as_in_jax: bool) -> tuple[Ported, bytes]:
     """What becomes of a file, and its bytes, in the encoding it has.
+
+    A module of a package does not set dtypes: the program that imports it does.
 
     Raises:
         CommandError: it is no text, or no notebook.
     """
     data = path.read_bytes()
+    is_of_package = path.with_name("__init__.py").exists()
+    porter = Porter(own, AS_IN_JAX if as_in_jax and not is_of_package else "")
     try:
         if path.suffix == ".ipynb":
-            done = ported_notebook(data.decode("utf-8"), own)
+            done = ported_notebook(data.decode("utf-8"), porter)
             return done, done.text.encode()
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        done = Porter(own).port(data.decode(encoding))
+        done = porter.port(data.decode(encoding))
         return done, done.text.encode(encoding)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         raise CommandError(f"{path} cannot be read: {error}") from None
@@ -495,10 +533,9 @@ def port_file(path: Path, own: frozenset[str]) -> tuple[Ported, bytes]:
         raise CommandError(f"{path} is not a notebook: {error}") from None
 
 
-def ported_notebook(text: str, own: frozenset[str] = frozenset()) -> Ported:
+def ported_notebook(text: str, porter: Porter) -> Ported:
     """A notebook with its code cells rewritten, which share their names."""
     notebook = json.loads(text)
-    porter = Porter(own)
     remarks: list[Remark] = []
     changed = False
     for number, cell in enumerate(notebook["cells"], 1):

@@ -276,76 +276,92 @@ def _transformed(op: Fft, x: AnyTensor, axes: Sequence[int], *source: AnyTensor)
 
 @array_function(module="tenferro.fft")
 def fft(
-    x: ArrayLike, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+    a: ArrayLike,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
-    """The sums over j of x[j] exp(-2πi jk/n) for k = 0 … n-1, along an axis.
+    """The sums over j of a[j] exp(-2πi jk/n) for k = 0 … n-1, along an axis.
 
     Args:
-        x: values, real or complex.
+        a: values, real or complex.
         n: the number of points; the axis is cut or padded with zeros to it. By default its size.
         axis: the axis.
         norm: "backward" divides by 1, "forward" by n, "ortho" by the square root of n.
 
     Raises:
         ShapeError: n is less than 1.
-        DTypeError: x is of half precision.
+        DTypeError: `a` is of half precision.
 
     >>> tn.fft.fft([1.0, 2.0, 3.0, 4.0])
     Tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    return of_complex("fft", x, partial(_along, n, axis), norm)
+    return of_complex("fft", a, partial(_along, n, axis), norm)
 
 
 @array_function(module="tenferro.fft")
 def ifft(
-    x: ArrayLike, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+    a: ArrayLike,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
-    """The inverse of `fft`: sums of x[k] exp(2πi jk/n), divided by n.
+    """The inverse of `fft`: sums of a[k] exp(2πi jk/n), divided by n.
 
     Args:
-        x: values, real or complex.
+        a: values, real or complex.
         n: the number of points; the axis is cut or padded with zeros to it. By default its size.
         axis: the axis.
         norm: "backward" divides by n, "forward" by 1, "ortho" by the square root of n.
 
     Raises:
         ShapeError: n is less than 1.
-        DTypeError: x is of half precision.
+        DTypeError: `a` is of half precision.
 
     >>> tn.fft.ifft([4.0, 0.0, 0.0, 0.0])
     Tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return of_complex("ifft", x, partial(_along, n, axis), norm)
+    return of_complex("ifft", a, partial(_along, n, axis), norm)
 
 
 @array_function(module="tenferro.fft")
 def rfft(
-    x: ArrayLike, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+    a: ArrayLike,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The frequencies 0 … n//2 of real values; the others are their conjugates.
 
     Args:
-        x: real values.
+        a: real values.
         n, axis, norm: as in `fft`.
 
     Raises:
         ShapeError: n is less than 1.
-        DTypeError: x is complex, or of half precision.
+        DTypeError: `a` is complex, or of half precision.
 
     >>> tn.fft.rfft([1.0, 2.0, 3.0, 4.0])
     Tensor([10.+0.j, -2.+2.j, -2.+0.j])
     """
-    return of_real("rfft", x, partial(_along, n, axis), norm, inverse=False)
+    return of_real("rfft", a, partial(_along, n, axis), norm, inverse=False)
 
 
 @array_function(module="tenferro.fft")
 def irfft(
-    x: ArrayLike, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+    a: ArrayLike,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
-    """The inverse of `rfft`: the n real values whose frequencies 0 … n//2 are x.
+    """The inverse of `rfft`: the n real values whose frequencies 0 … n//2 are `a`.
 
     Args:
-        x: frequencies; the axis is cut or padded with zeros to n//2 + 1. The imaginary parts of
+        a: frequencies; the axis is cut or padded with zeros to n//2 + 1. The imaginary parts of
             frequencies 0 and n/2 are not used.
         n: the number of points; by default 2 (m - 1) for m frequencies.
         axis: the axis.
@@ -353,54 +369,62 @@ def irfft(
 
     Raises:
         ShapeError: n is less than 1.
-        DTypeError: x is of half precision.
+        DTypeError: `a` is of half precision.
 
     >>> tn.fft.irfft([4.0, 0.0, 0.0])
     Tensor([1., 1., 1., 1.])
     """
-    return to_real("irfft", x, partial(_along, n, axis), norm, inverse=True)
+    return to_real("irfft", a, partial(_along, n, axis), norm, inverse=True)
 
 
 @array_function(module="tenferro.fft")
 def hfft(
-    x: ArrayLike, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+    a: ArrayLike,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
-    """The `fft` of values with x[n-j] = conj(x[j]), of which x has j = 0 … n//2; it is real.
+    """The `fft` of values with a[n-j] = conj(a[j]), of which `a` has j = 0 … n//2; it is real.
 
     Args:
-        x: values; the axis is cut or padded with zeros to n//2 + 1.
+        a: values; the axis is cut or padded with zeros to n//2 + 1.
         n: the number of points; by default 2 (m - 1) for m values.
         axis: the axis.
         norm: as in `fft`.
 
     Raises:
         ShapeError: n is less than 1.
-        DTypeError: x is of half precision.
+        DTypeError: `a` is of half precision.
 
     >>> tn.fft.hfft([1.0, 2.0, 3.0])
     Tensor([ 8., -2.,  0., -2.])
     """
-    return to_real("hfft", elementwise.conj(x), partial(_along, n, axis), norm, inverse=False)
+    return to_real("hfft", elementwise.conj(a), partial(_along, n, axis), norm, inverse=False)
 
 
 @array_function(module="tenferro.fft")
 def ihfft(
-    x: ArrayLike, /, n: Size | None = None, axis: int = -1, norm: str | None = "backward"
+    a: ArrayLike,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The inverse of `hfft`: the elements 0 … n//2 of the `ifft` of real values.
 
     Args:
-        x: real values.
+        a: real values.
         n, axis, norm: as in `ifft`.
 
     Raises:
         ShapeError: n is less than 1.
-        DTypeError: x is complex, or of half precision.
+        DTypeError: `a` is complex, or of half precision.
 
     >>> tn.fft.ihfft([8.0, -2.0, 0.0, -2.0]).real
     Tensor([1., 2., 3.])
     """
-    return elementwise.conj(of_real("ihfft", x, partial(_along, n, axis), norm, inverse=True))
+    return elementwise.conj(of_real("ihfft", a, partial(_along, n, axis), norm, inverse=True))
 
 
 def _along(
@@ -432,12 +456,16 @@ Axes = Sequence[int] | None
 
 @array_function(module="tenferro.fft")
 def fftn(
-    x: ArrayLike, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+    a: ArrayLike,
+    s: SizesOfAxes = None,
+    axes: Axes = None,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The transform `fft` along several axes.
 
     Args:
-        x: values, real or complex.
+        a: values, real or complex.
         s: the numbers of points, one for each of the axes, which are cut or padded with zeros; -1
             is the size of the axis.
         axes: the axes; by default all, or the last ones if s is given.
@@ -446,18 +474,22 @@ def fftn(
     Raises:
         ShapeError: a size is less than 1, or the numbers of sizes and axes differ.
         AxisError: an axis is named twice.
-        DTypeError: x is of half precision.
+        DTypeError: `a` is of half precision.
 
     >>> tn.fft.fftn([[1.0, 2.0], [3.0, 4.0]])
     Tensor([[10.+0.j, -2.+0.j],
             [-4.+0.j,  0.+0.j]])
     """
-    return of_complex("fftn", x, partial(_along_axes, s, axes), norm)
+    return of_complex("fftn", a, partial(_along_axes, s, axes), norm)
 
 
 @array_function(module="tenferro.fft")
 def ifftn(
-    x: ArrayLike, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+    a: ArrayLike,
+    s: SizesOfAxes = None,
+    axes: Axes = None,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The inverse of `fftn`; parameters are the same.
 
@@ -465,40 +497,48 @@ def ifftn(
     Tensor([[1.+0.j, 1.+0.j],
             [1.+0.j, 1.+0.j]])
     """
-    return of_complex("ifftn", x, partial(_along_axes, s, axes), norm)
+    return of_complex("ifftn", a, partial(_along_axes, s, axes), norm)
 
 
 @array_function(module="tenferro.fft")
 def rfftn(
-    x: ArrayLike, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+    a: ArrayLike,
+    s: SizesOfAxes = None,
+    axes: Axes = None,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The transform of real values: `rfft` along the last of the axes, `fft` along the others.
 
     Args:
-        x: real values.
+        a: real values.
         s: as in `fftn`.
         axes: as in `fftn`; at least one.
         norm: as in `fftn`.
 
     Raises:
         ShapeError, AxisError: as in `fftn`.
-        DTypeError: x is complex, or of half precision.
+        DTypeError: `a` is complex, or of half precision.
 
     >>> tn.fft.rfftn([[1.0, 2.0], [3.0, 4.0]])
     Tensor([[10.+0.j, -2.+0.j],
             [-4.+0.j,  0.+0.j]])
     """
-    return of_real("rfftn", x, partial(_along_axes, s, axes), norm, inverse=False)
+    return of_real("rfftn", a, partial(_along_axes, s, axes), norm, inverse=False)
 
 
 @array_function(module="tenferro.fft")
 def irfftn(
-    x: ArrayLike, /, s: SizesOfAxes = None, axes: Axes = None, norm: str | None = "backward"
+    a: ArrayLike,
+    s: SizesOfAxes = None,
+    axes: Axes = None,
+    norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """The inverse of `rfftn`.
 
     Args:
-        x: frequencies, along the last of the axes 0 … n//2 of n points.
+        a: frequencies, along the last of the axes 0 … n//2 of n points.
         s: numbers of points of the result; the last one is by default 2 (m - 1) for m frequencies.
         axes: as in `fftn`; at least one.
         norm: as in `fftn`.
@@ -510,16 +550,16 @@ def irfftn(
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    return to_real("irfftn", x, partial(_along_axes, s, axes), norm, inverse=True)
+    return to_real("irfftn", a, partial(_along_axes, s, axes), norm, inverse=True)
 
 
 @array_function(module="tenferro.fft")
 def fft2(
-    x: ArrayLike,
-    /,
+    a: ArrayLike,
     s: SizesOfAxes = None,
     axes: Axes = (-2, -1),
     norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """`fftn` along the last two axes.
 
@@ -527,16 +567,16 @@ def fft2(
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    return of_complex("fft2", x, partial(_along_axes, s, axes), norm)
+    return of_complex("fft2", a, partial(_along_axes, s, axes), norm)
 
 
 @array_function(module="tenferro.fft")
 def ifft2(
-    x: ArrayLike,
-    /,
+    a: ArrayLike,
     s: SizesOfAxes = None,
     axes: Axes = (-2, -1),
     norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """`ifftn` along the last two axes.
 
@@ -544,16 +584,16 @@ def ifft2(
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    return of_complex("ifft2", x, partial(_along_axes, s, axes), norm)
+    return of_complex("ifft2", a, partial(_along_axes, s, axes), norm)
 
 
 @array_function(module="tenferro.fft")
 def rfft2(
-    x: ArrayLike,
-    /,
+    a: ArrayLike,
     s: SizesOfAxes = None,
     axes: Axes = (-2, -1),
     norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """`rfftn` along the last two axes.
 
@@ -561,16 +601,16 @@ def rfft2(
     Tensor([[1., 1.],
             [1., 1.]])
     """
-    return of_real("rfft2", x, partial(_along_axes, s, axes), norm, inverse=False)
+    return of_real("rfft2", a, partial(_along_axes, s, axes), norm, inverse=False)
 
 
 @array_function(module="tenferro.fft")
 def irfft2(
-    x: ArrayLike,
-    /,
+    a: ArrayLike,
     s: SizesOfAxes = None,
     axes: Axes = (-2, -1),
     norm: str | None = "backward",
+    out: None = None,
 ) -> AnyTensor:
     """`irfftn` along the last two axes.
 
@@ -578,7 +618,7 @@ def irfft2(
     Tensor([[1., 1., 1.],
             [1., 1., 1.]])
     """
-    return to_real("irfft2", x, partial(_along_axes, s, axes), norm, inverse=True)
+    return to_real("irfft2", a, partial(_along_axes, s, axes), norm, inverse=True)
 
 
 def _along_axes(
@@ -636,7 +676,7 @@ def _over_length(k: AnyTensor, n: Dim, d: ArrayLike, dtype: DType) -> AnyTensor:
 
 
 @array_function(module="tenferro.fft")
-def fftshift(x: ArrayLike, /, axes: Axis = None) -> AnyTensor:
+def fftshift(x: ArrayLike, axes: Axis = None) -> AnyTensor:
     """x with frequency 0 in the middle of each of the axes; by default of all.
 
     >>> tn.fft.fftshift([0, 1, 2, -2, -1])
@@ -646,7 +686,7 @@ def fftshift(x: ArrayLike, /, axes: Axis = None) -> AnyTensor:
 
 
 @array_function(module="tenferro.fft")
-def ifftshift(x: ArrayLike, /, axes: Axis = None) -> AnyTensor:
+def ifftshift(x: ArrayLike, axes: Axis = None) -> AnyTensor:
     """The inverse of `fftshift`: frequency 0 comes first.
 
     >>> tn.fft.ifftshift([-2, -1, 0, 1, 2])
@@ -672,11 +712,10 @@ def _shifted(name: str, x: AnyTensor, axes: Axis, more: int) -> AnyTensor:
 
 def fftfreq(
     n: Size,
-    /,
     d: ArrayLike = 1.0,
+    device: str | Executor | None = None,
     *,
     dtype: DTypeLike | None = None,
-    device: str | Executor | None = None,
 ) -> AnyTensor:
     """The frequencies of the results of `fft`, in cycles per unit.
 
@@ -700,11 +739,10 @@ def fftfreq(
 
 def rfftfreq(
     n: Size,
-    /,
     d: ArrayLike = 1.0,
+    device: str | Executor | None = None,
     *,
     dtype: DTypeLike | None = None,
-    device: str | Executor | None = None,
 ) -> AnyTensor:
     """The frequencies of the results of `rfft`, in cycles per unit; parameters as in `fftfreq`.
 

@@ -16,8 +16,10 @@ __all__ = [
     "FLOAT16",
     "FLOAT32",
     "FLOAT64",
+    "INT8",
     "INT32",
     "INT64",
+    "UINT8",
     "UINT32",
     "UINT64",
     "DType",
@@ -38,8 +40,10 @@ __all__ = [
 DType = np.dtype[Any]
 
 BOOL: DType = np.dtype(np.bool_)
+INT8: DType = np.dtype(np.int8)
 INT32: DType = np.dtype(np.int32)
 INT64: DType = np.dtype(np.int64)
+UINT8: DType = np.dtype(np.uint8)
 UINT32: DType = np.dtype(np.uint32)
 UINT64: DType = np.dtype(np.uint64)
 FLOAT16: DType = np.dtype(np.float16)
@@ -50,11 +54,11 @@ COMPLEX128: DType = np.dtype(np.complex128)
 
 _BY_NAME: dict[str, DType] = {
     "bool": BOOL,
-    "i8": np.dtype(np.int8),
+    "i8": INT8,
     "i16": np.dtype(np.int16),
     "i32": INT32,
     "i64": INT64,
-    "u8": np.dtype(np.uint8),
+    "u8": UINT8,
     "u16": np.dtype(np.uint16),
     "u32": UINT32,
     "u64": UINT64,

@@ -15,10 +15,11 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from tenferro.core import Derived, GlobalValKey, GraphOp, Input, op_key
 from tenferro.errors import ExtentError, ShapeError, UnsupportedDynamicShapeError
-from tenferro.ir.dims import Dim, Leaf, at_most, bind, dim, leaves, substitute, symbol
+from tenferro.ir.dims import Dim, Leaf, at_most, bind, dim, leaves, product, substitute, symbol
 from tenferro.ir.dtypes import DType, as_dtype, short_name
 
 __all__ = [
@@ -435,9 +436,30 @@ class TensorSpec:
         return self.meta.exact_shape()
 
     @property
+    def size(self) -> Dim:
+        """Number of elements."""
+        return product(self.shape)
+
+    @property
     def dtype(self) -> DType:
         """The element type."""
         return self.meta.dtype
+
+    def update(
+        self, *, shape: Sequence[int | str | Dim] | None = None, dtype: object = None
+    ) -> Self:
+        """The spec with another shape or dtype."""
+        return type(self)(
+            self.shape if shape is None else shape, self.dtype if dtype is None else dtype
+        )
+
+    def __len__(self) -> int:
+        if not self.meta.rank or not isinstance(self.shape[0], int):
+            raise TypeError(f"len: {self.meta} has no first axis whose size is a number")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        return True
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TensorSpec) and self.meta == other.meta

@@ -88,9 +88,6 @@ def require_default(name: str, option: str, value: object, instead: str) -> None
         raise ExecutorError(f"{name}: {option}= is not an option of tenferro; {instead}")
 
 
-PRECISION = "matmul precision is one of the executor: XlaExecutor(precision=...)"
-
-
 def result_type(name: str, values: Sequence[AnyTensor], preferred: DTypeLike | None) -> DType:
     """The dtype in which a contraction is computed: that of both operands, or the preferred one."""
     if preferred is not None:

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, DTypeLike
-from tenferro.lax.arguments import PRECISION, require_default, tuple_of
+from tenferro.lax.arguments import tuple_of
 from tenferro.lax.dot import dot_general
 from tenferro.lax.reductions import Padding, pads_of, windows
 from tenferro.lax.shapes import pad, reshape, rev, transpose
 from tenferro.numpy import asarray, stack
+from tenferro.ops.functions.products import check_precision
 
 __all__ = [
     "ConvDimensionNumbers",
@@ -47,7 +48,7 @@ def conv_general_dilated(
     dimension_numbers: ConvDimensionNumbers | Sequence[str] | None = None,
     feature_group_count: int = 1,
     batch_group_count: int = 1,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> AnyTensor:
     """A convolution, which does not flip the kernel.
@@ -64,7 +65,7 @@ def conv_general_dilated(
         feature_group_count: the number of groups of channels that are convolved separately.
         batch_group_count: the number of groups of the batch, each of which is convolved with its
             part of the kernels; the result has so many times fewer entries.
-        precision: must be None; it is an option of the executor.
+        precision: has no effect, as of `tn.matmul`.
         preferred_element_type: the dtype in which it is computed.
 
     Raises:
@@ -76,7 +77,8 @@ def conv_general_dilated(
     Tensor([[[1., 3., 5., 7.]]])
     """
     name = "conv_general_dilated"
-    require_default(name, "precision", precision, PRECISION)
+    if precision is not None:
+        check_precision(name, precision)
     x, kernel = asarray(lhs), asarray(rhs)
     if x.ndim < 2 or kernel.ndim != x.ndim:
         raise ShapeError(f"{name}: {x.meta} and {kernel.meta} must have as many axes, at least 2")
@@ -217,7 +219,7 @@ def conv(
     rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: str,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> AnyTensor:
     """A convolution with channels first.
@@ -238,7 +240,7 @@ def conv_with_general_padding(
     padding: Padding,
     lhs_dilation: Sequence[int] | None,
     rhs_dilation: Sequence[int] | None,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> AnyTensor:
     """A convolution with channels first, padded and dilated.
@@ -264,7 +266,7 @@ def conv_transpose(
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: ConvDimensionNumbers | Sequence[str] | None = None,
     transpose_kernel: bool = False,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
     use_consistent_padding: bool = False,
 ) -> AnyTensor:
@@ -280,7 +282,7 @@ def conv_transpose(
         dimension_numbers: as in `conv_general_dilated`.
         transpose_kernel: flip the kernel and exchange its channels, which makes this the transpose
             of a convolution with the kernel.
-        precision: must be None; it is an option of the executor.
+        precision: has no effect, as of `tn.matmul`.
         preferred_element_type: the dtype in which it is computed.
         use_consistent_padding: numbers in `padding` too are those of the convolution whose
             transpose this is.
@@ -339,7 +341,7 @@ def conv_general_dilated_patches(
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: ConvDimensionNumbers | Sequence[str] | None = None,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> AnyTensor:
     """The windows of lhs, each as the channels of one element of the result.
@@ -355,7 +357,8 @@ def conv_general_dilated_patches(
              [1., 2., 3.]]])
     """
     name = "conv_general_dilated_patches"
-    require_default(name, "precision", precision, PRECISION)
+    if precision is not None:
+        check_precision(name, precision)
     x = asarray(lhs)
     window = tuple_of(name, "filter_shape", filter_shape, max(x.ndim - 2, 0), 1)
     specs = conv_dimension_numbers(x.shape, (1, 1, *window), dimension_numbers)
@@ -375,7 +378,7 @@ def conv_general_dilated_local(
     lhs_dilation: Sequence[int] | None = None,
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: ConvDimensionNumbers | Sequence[str] | None = None,
-    precision: None = None,
+    precision: object = None,
 ) -> AnyTensor:
     """A convolution with a kernel of its own at each place.
 
@@ -391,7 +394,8 @@ def conv_general_dilated_local(
     Tensor([[[1., 3., 5.]]])
     """
     name = "conv_general_dilated_local"
-    require_default(name, "precision", precision, PRECISION)
+    if precision is not None:
+        check_precision(name, precision)
     x, kernel = asarray(lhs), asarray(rhs)
     specs = conv_dimension_numbers(x.shape, kernel.shape, dimension_numbers)
     first = tuple(range(x.ndim))

@@ -11,9 +11,10 @@ import numpy as np
 from tenferro import numpy as tn
 from tenferro.errors import AxisError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, DTypeLike
-from tenferro.lax.arguments import LAX, PRECISION, axes_of, require_default, result_type, same_dtype
+from tenferro.lax.arguments import LAX, axes_of, require_default, result_type, same_dtype
 from tenferro.ops import DotGeneral
 from tenferro.ops.functions import array_function, called, elementwise
+from tenferro.ops.functions.products import check_precision
 
 __all__ = [
     "RaggedDotDimensionNumbers",
@@ -32,7 +33,7 @@ def dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
     dimension_numbers: Numbers,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> AnyTensor:
     """Sum of products over matched axes.
@@ -44,12 +45,12 @@ def dot_general(
         rhs: the second operand.
         dimension_numbers: `((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))`, four lists of
             axes.
-        precision: must be None; it is an option of the executor.
+        precision: has no effect, as of `tn.matmul`.
         preferred_element_type: the dtype in which it is computed.
 
     Raises:
         AxisError: the dimension numbers are not four lists of axes of the operands.
-        ExecutorError: a precision is given.
+        ExecutorError: there is no such precision.
 
     >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
     >>> tn.lax.dot_general(x, x, (((1,), (0,)), ((), ())))
@@ -67,7 +68,7 @@ def dot(
     rhs: ArrayLike,
     *,
     dimension_numbers: Numbers | None = None,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
 ) -> AnyTensor:
     """The product of vectors and matrices; any contraction, if `dimension_numbers` say which.
@@ -85,7 +86,7 @@ def dot(
 
 
 @array_function(operands=2, module=LAX)
-def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: None = None) -> AnyTensor:
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: object = None) -> AnyTensor:
     """Matrix products for each entry of leading axes, which are common to both operands.
 
     >>> tn.lax.batch_matmul(np.ones((2, 1, 3)), np.ones((2, 3, 1))).shape
@@ -110,7 +111,8 @@ def _contracted(
     precision: object,
     preferred: DTypeLike | None,
 ) -> AnyTensor:
-    require_default(name, "precision", precision, PRECISION)
+    if precision is not None:
+        check_precision(name, precision)
     values = same_dtype(name, [lhs, rhs])
     dtype = result_type(name, values, preferred)
     left, right = (elementwise.astype(value, dtype) for value in values)
@@ -156,7 +158,7 @@ def ragged_dot(
     lhs: ArrayLike,
     rhs: ArrayLike,
     group_sizes: ArrayLike,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
     group_offset: ArrayLike | None = None,
 ) -> AnyTensor:
@@ -166,7 +168,7 @@ def ragged_dot(
         lhs: rows, of shape [m, k]; those of the first group come first.
         rhs: the matrices, of shape [g, k, n].
         group_sizes: how many rows each group has, of shape [g]; further rows give zeros.
-        precision: must be None; it is an option of the executor.
+        precision: has no effect, as of `tn.matmul`.
         preferred_element_type: the dtype in which it is computed.
         group_offset: must be None.
 
@@ -184,7 +186,7 @@ def ragged_dot_general(
     rhs: ArrayLike,
     group_sizes: ArrayLike,
     ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
-    precision: None = None,
+    precision: object = None,
     preferred_element_type: DTypeLike | None = None,
     group_offset: ArrayLike | None = None,
 ) -> AnyTensor:
@@ -199,7 +201,7 @@ def ragged_dot_general(
         rhs: the second operand.
         group_sizes: the sizes of the groups, of shape [g].
         ragged_dot_dimension_numbers: `tn.lax.RaggedDotDimensionNumbers`, or JAX's.
-        precision: must be None; it is an option of the executor.
+        precision: has no effect, as of `tn.matmul`.
         preferred_element_type: the dtype in which it is computed.
         group_offset: must be None.
 
@@ -222,11 +224,12 @@ def _ragged(
     rhs: ArrayLike,
     group_sizes: ArrayLike,
     numbers: Any,
-    precision: None,
+    precision: object,
     preferred: DTypeLike | None,
     group_offset: ArrayLike | None,
 ) -> AnyTensor:
-    require_default(name, "precision", precision, PRECISION)
+    if precision is not None:
+        check_precision(name, precision)
     require_default(name, "group_offset", group_offset, "slice group_sizes and rhs")
     left, right, sizes = tn.asarray(lhs), tn.asarray(rhs), tn.asarray(group_sizes)
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu":

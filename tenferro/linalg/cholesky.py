@@ -64,30 +64,30 @@ class Cholesky(FamilyOp):
 
 
 @array_function(module="tenferro.linalg")
-def cholesky(x: ArrayLike, /, *, upper: bool = False, symmetrize_input: bool = True) -> AnyTensor:
-    """The lower triangular L with L Lᴴ = x, for Hermitian positive definite x.
+def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> AnyTensor:
+    """The lower triangular L with L Lᴴ = `a`, for Hermitian positive definite `a`.
 
     The triangle is NaN for each matrix that is not positive definite.
 
     Args:
-        x: matrices, of shape [..., n, n].
+        a: matrices, of shape [..., n, n].
         upper: return the upper triangular U = Lᴴ instead.
-        symmetrize_input: read (x + xᴴ) / 2, so that gradients are Hermitian. Otherwise only one
+        symmetrize_input: read (a + aᴴ) / 2, so that gradients are Hermitian. Otherwise only one
             triangle is read, the lower one, or the upper one if `upper`.
 
     Raises:
-        ShapeError: x is not square.
-        DTypeError: x is of half precision.
+        ShapeError: `a` is not square.
+        DTypeError: `a` is of half precision.
 
     >>> tn.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
     Tensor([[2., 0.],
             [1., 2.]])
     """
-    a = square("cholesky", x)
+    x = square("cholesky", a)
     if not symmetrize_input:
-        read = H(a) if upper else a
-        a = hermitian(read)
-    lower = emit(Extension(Cholesky()), a)
+        read = H(x) if upper else x
+        x = hermitian(read)
+    lower = emit(Extension(Cholesky()), x)
     return H(lower) if upper else lower
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tenferro.core import Emitter, V
+from tenferro.errors import ConfigError
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta
 from tenferro.linalg.arguments import REAL_OF, check_equal_sizes, check_factored, square
 from tenferro.linalg.gauge import factor
@@ -359,18 +360,18 @@ class SlogdetResult(NamedTuple):
 
 
 @array_function(module="tenferro.linalg")
-def det(x: ArrayLike, /) -> AnyTensor:
+def det(a: ArrayLike) -> AnyTensor:
     """The determinant of square matrices.
 
     Its derivatives are right for singular matrices too. For n > 6 they are NaN from the third order
-    on where x is near a matrix that lacks more than four ranks.
+    on where `a` is near a matrix that lacks more than four ranks.
 
     Args:
-        x: matrices, of shape [..., n, n].
+        a: matrices, of shape [..., n, n].
 
     Raises:
-        ShapeError: x is not square.
-        DTypeError: x is of half precision.
+        ShapeError: `a` is not square.
+        DTypeError: `a` is of half precision.
 
     >>> tn.linalg.det([[2.0, 1.0], [1.0, 3.0]])
     Tensor(5.)
@@ -378,26 +379,30 @@ def det(x: ArrayLike, /) -> AnyTensor:
     Tensor([[ 4., -2.],
             [-2.,  1.]])
     """
-    return determinant(square("det", x), "det")[0]
+    return determinant(square("det", a), "det")[0]
 
 
 @array_function(module="tenferro.linalg", results=SlogdetResult)
-def slogdet(x: ArrayLike, /) -> SlogdetResult:
+def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """The sign of the determinant, and the logarithm of its modulus.
 
-    The determinant is `sign * exp(logabsdet)`, also where it would overflow. Where x is singular
+    The determinant is `sign * exp(logabsdet)`, also where it would overflow. Where `a` is singular
     they are 0 and -inf, and derivatives are infinite or NaN.
 
     Args:
-        x: matrices, of shape [..., n, n].
+        a: matrices, of shape [..., n, n].
+        method: "lu" or "qr", which has no effect: LU factors are used.
 
     Raises:
-        ShapeError: x is not square.
-        DTypeError: x is of half precision.
+        ShapeError: `a` is not square.
+        DTypeError: `a` is of half precision.
+        ConfigError: there is no such method.
 
     >>> sign, logabsdet = tn.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
     >>> sign, logabsdet
     (Tensor(-1.), Tensor(0.))
     """
-    sign, logabsdet = determinant(square("slogdet", x), "slogdet")
+    if method not in (None, "lu", "qr"):
+        raise ConfigError(f"slogdet: method must be 'lu' or 'qr', got {method!r}")
+    sign, logabsdet = determinant(square("slogdet", a), "slogdet")
     return SlogdetResult(sign, logabsdet)

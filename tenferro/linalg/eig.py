@@ -193,7 +193,7 @@ class EigResult(NamedTuple):
 
 
 @array_function(module="tenferro.linalg", results=EigResult)
-def eig(x: ArrayLike, /) -> EigResult:
+def eig(a: ArrayLike) -> EigResult:
     """Eigenvalues, in no particular order, and eigenvectors, as columns, of square matrices.
 
     Both are complex always. Each eigenvector has norm 1, and its largest entry is real and
@@ -203,33 +203,33 @@ def eig(x: ArrayLike, /) -> EigResult:
     it on the CPU and on GPUs, where some versions compute it on the host.
 
     Args:
-        x: matrices, of shape [..., n, n].
+        a: matrices, of shape [..., n, n].
 
     Raises:
-        ShapeError: x is not square.
-        DTypeError: x is of half precision.
+        ShapeError: `a` is not square.
+        DTypeError: `a` is of half precision.
 
     >>> tn.linalg.eig([[0.0, 1.0], [0.0, 2.0]]).eigenvalues
     Tensor([0.+0.j, 2.+0.j])
     """
-    values, vectors, _ = emit_all(Extension(Eig()), square("eig", x))
+    values, vectors, _ = emit_all(Extension(Eig()), square("eig", a))
     return EigResult(values, vectors)
 
 
 @array_function(module="tenferro.linalg")
-def eigvals(x: ArrayLike, /) -> AnyTensor:
+def eigvals(a: ArrayLike) -> AnyTensor:
     """The eigenvalues of square matrices, complex always, in no particular order.
 
     The derivative is NaN for a matrix with equal eigenvalues, or nearly equal ones; see `eig`.
 
     Args:
-        x: matrices, of shape [..., n, n].
+        a: matrices, of shape [..., n, n].
 
     Raises:
-        ShapeError: x is not square.
-        DTypeError: x is of half precision.
+        ShapeError: `a` is not square.
+        DTypeError: `a` is of half precision.
 
     >>> tn.linalg.eigvals([[0.0, 1.0], [-1.0, 0.0]])
     Tensor([0.+1.j, 0.-1.j])
     """
-    return emit_all(Extension(Eig()), square("eigvals", x))[0]
+    return emit_all(Extension(Eig()), square("eigvals", a))[0]

@@ -212,8 +212,7 @@ class EighResult(NamedTuple):
 
 @array_function(module="tenferro.linalg", results=EighResult)
 def eigh(
-    x: ArrayLike,
-    /,
+    a: ArrayLike,
     UPLO: UpperLower = None,  # noqa: N803  # NumPy's name
     symmetrize_input: bool = True,
     *,
@@ -226,9 +225,9 @@ def eigh(
     that depend on single values or vectors where eigenvalues are equal.
 
     Args:
-        x: matrices, of shape [..., n, n].
+        a: matrices, of shape [..., n, n].
         UPLO: read only the lower ("L") or upper ("U") triangle.
-        symmetrize_input: read (x + xᴴ) / 2. Otherwise only the lower triangle is read.
+        symmetrize_input: read (a + aᴴ) / 2. Otherwise only the lower triangle is read.
         degenerate: the derivative where eigenvalues are equal. "nan" is NaN unless the loss depends
             only on eigenvalues, and equally on equal ones. "project" takes as equal what differs by
             less than the square root of the precision, and gives the derivative of a loss that does
@@ -238,30 +237,35 @@ def eigh(
         width: of "broaden".
 
     Raises:
-        ShapeError: x is not square.
-        DTypeError: x is of half precision.
+        ShapeError: `a` is not square.
+        DTypeError: `a` is of half precision.
         ConfigError: there is no such `degenerate` or `UPLO`.
 
     >>> tn.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues
     Tensor([1., 3.])
     """
     at_equal = degeneracy("eigh", degenerate, width)
-    a = _triangle("eigh", x, UPLO, symmetrize_input)
-    values, vectors = emit_all(Extension(Eigh(at_equal.mode, at_equal.width)), a)
+    x = _triangle("eigh", a, UPLO, symmetrize_input)
+    values, vectors = emit_all(Extension(Eigh(at_equal.mode, at_equal.width)), x)
     if degenerate == "project":
         vectors = vectors @ reflections(at_equal.same(values), vectors.dtype)
     return EighResult(values, vectors)
 
 
 @array_function(module="tenferro.linalg")
-def eigvalsh(x: ArrayLike, /, UPLO: UpperLower = None) -> AnyTensor:  # noqa: N803
+def eigvalsh(
+    a: ArrayLike,
+    UPLO: UpperLower = None,  # noqa: N803
+    *,
+    symmetrize_input: bool = True,
+) -> AnyTensor:
     """Eigenvalues, ascending, of Hermitian matrices; see `eigh`.
 
     >>> tn.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]])
     Tensor([1., 3.])
     """
-    a = _triangle("eigvalsh", x, UPLO, symmetrize_input=True)
-    return emit_all(Extension(Eigh()), a)[0]
+    x = _triangle("eigvalsh", a, UPLO, symmetrize_input)
+    return emit_all(Extension(Eigh()), x)[0]
 
 
 def _triangle(name: str, x: ArrayLike, triangle: object, symmetrize_input: bool) -> AnyTensor:

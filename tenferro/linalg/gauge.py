@@ -338,7 +338,7 @@ _TURNS = 4
 
 
 @array_function(module="tenferro.linalg")
-def fix_phases(v: ArrayLike, /) -> AnyTensor:
+def fix_phases(v: ArrayLike) -> AnyTensor:
     """The columns of v, each multiplied by the phase that makes its largest entry real positive.
 
     A loss of eigenvectors or singular vectors so fixed has a derivative, although their phases are

@@ -378,11 +378,11 @@ def hermitian_function(a: AnyTensor, name: str, parameter: float | None = None) 
 
 
 @array_function(module="tenferro.linalg")
-def expm(a: ArrayLike, *, assume_a: str = "gen") -> AnyTensor:
+def expm(A: ArrayLike, *, assume_a: str = "gen") -> AnyTensor:  # noqa: N803  # SciPy's name
     """The exponential of square matrices.
 
     Args:
-        a: matrices, of shape [..., n, n].
+        A: matrices, of shape [..., n, n].
         assume_a: "gen", or "her" for Hermitian ones, of which (a + aᴴ) / 2 is read; see
             `funm_hermitian`.
 
@@ -395,7 +395,7 @@ def expm(a: ArrayLike, *, assume_a: str = "gen") -> AnyTensor:
     Tensor([[1., 1.],
             [0., 1.]])
     """
-    return _function("expm", "exp", a, assume_a)
+    return _function("expm", "exp", A, assume_a)
 
 
 @array_function(module="tenferro.linalg")
@@ -414,7 +414,7 @@ def logm(a: ArrayLike, *, assume_a: str = "gen") -> AnyTensor:
 
 
 @array_function(module="tenferro.linalg")
-def sqrtm(a: ArrayLike, *, assume_a: str = "gen") -> AnyTensor:
+def sqrtm(A: ArrayLike, *, assume_a: str = "gen") -> AnyTensor:  # noqa: N803
     """The principal square root of square matrices.
 
     The dtype is kept, with NaN for a real matrix with a negative eigenvalue, as in `logm`. The
@@ -424,7 +424,7 @@ def sqrtm(a: ArrayLike, *, assume_a: str = "gen") -> AnyTensor:
     Tensor([[2.  , 0.25],
             [0.  , 2.  ]])
     """
-    return _function("sqrtm", "sqrt", a, assume_a)
+    return _function("sqrtm", "sqrt", A, assume_a)
 
 
 def _check_assumption(name: str, assume_a: str) -> None:
@@ -449,13 +449,17 @@ class ExpmFrechetResult(NamedTuple):
 
 @array_function(operands=2, module="tenferro.linalg", results=ExpmFrechetResult)
 def expm_frechet(
-    a: ArrayLike, e: ArrayLike, *, compute_expm: bool = True, assume_a: str = "gen"
+    A: ArrayLike,  # noqa: N803
+    E: ArrayLike,  # noqa: N803
+    *,
+    compute_expm: bool = True,
+    assume_a: str = "gen",
 ) -> ExpmFrechetResult | AnyTensor:
     """The exponential of square matrices, and its derivative along others.
 
     Args:
-        a: matrices, of shape [..., n, n].
-        e: the directions, of shape [..., n, n].
+        A: matrices, of shape [..., n, n].
+        E: the directions, of shape [..., n, n].
         compute_expm: whether both are returned, or the derivative alone.
         assume_a: "gen", or "her" for Hermitian a and e, of which (x + xᴴ) / 2 is read.
 
@@ -468,7 +472,7 @@ def expm_frechet(
     Tensor([[3.]])
     """
     _check_assumption("expm_frechet", assume_a)
-    lhs, rhs = floating("expm_frechet", a, e)
+    lhs, rhs = floating("expm_frechet", A, E)
     lhs, rhs = square("expm_frechet", lhs), square("expm_frechet", rhs)
     metas = [value.meta for value in (lhs, rhs)]
     n, m = (meta.exact_shape("expm_frechet")[-1] for meta in metas)
@@ -486,7 +490,7 @@ def expm_frechet(
 
 
 @array_function(module="tenferro.linalg")
-def funm_hermitian(x: ArrayLike, /, name: str, parameter: float | None = None) -> AnyTensor:
+def funm_hermitian(x: ArrayLike, name: str, parameter: float | None = None) -> AnyTensor:
     """V h(w) Vᴴ for Hermitian matrices V diag(w) Vᴴ, with derivatives at equal eigenvalues too.
 
     Reads (x + xᴴ) / 2. Derivatives of all orders are exact where eigenvalues are equal, and use one
@@ -523,17 +527,17 @@ def funm_hermitian(x: ArrayLike, /, name: str, parameter: float | None = None) -
 
 
 @array_function(module="tenferro.linalg")
-def matrix_power(x: ArrayLike, n: int) -> AnyTensor:
+def matrix_power(a: ArrayLike, n: int) -> AnyTensor:
     """The n-th power of square matrices, by repeated squaring; of the inverse for negative n.
 
     Args:
-        x: matrices, of shape [..., n, n].
+        a: matrices, of shape [..., n, n].
         n: an integer, not an array.
 
     Raises:
         ConfigError, TracingError: the exponent is not an integer.
-        ShapeError: x is not square.
-        DTypeError: x is of half precision.
+        ShapeError: `a` is not square.
+        DTypeError: `a` is of half precision.
 
     >>> tn.linalg.matrix_power([[1.0, 1.0], [0.0, 1.0]], 5)
     Tensor([[1., 5.],
@@ -543,7 +547,7 @@ def matrix_power(x: ArrayLike, n: int) -> AnyTensor:
     if exponent is None:
         raise ConfigError(f"matrix_power: the exponent must be an integer, got {n!r}")
     n = exponent
-    base = square("matrix_power", x)
+    base = square("matrix_power", a)
     if n < 0:
         base, n = inverse(base), -n
     result: AnyTensor | None = None

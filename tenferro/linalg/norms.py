@@ -36,7 +36,6 @@ MATRIX_NORMS = ("fro", "nuc", inf, -inf, 1, -1, 2, -2)
 @array_function(module="tenferro.linalg")
 def vector_norm(
     x: ArrayLike,
-    /,
     *,
     axis: Axis = None,
     keepdims: bool = False,
@@ -63,7 +62,7 @@ def vector_norm(
 
 
 @array_function(module="tenferro.linalg")
-def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> AnyTensor:
+def matrix_norm(x: ArrayLike, *, keepdims: bool = False, ord: Any = "fro") -> AnyTensor:
     """A norm of each matrix.
 
     The gradient of the nuclear norm is UVᴴ, at equal singular values too, where its own derivatives
@@ -93,7 +92,6 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") ->
 @array_function(module="tenferro.linalg")
 def norm(
     x: ArrayLike,
-    /,
     ord: Any = None,
     axis: Axis = None,
     keepdims: bool = False,
@@ -134,7 +132,7 @@ def norm(
 
 
 @array_function(module="tenferro.linalg")
-def cond(x: ArrayLike, /, p: Any = None) -> AnyTensor:
+def cond(x: ArrayLike, p: Any = None) -> AnyTensor:
     """The condition number: the norm of x times that of its inverse.
 
     Args:

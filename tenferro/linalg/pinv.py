@@ -40,6 +40,7 @@ from tenferro.ops.functions import (
     emit,
     manipulation,
     named,
+    promote,
 )
 
 __all__ = ["LstsqResult", "lstsq", "matrix_rank", "pinv"]
@@ -106,30 +107,41 @@ class Pinv(FamilyOp):
         return [left - (left @ a) @ p + right - p @ (a @ right) - p @ da @ p]
 
 
-def pinv(x: ArrayLike, /, *, rtol: ArrayLike | None = None, hermitian: bool = False) -> AnyTensor:
-    """The pseudoinverse of x, for matrices of any rank.
+def pinv(
+    a: ArrayLike,
+    rtol: ArrayLike | None = None,
+    hermitian: bool = False,
+    *,
+    rcond: ArrayLike | None = None,
+) -> AnyTensor:
+    """The pseudoinverse of `a`, for matrices of any rank.
 
     Its derivatives are those along matrices of equal rank, and exact where singular values are
     equal.
 
     Args:
-        x: matrices, of shape [..., m, n].
+        a: matrices, of shape [..., m, n].
         rtol: singular values up to this, relative to the largest, count as zero; a number, or one
             for each matrix. By default the rounding error of the dtype times the larger of m and n.
-        hermitian: read (x + xᴴ) / 2.
+        hermitian: read (a + aᴴ) / 2.
+        rcond: another name of `rtol`.
 
     Raises:
-        ShapeError: x has fewer than two axes, or is hermitian but not square.
-        DTypeError: x is of half precision.
-        ConfigError: rtol is negative.
+        ShapeError: `a` has fewer than two axes, or is hermitian but not square.
+        DTypeError: `a` is of half precision.
+        ConfigError: rtol is negative, or both `rtol` and `rcond` are passed.
 
     >>> tn.linalg.pinv([[2.0, 0.0], [0.0, 0.0], [0.0, 4.0]])
     Tensor([[0.5 , 0.  , 0.  ],
             [0.  , 0.  , 0.25]])
     """
+    if rcond is not None:
+        if rtol is not None:
+            raise ConfigError("pinv: takes rtol or rcond, not both")
+        rtol = rcond
     if rtol is None or isinstance(rtol, int | float):
-        return apply(_pinv, x, rtol=rtol, hermitian=hermitian)
-    return apply(_pinv, x, rtol, hermitian=hermitian)
+        return apply(_pinv, a, rtol=rtol, hermitian=hermitian)
+    return apply(_pinv, a, rtol, hermitian=hermitian)
 
 
 @named("pinv")
@@ -154,7 +166,7 @@ class LstsqResult(NamedTuple):
 
 
 @array_function(operands=2, module="tenferro.linalg", results=LstsqResult)
-def lstsq(a: ArrayLike, b: ArrayLike, /, rcond: float | None = None) -> LstsqResult:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> LstsqResult:
     """The x of least |a x − b|, and of least |x| among these, for matrices of any rank.
 
     x is a⁺ b. Its derivatives are those along matrices of equal rank.
@@ -191,8 +203,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, /, rcond: float | None = None) -> LstsqRes
 
 
 def matrix_rank(
-    x: ArrayLike,
-    /,
+    M: ArrayLike,  # noqa: N803  # JAX's name
     tol: ArrayLike | None = None,
     hermitian: bool = False,
     *,
@@ -201,15 +212,15 @@ def matrix_rank(
     """The number of singular values above a threshold, as int64.
 
     Args:
-        x: matrices, of shape [..., m, n].
+        M: matrices, of shape [..., m, n]. The rank of a vector is 1 unless it is zero.
         tol: the threshold, a number or one for each matrix.
-        hermitian: read (x + xᴴ) / 2.
+        hermitian: read (M + Mᴴ) / 2.
         rtol: the threshold relative to the largest singular value; by default the rounding error
             of the dtype times the larger of m and n.
 
     Raises:
-        ShapeError: x has fewer than two axes, or is hermitian but not square.
-        DTypeError: x is of half precision.
+        ShapeError: `M` has fewer than two axes, or is hermitian but not square.
+        DTypeError: `M` is of half precision.
         ConfigError: both `tol` and `rtol` are given.
 
     >>> tn.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])
@@ -218,12 +229,15 @@ def matrix_rank(
     if tol is not None and rtol is not None:
         raise ConfigError("matrix_rank: takes tol or rtol, not both")
     limits = [limit for limit in (tol, rtol) if limit is not None]
-    return apply(_matrix_rank, x, *limits, relative=tol is None, hermitian=hermitian)
+    return apply(_matrix_rank, M, *limits, relative=tol is None, hermitian=hermitian)
 
 
 @named("matrix_rank")
 def _matrix_rank(x: AnyTensor, *limits: AnyTensor, relative: bool, hermitian: bool) -> AnyTensor:
     name = "matrix_rank"
+    (value,) = promote((x,))
+    if value.ndim < 2:  # of a vector or a number, as in NumPy
+        return (value != 0).any().astype("int64")
     a = _read(name, x, hermitian)
     s = emit(Extension(Svd(vectors=False)), a)
     if not limits:

@@ -27,7 +27,9 @@ from tenferro.ops.functions import (
     products,
     promote,
     reductions,
+    refuse_out,
 )
+from tenferro.ops.functions.products import check_precision
 
 __all__ = ["block_diag", "diagonal", "multi_dot", "outer", "toeplitz", "trace"]
 
@@ -36,11 +38,15 @@ __all__ = ["block_diag", "diagonal", "multi_dot", "outer", "toeplitz", "trace"]
 _PLAN = ("auto", *ContractionOptimizerOptions().identity)
 
 
-def multi_dot(arrays: Sequence[ArrayLike], /) -> AnyTensor:
+def multi_dot(
+    arrays: Sequence[ArrayLike], *, out: None = None, precision: object = None
+) -> AnyTensor:
     """The product of several matrices, in the order that takes the least work.
 
     Args:
         arrays: two or more matrices; the first and the last may be vectors.
+        out: None, as arrays are not written to.
+        precision: has no effect, as of `tn.matmul`.
 
     Raises:
         ShapeError: there are fewer than two, one has another rank, or their sizes do not fit.
@@ -52,6 +58,9 @@ def multi_dot(arrays: Sequence[ArrayLike], /) -> AnyTensor:
     sequence = hasattr(arrays, "__iter__") and getattr(arrays, "ndim", 1) > 0
     if isinstance(arrays, str | Mapping) or not sequence:
         raise DTypeError(f"multi_dot: takes a sequence of arrays, got {type(arrays).__name__}")
+    refuse_out("multi_dot", out)
+    if precision is not None:
+        check_precision("multi_dot", precision)
     return apply(_chain, *arrays)
 
 
@@ -85,7 +94,7 @@ def _chain(*arrays: Any) -> AnyTensor:
 
 
 @array_function(operands=2, module="tenferro.linalg")
-def outer(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+def outer(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """The products of all elements of one vector with all of another.
 
     Args:
@@ -99,16 +108,15 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
     Tensor([[3, 4],
             [6, 8]])
     """
-    values = promote((x1, x2))
-    for value in values:
-        meta = value.meta
+    left, right = promote((x1, x2))
+    for meta in (left.meta, right.meta):
         if meta.rank != 1:
             raise ShapeError(f"outer: takes vectors, got {meta}")
-    return products.outer(*values)
+    return products.outer(left, right)
 
 
 @array_function(module="tenferro.linalg")
-def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> AnyTensor:
+def trace(x: ArrayLike, *, offset: int = 0, dtype: DTypeLike | None = None) -> AnyTensor:
     """The sum of a diagonal of each matrix.
 
     Args:
@@ -128,7 +136,7 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -
 
 
 @array_function(module="tenferro.linalg")
-def diagonal(x: ArrayLike, /, *, offset: int = 0) -> AnyTensor:
+def diagonal(x: ArrayLike, *, offset: int = 0) -> AnyTensor:
     """A diagonal of each matrix.
 
     Args:

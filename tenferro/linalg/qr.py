@@ -258,30 +258,30 @@ class QRResult(NamedTuple):
 
 @overload
 def qr(
-    x: ArrayLike, /, *, mode: Literal["reduced", "complete"] = "reduced", positive: bool = False
+    a: ArrayLike, mode: Literal["reduced", "complete"] = "reduced", *, positive: bool = False
 ) -> QRResult: ...
 
 
 @overload
-def qr(x: ArrayLike, /, *, mode: Literal["r"], positive: bool = False) -> AnyTensor: ...
+def qr(a: ArrayLike, mode: Literal["r"], *, positive: bool = False) -> AnyTensor: ...
 
 
 @array_function(module="tenferro.linalg", results=QRResult)
-def qr(x: ArrayLike, /, *, mode: str = "reduced", positive: bool = False) -> QRResult | AnyTensor:
-    """Q with orthonormal columns and the upper triangular R, with x = Q R.
+def qr(a: ArrayLike, mode: str = "reduced", *, positive: bool = False) -> QRResult | AnyTensor:
+    """Q with orthonormal columns and the upper triangular R, with `a` = Q R.
 
     Derivatives are NaN where a column, of the first m, depends linearly on those before it. So are
     those of losses that depend on the basis of the columns that a complete Q has in addition.
 
     Args:
-        x: matrices, of shape [..., m, n]; k is the smaller of m and n.
+        a: matrices, of shape [..., m, n]; k is the smaller of m and n.
         mode: "reduced": Q is [..., m, k] and R [..., k, n]. "complete": Q is [..., m, m] and R
             [..., m, n]. "r": R alone, of shape [..., k, n].
         positive: make the diagonal of R at least 0, which makes the factors unique.
 
     Raises:
-        ShapeError: x has fewer than two axes.
-        DTypeError: x is of half precision.
+        ShapeError: `a` has fewer than two axes.
+        DTypeError: `a` is of half precision.
         ConfigError: there is no such mode.
 
     >>> tn.linalg.qr([[3.0, 1.0], [4.0, 2.0]], positive=True).R
@@ -291,7 +291,7 @@ def qr(x: ArrayLike, /, *, mode: str = "reduced", positive: bool = False) -> QRR
     if mode not in ("reduced", "complete", "r"):
         raise ConfigError(f"qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
     op = Qr("reduced" if mode == "r" else mode)
-    r, q = emit_all(Extension(op), matrix("qr", x))
+    r, q = emit_all(Extension(op), matrix("qr", a))
     if positive:
         sign = signs(r)
         q, r = q * columns(sign), r * rows(sign)

@@ -152,7 +152,7 @@ ASSUMPTIONS = ("gen", "sym", "her", "pos", "upper triangular", "lower triangular
 
 
 @array_function(operands=2, module="tenferro.linalg")
-def solve(a: ArrayLike, b: ArrayLike, /, *, assume_a: str = "gen") -> AnyTensor:
+def solve(a: ArrayLike, b: ArrayLike, *, assume_a: str = "gen") -> AnyTensor:
     """The solution x of a x = b; infinities or NaN where a is singular.
 
     One LU factorization is shared with the derivatives, and with `det`, `slogdet` and `inv` of the
@@ -205,21 +205,21 @@ def _solved(a: AnyTensor, b: AnyTensor, positive: bool) -> AnyTensor:
 
 
 @array_function(module="tenferro.linalg")
-def inv(x: ArrayLike, /) -> AnyTensor:
-    """The inverse of square matrices; infinities or NaN where x is singular.
+def inv(a: ArrayLike) -> AnyTensor:
+    """The inverse of square matrices; infinities or NaN where `a` is singular.
 
     Args:
-        x: matrices, of shape [..., n, n].
+        a: matrices, of shape [..., n, n].
 
     Raises:
-        ShapeError: x is not square.
-        DTypeError: x is of half precision.
+        ShapeError: `a` is not square.
+        DTypeError: `a` is of half precision.
 
     >>> tn.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
     Tensor([[0.5 , 0.  ],
             [0.  , 0.25]])
     """
-    return inverse(square("inv", x))
+    return inverse(square("inv", a))
 
 
 @array_function(operands=2, module="tenferro.linalg")

@@ -480,15 +480,15 @@ class PolarResult(NamedTuple):
 
 
 @array_function(module="tenferro.linalg", results=PolarResult)
-def polar(x: ArrayLike, /, side: str = "right") -> PolarResult:
-    """The polar decomposition x = U P, or x = P U for the left side.
+def polar(a: ArrayLike, side: str = "right") -> PolarResult:
+    """The polar decomposition `a` = U P, or `a` = P U for the left side.
 
     U, of shape [..., m, n], has orthonormal columns or rows, and P is Hermitian and positive
     semidefinite. Derivatives of all orders are exact where singular values are equal, and NaN where
-    x does not have full rank.
+    `a` does not have full rank.
 
     Args:
-        x: matrices, of shape [..., m, n].
+        a: matrices, of shape [..., m, n].
         side: "right" or "left": where P stands.
 
     Raises:
@@ -500,7 +500,7 @@ def polar(x: ArrayLike, /, side: str = "right") -> PolarResult:
     """
     if side not in ("left", "right"):
         raise ConfigError(f"polar: side must be 'left' or 'right', got {side!r}")
-    u, b, v = _blocks("polar", x, None)
+    u, b, v = _blocks("polar", a, None)
     return PolarResult(u @ H(v), u @ b @ H(u) if side == "left" else v @ b @ H(v))
 
 

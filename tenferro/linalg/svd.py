@@ -15,8 +15,9 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
+from tenferro.errors import ConfigError
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, is_complex, minimum
-from tenferro.linalg.arguments import REAL_OF, check_dtype, check_matrix, matrix
+from tenferro.linalg.arguments import REAL_OF, check_dtype, check_matrix, matrix, square
 from tenferro.linalg.gauge import (
     Degeneracy,
     SingularClusters,
@@ -419,10 +420,11 @@ class SVDResult(NamedTuple):
 
 @overload
 def svd(
-    x: ArrayLike,
-    /,
+    a: ArrayLike,
     full_matrices: bool = True,
     compute_uv: Literal[True] = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
     *,
     degenerate: str = "nan",
     width: float = 1e-12,
@@ -431,11 +433,12 @@ def svd(
 
 @overload
 def svd(
-    x: ArrayLike,
-    /,
+    a: ArrayLike,
     full_matrices: bool = True,
     *,
     compute_uv: Literal[False],
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
     degenerate: str = "nan",
     width: float = 1e-12,
 ) -> AnyTensor: ...
@@ -443,23 +446,27 @@ def svd(
 
 @array_function(module="tenferro.linalg", results=SVDResult)
 def svd(
-    x: ArrayLike,
-    /,
+    a: ArrayLike,
     full_matrices: bool = True,
     compute_uv: bool = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
     *,
     degenerate: str = "nan",
     width: float = 1e-12,
 ) -> SVDResult | AnyTensor:
-    """U, the singular values S, descending, and Vᴴ, with x = U diag(S) Vᴴ.
+    """U, the singular values S, descending, and Vᴴ, with `a` = U diag(S) Vᴴ.
 
     Derivatives of losses that depend on the joint phases of columns of U and V are NaN. So are
     those of losses that depend on single values or vectors where singular values are equal or zero.
 
     Args:
-        x: matrices, of shape [..., m, n]; k is the smaller of m and n.
+        a: matrices, of shape [..., m, n]; k is the smaller of m and n.
         full_matrices: U is [..., m, m] and Vᴴ [..., n, n]; otherwise [..., m, k] and [..., k, n].
         compute_uv: otherwise return S alone, as `svdvals`.
+        hermitian: read (a + aᴴ) / 2.
+        subset_by_index: the first of the values and vectors to return, and the one after the last;
+            all if None. It takes `full_matrices=False`.
         degenerate: the derivative where singular values are equal or zero. "nan" is NaN unless the
             loss depends only on S, equally on equal values and not on zeros. "project" takes as
             equal, or zero, what differs by less than the square root of the precision, and gives
@@ -469,27 +476,35 @@ def svd(
         width: of "broaden".
 
     Raises:
-        ShapeError: x has fewer than two axes.
-        DTypeError: x is of half precision.
-        ConfigError: there is no such `degenerate`.
+        ShapeError: `a` has fewer than two axes.
+        DTypeError: `a` is of half precision.
+        ConfigError: there is no such `degenerate`, or `subset_by_index` with full matrices.
 
     >>> u, s, vh = tn.linalg.svd([[0.0, 2.0], [1.0, 0.0]])
     >>> s
     Tensor([2., 1.])
     """
     at_equal = degeneracy("svd", degenerate, width)
+    part = slice(None)
+    if subset_by_index is not None:
+        if full_matrices and compute_uv:
+            raise ConfigError("svd: subset_by_index takes full_matrices=False")
+        part = slice(*subset_by_index)
+    read = sym(square("svd", a)) if hermitian else matrix("svd", a)
     if not compute_uv:
-        return svdvals(x)
+        return svdvals(read)[..., part]
     op = Svd(full_matrices, at_equal.mode, at_equal.width)
-    s, u, vh = emit_all(Extension(op), matrix("svd", x))
+    s, u, vh = emit_all(Extension(op), read)
     if degenerate == "project" and s.shape[-1] != 0:
         u, v = generic_bases(at_equal, s, u, H(vh))
         vh = H(v)
+    if subset_by_index is not None:
+        return SVDResult(u[..., part], s[..., part], vh[..., part, :])
     return SVDResult(u, s, vh)
 
 
 @array_function(module="tenferro.linalg")
-def svdvals(x: ArrayLike, /) -> AnyTensor:
+def svdvals(x: ArrayLike) -> AnyTensor:
     """Singular values, descending.
 
     The gradient is NaN for a loss that depends on single ones of equal values, or on a value that

@@ -117,7 +117,6 @@ _EQUAL = 1e-9
 @array_function(module="tenferro.linalg")
 def svd_truncate(
     x: ArrayLike,
-    /,
     *,
     max_rank: int | None = None,
     cutoff: float = 0.0,

@@ -127,15 +127,19 @@ def sylvester(a: AnyTensor, b: AnyTensor, c: AnyTensor, *, discrete: bool = Fals
 
 
 @array_function(operands=3, module="tenferro.linalg")
-def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> AnyTensor:
+def solve_sylvester(  # SciPy's names
+    A: ArrayLike,  # noqa: N803
+    B: ArrayLike,  # noqa: N803
+    C: ArrayLike,  # noqa: N803
+) -> AnyTensor:
     """The solution x of a x + x b = q.
 
     It is NaN where an eigenvalue of a is the negative of one of b.
 
     Args:
-        a: matrices, of shape [..., m, m].
-        b: matrices, of shape [..., n, n].
-        q: right sides, of shape [..., m, n].
+        A: matrices, of shape [..., m, m].
+        B: matrices, of shape [..., n, n].
+        C: right sides, of shape [..., m, n].
 
     Raises:
         ShapeError: a or b is not square, or the sizes do not fit.
@@ -146,7 +150,7 @@ def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> AnyTensor:
             [2.]])
     """
     name = "solve_sylvester"
-    operands = floating(name, a, b, q)
+    operands = floating(name, A, B, C)
     left, right, whole = (value.meta for value in operands)
     _, m = check_square(name, left.dtype, left.exact_shape(name, "a"))
     _, n = check_square(name, right.dtype, right.exact_shape(name, "b"))

@@ -14,6 +14,7 @@ from tenferro.ir import (
     ArrayLike,
     Dim,
     DType,
+    DTypeLike,
     Exact,
     InputDim,
     TensorMeta,
@@ -28,7 +29,8 @@ from tenferro.network.plan import EinsumPlan
 from tenferro.network.planner import PLANNER, order_of, specification
 from tenferro.network.search import Auto, EinsumOptimize, as_optimize
 from tenferro.network.subscripts import NestedEinsum, Subscripts
-from tenferro.ops.functions import apply
+from tenferro.ops.functions import apply, refuse_out
+from tenferro.ops.functions.products import check_precision, preferred
 from tenferro.runtime import HOST_MODEL, Tensor, holder_of, planned_model
 from tenferro.transforms import apply as apply_extension
 
@@ -42,7 +44,10 @@ PLANS: BoundedCache[Any, EinsumPlan] = PLANNER.plans
 def einsum(
     expression: Any,
     *operands: ArrayLike,
+    out: object = None,
     optimize: Any = True,
+    precision: object = None,
+    preferred_element_type: DTypeLike | None = None,
     slices: Any = None,
     memory_limit: Bytes = None,
 ) -> AnyTensor:
@@ -53,11 +58,14 @@ def einsum(
             `Subscripts`; or a pair of lists of integers. It may also be the first operand, with
             lists of integers between the operands: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
         operands: arrays of any kind; dtypes are promoted as NumPy does.
+        out: None, as arrays are not written to.
         optimize: True searches for an order; False contracts from left to right; a path, a
             `NestedEinsum`, a `ContractionTree` or an `EinsumPlan` is the order itself, and so is a
             `PathInfo` of opt_einsum or a tree of cotengra with its slices;
             `ContractionOptimizerOptions` are the options of the search; an optimizer of opt_einsum
-            or cotengra is asked once for a network of these sizes.
+            or cotengra is asked once for a network of these sizes. "auto" is True.
+        precision: has no effect, as of `tn.matmul`.
+        preferred_element_type: the dtype in which it is computed.
         slices: labels to loop over in order to save memory, or the least number of slices. True
             slices as much as the memory limit needs and is the default of an automatic order;
             False does not slice. The default of a tree of cotengra is its own slices.
@@ -79,7 +87,14 @@ def einsum(
     >>> einsum("ii->i", np.arange(4.0).reshape(2, 2))
     Tensor([0., 3.])
     """
+    if out is not None:
+        refuse_out("einsum", out)
+    if precision is not None:
+        check_precision("einsum", precision)
     call = read_call(expression, operands, optimize, slices, memory_limit)
+    if preferred_element_type is not None:
+        whole = preferred("einsum", call.dtype, preferred_element_type)
+        call = replace(call, operands=[each.astype(whole) for each in call.operands])
     if any(not isinstance(size, int) for shape in call.shapes for size in shape):
         return _unplanned(call)
     return apply(_planned(call).contract, *call.operands)
@@ -136,7 +151,9 @@ def read_call(
     slices: Any = None,
     memory_limit: Bytes = None,
 ) -> EinsumCall:
-    """Subscripts, operands and strategy of a call in any of its forms."""
+    """Subscripts, operands and strategy of a call in any of its forms; "auto" is True."""
+    if isinstance(optimize, str) and optimize == "auto":
+        optimize = True
     if _is_interleaved(expression, operands):
         arguments = [expression, *operands]
         output = arguments.pop() if len(arguments) % 2 else None
@@ -296,5 +313,5 @@ def einsum_path(
     >>> tn.einsum_path("ij,jk,k->i", np.ones((2, 9)), np.ones((9, 9)), np.ones(9))[0]
     [(1, 2), (0, 1)]
     """
-    plan = einsum_plan(subscripts, *operands, optimize=True if optimize == "auto" else optimize)
+    plan = einsum_plan(subscripts, *operands, optimize=optimize)
     return [tuple(pair) for pair in plan.path], plan

@@ -22,6 +22,7 @@ from tenferro.numpy.dtypes import *
 from tenferro.numpy.index_tricks import *
 from tenferro.numpy.indexing import *
 from tenferro.numpy.manipulation import *
+from tenferro.numpy.padding import *
 from tenferro.numpy.polynomial import *
 from tenferro.numpy.reductions import *
 from tenferro.numpy.segments import *
@@ -72,7 +73,6 @@ around = round
 amax = max
 amin = min
 absolute = abs
-array = asarray
 cast = astype
 concatenate = concat
 conjugate = conj

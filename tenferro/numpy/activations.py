@@ -17,6 +17,7 @@ from tenferro.ops.functions import (
     logical,
     reductions,
 )
+from tenferro.ops.functions.promotion import reduce
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 
@@ -118,7 +119,7 @@ def _weighted(
     # The largest real part, where it is finite; it has no derivative.
     real = emit(REAL, used) if is_complex(used.meta.dtype) else used
     op = functools.partial(ReduceMax, empty=True, skips_nan=True)
-    largest = emit(STOP_GRADIENT, reductions.reduce("logsumexp", op, real, axis, True))
+    largest = emit(STOP_GRADIENT, reduce("logsumexp", op, real, axis, True))
     shift = elementwise.where(logical.isfinite(largest), largest, 0)
     powers = analytic.exp(elementwise.subtract(used, shift))
     products = elementwise.multiply(powers, factor)

@@ -139,7 +139,8 @@ def count(name: str, field: str, value: Any, least: int = 0) -> int:
 
 def sizes(name: str, shape: Any) -> list[int]:
     """The sizes of a shape, which is one size or several."""
-    several = shape if isinstance(shape, tuple | list) else (shape,)
+    listed = shape.tolist() if getattr(shape, "ndim", 0) else shape
+    several = listed if isinstance(listed, tuple | list) else (listed,)
     return [count(name, "a size", size) for size in several]
 
 

@@ -6,12 +6,13 @@ traced function where the program runs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from tenferro.errors import DTypeError, ExchangeError, ShapeError
+from tenferro.errors import ConfigError, DTypeError, ExchangeError, ShapeError
 from tenferro.ir import (
     AnyTensor,
     ArrayLike,
@@ -22,6 +23,7 @@ from tenferro.ir import (
     SupportsDLPack,
     as_dtype,
     dim,
+    read_integer,
 )
 from tenferro.ops.functions import apply, creation, elementwise, is_number, manipulation
 from tenferro.runtime import Tensor
@@ -29,6 +31,7 @@ from tenferro.transforms import EagerTensor, TracedTensor, check_named, create, 
 
 __all__ = [
     "arange",
+    "array",
     "asarray",
     "astype",
     "empty",
@@ -57,12 +60,35 @@ Device = Any
 """A name, an executor, or what JAX takes: a device or a sharding. None is where the value is."""
 
 
-def asarray(
-    value: ArrayLike,
+def array(
+    object: ArrayLike,
     dtype: DTypeLike | None = None,
+    copy: bool | None = None,
+    order: str | None = "K",
+    ndmin: int = 0,
     *,
     device: Device = None,
+) -> AnyTensor:
+    """The value as a tensor; as `asarray`, with at least `ndmin` axes, new ones in front.
+
+    >>> tn.array([1, 2], ndmin=2)
+    Tensor([[1, 2]])
+    """
+    made = asarray(object, dtype, order, copy=copy, device=device)
+    least = read_integer("array", "ndmin", ndmin, ShapeError)
+    return manipulation.expand_dims(made, tuple(range(max(least - made.ndim, 0))))
+
+
+_ORDERS = (None, "C", "F", "A", "K")
+
+
+def asarray(
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
+    order: str | None = None,
+    *,
     copy: bool | None = None,
+    device: Device = None,
 ) -> AnyTensor:
     """The value as a tensor.
 
@@ -70,8 +96,9 @@ def asarray(
     list with traced values or sizes becomes a traced array, a list with eager tensors an eager one.
 
     Args:
-        value: what becomes a tensor.
+        a: what becomes a tensor.
         dtype: the element type; by default that of the value.
+        order: has no effect: elements are always in C order.
         device: where the tensor is; by default where the value is.
         copy: True for memory of its own. False for the memory of the value, which must not be
             changed from then on. None copies all but tensors and arrays of JAX.
@@ -83,10 +110,12 @@ def asarray(
     Tensor([[1., 2.],
             [3., 4.]], dtype=float32)
     """
-    value = manipulation.from_entries(value)
+    if order not in _ORDERS:
+        raise ConfigError(f"asarray: order must be one of 'C', 'F', 'A', 'K', got {order!r}")
+    a = manipulation.from_entries(a)
     if copy is False:
-        recorded = isinstance(value, TracedTensor | EagerTensor)
-        shared: AnyTensor = value if recorded else Tensor.sharing(value)  # type: ignore[assignment]
+        recorded = isinstance(a, TracedTensor | EagerTensor)
+        shared: AnyTensor = a if recorded else Tensor.sharing(a)  # type: ignore[assignment]
         moved = device is not None and shared.device != device
         if moved or (dtype is not None and shared.dtype != as_dtype(dtype)):
             wanted = f"on {device}" if moved else f"of dtype {as_dtype(dtype)}"
@@ -94,16 +123,16 @@ def asarray(
                 f"asarray: {shared.meta} {wanted} is a copy; allow it, with copy=None"
             )
         return shared
-    if isinstance(value, DimExpr):
-        value = full((), value)
-    if isinstance(value, TracedTensor) and value.weak is not None:
-        value = elementwise.positive(value)  # an array, whose dtype is its own
-    array = value if isinstance(value, Tensor | TracedTensor) else None
-    if array is None:
-        return on_device(Tensor(value, dtype), device)
-    if dtype is not None and array.dtype != as_dtype(dtype):
-        return on_device(array.astype(dtype), device)
-    return on_device(array.copy() if copy else array, device)
+    if isinstance(a, DimExpr):
+        a = full((), a)
+    if isinstance(a, TracedTensor) and a.weak is not None:
+        a = elementwise.positive(a)  # an array, whose dtype is its own
+    known = a if isinstance(a, Tensor | TracedTensor) else None
+    if known is None:
+        return on_device(Tensor(a, dtype), device)
+    if dtype is not None and known.dtype != as_dtype(dtype):
+        return on_device(known.astype(dtype), device)
+    return on_device(known.copy() if copy else known, device)
 
 
 def on_device(array: AnyTensor, device: Device) -> AnyTensor:
@@ -204,19 +233,45 @@ def arange(
     return on_device(array, device)
 
 
+@overload
 def linspace(
     start: ArrayLike,
     stop: ArrayLike,
     num: Size = 50,
-    *,
     endpoint: bool = True,
+    retstep: Literal[False] = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: Device = None,
+) -> AnyTensor: ...
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: Size = 50,
+    endpoint: bool = True,
+    *,
+    retstep: Literal[True],
     dtype: DTypeLike | None = None,
     axis: int = 0,
     device: Device = None,
-) -> AnyTensor:
+) -> tuple[AnyTensor, AnyTensor]: ...
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: Size = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: Device = None,
+) -> AnyTensor | tuple[AnyTensor, AnyTensor]:
     """`num` evenly spaced numbers from `start` to `stop`, which is excluded if not `endpoint`.
 
-    If start or stop is an array, the numbers are along a new axis `axis`.
+    If start or stop is an array, the numbers are along a new axis `axis`. With `retstep`, a pair of
+    them and of the distance between them.
 
     >>> tn.linspace(0, 1, 5)
     Tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])
@@ -226,32 +281,45 @@ def linspace(
     shape = (dim(num),)
     options: dict[str, Any] = {"shape": shape, "endpoint": endpoint, "dtype": element, "axis": axis}
     if is_number(start) and is_number(stop):
-        return on_device(create(creation.linspace, start, stop=stop, **options), device)
-    return on_device(apply(creation.linspace, start, stop, **options), device)
+        made: Any = create(creation.linspace, start, stop=stop, **options)
+    else:
+        made = apply(creation.linspace, start, stop, **options)
+    made = on_device(made, device)
+    if not retstep:
+        return made  # type: ignore[no-any-return]
+    intervals = shape[0] - 1 if endpoint else shape[0]
+    apart = elementwise.subtract(stop, start)
+    step = (
+        elementwise.divide(apart, intervals) if intervals else elementwise.multiply(apart, math.nan)
+    )
+    return made, asarray(step)
 
 
 def logspace(
     start: ArrayLike,
     stop: ArrayLike,
     num: Size = 50,
-    *,
     endpoint: bool = True,
     base: ArrayLike = 10.0,
     dtype: DTypeLike | None = None,
+    axis: int = 0,
 ) -> AnyTensor:
-    """The powers of `base` whose exponents are `linspace(start, stop, num)`.
+    """The powers of `base` whose exponents are `linspace(start, stop, num, axis=axis)`.
 
     >>> tn.logspace(0, 2, 3)
     Tensor([  1.,  10., 100.])
     """
-    powers = elementwise.pow(base, linspace(start, stop, num, endpoint=endpoint))
+    wide = manipulation.like_the_others
+    if getattr(base, "ndim", np.ndim(base) if isinstance(base, list | tuple) else 0):
+        start, stop = (apply(wide, each, base) for each in (start, stop))
+        base = manipulation.expand_dims(base, axis)
+    powers = elementwise.pow(base, linspace(start, stop, num, endpoint, axis=axis))
     return powers if dtype is None else powers.astype(dtype)
 
 
 def eye(
-    n_rows: Size,
-    n_cols: Size | None = None,
-    /,
+    N: Size,  # noqa: N803  # NumPy's names
+    M: Size | None = None,  # noqa: N803
     k: int = 0,
     dtype: DTypeLike | None = None,
     *,
@@ -266,8 +334,8 @@ def eye(
     Tensor([[0., 1., 0.],
             [0., 0., 1.]])
     """
-    check_named("eye", n_rows, n_cols)
-    shape = (dim(n_rows), dim(n_rows if n_cols is None else n_cols))
+    check_named("eye", N, M)
+    shape = (dim(N), dim(N if M is None else M))
     return on_device(create(creation.eye, 1, shape=shape, k=k, dtype=as_dtype(dtype)), device)
 
 
@@ -282,7 +350,10 @@ def identity(n: Size, dtype: DTypeLike | None = None) -> AnyTensor:
 
 
 def tri(
-    n_rows: Size, n_cols: Size | None = None, k: int = 0, dtype: DTypeLike | None = None
+    N: Size,  # noqa: N803
+    M: Size | None = None,  # noqa: N803
+    k: int = 0,
+    dtype: DTypeLike | None = None,
 ) -> AnyTensor:
     """The matrix with ones on and below diagonal `k` and zeros above it.
 
@@ -290,8 +361,8 @@ def tri(
     Tensor([[1., 0.],
             [1., 1.]])
     """
-    check_named("tri", n_rows, n_cols)
-    shape = (dim(n_rows), dim(n_rows if n_cols is None else n_cols))
+    check_named("tri", N, M)
+    shape = (dim(N), dim(N if M is None else M))
     return create(creation.tri, 1, shape=shape, k=k, dtype=as_dtype(dtype))
 
 
@@ -299,41 +370,75 @@ def tri(
 
 
 def full_like(
-    x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, device: Device = None
+    a: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    *,
+    device: Device = None,
 ) -> AnyTensor:
-    """An array of the shape of x whose every element is `fill_value`.
+    """An array of the shape of `a`, or of `shape`, whose every element is `fill_value`.
 
     >>> tn.full_like([1, 2], 9)
     Tensor([9, 9])
+    >>> tn.full_like([1, 2], 9, shape=(3,))
+    Tensor([9, 9, 9])
     """
-    return on_device(apply(creation.full_like, x, fill_value, dtype=dtype), device)
+    if shape is not None:
+        element = asarray(a).dtype if dtype is None else dtype
+        return full(shape, fill_value, element, device=device)
+    return on_device(apply(creation.full_like, a, fill_value, dtype=dtype), device)
 
 
-def zeros_like(x: ArrayLike, dtype: DTypeLike | None = None, *, device: Device = None) -> AnyTensor:
-    """Zeros of the shape of x.
+def zeros_like(
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    *,
+    device: Device = None,
+) -> AnyTensor:
+    """Zeros of the shape of `a`, or of `shape`.
 
     >>> tn.zeros_like([1, 2])
     Tensor([0, 0])
     """
-    return on_device(apply(creation.zeros_like, x, dtype=dtype), device)
+    if shape is not None:
+        return full_like(a, 0, dtype, shape, device=device)
+    return on_device(apply(creation.zeros_like, a, dtype=dtype), device)
 
 
-def ones_like(x: ArrayLike, dtype: DTypeLike | None = None, *, device: Device = None) -> AnyTensor:
-    """Ones of the shape of x.
+def ones_like(
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    *,
+    device: Device = None,
+) -> AnyTensor:
+    """Ones of the shape of `a`, or of `shape`.
 
     >>> tn.ones_like([1, 2])
     Tensor([1, 1])
     """
-    return on_device(apply(creation.ones_like, x, dtype=dtype), device)
+    if shape is not None:
+        return full_like(a, 1, dtype, shape, device=device)
+    return on_device(apply(creation.ones_like, a, dtype=dtype), device)
 
 
-def empty_like(x: ArrayLike, dtype: DTypeLike | None = None, *, device: Device = None) -> AnyTensor:
-    """An array of the shape of x; its elements are zeros, never uninitialized.
+def empty_like(
+    prototype: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    *,
+    device: Device = None,
+) -> AnyTensor:
+    """An array of the shape of `prototype`, or of `shape`; its elements are zeros.
 
     >>> tn.empty_like([1, 2])
     Tensor([0, 0])
     """
-    return on_device(apply(creation.empty_like, x, dtype=dtype), device)
+    if shape is not None:
+        return full_like(prototype, 0, dtype, shape, device=device)
+    return on_device(apply(creation.empty_like, prototype, dtype=dtype), device)
 
 
 def astype(
@@ -352,10 +457,16 @@ def astype(
     return on_device(array, device)
 
 
-def meshgrid(*arrays: ArrayLike, indexing: Literal["xy", "ij"] = "xy") -> tuple[AnyTensor, ...]:
+def meshgrid(
+    *xi: ArrayLike,
+    copy: bool = True,
+    sparse: bool = False,
+    indexing: Literal["xy", "ij"] = "xy",
+) -> tuple[AnyTensor, ...]:
     """For each vector, an array over the common grid that varies along one axis of the grid.
 
-    Vector i varies along axis i, except that "xy" exchanges the first two axes.
+    Vector i varies along axis i, except that "xy" exchanges the first two axes. With `sparse`, the
+    other axes have size 1. Results are new arrays: `copy` has no effect.
 
     >>> tn.meshgrid([1, 2], [3, 4])[0]
     Tensor([[1, 2],
@@ -363,10 +474,16 @@ def meshgrid(*arrays: ArrayLike, indexing: Literal["xy", "ij"] = "xy") -> tuple[
     """
     if indexing not in ("xy", "ij"):
         raise ShapeError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
-    vectors = [asarray(array) for array in arrays]
+    vectors = [asarray(each) for each in xi]
     axes, shape = creation.grid([vector.meta for vector in vectors], indexing)
+
+    def shape_of(along: int) -> list[Any]:
+        if not sparse:
+            return shape
+        return [size if axis == along else 1 for axis, size in enumerate(shape)]
+
     return tuple(
-        apply(creation.on_grid, vector, axis=axis, shape=shape)
+        apply(creation.on_grid, vector, axis=axis, shape=shape_of(axis))
         for vector, axis in zip(vectors, axes, strict=True)
     )
 
@@ -402,13 +519,13 @@ def fromstring(
         raise ShapeError(f"fromstring: {error}") from None
 
 
-def fromiter(iterable: Iterable[Any], dtype: DTypeLike, count: int = -1) -> AnyTensor:
+def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1) -> AnyTensor:
     """A vector of the numbers that an iterator gives.
 
     >>> tn.fromiter(range(3), "int32")
     Tensor([0, 1, 2], dtype=int32)
     """
     try:
-        return asarray(np.fromiter(iterable, dtype, count))
+        return asarray(np.fromiter(iter, dtype, count))
     except (TypeError, ValueError) as error:
         raise ShapeError(f"fromiter: {error}") from None

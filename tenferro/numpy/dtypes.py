@@ -166,15 +166,15 @@ def result_type(*operands: ArrayLike | DTypeLike) -> DType:
         raise DTypeError(f"result_type: {error}") from None
 
 
-def can_cast(source: ArrayLike | DTypeLike, target: DTypeLike) -> builtins.bool:
-    """Whether a dtype, or the dtype of an array, promotes to `target`.
+def can_cast(from_: ArrayLike | DTypeLike, to: DTypeLike) -> builtins.bool:
+    """Whether a dtype, or the dtype of an array, promotes to `to`.
 
     >>> tn.can_cast("int32", "float64")
     True
     """
-    if is_number(source):
-        raise DTypeError(f"can_cast: takes an array or a dtype, got {source!r}")
-    return builtins.bool(np.can_cast(_dtype_of(source), as_dtype(target)))
+    if is_number(from_):
+        raise DTypeError(f"can_cast: takes an array or a dtype, got {from_!r}")
+    return builtins.bool(np.can_cast(_dtype_of(from_), as_dtype(to)))
 
 
 def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> builtins.bool:
@@ -302,13 +302,13 @@ else:
 euler_gamma = float(np.euler_gamma)
 
 
-def promote_types(x1: DTypeLike, x2: DTypeLike) -> DType:
+def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
     """The dtype that arrays of two dtypes promote to.
 
     >>> tn.promote_types("float32", "int64")
     dtype('float64')
     """
-    return promoted_dtype(as_dtype(x1), as_dtype(x2))
+    return promoted_dtype(as_dtype(a), as_dtype(b))
 
 
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> builtins.bool:
@@ -366,7 +366,7 @@ def iterable(y: object) -> builtins.bool:
 
 
 def array_repr(
-    x: ArrayLike,
+    arr: ArrayLike,
     max_line_width: int | None = None,
     precision: int | None = None,
     suppress_small: builtins.bool | None = None,
@@ -376,11 +376,11 @@ def array_repr(
     >>> tn.array_repr(tn.array([1, 2]))
     'array([1, 2])'
     """
-    return np.array_repr(np.asarray(x), max_line_width, precision, suppress_small)
+    return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
 
 
 def array_str(
-    x: ArrayLike,
+    a: ArrayLike,
     max_line_width: int | None = None,
     precision: int | None = None,
     suppress_small: builtins.bool | None = None,
@@ -390,7 +390,7 @@ def array_str(
     >>> tn.array_str(tn.array([1, 2]))
     '[1 2]'
     """
-    return np.array_str(np.asarray(x), max_line_width, precision, suppress_small)
+    return np.array_str(np.asarray(a), max_line_width, precision, suppress_small)
 
 
 set_printoptions = np.set_printoptions  # they hold for tensors too

@@ -67,23 +67,23 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[AnyTensor, .
     return _constants(np.triu_indices(*_matrix("triu_indices", n, k, m)))
 
 
-def tril_indices_from(x: ArrayLike, k: int = 0) -> tuple[AnyTensor, ...]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[AnyTensor, ...]:
     """The indices on and below diagonal `k` of a matrix.
 
     >>> tn.tril_indices_from([[1, 2], [3, 4]])
     (Tensor([0, 1, 1]), Tensor([0, 0, 1]))
     """
-    rows, columns = _shape("tril_indices_from", x, 2)
+    rows, columns = _shape("tril_indices_from", arr, 2)
     return tril_indices(rows, k, columns)
 
 
-def triu_indices_from(x: ArrayLike, k: int = 0) -> tuple[AnyTensor, ...]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[AnyTensor, ...]:
     """The indices on and above diagonal `k` of a matrix.
 
     >>> tn.triu_indices_from([[1, 2], [3, 4]])
     (Tensor([0, 0, 1]), Tensor([0, 1, 1]))
     """
-    rows, columns = _shape("triu_indices_from", x, 2)
+    rows, columns = _shape("triu_indices_from", arr, 2)
     return triu_indices(rows, k, columns)
 
 
@@ -97,13 +97,13 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[AnyTensor, ...]:
     return (places,) * count("diag_indices", "ndim", ndim)
 
 
-def diag_indices_from(x: ArrayLike) -> tuple[AnyTensor, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[AnyTensor, ...]:
     """The indices of the main diagonal of an array with axes of equal sizes.
 
     >>> tn.diag_indices_from([[1, 2], [3, 4]])
     (Tensor([0, 1]), Tensor([0, 1]))
     """
-    sizes = _shape("diag_indices_from", x)
+    sizes = _shape("diag_indices_from", arr)
     if len(sizes) < 2 or len(set(sizes)) > 1:
         raise ShapeError(f"diag_indices_from: takes axes of equal sizes, got {sizes}")
     return diag_indices(sizes[0], len(sizes))
@@ -164,23 +164,28 @@ def ix_(*args: ArrayLike) -> tuple[AnyTensor, ...]:
     return tuple(parts)
 
 
-def unravel_index(indices: ArrayLike, shape: Sequence[int] | int) -> tuple[AnyTensor, ...]:
+def unravel_index(
+    indices: ArrayLike, shape: Sequence[int] | int, order: str = "C"
+) -> tuple[AnyTensor, ...]:
     """The coordinates of elements of an array of `shape`, given their places in the flat array.
 
     Negative places count from the end; places out of bounds give the nearest element, as in JAX.
+    With `order="F"` the first axis varies fastest in the flat array.
 
     >>> tn.unravel_index([1, 3], (2, 2))
     (Tensor([0, 1]), Tensor([1, 1]))
     """
     (places,) = integers("unravel_index", indices)
-    lengths = sizes("unravel_index", shape)
+    option("unravel_index", "order", order, ("C", "F"))
+    lengths = sizes("unravel_index", shape)[:: 1 if order == "C" else -1]
     total = int(np.prod(lengths, dtype=np.int64))
     rest: Any = clip(where(places < 0, places + total, places), 0, max(total - 1, 0))
     coordinates: list[Any] = []
     for size in reversed(lengths[1:]):
         coordinates.append(remainder(rest, max(size, 1)))
         rest = floor_divide(rest, max(size, 1))
-    return (rest, *reversed(coordinates)) if lengths else ()
+    every = (rest, *reversed(coordinates)) if lengths else ()
+    return every if order == "C" else every[::-1]
 
 
 def ravel_multi_index(

@@ -10,13 +10,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tenferro.errors import AxisError, ConfigError, DTypeError, ShapeError, counted
+from tenferro.errors import ConfigError, DTypeError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.numpy.arguments import array, constant_size, integers, numbers, option, promoted
 from tenferro.numpy.creation import arange, asarray, zeros_like
 from tenferro.numpy.manipulation import broadcast_arrays, resize, stack
 from tenferro.numpy.ufuncs import clip
-from tenferro.ops.functions import apply, elementwise, indexing, normal_axis, reductions, updates
+from tenferro.ops.functions import (
+    apply,
+    elementwise,
+    indexing,
+    normal_axis,
+    reductions,
+    refuse_out,
+    updates,
+)
 from tenferro.ops.functions.elementwise import maximum, remainder, where
 from tenferro.ops.functions.manipulation import broadcast_to, ravel
 from tenferro.ops.functions.reductions import cumsum
@@ -36,29 +44,36 @@ __all__ = [
 ]
 
 
-Mode = Literal["clip", "wrap", "fill"]
+Mode = Literal["clip", "wrap", "fill", "raise", "promise_in_bounds"]
 
 
 def take(
-    x: ArrayLike,
+    a: ArrayLike,
     indices: ArrayLike,
     axis: int | None = None,
-    *,
+    out: None = None,
     mode: Mode | None = None,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
     fill_value: complex | None = None,
 ) -> AnyTensor:
-    """The elements of x at `indices` along `axis`; of the flattened array if None.
+    """The elements of `a` at `indices` along `axis`; of the flattened array if None.
 
     Negative indices count from the end. Out of bounds, numbers and NumPy arrays are refused; other
     arrays, whose values may be unknown until the program runs, read `fill_value`, as in JAX.
 
     Args:
-        x: the array.
+        a: the array.
         indices: integers of any shape.
         axis: the axis that the indices refer to.
+        out: None, as arrays are not written to.
         mode: what is read out of bounds: with "clip" the nearest element, negative indices being
-            out of bounds; with "wrap" the elements repeated; with "fill" `fill_value`.
-        fill_value: by default NaN, the smallest signed or the largest unsigned integer, or True.
+            out of bounds; with "wrap" the elements repeated; with "fill" `fill_value`; with "raise"
+            nothing, so that the indices must be known.
+        unique_indices: is not needed.
+        indices_are_sorted: is not needed.
+        fill_value: by default NaN, the smallest signed or the largest unsigned integer, or True. A
+            value implies the mode "fill".
 
     Raises:
         AxisError: an index that is a number or in a NumPy array is out of bounds, without `mode`.
@@ -72,7 +87,8 @@ def take(
     >>> tn.take([1.0, 2.0], [0, 2], mode="fill")
     Tensor([ 1., nan])
     """
-    array = asarray(x)
+    refuse_out("take", out)
+    array = asarray(a)
     if axis is None:
         array, axis = array.ravel(), 0
     axis = normal_axis("take", axis, array.ndim)
@@ -80,7 +96,9 @@ def take(
     places: Any = _indices(indices)
     if getattr(places, "dtype", None) == np.bool_ or isinstance(places, bool):
         raise DTypeError("take: indices must be integers, got bools; select by a mask with x[mask]")
-    known = _mode("take", mode, places)
+    if mode is None and fill_value is not None:
+        mode = "fill"
+    known, places = _mode("take", mode, places)
     if known is None:
         return array[(*whole, places)]
     if known == "clip":
@@ -89,40 +107,52 @@ def take(
 
 
 def take_along_axis(
-    x: ArrayLike,
+    arr: ArrayLike,
     indices: ArrayLike,
-    axis: int = -1,
-    *,
+    axis: int | None = -1,
     mode: Mode | None = None,
     fill_value: complex | None = None,
+    *,
+    wrap_negative_indices: bool = True,
 ) -> AnyTensor:
-    """The elements of x at `indices` along `axis`; the other axes of `indices` are those of x.
+    """The elements of `arr` at `indices` along `axis`; their other axes are those of `arr`.
 
     What is out of bounds is refused or read as by `take`, with the same `mode` and `fill_value`.
-    Negative indices count from the end, with "clip" too.
+    Negative indices count from the end, with "clip" too; unless `wrap_negative_indices` is False,
+    so that they are out of bounds. Both are flattened if `axis` is None.
 
     >>> x = tn.array([[30, 10, 20], [1, 3, 2]])
     >>> tn.take_along_axis(x, tn.argsort(x))
     Tensor([[10, 20, 30],
             [ 1,  2,  3]])
     """
-    array, places = asarray(x), _indices(indices)
+    array, places = asarray(arr), _indices(indices)
     if not hasattr(places, "shape"):
         raise ShapeError(f"take_along_axis: indices must be an array of integers, got {indices!r}")
+    if axis is None:
+        array, places, axis = array.ravel(), ravel(places), 0
     along = normal_axis("take_along_axis", axis, array.ndim)
-    known = _mode("take_along_axis", mode, places)
+    if mode is None and fill_value is not None:
+        mode = "fill"
+    known, places = _mode("take_along_axis", mode, places)
+    if not wrap_negative_indices:
+        known = known or "fill"
+        if known != "wrap":
+            places = indexing.without_negatives(places, known)
     if known is None:
         indexing.check_places("take_along_axis", places, along, array.meta)
     fill = updates.fill_number("take_along_axis", fill_value, array.dtype)
     return apply(reductions.take_along_axis, array, places, axis=axis, mode=known, fill_value=fill)
 
 
-def _mode(name: str, mode: Mode | None, indices: Any) -> Mode | None:
-    """What is read out of bounds; None if indices are checked."""
-    if mode not in (None, "clip", "wrap", "fill"):
-        raise AxisError(f"{name}: mode {mode!r} is not one of 'clip', 'wrap', 'fill'")
+def _mode(name: str, mode: Any, indices: Any) -> tuple[Any, Any]:
+    """What is read out of bounds, None if indices are checked; and the indices."""
     unchecked = hasattr(indices, "meta")  # a tensor, whose values may be unknown
-    return "fill" if mode is None and unchecked else mode
+    if mode is None:
+        return ("fill" if unchecked else None), indices
+    if mode == "raise":
+        return None, numbers(name, indices, "pass mode='clip', 'wrap' or 'fill'")
+    return indexing.mode_named(name, mode), indices
 
 
 def top_k(x: ArrayLike, k: int) -> tuple[AnyTensor, AnyTensor]:
@@ -147,58 +177,58 @@ def _indices(indices: Any) -> Any:
 
 
 def fill_diagonal(
-    x: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True
+    a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True
 ) -> AnyTensor:
-    """A copy of x with `val` on its main diagonal; a vector is repeated along it.
+    """A copy of `a` with `val` on its main diagonal; a vector is repeated along it.
 
     Args:
-        x: a matrix, or an array with axes of equal sizes.
+        a: a matrix, or an array with axes of equal sizes.
         val: a number, or a vector.
         wrap: continue the diagonal below a tall matrix, after one empty row.
-        inplace: must be given as False, as in JAX: x itself is not changed.
+        inplace: must be given as False, as in JAX: `a` itself is not changed.
 
     >>> tn.fill_diagonal([[1, 2], [3, 4]], 0, inplace=False)
     Tensor([[0, 2],
             [3, 0]])
     """
     _copies("fill_diagonal", inplace)
-    a = array("fill_diagonal", x)
-    lengths = [constant_size("fill_diagonal", a, i) for i in range(a.ndim)]
+    x = array("fill_diagonal", a)
+    lengths = [constant_size("fill_diagonal", x, i) for i in range(x.ndim)]
     if len(lengths) < 2 or (len(lengths) > 2 and len(set(lengths)) > 1):
-        raise ShapeError(f"fill_diagonal: takes a matrix or axes of equal sizes, got {a.meta}")
+        raise ShapeError(f"fill_diagonal: takes a matrix or axes of equal sizes, got {x.meta}")
     step = sum(int(np.prod(lengths[i + 1 :])) for i in range(len(lengths)))
     end = int(np.prod(lengths)) if len(lengths) > 2 or wrap else lengths[1] * lengths[1]
     places = np.arange(0, int(np.prod(lengths)), step)
     places = places[places < end]
-    return _with(a, places, _repeated("fill_diagonal", val, places.size))  # type: ignore[no-any-return]
+    return _with(x, places, _repeated("fill_diagonal", val, places.size))  # type: ignore[no-any-return]
 
 
 def put(
-    x: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
+    a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
 ) -> AnyTensor:
-    """A copy of x with values at places of the flattened array; `v` is repeated if it is shorter.
+    """A copy of `a` with values at places of the flattened array; `v` is repeated if it is shorter.
 
     Args:
-        x: an array.
+        a: an array.
         ind: integers; negative ones count from the end.
         v: values.
         mode: what out of bounds is: "clip" the nearest element, "wrap" counted on from the start;
             None drops the value.
-        inplace: must be given as False, as in JAX: x itself is not changed.
+        inplace: must be given as False, as in JAX: `a` itself is not changed.
 
     >>> tn.put([1, 2, 3], [0, -1], [7, 8], inplace=False)
     Tensor([7, 2, 8])
     """
     _copies("put", inplace)
     option("put", "mode", mode, (None, "clip", "wrap"))
-    a = array("put", x)
+    x = array("put", a)
     (places,) = integers("put", ravel(ind))
-    places = _within(places, a.size, mode)
-    return _with(a, places, _repeated("put", v, constant_size("put", places, 0)))  # type: ignore[no-any-return]
+    places = _within(places, x.size, mode)
+    return _with(x, places, _repeated("put", v, constant_size("put", places, 0)))  # type: ignore[no-any-return]
 
 
 def put_along_axis(
-    x: ArrayLike,
+    arr: ArrayLike,
     indices: ArrayLike,
     values: ArrayLike,
     axis: int | None,
@@ -206,10 +236,10 @@ def put_along_axis(
     *,
     mode: str | None = None,
 ) -> AnyTensor:
-    """A copy of x with values at `indices` along `axis`; options as of `put`.
+    """A copy of `arr` with values at `indices` along `axis`; options as of `put`.
 
-    The other axes of `indices` are those of x, as of `take_along_axis`. Negative indices count from
-    the end, with "clip" too.
+    The other axes of `indices` are those of `arr`, as of `take_along_axis`. Negative indices count
+    from the end, with "clip" too.
 
     >>> tn.put_along_axis([[1, 2], [3, 4]], [[0], [1]], 9, axis=1, inplace=False)
     Tensor([[9, 2],
@@ -217,7 +247,7 @@ def put_along_axis(
     """
     _copies("put_along_axis", inplace)
     option("put_along_axis", "mode", mode, (None, "clip", "wrap"))
-    a = array("put_along_axis", x)
+    a = array("put_along_axis", arr)
     (places,) = integers("put_along_axis", indices)
     place = None if axis is None else normal_axis("put_along_axis", axis, a.ndim)
     if mode == "clip":  # of indices that are still negative when counted from the front
@@ -238,14 +268,14 @@ def put_along_axis(
     return a.at[tuple(grid)].set(values)  # type: ignore[no-any-return]
 
 
-def place(x: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> AnyTensor:
-    """A copy of x with the first values at the elements where `mask` holds, in order; repeated.
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> AnyTensor:
+    """A copy of `arr` with the first values at the elements where `mask` holds, in order; repeated.
 
     >>> tn.place([1, 2, 3, 4], [True, False, True, True], [7, 8], inplace=False)
     Tensor([7, 2, 8, 7])
     """
     _copies("place", inplace)
-    a, where, values = array("place", x), array("place", mask), ravel(vals)
+    a, where, values = array("place", arr), array("place", mask), ravel(vals)
     if where.size != a.size:
         raise ShapeError(f"place: mask {where.meta} must have as many elements as {a.meta}")
     chosen = where.ravel() != 0
@@ -254,20 +284,21 @@ def place(x: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = Tru
     return elementwise.where(chosen, new.astype(a.dtype), a.ravel()).reshape(a.shape)
 
 
-def choose(x: ArrayLike, choices: Any, *, mode: str = "raise") -> AnyTensor:
-    """For each element of x, the element there of the array `choices[x]`.
+def choose(a: ArrayLike, choices: Any, out: None = None, mode: str = "raise") -> AnyTensor:
+    """For each element of `a`, the element there of the array `choices[a]`.
 
     Args:
-        x: integers.
-        choices: arrays of equal shapes, or shapes that broadcast with x.
+        a: integers.
+        choices: arrays of equal shapes, or shapes that broadcast with `a`.
         mode: out of bounds, "clip" takes the nearest choice and "wrap" counts on from the start;
-            "raise" refuses them, which takes an x that is known.
+            "raise" refuses them, which takes an `a` that is known.
 
     >>> tn.choose([1, 0], [[1, 2], [3, 4]])
     Tensor([3, 2])
     """
+    refuse_out("choose", out)
     option("choose", "mode", mode, ("raise", "clip", "wrap"))
-    (which,) = integers("choose", x)
+    (which,) = integers("choose", a)
     if not isinstance(choices, Iterable) or getattr(choices, "ndim", 1) == 0 or not len(choices):  # type: ignore[arg-type]
         raise DTypeError(f"choose: takes a list of arrays to choose from, got {choices!r}")
     options = promoted("choose", *choices)

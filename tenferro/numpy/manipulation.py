@@ -18,6 +18,7 @@ from tenferro.ir import (
     ArrayLike,
     Axis,
     Dim,
+    DTypeLike,
     Integers,
     Shape,
     canonical,
@@ -30,14 +31,25 @@ from tenferro.numpy.arguments import (
     array,
     check_affordable,
     constant_size,
+    count,
+    integers,
     numbers,
     promoted,
     sizes,
 )
 from tenferro.numpy.creation import arange, asarray, zeros
-from tenferro.ops.functions import apply, array_function, manipulation, normal_axis, reductions
+from tenferro.ops.functions import (
+    apply,
+    array_function,
+    manipulation,
+    normal_axes,
+    normal_axis,
+    reductions,
+    refuse_out,
+)
 from tenferro.ops.functions import counts as counts_of
-from tenferro.ops.functions.elementwise import clamp
+from tenferro.ops.functions.elementwise import clamp, where
+from tenferro.ops.functions.logical import isnan
 from tenferro.ops.functions.manipulation import broadcast_to, flip, moveaxis, swapaxes
 from tenferro.runtime import Tensor
 from tenferro.transforms import TracedTensor
@@ -63,7 +75,6 @@ __all__ = [
     "hstack",
     "insert",
     "ndim",
-    "pad",
     "repeat",
     "resize",
     "roll",
@@ -88,62 +99,72 @@ def several(name: str, arrays: Iterable[ArrayLike]) -> Iterable[ArrayLike]:
     raise DTypeError(f"{name}: takes a list of arrays, got {kind}")
 
 
-def concat(arrays: Iterable[ArrayLike], axis: int | None = 0) -> AnyTensor:
+def concat(
+    arrays: Iterable[ArrayLike], axis: int | None = 0, dtype: DTypeLike | None = None
+) -> AnyTensor:
     """The arrays one after another along `axis`; flattened first if None.
+
+    The result is of `dtype`; of the common one of the arrays if None.
 
     >>> tn.concat([[1, 2], [3]])
     Tensor([1, 2, 3])
     """
-    return apply(manipulation.concat, *several("concat", arrays), axis=axis)
+    return apply(manipulation.concat, *several("concat", arrays), axis=axis, dtype=dtype)
 
 
-def stack(arrays: Iterable[ArrayLike], axis: int = 0) -> AnyTensor:
-    """The arrays one after another along a new axis.
+def stack(
+    arrays: Iterable[ArrayLike],
+    axis: int = 0,
+    out: None = None,
+    dtype: DTypeLike | None = None,
+) -> AnyTensor:
+    """The arrays one after another along a new axis; `dtype` as of `concat`.
 
     >>> tn.stack([[1, 2], [3, 4]], axis=1)
     Tensor([[1, 3],
             [2, 4]])
     """
-    return apply(manipulation.stack, *several("stack", arrays), axis=axis)
+    refuse_out("stack", out)
+    return apply(manipulation.stack, *several("stack", arrays), axis=axis, dtype=dtype)
 
 
-def hstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
+def hstack(tup: Iterable[ArrayLike], dtype: DTypeLike | None = None) -> AnyTensor:
     """The arrays one after another along the second axis; vectors along the first.
 
     >>> tn.hstack([[1, 2], [3]])
     Tensor([1, 2, 3])
     """
-    return apply(manipulation.hstack, *several("hstack", arrays))
+    return apply(manipulation.hstack, *several("hstack", tup), dtype=dtype)
 
 
-def vstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
+def vstack(tup: Iterable[ArrayLike], dtype: DTypeLike | None = None) -> AnyTensor:
     """The arrays one below another; vectors are rows.
 
     >>> tn.vstack([[1, 2], [3, 4]])
     Tensor([[1, 2],
             [3, 4]])
     """
-    return apply(manipulation.vstack, *several("vstack", arrays))
+    return apply(manipulation.vstack, *several("vstack", tup), dtype=dtype)
 
 
-def dstack(arrays: Iterable[ArrayLike]) -> AnyTensor:
+def dstack(tup: Iterable[ArrayLike], dtype: DTypeLike | None = None) -> AnyTensor:
     """The arrays one behind another along the third axis.
 
     >>> tn.dstack([[1, 2], [3, 4]])
     Tensor([[[1, 3],
              [2, 4]]])
     """
-    return apply(manipulation.dstack, *several("dstack", arrays))
+    return apply(manipulation.dstack, *several("dstack", tup), dtype=dtype)
 
 
-def column_stack(arrays: Iterable[ArrayLike]) -> AnyTensor:
+def column_stack(tup: Iterable[ArrayLike]) -> AnyTensor:
     """The arrays side by side; vectors become columns.
 
     >>> tn.column_stack([[1, 2], [3, 4]])
     Tensor([[1, 3],
             [2, 4]])
     """
-    return apply(manipulation.column_stack, *several("column_stack", arrays))
+    return apply(manipulation.column_stack, *several("column_stack", tup))
 
 
 # Functions that split an array, or return a changed copy of each of several arrays.
@@ -158,53 +179,53 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[AnyTensor, ...]:
     return tuple(_pieces("unstack", x, axis, None, drop=True))
 
 
-def split(x: ArrayLike, indices_or_sections: Integers, axis: int = 0) -> list[AnyTensor]:
-    """x cut along `axis` into a number of equal parts, or at a list of positions.
+def split(ary: ArrayLike, indices_or_sections: Integers, axis: int = 0) -> list[AnyTensor]:
+    """`ary` cut along `axis` into a number of equal parts, or at a list of positions.
 
     >>> tn.split([1, 2, 3, 4], 2)
     [Tensor([1, 2]), Tensor([3, 4])]
     >>> tn.split([1, 2, 3, 4], [1, 3])
     [Tensor([1]), Tensor([2, 3]), Tensor([4])]
     """
-    return _pieces("split", x, axis, indices_or_sections)
+    return _pieces("split", ary, axis, indices_or_sections)
 
 
-def array_split(x: ArrayLike, indices_or_sections: Integers, axis: int = 0) -> list[AnyTensor]:
+def array_split(ary: ArrayLike, indices_or_sections: Integers, axis: int = 0) -> list[AnyTensor]:
     """As `split`; parts that cannot be equal differ by one element, the longer ones first.
 
     >>> tn.array_split([1, 2, 3], 2)
     [Tensor([1, 2]), Tensor([3])]
     """
-    return _pieces("array_split", x, axis, indices_or_sections)
+    return _pieces("array_split", ary, axis, indices_or_sections)
 
 
-def hsplit(x: ArrayLike, indices_or_sections: Integers) -> list[AnyTensor]:
-    """x cut along its second axis; a vector along its first.
+def hsplit(ary: ArrayLike, indices_or_sections: Integers) -> list[AnyTensor]:
+    """`ary` cut along its second axis; a vector along its first.
 
     >>> tn.hsplit([1, 2, 3, 4], 2)
     [Tensor([1, 2]), Tensor([3, 4])]
     """
-    return _pieces("hsplit", x, min(1, asarray(x).ndim - 1), indices_or_sections)
+    return _pieces("hsplit", ary, min(1, asarray(ary).ndim - 1), indices_or_sections)
 
 
-def vsplit(x: ArrayLike, indices_or_sections: Integers) -> list[AnyTensor]:
-    """x cut along its first axis.
+def vsplit(ary: ArrayLike, indices_or_sections: Integers) -> list[AnyTensor]:
+    """`ary` cut along its first axis.
 
     >>> tn.vsplit([[1, 2], [3, 4]], 2)
     [Tensor([[1, 2]]), Tensor([[3, 4]])]
     """
-    return _pieces("vsplit", x, 0, indices_or_sections)
+    return _pieces("vsplit", ary, 0, indices_or_sections)
 
 
-def dsplit(x: ArrayLike, indices_or_sections: Integers) -> list[AnyTensor]:
-    """x cut along its third axis.
+def dsplit(ary: ArrayLike, indices_or_sections: Integers) -> list[AnyTensor]:
+    """`ary` cut along its third axis.
 
     >>> tn.dsplit([[[1, 2], [3, 4]]], 2)
     [Tensor([[[1],
              [3]]]), Tensor([[[2],
              [4]]])]
     """
-    return _pieces("dsplit", x, 2, indices_or_sections)
+    return _pieces("dsplit", ary, 2, indices_or_sections)
 
 
 @overload
@@ -284,12 +305,12 @@ _rolled_by_numbers = array_function(manipulation.roll)
 
 
 def roll(
-    x: ArrayLike, shift: Integers | ArrayLike | Sequence[ArrayLike], axis: Axis = None
+    a: ArrayLike, shift: Integers | ArrayLike | Sequence[ArrayLike], axis: Axis = None
 ) -> AnyTensor:
     """The elements shifted cyclically by `shift` places along `axis`; of the flat array if None.
 
     Args:
-        x: the array.
+        a: the array.
         shift: one integer, or one for each axis. Along an axis of symbolic size, a number must not
             exceed the size.
         axis: one axis or several.
@@ -303,26 +324,21 @@ def roll(
     """
     shifts: Any = [*shift] if isinstance(shift, tuple | list) else [shift]
     if not any(isinstance(each, TracedTensor) for each in shifts):
-        return _rolled_by_numbers(x, shift, axis)  # type: ignore[arg-type]  # not traced
-    array: Any = asarray(x)
+        return _rolled_by_numbers(a, shift, axis)  # type: ignore[arg-type]  # not traced
+    array: Any = asarray(a)
     if axis is None:
-        return _rolled(array.ravel(), shifts, [0]).reshape(array.shape)  # type: ignore[no-any-return]
-    axes = list(axis) if isinstance(axis, tuple | list) else [axis]
+        flat = _rolled(array.ravel(), manipulation.shifts_of(0, shifts))
+        return flat.reshape(array.shape)  # type: ignore[no-any-return]
     if len(shifts) == 1 and shifts[0].ndim:
         shifts = [shifts[0][i] for i in range(shifts[0].shape[0])]
-    if len(shifts) not in (1, len(axes)):
-        raise AxisError(
-            f"roll: got {counted(len(shifts), 'shift')} for {counted(len(axes), 'axis', 'axes')}; "
-            "pass one shift, or one for each axis"
-        )
-    return _rolled(array, shifts, axes)  # type: ignore[no-any-return]
+    return _rolled(array, manipulation.shifts_of(axis, shifts))  # type: ignore[no-any-return]
 
 
-def _rolled(x: Any, shifts: list[Any], axes: list[Any]) -> Any:
-    for place, each in enumerate(axes):
+def _rolled(x: Any, shifts: list[tuple[Any, Any]]) -> Any:
+    for each, by in shifts:
         axis = normal_axis("roll", each, x.ndim)
         size = x.shape[axis]
-        shift: Any = asarray(shifts[place % len(shifts)])
+        shift: Any = asarray(by)
         if shift.dtype.kind not in "biu":
             raise DTypeError(f"roll: the shifts must be integers, got {shift.meta}")
         # One of uint64 may not fit into int64, and is reduced first.
@@ -339,39 +355,45 @@ def _rolled(x: Any, shifts: list[Any], axes: list[Any]) -> Any:
 # Comparison of whole arrays.
 
 
-def array_equal(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
-    """Whether x1 and x2 have equal shapes and equal elements.
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> AnyTensor:
+    """Whether `a1` and `a2` have equal shapes and equal elements; NaN equals NaN if `equal_nan`.
 
     >>> tn.array_equal([1, 2], [1, 2])
     Tensor(True)
     """
-    left: Any = asarray(x1)
-    right: Any = asarray(x2)
+    left: Any = asarray(a1)
+    right: Any = asarray(a2)
     shape = left.meta.static_shape
     if shape is not None and shape == right.meta.static_shape:
-        return (left == right).all()  # type: ignore[no-any-return]
+        return _equal(left, right, equal_nan).all()  # type: ignore[no-any-return]
     if left.ndim != right.ndim:
         return asarray(False)
     if all(map(same_size, left.meta.extents, right.meta.extents)):
-        return (left == right).all()  # type: ignore[no-any-return]
+        return _equal(left, right, equal_nan).all()  # type: ignore[no-any-return]
     pairs = [*zip(left.shape, right.shape, strict=True)]
     if any(canonical(a, b) is None for a, b in pairs):
         return asarray(False)
     # Whether sizes with names are equal is a part of the result; common elements are compared.
     common = tuple(slice(minimum(a, b)) for a, b in pairs)
-    equal = (left[common] == right[common]).all()
+    equal = _equal(left[common], right[common], equal_nan).all()
     for a, b in pairs:
         equal = equal & (asarray(a) == asarray(b))
     return equal  # type: ignore[no-any-return]
 
 
-def array_equiv(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
-    """Whether x1 and x2 broadcast to one shape, and all elements are equal then.
+def _equal(left: Any, right: Any, equal_nan: bool) -> Any:
+    """Which elements of two arrays are equal."""
+    equal = left == right
+    return equal | (isnan(left) & isnan(right)) if equal_nan else equal
+
+
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> AnyTensor:
+    """Whether `a1` and `a2` broadcast to one shape, and all elements are equal then.
 
     >>> tn.array_equiv([1, 1], 1)
     Tensor(True)
     """
-    left, right = promoted("array_equiv", x1, x2)
+    left, right = promoted("array_equiv", a1, a2)
     try:
         return reductions.all(left == right)
     except ShapeError:
@@ -381,71 +403,41 @@ def array_equiv(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
 # Borders and repetitions.
 
 
-def pad(
-    x: ArrayLike, pad_width: manipulation.PadWidth, constant_values: ArrayLike = 0
+def with_zeros(x: ArrayLike, pad_width: manipulation.PadWidth) -> AnyTensor:
+    """x with a border of zeros; `pad_width` as of `tn.pad`."""
+    return apply(manipulation.pad, x, pad_width=pad_width)
+
+
+def repeat(
+    a: ArrayLike,
+    repeats: Integers | Dim | ArrayLike,
+    axis: int | None = None,
+    *,
+    total_repeat_length: int | None = None,
 ) -> AnyTensor:
-    """x with a border of constants; `pad_width` is n, (before, after), or one pair for each axis.
-
-    `constant_values` is one number, or like `pad_width` a pair of them, or one pair for each axis.
-
-    Raises:
-        DTypeError: a number does not fit the dtype of x.
-        ShapeError: there is not one pair for each axis.
-
-    >>> tn.pad([1, 2], (1, 2))
-    Tensor([0, 1, 2, 0, 0])
-    >>> tn.pad([1, 2], 1, (5, 7))
-    Tensor([5, 1, 2, 7])
-    """
-    numbers = [] if type(constant_values) is int and not constant_values else [constant_values]
-    if isinstance(constant_values, list | tuple) or getattr(constant_values, "ndim", False):
-        numbers = _numbers_at_ends(x, constant_values)
-    return apply(manipulation.pad, x, *numbers, pad_width=pad_width)
-
-
-def _numbers_at_ends(x: Any, values: Any) -> list[Any]:
-    """The number before and the one behind each axis of x, in one list."""
-    rank = np.ndim(x) if isinstance(x, list | tuple) else getattr(x, "ndim", 0)
-    try:
-        return list(np.broadcast_to(_table(values), (rank, 2)).ravel())
-    except ValueError:
-        raise ShapeError(
-            "pad: constant_values do not give a pair of numbers for each of "
-            f"{counted(rank, 'axis', 'axes')}"
-        ) from None
-
-
-def _table(values: Any) -> np.ndarray[Any, Any]:
-    """Numbers in nested lists, or the elements of an array, some of which may be traced."""
-    if isinstance(values, np.ndarray):
-        return np.array(values.tolist(), object)
-    if not isinstance(values, list | tuple) and not getattr(values, "ndim", 0):
-        single = np.empty((), object)
-        single[()] = values
-        return single
-    rows = [_table(each) for each in values]
-    return np.stack(rows) if rows else np.empty(0, object)
-
-
-def repeat(x: ArrayLike, repeats: Integers | Dim, axis: int | None = None) -> AnyTensor:
     """Each element along `axis` repeated `repeats` times; of the flattened array if None.
 
     Args:
-        x: the array.
-        repeats: one count, or one for each element along the axis, which must be known.
+        a: the array.
+        repeats: one count, or one for each element along the axis, which must be known unless
+            `total_repeat_length` says what the size is.
         axis: the axis.
+        total_repeat_length: the size of the result along the axis; what is missing is the last
+            element repeated, and what is too much is left out.
 
     >>> tn.repeat([1, 2], 2)
     Tensor([1, 1, 2, 2])
     >>> tn.repeat([1, 2], [1, 3])
     Tensor([1, 2, 2, 2])
     """
+    if total_repeat_length is not None:
+        return _repeated_up_to(a, repeats, axis, count("repeat", "the size", total_repeat_length))
     counts = counts_of("repeat", "the counts", repeats)
     if any(isinstance(count, int) and count < 0 for count in counts):
         raise ShapeError(f"repeat: counts must not be negative, got {counts}")
     if len(counts) == 1:
-        return apply(manipulation.repeat, x, count=counts[0], axis=axis)
-    array = asarray(x)
+        return apply(manipulation.repeat, a, count=counts[0], axis=axis)
+    array = asarray(a)
     if axis is None:
         array, axis = array.ravel(), 0
     along = normal_axis("repeat", axis, array.ndim)
@@ -464,17 +456,30 @@ def repeat(x: ArrayLike, repeats: Integers | Dim, axis: int | None = None) -> An
     return array[(*before, np.repeat(np.arange(len(counts)), numbers))]
 
 
+def _repeated_up_to(a: ArrayLike, repeats: Any, axis: int | None, length: int) -> AnyTensor:
+    """Each element repeated, as far as there are `length` elements."""
+    x, place = along("repeat", asarray(a), axis)
+    size = constant_size("repeat", x, place)
+    (counts,) = integers("repeat", repeats)
+    ends: Any = reductions.cumsum(broadcast_to(counts, (size,)))
+    if size == 0:
+        return zeros([0 if i == place else each for i, each in enumerate(x.shape)], x.dtype)
+    begun = ends <= arange(length)[:, None]  # for each place, which elements end before it
+    source: Any = apply(clamp, reductions.sum(begun, axis=-1), 0, size - 1)
+    return x[(slice(None),) * place + (source,)]  # type: ignore[no-any-return]
+
+
 # Axes turned, blocks joined, shapes.
 
 
-def rot90(x: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> AnyTensor:
-    """x turned k times by 90 degrees in the plane of two axes, from the first to the second.
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> AnyTensor:
+    """`m` turned k times by 90 degrees in the plane of two axes, from the first to the second.
 
     >>> tn.rot90([[1, 2], [3, 4]])
     Tensor([[2, 4],
             [1, 3]])
     """
-    a = array("rot90", x)
+    a = array("rot90", m)
     if not isinstance(axes, tuple | list) or len(axes) != 2:
         raise AxisError(f"rot90: axes must be two integers, got {axes!r}")
     first, second = (normal_axis("rot90", axis, a.ndim) for axis in axes)
@@ -491,17 +496,17 @@ def rot90(x: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> AnyTensor
             return flip(swapaxes(a, first, second), second)
 
 
-def rollaxis(x: ArrayLike, axis: int, start: int = 0) -> AnyTensor:
-    """x with `axis` moved to before the axis `start`; `tn.moveaxis` says it more clearly.
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> AnyTensor:
+    """`a` with `axis` moved to before the axis `start`; `tn.moveaxis` says it more clearly.
 
     >>> tn.rollaxis([[[1, 2, 3]]], 2).shape
     (3, 1, 1)
     """
-    a = array("rollaxis", x)
-    source = normal_axis("rollaxis", axis, a.ndim)
-    last = isinstance(start, int) and start == a.ndim
-    target = a.ndim if last else normal_axis("rollaxis", start, a.ndim)
-    return moveaxis(a, source, target - (source < target))
+    x = array("rollaxis", a)
+    source = normal_axis("rollaxis", axis, x.ndim)
+    last = isinstance(start, int) and start == x.ndim
+    target = x.ndim if last else normal_axis("rollaxis", start, x.ndim)
+    return moveaxis(x, source, target - (source < target))
 
 
 def block(arrays: Any) -> AnyTensor:
@@ -558,73 +563,74 @@ def broadcast_shapes(*shapes: Shape) -> tuple[Dim, ...]:
     return tuple(result)
 
 
-def copy(x: ArrayLike, order: str | None = None) -> AnyTensor:
-    """x as a new array. `order` has no effect: elements are always in C order.
+def copy(a: ArrayLike, order: str | None = None) -> AnyTensor:
+    """`a` as a new array. `order` has no effect: elements are always in C order.
 
     >>> tn.copy([1, 2])
     Tensor([1, 2])
     """
-    a = array("copy", x)
-    return Tensor(np.array(a.numpy())) if type(a) is Tensor else a
+    x = array("copy", a)
+    return Tensor(np.array(x.numpy())) if type(x) is Tensor else x
 
 
-def size(x: ArrayLike, axis: Axis = None) -> Dim:
+def size(a: ArrayLike, axis: Axis = None) -> Dim:
     """The number of elements; along `axis` if given.
 
     >>> tn.size([[1, 2], [3, 4]], 0)
     2
     """
-    sizes = x.shape if hasattr(x, "shape") else array("size", x).shape
+    sizes = a.shape if hasattr(a, "shape") else array("size", a).shape
     if axis is None:
         return product(sizes)
-    axes = axis if isinstance(axis, tuple | list) else (axis,)
-    return product(sizes[normal_axis("size", each, len(sizes))] for each in axes)
+    return product(sizes[each] for each in normal_axes("size", axis, len(sizes)))
 
 
-def shape(x: ArrayLike) -> tuple[Dim, ...]:
+def shape(a: ArrayLike) -> tuple[Dim, ...]:
     """The sizes of the axes; `tn.shape`, which is a module, can be called with the same meaning.
 
     >>> tn.numpy.shape([[1, 2], [3, 4], [5, 6]])
     (3, 2)
     """
-    return tuple(x.shape if hasattr(x, "shape") else array("shape", x).shape)
+    return tuple(a.shape if hasattr(a, "shape") else array("shape", a).shape)
 
 
-def ndim(x: ArrayLike) -> int:
+def ndim(a: ArrayLike) -> int:
     """The number of axes.
 
     >>> tn.ndim([[1, 2], [3, 4]])
     2
     """
-    return int(x.ndim if hasattr(x, "ndim") else array("ndim", x).ndim)
+    return int(a.ndim if hasattr(a, "ndim") else array("ndim", a).ndim)
 
 
 # Entries inserted and deleted.
 
 
-def append(x: ArrayLike, values: ArrayLike, axis: int | None = None) -> AnyTensor:
-    """x with `values` behind it along `axis`; both flattened first if None.
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> AnyTensor:
+    """`arr` with `values` behind it along `axis`; both flattened first if None.
 
     >>> tn.append([1, 2], 3)
     Tensor([1, 2, 3])
     """
-    return concat([atleast_1d(each) for each in promoted("append", x, values)], axis=axis)
+    return concat([atleast_1d(each) for each in promoted("append", arr, values)], axis=axis)
 
 
-def insert(x: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> AnyTensor:
-    """x with values inserted before the indices `obj` along `axis`; of the flat array if None.
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> AnyTensor:
+    """`arr` with values inserted before the indices `obj` along `axis`; of the flat array if None.
 
     Args:
-        x: an array.
-        obj: a slice, or one index or several, which must be known.
+        arr: an array.
+        obj: a slice, or one index or several.
         values: what is inserted, repeated to the shape of the new part.
         axis: the axis.
 
     >>> tn.insert([1, 2, 3], 1, 9)
     Tensor([1, 9, 2, 3])
     """
-    a, place = along("insert", array("insert", x), axis)
+    a, place = along("insert", array("insert", arr), axis)
     size = constant_size("insert", a, place)
+    if isinstance(obj, TracedTensor):
+        return _inserted(a, place, obj, values)
     places = _positions("insert", obj, size, size + 1)
     new = array("insert", values).astype(a.dtype)
     new = new.reshape((*(1,) * (a.ndim - new.ndim), *new.shape))
@@ -643,34 +649,61 @@ def insert(x: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -
     return joined[(slice(None),) * place + (source,)]
 
 
+def _inserted(a: Any, place: int, obj: Any, values: ArrayLike) -> AnyTensor:
+    """As `insert`, before indices that are traced."""
+    size = a.shape[place]
+    (places,) = integers("insert", obj)
+    new = array("insert", values).astype(a.dtype)
+    new = new.reshape((*(1,) * (a.ndim - new.ndim), *new.shape))
+    if places.ndim == 0:
+        new = moveaxis(new, 0, place)
+    count = constant_size("insert", new, place) if places.size == 1 else places.size
+    flat = broadcast_to(places.ravel(), (count,))
+    flat = apply(clamp, where(flat < 0, flat + size, flat), 0, size)
+    order = reductions.argsort(flat)
+    targets = flat[order] + arange(count)
+    is_new: Any = zeros(size + count, "bool").at[targets].set(True)
+    before: Any = reductions.cumsum(is_new)  # how many were inserted up to a place
+    shape = [count if i == place else part for i, part in enumerate(a.shape)]
+    joined = concat([a, broadcast_to(new, shape)], axis=place)
+    fresh = size + order[apply(clamp, before - 1, 0, max(count - 1, 0))] if count else before
+    source = where(is_new, fresh, arange(size + count) - before)
+    return joined[(slice(None),) * place + (source,)]
+
+
 def delete(
-    x: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
+    arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
 ) -> AnyTensor:
-    """x without the indices `obj` along `axis`; of the flattened array if None.
+    """`arr` without the indices `obj` along `axis`; of the flattened array if None.
 
     Args:
-        x: an array.
-        obj: a slice, or one index or several, which must be known.
+        arr: an array.
+        obj: a slice, or one index or several. Several that are traced must be different.
         axis: the axis.
-        assume_unique_indices: has no effect on the result.
+        assume_unique_indices: a promise that they are different, which several traced ones need.
 
     >>> tn.delete([1, 2, 3], 1)
     Tensor([1, 3])
     """
-    a, place = along("delete", array("delete", x), axis)
+    a, place = along("delete", array("delete", arr), axis)
     size = constant_size("delete", a, place)
+    if isinstance(obj, TracedTensor) and (obj.ndim == 0 or assume_unique_indices):
+        (places,) = integers("delete", obj)
+        deleted = zeros(size, "bool").at[places].set(True)
+        order = reductions.argsort(deleted)[: max(size - places.size, 0)]
+        return a[(slice(None),) * place + (order,)]  # type: ignore[no-any-return]
     remaining = np.delete(np.arange(size), _positions("delete", obj, size, size).ravel())
     return a[(slice(None),) * place + (remaining,)]  # type: ignore[no-any-return]
 
 
-def resize(x: ArrayLike, new_shape: Shape) -> AnyTensor:
-    """The elements of x in another shape, repeated from the start or cut off.
+def resize(a: ArrayLike, new_shape: Shape) -> AnyTensor:
+    """The elements of `a` in another shape, repeated from the start or cut off.
 
     >>> tn.resize([1, 2, 3], (2, 2))
     Tensor([[1, 2],
             [3, 1]])
     """
-    flat = array("resize", x).ravel()
+    flat = array("resize", a).ravel()
     shape = sizes("resize", new_shape)
     check_affordable("resize", *shape)
     size, total = constant_size("resize", flat, 0), int(np.prod(shape))
@@ -683,7 +716,7 @@ def _positions(name: str, obj: Any, size: int, stop: int) -> np.ndarray[Any, Any
     """The indices that a slice or an array stands for, counted from the front."""
     if isinstance(obj, slice):
         return np.arange(size)[obj]
-    places = numbers(name, obj, "pass indices that are known")
+    places = numbers(name, obj, "pass one, or several that are known")
     if places.dtype.kind == "b":
         places = np.flatnonzero(places)
     if places.size and places.dtype.kind not in "iu":

@@ -13,7 +13,7 @@ from tenferro.numpy import creation
 from tenferro.numpy.arguments import check_affordable, constant_size, count, numbers, promoted
 from tenferro.numpy.creation import asarray, eye, ones, ones_like, zeros, zeros_like
 from tenferro.numpy.dtypes import result_type
-from tenferro.numpy.manipulation import atleast_1d, concat, pad, stack
+from tenferro.numpy.manipulation import atleast_1d, concat, stack, with_zeros
 from tenferro.numpy.signal import convolve
 from tenferro.ops.functions import reductions
 from tenferro.ops.functions.analytic import sqrt
@@ -37,13 +37,16 @@ __all__ = [
 
 
 def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> AnyTensor:
-    """The value of the polynomial at x. `unroll` has no effect.
+    """The value of the polynomial at x, or of several along the first axis of `p`.
+
+    `unroll` has no effect.
 
     >>> tn.polyval([3, 0, 1], 2)
     Tensor(13)
     """
-    (coefficients,) = _coefficients("polyval", p)
-    coefficients, at = promoted("polyval", coefficients, x)
+    coefficients, at = promoted("polyval", p, x)
+    if coefficients.ndim == 0:
+        coefficients = coefficients[None]
     value: Any = zeros_like(at)
     for i in range(constant_size("polyval", coefficients, 0)):
         value = value * at + coefficients[i]
@@ -99,7 +102,7 @@ def polydiv(
     for k in range(m - n + 1):
         factor = rest[k] / by[0]
         quotient.append(factor)
-        rest = rest - pad(factor * by, (k, m - n - k))
+        rest = rest - with_zeros(factor * by, (k, m - n - k))
     result = stack(quotient) if quotient else zeros(steps, rest.dtype)
     return result, _trimmed("polydiv", rest) if trim_leading_zeros else rest
 
@@ -241,7 +244,7 @@ def poly(seq_of_zeros: ArrayLike) -> AnyTensor:
         raise ShapeError(f"poly: takes a vector or a square matrix, got {zeros.meta}")
     result: Any = ones(1, zeros.dtype)
     for i in range(constant_size("poly", zeros, 0)):
-        result = pad(result, (0, 1)) - pad(zeros[i] * result, (1, 0))
+        result = with_zeros(result, (0, 1)) - with_zeros(zeros[i] * result, (1, 0))
     return real(result) if is_real else result
 
 
@@ -283,7 +286,9 @@ def _aligned(name: str, a1: Any, a2: Any) -> list[Any]:
     """Coefficients with zeros in front of the shorter ones."""
     vectors = _coefficients(name, a1, a2)
     sizes = [constant_size(name, each, 0) for each in vectors]
-    return [pad(each, (max(sizes) - size, 0)) for each, size in zip(vectors, sizes, strict=True)]
+    return [
+        with_zeros(each, (max(sizes) - size, 0)) for each, size in zip(vectors, sizes, strict=True)
+    ]
 
 
 def _trimmed(name: str, a: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal, overload
 
-from tenferro.errors import DTypeError, ShapeError
+from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import (
     FLOAT16,
     FLOAT32,
@@ -24,8 +24,8 @@ from tenferro.ir import (
     real_dtype,
 )
 from tenferro.numpy.arguments import array, number, option, promoted, reals
-from tenferro.numpy.creation import asarray, full_like
-from tenferro.numpy.dtypes import finfo, iinfo, inf, nan
+from tenferro.numpy.creation import full, full_like
+from tenferro.numpy.dtypes import finfo, inf, nan
 from tenferro.numpy.indexing import take_along_axis
 from tenferro.numpy.manipulation import broadcast_arrays, concat
 from tenferro.ops import ReduceMax, ReduceMin
@@ -33,9 +33,10 @@ from tenferro.ops.functions import (
     apply,
     creation,
     elementwise,
-    manipulation,
     normal_axis,
+    promotion,
     reductions,
+    refuse_out,
 )
 from tenferro.ops.functions.analytic import sqrt
 from tenferro.ops.functions.elementwise import (
@@ -52,7 +53,7 @@ from tenferro.ops.functions.elementwise import (
 )
 from tenferro.ops.functions.logical import isnan
 from tenferro.ops.functions.manipulation import moveaxis, permute_dims, ravel
-from tenferro.ops.functions.reductions import argmax, argmin, cumprod, cumsum, prod, sort
+from tenferro.ops.functions.reductions import argmax, argmin, argsort, cumprod, cumsum, prod, sort
 
 __all__ = [
     "average",
@@ -80,16 +81,15 @@ __all__ = [
 
 @overload
 def average(
-    x: ArrayLike,
+    a: ArrayLike,
     axis: Axis = None,
     weights: ArrayLike | None = None,
     returned: Literal[False] = False,
-    *,
     keepdims: bool = False,
 ) -> AnyTensor: ...
 @overload
 def average(
-    x: ArrayLike,
+    a: ArrayLike,
     axis: Axis = None,
     weights: ArrayLike | None = None,
     *,
@@ -97,11 +97,10 @@ def average(
     keepdims: bool = False,
 ) -> tuple[AnyTensor, AnyTensor]: ...
 def average(
-    x: ArrayLike,
+    a: ArrayLike,
     axis: Axis = None,
     weights: ArrayLike | None = None,
     returned: bool = False,
-    *,
     keepdims: bool = False,
 ) -> AnyTensor | tuple[AnyTensor, AnyTensor]:
     """Mean over `axis`, weighted by `weights`; with `returned`, also the sum of the weights.
@@ -112,19 +111,20 @@ def average(
     (Tensor(1.25), Tensor(4.))
     """
     if weights is None:
-        mean: AnyTensor = apply(reductions.average, x, axis=axis, keepdims=keepdims)
+        mean: AnyTensor = apply(reductions.average, a, axis=axis, keepdims=keepdims)
     else:
-        mean = apply(reductions.average, x, weights, axis=axis, keepdims=keepdims)
+        mean = apply(reductions.average, a, weights, axis=axis, keepdims=keepdims)
     if not returned:
         return mean
-    each = apply(creation.ones_like, x) if weights is None else asarray(weights)
-    over = axis if each.ndim == asarray(x).ndim else None
-    total = each.sum(axis=over, keepdims=keepdims and over == axis).astype(mean.dtype)
-    return mean, manipulation.broadcast_to(total, mean.shape)
+    if weights is None:
+        each: AnyTensor = apply(creation.ones_like, a, dtype=mean.dtype)
+    else:
+        each = apply(reductions.weights_of, a, weights, axis=axis)
+    return mean, each.sum(axis=axis, keepdims=keepdims)
 
 
 def diff(
-    x: ArrayLike,
+    a: ArrayLike,
     n: int = 1,
     axis: int = -1,
     prepend: ArrayLike | None = None,
@@ -137,18 +137,18 @@ def diff(
     """
     before = () if prepend is None else (prepend,)
     after = () if append is None else (append,)
-    return apply(reductions.diff, x, *before, *after, before=len(before), n=n, axis=axis)
+    return apply(reductions.diff, a, *before, *after, before=len(before), n=n, axis=axis)
 
 
 def ediff1d(
-    x: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
+    ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
 ) -> AnyTensor:
     """Each element of the flattened array minus the one before it, between two other arrays.
 
     >>> tn.ediff1d([1, 4, 9], to_begin=0)
     Tensor([0, 3, 5])
     """
-    flat = array("ediff1d", x).ravel()
+    flat = array("ediff1d", ary).ravel()
     parts: list[Any] = [diff(flat)]
     if to_begin is not None:
         parts.insert(0, ravel(to_begin).astype(flat.dtype))
@@ -161,10 +161,10 @@ def ediff1d(
 
 
 def nansum(
-    x: ArrayLike,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
-    *,
+    out: None = None,
     keepdims: bool = False,
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -172,7 +172,7 @@ def nansum(
     """Sum of the elements that are not NaN, over `axis`.
 
     Args:
-        x: an array.
+        a: an array.
         axis: one axis or several; all if None.
         dtype: of the sum; by default as in `tn.sum`.
         keepdims: keep these axes with size 1.
@@ -182,16 +182,17 @@ def nansum(
     >>> tn.nansum([1.0, tn.nan, 3.0])
     Tensor(4.)
     """
-    values = _replaced("nansum", x, 0, where)
+    refuse_out("nansum", out)
+    values = _replaced("nansum", a, 0, where)
     result = reductions.sum(values, axis=axis, dtype=dtype, keepdims=keepdims)
     return result if initial is None else add(result, initial)
 
 
 def nanprod(
-    x: ArrayLike,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
-    *,
+    out: None = None,
     keepdims: bool = False,
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -201,15 +202,16 @@ def nanprod(
     >>> tn.nanprod([2.0, tn.nan, 3.0])
     Tensor(6.)
     """
-    values = _replaced("nanprod", x, 1, where)
+    refuse_out("nanprod", out)
+    values = _replaced("nanprod", a, 1, where)
     result = prod(values, axis=axis, dtype=dtype, keepdims=keepdims)
     return result if initial is None else multiply(result, initial)
 
 
 def nanmax(
-    x: ArrayLike,
+    a: ArrayLike,
     axis: Axis = None,
-    *,
+    out: None = None,
     keepdims: bool = False,
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -219,13 +221,14 @@ def nanmax(
     >>> tn.nanmax([1.0, tn.nan, 3.0])
     Tensor(3.)
     """
-    return _extreme("nanmax", _largest, maximum, -1, x, axis, keepdims, initial, where)  # type: ignore[no-any-return]
+    refuse_out("nanmax", out)
+    return _extreme("nanmax", _largest, -1, a, axis, keepdims, initial, where)  # type: ignore[no-any-return]
 
 
 def nanmin(
-    x: ArrayLike,
+    a: ArrayLike,
     axis: Axis = None,
-    *,
+    out: None = None,
     keepdims: bool = False,
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -235,14 +238,15 @@ def nanmin(
     >>> tn.nanmin([1.0, tn.nan, 3.0])
     Tensor(1.)
     """
-    return _extreme("nanmin", _smallest, minimum, 1, x, axis, keepdims, initial, where)  # type: ignore[no-any-return]
+    refuse_out("nanmin", out)
+    return _extreme("nanmin", _smallest, 1, a, axis, keepdims, initial, where)  # type: ignore[no-any-return]
 
 
 def nanmean(
-    x: ArrayLike,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
-    *,
+    out: None = None,
     keepdims: bool = False,
     where: ArrayLike | None = None,
 ) -> AnyTensor:
@@ -251,44 +255,55 @@ def nanmean(
     >>> tn.nanmean([1.0, tn.nan, 3.0])
     Tensor(2.)
     """
-    a, result = _working("nanmean", x, dtype)
-    total = reductions.sum(_replaced("nanmean", a, 0, where), axis=axis, keepdims=keepdims)
-    mean = total / _counted(a, where, axis, keepdims).astype(total.dtype)
+    refuse_out("nanmean", out)
+    x, result = _working("nanmean", a, dtype)
+    total = reductions.sum(_replaced("nanmean", x, 0, where), axis=axis, keepdims=keepdims)
+    mean = total / _counted(x, where, axis, keepdims).astype(total.dtype)
     return mean.astype(result, copy=False)  # type: ignore[no-any-return]
 
 
 def nanvar(
-    x: ArrayLike,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
-    *,
+    out: None = None,
     ddof: float = 0,
     keepdims: bool = False,
     where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+    *,
+    correction: float | None = None,
 ) -> AnyTensor:
     """Variance of the elements that are not NaN, over `axis`; `ddof` lowers the divisor.
 
     >>> tn.nanvar([1.0, tn.nan, 3.0])
     Tensor(1.)
     """
-    return _variance("nanvar", x, axis, dtype, ddof, keepdims, where)  # type: ignore[no-any-return]
+    refuse_out("nanvar", out)
+    lowered = ddof if correction is None else correction
+    return _variance("nanvar", a, axis, dtype, lowered, keepdims, where, mean)  # type: ignore[no-any-return]
 
 
 def nanstd(
-    x: ArrayLike,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: DTypeLike | None = None,
-    *,
+    out: None = None,
     ddof: float = 0,
     keepdims: bool = False,
     where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+    *,
+    correction: float | None = None,
 ) -> AnyTensor:
     """Root of `nanvar`.
 
     >>> tn.nanstd([1.0, tn.nan, 3.0])
     Tensor(1.)
     """
-    return _variance("nanstd", x, axis, dtype, ddof, keepdims, where)  # type: ignore[no-any-return]
+    refuse_out("nanstd", out)
+    lowered = ddof if correction is None else correction
+    return _variance("nanstd", a, axis, dtype, lowered, keepdims, where, mean)  # type: ignore[no-any-return]
 
 
 def _working(name: str, x: Any, dtype: DTypeLike | None) -> tuple[Any, DType]:
@@ -302,11 +317,18 @@ def _working(name: str, x: Any, dtype: DTypeLike | None) -> tuple[Any, DType]:
 
 
 def _variance(
-    name: str, x: Any, axis: Axis, dtype: DTypeLike | None, ddof: float, keepdims: bool, where: Any
+    name: str,
+    x: Any,
+    axis: Axis,
+    dtype: DTypeLike | None,
+    ddof: float,
+    keepdims: bool,
+    where: Any,
+    mean: Any,
 ) -> Any:
     """The variance, or its root, of the elements that count."""
     a, result = _working(name, x, dtype)
-    middle = nanmean(a, axis, keepdims=True, where=where)
+    middle = nanmean(a, axis, keepdims=True, where=where) if mean is None else mean
     apart = elementwise.where(_counts(a, where), a - middle, 0)
     squares = square(real(apart)) + square(imag(apart)) if a.dtype.kind == "c" else square(apart)
     total = reductions.sum(squares, axis=axis, keepdims=keepdims)
@@ -317,41 +339,53 @@ def _variance(
     return value.astype(real_dtype(result) if dtype is None else result, copy=False)
 
 
-def nanargmax(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:
+def nanargmax(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool = False
+) -> AnyTensor:
     """The index of the largest element that is not NaN; -1 if there are none.
 
     >>> tn.nanargmax([1.0, tn.nan, 3.0])
     Tensor(2)
     """
-    return _place("nanargmax", argmax, -inf, x, axis, keepdims)  # type: ignore[no-any-return]
+    refuse_out("nanargmax", out)
+    return _place("nanargmax", argmax, -inf, a, axis, keepdims)  # type: ignore[no-any-return]
 
 
-def nanargmin(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:
+def nanargmin(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool = False
+) -> AnyTensor:
     """The index of the smallest element that is not NaN; -1 if there are none.
 
     >>> tn.nanargmin([1.0, tn.nan, 3.0])
     Tensor(0)
     """
-    return _place("nanargmin", argmin, inf, x, axis, keepdims)  # type: ignore[no-any-return]
+    refuse_out("nanargmin", out)
+    return _place("nanargmin", argmin, inf, a, axis, keepdims)  # type: ignore[no-any-return]
 
 
-def nancumsum(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> AnyTensor:
+def nancumsum(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> AnyTensor:
     """Cumulative sums along `axis`, with 0 for NaN; of the flattened array if None.
 
     >>> tn.nancumsum([1.0, tn.nan, 3.0])
     Tensor([1., 1., 4.])
     """
-    values = _replaced("nancumsum", x, 0, None)
+    refuse_out("nancumsum", out)
+    values = _replaced("nancumsum", a, 0, None)
     return cumsum(values, axis=axis, dtype=dtype)
 
 
-def nancumprod(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> AnyTensor:
+def nancumprod(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> AnyTensor:
     """Cumulative products along `axis`, with 1 for NaN; of the flattened array if None.
 
     >>> tn.nancumprod([2.0, tn.nan, 3.0])
     Tensor([2., 2., 6.])
     """
-    values = _replaced("nancumprod", x, 1, None)
+    refuse_out("nancumprod", out)
+    values = _replaced("nancumprod", a, 1, None)
     return cumprod(values, axis=axis, dtype=dtype)
 
 
@@ -379,30 +413,29 @@ def _replaced(name: str, x: Any, number: Any, where: Any) -> Any:
 
 def _largest(x: Any, axis: Axis, keepdims: bool) -> Any:
     """The largest element, where numbers stand in the places of NaN."""
-    return reductions.reduce("nanmax", partial(ReduceMax, skips_nan=True), x, axis, keepdims)
+    return promotion.reduce("nanmax", partial(ReduceMax, skips_nan=True), x, axis, keepdims)
 
 
 def _smallest(x: Any, axis: Axis, keepdims: bool) -> Any:
-    return reductions.reduce("nanmin", partial(ReduceMin, skips_nan=True), x, axis, keepdims)
+    return promotion.reduce("nanmin", partial(ReduceMin, skips_nan=True), x, axis, keepdims)
 
 
 _largest.__name__, _smallest.__name__ = "nanmax", "nanmin"  # errors name them
 
 
 def _extreme(
-    name: str, reduce: Any, of_two: Any, sign: int, x: Any, axis: Axis, keepdims: bool,
+    name: str, reduce: Any, sign: int, x: Any, axis: Axis, keepdims: bool,
     initial: Any, where: Any,
 ) -> Any:  # fmt: skip
     a = array(name, x)
-    if where is not None and initial is None and not is_inexact(a.dtype):
-        initial = iinfo(a.dtype).max if sign > 0 else iinfo(a.dtype).min
-    worst = sign * inf if is_inexact(a.dtype) else initial
-    values = a if worst is None else _replaced(name, a, worst, where)
+    whole = reductions.max if sign < 0 else reductions.min
+    if not is_inexact(a.dtype):
+        return whole(a, axis, None, keepdims, initial, where)
+    values = _replaced(name, a, sign * inf, where)
+    if initial is not None:
+        return whole(values, axis, None, keepdims, initial)
     result: Any = apply(reduce, values, axis=axis, keepdims=keepdims)
-    if is_inexact(a.dtype):
-        some = _some(a, where, axis, keepdims)
-        result = elementwise.where(some, result, nan if initial is None else initial)
-    return result if initial is None else of_two(result, initial)
+    return elementwise.where(_some(a, where, axis, keepdims), result, nan)
 
 
 def _place(name: str, find: Any, worst: float, x: Any, axis: int | None, keepdims: bool) -> Any:
@@ -415,111 +448,163 @@ def _place(name: str, find: Any, worst: float, x: Any, axis: int | None, keepdim
 
 # Medians and quantiles.
 
-_METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
+_PLOTTING_POSITIONS = {
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+"""Alpha and beta of the methods after Hyndman and Fan (1996) that interpolate."""
+
+_METHODS = (
+    *("linear", "lower", "higher", "nearest", "midpoint", "inverted_cdf"),
+    *_PLOTTING_POSITIONS,
+)
 
 
 def quantile(
-    x: ArrayLike,
+    a: ArrayLike,
     q: ArrayLike,
     axis: Axis = None,
-    *,
+    out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: ArrayLike | None = None,
 ) -> AnyTensor:
     """The elements below which the fractions `q` of the elements along `axis` lie. NaN wins.
 
     Args:
-        x: real numbers.
+        a: real numbers.
         q: fractions between 0 and 1: a number, or an array, whose axes come first in the result.
         axis: one axis or several; all if None.
+        out: None, as arrays are not written to.
         overwrite_input: has no effect: arrays are not changed.
-        method: what is between two elements: "linear", "lower", "higher", "nearest", "midpoint".
+        method: what is between two elements: "linear", "lower", "higher", "nearest", "midpoint";
+            "inverted_cdf", the first element at which the cumulative distribution is `q`; or
+            "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased",
+            as in NumPy.
         keepdims: keep these axes with size 1.
+        weights: of the elements, of the shape of `a` or a vector along `axis`; with the method
+            "inverted_cdf" only.
 
     >>> tn.quantile([1.0, 2.0, 4.0], [0.5, 0.75])
     Tensor([2., 3.])
     """
-    return _quantile("quantile", x, q, axis, method, keepdims, 1.0, skip=False)
+    refuse_out("quantile", out)
+    return _quantile("quantile", a, q, axis, method, keepdims, 1.0, skip=False, weights=weights)
 
 
 def nanquantile(
-    x: ArrayLike,
+    a: ArrayLike,
     q: ArrayLike,
     axis: Axis = None,
-    *,
+    out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: ArrayLike | None = None,
 ) -> AnyTensor:
     """As `quantile`, of the elements that are not NaN.
 
     >>> tn.nanquantile([1.0, tn.nan, 3.0], 0.5)
     Tensor(2.)
     """
-    return _quantile("nanquantile", x, q, axis, method, keepdims, 1.0, skip=True)
+    refuse_out("nanquantile", out)
+    return _quantile("nanquantile", a, q, axis, method, keepdims, 1.0, skip=True, weights=weights)
 
 
 def percentile(
-    x: ArrayLike,
+    a: ArrayLike,
     q: ArrayLike,
     axis: Axis = None,
-    *,
+    out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: ArrayLike | None = None,
 ) -> AnyTensor:
     """As `quantile`, with `q` in percent.
 
     >>> tn.percentile([1.0, 2.0, 4.0], 75)
     Tensor(3.)
     """
-    return _quantile("percentile", x, q, axis, method, keepdims, 100.0, skip=False)
+    refuse_out("percentile", out)
+    return _quantile("percentile", a, q, axis, method, keepdims, 100.0, skip=False, weights=weights)
 
 
 def nanpercentile(
-    x: ArrayLike,
+    a: ArrayLike,
     q: ArrayLike,
     axis: Axis = None,
-    *,
+    out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: ArrayLike | None = None,
 ) -> AnyTensor:
     """As `percentile`, of the elements that are not NaN.
 
     >>> tn.nanpercentile([1.0, tn.nan, 3.0], 50)
     Tensor(2.)
     """
-    return _quantile("nanpercentile", x, q, axis, method, keepdims, 100.0, skip=True)
+    refuse_out("nanpercentile", out)
+    return _quantile(
+        "nanpercentile", a, q, axis, method, keepdims, 100.0, skip=True, weights=weights
+    )
 
 
 def median(
-    x: ArrayLike, axis: Axis = None, *, overwrite_input: bool = False, keepdims: bool = False
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
 ) -> AnyTensor:
     """The middle element along `axis`, or the mean of the two in the middle. NaN wins.
 
     >>> tn.median([1.0, 7.0, 2.0])
     Tensor(2.)
     """
-    return _quantile("median", x, 0.5, axis, "midpoint", keepdims, 1.0, skip=False)
+    refuse_out("median", out)
+    return _quantile("median", a, 0.5, axis, "midpoint", keepdims, 1.0, skip=False)
 
 
 def nanmedian(
-    x: ArrayLike, axis: Axis = None, *, overwrite_input: bool = False, keepdims: bool = False
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
 ) -> AnyTensor:
     """As `median`, of the elements that are not NaN.
 
     >>> tn.nanmedian([1.0, tn.nan, 7.0, 2.0])
     Tensor(2.)
     """
-    return _quantile("nanmedian", x, 0.5, axis, "midpoint", keepdims, 1.0, skip=True)
+    refuse_out("nanmedian", out)
+    return _quantile("nanmedian", a, 0.5, axis, "midpoint", keepdims, 1.0, skip=True)
 
 
 def _quantile(
-    name: str, x: Any, q: Any, axis: Axis, method: str, keepdims: bool, whole: float, skip: bool
+    name: str,
+    x: Any,
+    q: Any,
+    axis: Axis,
+    method: str,
+    keepdims: bool,
+    whole: float,
+    skip: bool,
+    weights: Any = None,
 ) -> AnyTensor:
     option(name, "method", method, _METHODS)
+    if weights is not None and method != "inverted_cdf":
+        raise ConfigError(f"{name}: weights take the method 'inverted_cdf', got {method!r}")
     a, fractions = promoted(name, x, q, inexact=True)
     if a.dtype.kind == "c":
         raise DTypeError(f"{name}: takes real numbers, got {a.meta}")
@@ -528,11 +613,20 @@ def _quantile(
     axes = sorted({normal_axis(name, each, a.ndim) for each in several})
     remaining = [i for i in range(a.ndim) if i not in axes]
     sizes = a.shape
-    if any(sizes[i] == 0 for i in axes):
+    if any(sizes[i] == 0 for i in axes) and not (skip or name == "median"):
         raise ShapeError(f"{name}: {a.meta} has no elements along the axes {tuple(axes)}")
     length = product(sizes[i] for i in axes)
-    rows = permute_dims(a, (*remaining, *axes)).reshape((*(sizes[i] for i in remaining), length))
-    flat = _between(rows, fractions.ravel() / whole, method, skip)
+    order, lengths = (*remaining, *axes), (*(sizes[i] for i in remaining), length)
+    rows = permute_dims(a, order).reshape(lengths)
+    fractions = fractions / whole
+    if any(sizes[i] == 0 for i in axes):
+        flat = full((*lengths[:-1], fractions.size), nan, a.dtype)
+    elif weights is None:
+        flat = _between(rows, fractions.ravel(), method, skip)
+    else:
+        shared: Any = apply(reductions.weights_of, a, weights, axis=tuple(several))
+        weight = permute_dims(shared, order).reshape(lengths)
+        flat = _of_weighted(rows, weight, fractions.ravel(), skip)
     result: Any = moveaxis(flat, -1, 0)
     wide = [1 if i in axes else size for i, size in enumerate(sizes)]
     rest = wide if keepdims else [sizes[i] for i in remaining]
@@ -547,11 +641,18 @@ def _between(rows: Any, fractions: Any, method: str, skip: bool) -> Any:
     length = rows.shape[-1]
     if isinstance(length, int) and length > 2 / finfo(place.dtype).eps:
         place = place.astype("float64")  # that has all indices
+    last: Any = length - 1
     if skip:
         present: Any = reductions.sum(~missing, axis=-1, keepdims=True)
-        place = place * maximum(present - 1, 0).astype(place.dtype)
+        last = maximum(present - 1, 0).astype(place.dtype)
+    if method == "inverted_cdf":
+        place = ceil(place * (last + 1) - 1)
+    elif method in _PLOTTING_POSITIONS:
+        alpha, beta = _PLOTTING_POSITIONS[method]
+        place = place * (last + 1) + (alpha + place * (1 - alpha - beta)) - 1
+        place = minimum(place, last)
     else:
-        place = place * (length - 1)
+        place = place * last
     place = maximum(place, 0)
     if method == "nearest":
         place = elementwise.round(place)
@@ -559,7 +660,7 @@ def _between(rows: Any, fractions: Any, method: str, skip: bool) -> Any:
     below, above = (
         take_along_axis(ordered, at.astype("int64"), axis=-1, mode="clip") for at in (low, high)
     )
-    if method in ("lower", "nearest"):
+    if method in ("lower", "nearest", "inverted_cdf"):
         result = below
     elif method == "higher":
         result = above
@@ -573,6 +674,24 @@ def _between(rows: Any, fractions: Any, method: str, skip: bool) -> Any:
             # Between an infinity and a number is the infinity; one element is not beside itself.
             result = where(isnan(result), below + above, result)
     return result if skip else where(reductions.any(missing, axis=-1, keepdims=True), nan, result)
+
+
+def _of_weighted(rows: Any, weights: Any, fractions: Any, skip: bool) -> Any:
+    """The first elements of each row at which their cumulative weights reach the fractions."""
+    missing = isnan(rows)
+    if skip:
+        weights = where(missing, 0, weights)
+    order = argsort(rows)
+    ordered, heavy = (take_along_axis(x, order, mode="clip") for x in (rows, weights))
+    total: Any = cumsum(heavy, axis=-1)
+    share = total / reductions.sum(heavy, axis=-1, keepdims=True)
+    share = where(share == 0, -1, share)  # an element of weight 0 is none
+    before: Any = share[..., None, :] < fractions.reshape((*(1,) * (rows.ndim - 1), -1, 1))
+    place = minimum(reductions.sum(before, axis=-1), rows.shape[-1] - 1)
+    result = take_along_axis(ordered, place, mode="clip")
+    if skip:
+        return result
+    return where(reductions.any(missing, axis=-1, keepdims=True), nan, result)
 
 
 def _scaled_down(x: Any, y: Any) -> tuple[Any, Any, Any]:

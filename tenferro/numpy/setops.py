@@ -67,7 +67,7 @@ class _Sorted(NamedTuple):
 
 @overload
 def unique(
-    x: ArrayLike,
+    ar: ArrayLike,
     return_index: Literal[False] = False,
     return_inverse: Literal[False] = False,
     return_counts: Literal[False] = False,
@@ -82,7 +82,7 @@ def unique(
 
 @overload
 def unique(
-    x: ArrayLike,
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -96,7 +96,7 @@ def unique(
 
 
 def unique(
-    x: ArrayLike,
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -107,14 +107,14 @@ def unique(
     fill_value: ArrayLike | None = None,
     sorted: bool = True,
 ) -> AnyTensor | tuple[AnyTensor, ...]:
-    """The distinct elements of x in ascending order, and what else is asked for.
+    """The distinct elements of `ar` in ascending order, and what else is asked for.
 
     Data decide their number: in a traced function it is an upper bound, unless `size` is given.
 
     Args:
-        x: an array.
+        ar: an array.
         return_index: whether to return where each element occurs first, too.
-        return_inverse: whether to return the place of each element of x among the distinct ones.
+        return_inverse: whether to return the place of each element of `ar` among the distinct ones.
         return_counts: whether to return how often each occurs.
         axis: compare slices along this axis; if None, elements of the flattened array.
         equal_nan: whether NaN is equal to NaN.
@@ -130,7 +130,7 @@ def unique(
     >>> tn.unique([3, 1, 3], size=3)
     Tensor([1, 3, 1])
     """
-    a = array("unique", x)
+    a = array("unique", ar)
     along = 0 if axis is None else normal_axis("unique", axis, a.ndim)
     parts: Any = a.ravel() if axis is None else moveaxis(a, along, 0)
     ordered = _in_order(parts, equal_nan)
@@ -151,7 +151,7 @@ def unique(
 
 
 def unique_values(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> AnyTensor:
     """The distinct elements of x in ascending order; each NaN is distinct. Options as of `unique`.
 
@@ -163,7 +163,7 @@ def unique_values(
 
 
 def unique_counts(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueCounts:
     """The distinct elements of x, and how often each occurs, as `unique_values`.
 
@@ -176,7 +176,7 @@ def unique_counts(
 
 
 def unique_inverse(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueInverse:
     """The distinct elements of x, and the place of each element of x among them.
 
@@ -189,7 +189,7 @@ def unique_inverse(
 
 
 def unique_all(
-    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueAll:
     """The distinct elements of x, where each occurs first, their places, and their counts.
 
@@ -207,11 +207,12 @@ def isin(
     assume_unique: bool = False,
     invert: bool = False,
     *,
+    kind: str | None = None,
     method: str = "auto",
 ) -> AnyTensor:
     """Whether each element occurs in `test_elements`; whether it does not, if `invert`.
 
-    `assume_unique` and `method` have no effect on the result.
+    `assume_unique`, `kind` and `method` have no effect on the result.
 
     >>> tn.isin([1, 2, 3], [1, 3])
     Tensor([ True, False,  True])
@@ -230,21 +231,21 @@ def isin(
 
 
 def union1d(
-    x1: ArrayLike, x2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> AnyTensor:
     """The distinct elements of both arrays, in ascending order; options as of `unique`.
 
     >>> tn.union1d([3, 1], [1, 2])
     Tensor([1, 2, 3])
     """
-    both = _flat("union1d", x1, x2)
+    both = _flat("union1d", ar1, ar2)
     return unique(concat(both), size=size, fill_value=fill_value)
 
 
 @overload
 def intersect1d(
-    x1: ArrayLike,
-    x2: ArrayLike,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     return_indices: Literal[False] = False,
     *,
@@ -255,8 +256,8 @@ def intersect1d(
 
 @overload
 def intersect1d(
-    x1: ArrayLike,
-    x2: ArrayLike,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     *,
     return_indices: Literal[True],
@@ -267,8 +268,8 @@ def intersect1d(
 
 @overload
 def intersect1d(
-    x1: ArrayLike,
-    x2: ArrayLike,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     return_indices: bool = False,
     *,
@@ -278,8 +279,8 @@ def intersect1d(
 
 
 def intersect1d(
-    x1: ArrayLike,
-    x2: ArrayLike,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     return_indices: bool = False,
     *,
@@ -289,8 +290,8 @@ def intersect1d(
     """The distinct elements that both arrays have, in ascending order.
 
     Args:
-        x1: an array.
-        x2: an array.
+        ar1: an array.
+        ar2: an array.
         assume_unique: has no effect on the result.
         return_indices: whether to return where they occur first in each array, too.
         size: as of `unique`.
@@ -299,7 +300,7 @@ def intersect1d(
     >>> tn.intersect1d([3, 1, 3], [2, 3])
     Tensor([3])
     """
-    one, other = _flat("intersect1d", x1, x2)
+    one, other = _flat("intersect1d", ar1, ar2)
     ordered = _in_order(concat([one, other]), equal_nan=False)
     theirs: Any = ordered.order >= one.shape[0]
     # Where each group of equal elements occurs first in the other array; behind its end if nowhere.
@@ -322,21 +323,21 @@ def intersect1d(
 
 
 def setdiff1d(
-    x1: ArrayLike,
-    x2: ArrayLike,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     *,
     size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> AnyTensor:
-    """The distinct elements of x1 that x2 does not have, in ascending order.
+    """The distinct elements of `ar1` that `ar2` does not have, in ascending order.
 
-    With `assume_unique` they keep the order of x1. `size` and `fill_value` (0) as of `nonzero`.
+    With `assume_unique` they keep the order of `ar1`. `size` and `fill_value` (0) as of `nonzero`.
 
     >>> tn.setdiff1d([3, 1, 3], [2, 3])
     Tensor([1])
     """
-    one, other = (array("setdiff1d", each).ravel() for each in (x1, x2))
+    one, other = (array("setdiff1d", each).ravel() for each in (ar1, ar2))
     if assume_unique:
         return _compressed(one, isin(one, other, invert=True), size, fill_value)  # type: ignore[no-any-return]
     ordered = _in_order(one, equal_nan=True)
@@ -345,8 +346,8 @@ def setdiff1d(
 
 
 def setxor1d(
-    x1: ArrayLike,
-    x2: ArrayLike,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     *,
     size: int | None = None,
@@ -360,7 +361,7 @@ def setxor1d(
     >>> tn.setxor1d([3, 1, 3], [2, 3])
     Tensor([1, 2])
     """
-    one, other = _flat("setxor1d", x1, x2)
+    one, other = _flat("setxor1d", ar1, ar2)
     mine, theirs = _in_order(one, equal_nan=True), _in_order(other, equal_nan=True)
     elements: Any = concat([mine.elements, theirs.elements])
     single: Any = concat(

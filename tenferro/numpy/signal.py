@@ -21,7 +21,7 @@ from tenferro.numpy.arguments import (
     reals,
 )
 from tenferro.numpy.creation import arange, asarray, linspace
-from tenferro.numpy.manipulation import broadcast_arrays, concat, pad
+from tenferro.numpy.manipulation import broadcast_arrays, concat, with_zeros
 from tenferro.numpy.reductions import diff
 from tenferro.numpy.sorting import searchsorted
 from tenferro.numpy.ufuncs import clip
@@ -30,6 +30,7 @@ from tenferro.ops.functions.analytic import exp, log
 from tenferro.ops.functions.elementwise import conj, divide, maximum, sign, where
 from tenferro.ops.functions.logical import isinf, isnan
 from tenferro.ops.functions.manipulation import flip, moveaxis
+from tenferro.ops.functions.products import check_precision, preferred
 from tenferro.ops.functions.reductions import argsort, cumsum
 from tenferro.runtime import weak_number
 
@@ -53,40 +54,63 @@ _FEW = 16
 """Up to this many elements of the shorter vector, a convolution is a sum of shifted copies."""
 
 
-def convolve(x: ArrayLike, v: ArrayLike, mode: str = "full") -> AnyTensor:
+def convolve(
+    a: ArrayLike,
+    v: ArrayLike,
+    mode: str = "full",
+    *,
+    precision: object = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> AnyTensor:
     """The convolution of two vectors.
 
     Args:
-        x: a vector.
+        a: a vector.
         v: a vector.
         mode: which elements: "full" all that overlap, "same" as many as the longer vector has,
             "valid" those that overlap wholly.
+        precision: has no effect, as of `tn.matmul`.
+        preferred_element_type: the dtype in which it is computed.
 
     >>> tn.convolve([1, 2, 3], [1, 1])
     Tensor([1, 3, 5, 3])
     """
     option("convolve", "mode", mode, ("full", "same", "valid"))
-    a, b = _vectors("convolve", x, v)
-    return _convolved("convolve", a, b, mode)  # type: ignore[no-any-return]
+    if precision is not None:
+        check_precision("convolve", precision)
+    x, b = _vectors("convolve", a, v, preferred_element_type)
+    return _convolved("convolve", x, b, mode)  # type: ignore[no-any-return]
 
 
-def correlate(x: ArrayLike, v: ArrayLike, mode: str = "valid") -> AnyTensor:
-    """The sums of products of x with the conjugate of v, for each shift; `mode` as of `convolve`.
+def correlate(
+    a: ArrayLike,
+    v: ArrayLike,
+    mode: str = "valid",
+    *,
+    precision: object = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> AnyTensor:
+    """The sums of products of `a` with the conjugate of v, for each shift; `mode` as of `convolve`.
 
     >>> tn.correlate([1, 2, 3], [0, 1])
     Tensor([2, 3])
     """
     option("correlate", "mode", mode, ("full", "same", "valid"))
-    a, b = _vectors("correlate", x, v)
+    if precision is not None:
+        check_precision("correlate", precision)
+    x, b = _vectors("correlate", a, v, preferred_element_type)
     backwards = flip(conj(b))
-    if a.shape[0] >= b.shape[0] or mode == "full":
-        return _convolved("correlate", a, backwards, mode)  # type: ignore[no-any-return]
+    if x.shape[0] >= b.shape[0] or mode == "full":
+        return _convolved("correlate", x, backwards, mode)  # type: ignore[no-any-return]
     # As in NumPy, the parts are those of the exchanged vectors, in the opposite order.
-    return flip(_convolved("correlate", flip(a), conj(b), mode))
+    return flip(_convolved("correlate", flip(x), conj(b), mode))
 
 
-def _vectors(name: str, x: Any, v: Any) -> list[Any]:
+def _vectors(name: str, x: Any, v: Any, element: DTypeLike | None) -> list[Any]:
     vectors = promoted(name, x, v)
+    if element is not None:
+        dtype = preferred(name, vectors[0].dtype, element)
+        vectors = [each.astype(dtype) for each in vectors]
     for each in vectors:
         if each.ndim != 1:
             raise ShapeError(f"{name}: takes vectors, got {each.meta}")
@@ -120,7 +144,7 @@ def _shifted(a: Any, factor: Any, shift: int, length: int) -> Any:
     size = a.shape[0]
     start, stop = max(shift, 0), min(shift + size, length)
     term = a[start - shift : stop - shift] * factor
-    return term if (start, stop) == (0, length) else pad(term, (start, length - stop))
+    return term if (start, stop) == (0, length) else with_zeros(term, (start, length - stop))
 
 
 def _overlapping(a: Any, places: Any, factors: Any) -> Any:
@@ -137,8 +161,8 @@ def interp(
     x: ArrayLike,
     xp: ArrayLike,
     fp: ArrayLike,
-    left: ArrayLike | None = None,
-    right: ArrayLike | None = None,
+    left: ArrayLike | str | None = None,
+    right: ArrayLike | str | None = None,
     period: ArrayLike | None = None,
 ) -> AnyTensor:
     """The piecewise linear function through the points (xp, fp), at x.
@@ -147,8 +171,8 @@ def interp(
         x: where to evaluate.
         xp: the abscissas, a vector in ascending order, unless `period` is given.
         fp: the values there.
-        left: the value before the first point; its value if None.
-        right: the value behind the last point; its value if None.
+        left: the value before the first point; its value if None; or "extrapolate".
+        right: the value behind the last point; its value if None; or "extrapolate".
         period: of the abscissas; left and right have no effect then.
 
     >>> tn.interp([0.5, 3.0], [0.0, 1.0, 2.0], [0.0, 10.0, 20.0])
@@ -180,9 +204,15 @@ def interp(
     result = where(isnan(result) & ~isnan(places), between, result)
     result = where(width == 0, low, result)
     if period is None:
-        first = values[0] if left is None else left
-        final = values[-1] if right is None else right
-        result = where(places < nodes[0], first, where(places > nodes[-1], final, result))
+        for word in (left, right):
+            if isinstance(word, str):
+                option("interp", "left or right", word, ("extrapolate",))
+        if not isinstance(left, str):
+            first = values[0] if left is None else left
+            result = where(places < nodes[0], first, result)
+        if not isinstance(right, str):
+            final = values[-1] if right is None else right
+            result = where(places > nodes[-1], final, result)
     return result
 
 

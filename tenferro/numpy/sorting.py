@@ -22,8 +22,16 @@ from tenferro.numpy.arguments import (
 )
 from tenferro.numpy.creation import arange, asarray, zeros, zeros_like
 from tenferro.numpy.indexing import take, take_along_axis
-from tenferro.numpy.manipulation import broadcast_arrays, pad, stack
-from tenferro.ops.functions import apply, elementwise, indexing, normal_axis, reductions
+from tenferro.numpy.manipulation import broadcast_arrays, stack, with_zeros
+from tenferro.ops.functions import (
+    apply,
+    elementwise,
+    indexing,
+    normal_axes,
+    normal_axis,
+    reductions,
+    refuse_out,
+)
 from tenferro.ops.functions.elementwise import floor_divide, imag, real, remainder
 from tenferro.ops.functions.logical import isnan
 from tenferro.ops.functions.manipulation import dynamic_truncate, moveaxis
@@ -75,14 +83,14 @@ def trimmed(x: Any, total: Any, size: int | None, fill: Any = None) -> Any:
 
 
 def nonzero(
-    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+    a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> tuple[AnyTensor, ...]:
     """The indices of the elements that are not zero: for each axis a vector.
 
     Data decide their number: in a traced function it is an upper bound, unless `size` is given.
 
     Args:
-        x: an array with at least one axis.
+        a: an array with at least one axis.
         size: the number of indices; more are dropped, and missing ones are `fill_value`.
         fill_value: a number, or one for each axis; 0 if None.
 
@@ -91,7 +99,7 @@ def nonzero(
     >>> tn.nonzero([3, 0, 4], size=3, fill_value=-1)
     (Tensor([ 0,  2, -1]),)
     """
-    return _nonzero("nonzero", array("nonzero", x), size, fill_value)
+    return _nonzero("nonzero", array("nonzero", a), size, fill_value)
 
 
 def _nonzero(name: str, x: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:
@@ -116,47 +124,47 @@ def _nonzero(name: str, x: Any, size: int | None, fill_value: Any) -> tuple[Any,
 
 
 @overload
-def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike) -> AnyTensor: ...
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> AnyTensor: ...
 @overload
 def where(
     condition: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> tuple[AnyTensor, ...]: ...
 def where(
     condition: ArrayLike,
-    x1: ArrayLike | None = None,
-    x2: ArrayLike | None = None,
+    x: ArrayLike | None = None,
+    y: ArrayLike | None = None,
     *,
     size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> AnyTensor | tuple[AnyTensor, ...]:
-    """x1 where the condition is true, elsewhere x2. Of a condition alone, the indices: `nonzero`.
+    """`x` where the condition is true, elsewhere `y`. Of a condition alone, the indices: `nonzero`.
 
     Args:
         condition: an array of bool.
-        x1: the values where it is true.
-        x2: the values elsewhere.
+        x: the values where it is true.
+        y: the values elsewhere.
         size: of the indices, as for `nonzero`.
         fill_value: of the indices, as for `nonzero`.
 
     Raises:
-        DTypeError: one of x1 and x2 is given.
+        DTypeError: one of `x` and `y` is given.
 
     >>> tn.where([True, False], 1.0, 2.0)
     Tensor([1., 2.])
     >>> tn.where([True, False, True])
     (Tensor([0, 2]),)
     """
-    if x1 is None and x2 is None:
+    if x is None and y is None:
         return nonzero(condition, size=size, fill_value=fill_value)
-    if x1 is None or x2 is None or size is not None:
+    if x is None or y is None or size is not None:
         raise DTypeError(
             "where: takes a condition and two values, or a condition alone, with size= if wanted"
         )
-    return elementwise.where(condition, x1, x2)
+    return elementwise.where(condition, x, y)
 
 
 def argwhere(
-    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+    a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> AnyTensor:
     """The index vectors of the elements that are not zero, as rows; options as of `nonzero`.
 
@@ -164,25 +172,25 @@ def argwhere(
     Tensor([[0, 1],
             [1, 0]])
     """
-    a = array("argwhere", x)
-    if a.ndim == 0:
-        return _nonzero("argwhere", a.reshape(1), size, fill_value)[0][:, None][:, :0]  # type: ignore[no-any-return]
-    coordinates = _nonzero("argwhere", a, size, fill_value)
+    x = array("argwhere", a)
+    if x.ndim == 0:
+        return _nonzero("argwhere", x.reshape(1), size, fill_value)[0][:, None][:, :0]  # type: ignore[no-any-return]
+    coordinates = _nonzero("argwhere", x, size, fill_value)
     if len(coordinates) == 1:
         return coordinates[0][:, None]  # type: ignore[no-any-return]
     return stack(coordinates, axis=1)
 
 
 def flatnonzero(
-    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+    a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> AnyTensor:
     """The indices in the flattened array of the elements that are not zero, as `nonzero`.
 
     >>> tn.flatnonzero([[0, 1], [1, 0]])
     Tensor([1, 2])
     """
-    a = array("flatnonzero", x).ravel()
-    return _nonzero("flatnonzero", a, size, fill_value)[0]  # type: ignore[no-any-return]
+    x = array("flatnonzero", a).ravel()
+    return _nonzero("flatnonzero", x, size, fill_value)[0]  # type: ignore[no-any-return]
 
 
 def extract(
@@ -199,8 +207,9 @@ def extract(
 
 def compress(
     condition: ArrayLike,
-    x: ArrayLike,
+    a: ArrayLike,
     axis: int | None = None,
+    out: None = None,
     *,
     size: int | None = None,
     fill_value: ArrayLike = 0,
@@ -212,48 +221,49 @@ def compress(
     >>> tn.compress([False, True], [[1, 2], [3, 4]], axis=0)
     Tensor([[3, 4]])
     """
+    refuse_out("compress", out)
     mask = vector("compress", condition) != 0
-    a, place = along("compress", array("compress", x), axis)
-    if mask.shape[0] != a.shape[place]:
-        length = constant_size("compress", a, place)
+    x, place = along("compress", array("compress", a), axis)
+    if mask.shape[0] != x.shape[place]:
+        length = constant_size("compress", x, place)
         if constant_size("compress", mask, 0) > length:
             raise ShapeError(
-                f"compress: condition {mask.meta} is longer than axis {place} of {a.meta}"
+                f"compress: condition {mask.meta} is longer than axis {place} of {x.meta}"
             )
-        mask = pad(mask, (0, length - mask.shape[0]))
+        mask = with_zeros(mask, (0, length - mask.shape[0]))
     places, total = true_places("compress", mask, size)
-    front: Any = moveaxis(a, place, 0)
+    front: Any = moveaxis(x, place, 0)
     return moveaxis(trimmed(front[places], total, size, fill_value), 0, place)
 
 
 def searchsorted(
-    x1: ArrayLike,
-    x2: ArrayLike,
+    a: ArrayLike,
+    v: ArrayLike,
     side: str = "left",
     sorter: ArrayLike | None = None,
     *,
     method: str = "scan",
 ) -> AnyTensor:
-    """Where each element of x2 would be inserted into the ascending vector x1 to keep the order.
+    """Where each element of `v` would be inserted into the ascending vector `a` to keep the order.
 
     NaN counts as the largest.
 
     Args:
-        x1: a vector in ascending order.
-        x2: an array.
+        a: a vector in ascending order.
+        v: an array.
         side: before ("left") or behind ("right") equal elements.
-        sorter: the indices that sort x1, if it is not in order.
+        sorter: the indices that sort `a`, if it is not in order.
         method: has no effect on the result; as in JAX.
 
     Returns:
-        int64 indices, of the shape of x2.
+        int64 indices, of the shape of `v`.
 
     >>> tn.searchsorted([1, 3, 5], [3, 4])
     Tensor([1, 2])
     """
     option("searchsorted", "side", side, ("left", "right"))
     option("searchsorted", "method", method, ("scan", "scan_unrolled", "sort", "compare_all"))
-    ordered, values = comparable("searchsorted", x1, x2)
+    ordered, values = comparable("searchsorted", a, v)
     if ordered.ndim != 1:
         raise ShapeError(f"searchsorted: x1 must be a vector, got {ordered.meta}")
     if ordered.dtype.kind == "c":
@@ -309,38 +319,46 @@ def lexsort(keys: ArrayLike | Sequence[ArrayLike], axis: int = -1) -> AnyTensor:
     return order
 
 
-def sort_complex(x: ArrayLike) -> AnyTensor:
+def sort_complex(a: ArrayLike) -> AnyTensor:
     """The numbers along the last axis in order of real parts, then of imaginary parts; complex.
 
     >>> tn.sort_complex([2.0, 1.0])
     Tensor([1.+0.j, 2.+0.j])
     """
-    (a,) = promoted("sort_complex", x, inexact=True)
-    if a.dtype.kind != "c":
-        return elementwise.complex(sort(a), 0.0)
-    return take_along_axis(a, lexsort((imag(a), real(a))), axis=-1, mode="clip")
+    (x,) = promoted("sort_complex", a, inexact=True)
+    if x.dtype.kind != "c":
+        return elementwise.complex(sort(x), 0.0)
+    return take_along_axis(x, lexsort((imag(x), real(x))), axis=-1, mode="clip")
 
 
-def partition(x: ArrayLike, kth: int, axis: int = -1) -> AnyTensor:
-    """x with element `kth` along `axis` where sorting puts it, smaller ones before it.
+def partition(
+    a: ArrayLike, kth: int, axis: int | None = -1, kind: str = "introselect", order: None = None
+) -> AnyTensor:
+    """`a` with element `kth` along `axis` where sorting puts it, smaller ones before it.
 
     >>> tn.partition([3, 1, 2], 1)
     Tensor([1, 2, 3])
     """
-    a, place = along("partition", array("partition", x), axis)
-    _check_kth("partition", a, place, kth)
-    return sort_complex(a) if a.dtype.kind == "c" else sort(a, axis=place)
+    option("partition", "kind", kind, ("introselect",))
+    option("partition", "order", order, (None,))
+    x, place = along("partition", array("partition", a), axis)
+    _check_kth("partition", x, place, kth)
+    return sort_complex(x) if x.dtype.kind == "c" else sort(x, axis=place)
 
 
-def argpartition(x: ArrayLike, kth: int, axis: int = -1) -> AnyTensor:
-    """The indices by which `partition` arranges x.
+def argpartition(
+    a: ArrayLike, kth: int, axis: int | None = -1, kind: str = "introselect", order: None = None
+) -> AnyTensor:
+    """The indices by which `partition` arranges `a`.
 
     >>> tn.argpartition([3, 1, 2], 1)
     Tensor([1, 2, 0])
     """
-    a, place = along("argpartition", array("argpartition", x), axis)
-    _check_kth("argpartition", a, place, kth)
-    return argsort(a, axis=place)
+    option("argpartition", "kind", kind, ("introselect",))
+    option("argpartition", "order", order, (None,))
+    x, place = along("argpartition", array("argpartition", a), axis)
+    _check_kth("argpartition", x, place, kth)
+    return argsort(x, axis=place)
 
 
 def _check_kth(name: str, x: Any, axis: int, kth: int) -> None:
@@ -350,21 +368,27 @@ def _check_kth(name: str, x: Any, axis: int, kth: int) -> None:
         raise ShapeError(f"{name}: kth {kth!r} is not a place along axis {axis} of {x.meta}")
 
 
-def trim_zeros(x: ArrayLike, trim: str = "fb", axis: int | None = None) -> AnyTensor:
-    """A vector without the zeros at its front ("f") and its back ("b").
+def trim_zeros(
+    filt: ArrayLike, trim: str = "fb", axis: int | Sequence[int] | None = None
+) -> AnyTensor:
+    """An array without the zeros at its front ("f") and its back ("b") along axes; all if None.
 
     Raises:
-        TracingError: x is traced, so that the size of the result is not known.
+        TracingError: `filt` is traced, so that the size of the result is not known.
 
     >>> tn.trim_zeros([0, 1, 0, 2, 0])
     Tensor([1, 0, 2])
     """
-    a = vector("trim_zeros", x)
-    known = numbers("trim_zeros", a, "use tn.compress with size=")
-    places = np.flatnonzero(known)
-    if not places.size:
-        return a[:0]  # type: ignore[no-any-return]
+    a = array("trim_zeros", filt)
     option("trim_zeros", "trim", trim, ("fb", "bf", "f", "b"))
-    start = int(places[0]) if "f" in trim else 0
-    stop = int(places[-1]) + 1 if "b" in trim else known.size
-    return a[start:stop]  # type: ignore[no-any-return]
+    known = numbers("trim_zeros", a, "use tn.compress with size=")
+    axes = normal_axes("trim_zeros", axis, a.ndim)
+    window: list[slice] = []
+    for i, size in enumerate(known.shape):
+        others = tuple(j for j in range(known.ndim) if j != i)
+        places = np.flatnonzero((known != 0).any(axis=others)) if i in axes else np.arange(size)
+        if not places.size:
+            return a[tuple(slice(0) if j in axes else slice(None) for j in range(a.ndim))]  # type: ignore[no-any-return]
+        start = int(places[0]) if "f" in trim else 0
+        window.append(slice(start, int(places[-1]) + 1 if "b" in trim else size))
+    return a[tuple(window)]  # type: ignore[no-any-return]

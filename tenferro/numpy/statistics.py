@@ -93,7 +93,7 @@ def digitize(
 
 
 def histogram_bin_edges(
-    x: ArrayLike,
+    a: ArrayLike,
     bins: ArrayLike = 10,
     range: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -111,7 +111,7 @@ def histogram_bin_edges(
     if isinstance(bins, list | tuple) or getattr(bins, "ndim", 0) == 1:
         return promoted("histogram_bin_edges", bins, inexact=True)[0]  # type: ignore[no-any-return]
     pieces = count("histogram_bin_edges", "bins", bins, 1)
-    (values,) = promoted("histogram_bin_edges", x, inexact=True)
+    (values,) = promoted("histogram_bin_edges", a, inexact=True)
     if range is not None:
         low, high = _limits(range, values.dtype)
     elif values.size == 0:
@@ -134,7 +134,7 @@ def _limits(range: Any, dtype: Any) -> list[Any]:
 
 
 def histogram(
-    x: ArrayLike,
+    a: ArrayLike,
     bins: ArrayLike = 10,
     range: ArrayLike | None = None,
     weights: ArrayLike | None = None,
@@ -145,16 +145,16 @@ def histogram(
     A bin holds its lower edge, the last bin both.
 
     Args:
-        x: an array.
+        a: an array.
         bins: the number of bins, or their edges.
-        range: the least and the largest edge; by default the extrema of x.
+        range: the least and the largest edge; by default the extrema of `a`.
         weights: a number for each element; 1 if None.
         density: divide by the total and by the widths of the bins.
 
     >>> tn.histogram([0.0, 1.0, 1.0, 4.0], 2)
     (Tensor([3, 1]), Tensor([0., 2., 4.]))
     """
-    values = array("histogram", x).ravel()
+    values = array("histogram", a).ravel()
     edges = histogram_bin_edges(values, bins, range)
     counts: Any = _tally(edges.shape[0] - 1, [_bin(values, edges)], weights)
     if density:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.errors import DTypeError
+from tenferro.errors import ConfigError, DTypeError
 from tenferro.ir import AnyTensor, ArrayLike, as_dtype, is_complex, is_inexact
 from tenferro.numpy.arguments import (
     along,
@@ -23,8 +23,8 @@ from tenferro.numpy.arguments import (
 )
 from tenferro.numpy.creation import asarray, astype, ones_like, zeros_like
 from tenferro.numpy.dtypes import inf, nan
-from tenferro.numpy.manipulation import broadcast_arrays, pad
-from tenferro.ops.functions import apply, elementwise, reductions
+from tenferro.numpy.manipulation import broadcast_arrays, with_zeros
+from tenferro.ops.functions import apply, elementwise, reductions, refuse_out
 from tenferro.ops.functions.analytic import log2, sin
 from tenferro.ops.functions.elementwise import (
     floor,
@@ -80,29 +80,45 @@ __all__ = [
 ]
 
 
-def clip(x: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None) -> AnyTensor:
-    """x clamped between `min` and `max`, either of which may be absent.
+def clip(
+    a: ArrayLike,
+    min: ArrayLike | None = None,
+    max: ArrayLike | None = None,
+    out: None = None,
+    *,
+    a_min: ArrayLike | None = None,
+    a_max: ArrayLike | None = None,
+) -> AnyTensor:
+    """`a` clamped between `min` and `max`, either of which may be absent.
+
+    `a_min` and `a_max` are other names of them.
 
     The derivative is 1 strictly between the bounds.
 
     >>> tn.clip([1, 5, 9], 2, 8)
     Tensor([2, 5, 8])
     """
-    if min is None:
-        return positive(x) if max is None else minimum(x, max)
-    if max is None:
-        return maximum(x, min)
-    return apply(elementwise.clamp, x, min, max)
+    refuse_out("clip", out)
+    if (min is not None and a_min is not None) or (max is not None and a_max is not None):
+        raise ConfigError("clip: a bound is passed twice; leave a_min and a_max out")
+    low, high = min if a_min is None else a_min, max if a_max is None else a_max
+    if low is None:
+        return positive(a) if high is None else minimum(a, high)
+    if high is None:
+        return maximum(a, low)
+    return apply(elementwise.clamp, a, low, high)
 
 
 def nan_to_num(
     x: ArrayLike,
-    *,
+    copy: bool = True,
     nan: ArrayLike = 0.0,
     posinf: ArrayLike | None = None,
     neginf: ArrayLike | None = None,
 ) -> AnyTensor:
     """x with NaN and infinities replaced; None means the dtype's largest or smallest number.
+
+    The result is a new array in any case: `copy` has no effect.
 
     >>> tn.nan_to_num([1.0, float('nan')])
     Tensor([1., 0.])
@@ -141,7 +157,7 @@ def fmin(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     return where((a < b) | isnan(b), a, b)
 
 
-def fabs(x: ArrayLike, /) -> AnyTensor:
+def fabs(x: ArrayLike) -> AnyTensor:
     """|x| of real numbers; integers become float64.
 
     >>> tn.fabs([-1, 2])
@@ -150,7 +166,7 @@ def fabs(x: ArrayLike, /) -> AnyTensor:
     return elementwise.abs(_inexact_real("fabs", x)[0])
 
 
-def float_power(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+def float_power(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """x1 to the power x2, in float64 or complex128.
 
     >>> tn.float_power([2, 4], -1)
@@ -161,7 +177,7 @@ def float_power(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
     return elementwise.pow(a.astype(dtype), b.astype(dtype))
 
 
-def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+def heaviside(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """0 where x1 is negative, 1 where it is positive, x2 where it is 0.
 
     >>> tn.heaviside([-1.0, 0.0, 2.0], 0.5)
@@ -172,7 +188,7 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
     return where(a == 0, b, where(isnan(a), a, step))
 
 
-def sinc(x: ArrayLike, /) -> AnyTensor:
+def sinc(x: ArrayLike) -> AnyTensor:
     """sin(πx) / (πx), and 1 at 0; its derivatives of every order are right at 0 too.
 
     >>> tn.sinc([0.0, 0.5])
@@ -189,7 +205,7 @@ def sinc(x: ArrayLike, /) -> AnyTensor:
     return where(near, series, sin(far) / far)
 
 
-def modf(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
+def modf(x: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     """The fractional part and the integral part, both with the sign of x.
 
     >>> tn.modf([1.5, -2.25])
@@ -201,7 +217,7 @@ def modf(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
     return copysign(fraction, a), towards_zero
 
 
-def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
+def divmod(x1: ArrayLike, x2: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     """The quotient rounded down, and the remainder.
 
     >>> tn.divmod([7, -7], 4)
@@ -211,7 +227,7 @@ def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
     return floor_divide(a, b), remainder(a, b)
 
 
-def frexp(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
+def frexp(x: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     """Mantissas m with 0.5 <= |m| < 1, and int32 exponents e, such that x = m · 2^e.
 
     The derivative of m is 2^-e.
@@ -237,7 +253,7 @@ def frexp(x: ArrayLike, /) -> tuple[AnyTensor, AnyTensor]:
     return where(regular, result, rest), where(regular, exponent, 0).astype("int32")
 
 
-def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
+def ldexp(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """x1 · 2^x2 for integers x2.
 
     >>> tn.ldexp([0.75, 0.5], [2, 0])
@@ -251,7 +267,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> AnyTensor:
     return _scaled(a, powers)  # type: ignore[no-any-return]
 
 
-def spacing(x: ArrayLike, /) -> AnyTensor:
+def spacing(x: ArrayLike) -> AnyTensor:
     """The distance from x to the next number away from 0, with the sign of x; positive at 0.
 
     >>> tn.spacing(1.0) == tn.finfo("float64").eps
@@ -266,7 +282,7 @@ def spacing(x: ArrayLike, /) -> AnyTensor:
     return where(isfinite(a), step, nan)
 
 
-def isneginf(x: ArrayLike, /) -> AnyTensor:
+def isneginf(x: ArrayLike) -> AnyTensor:
     """Whether each element is -inf.
 
     >>> tn.isneginf([-tn.inf, tn.inf])
@@ -276,7 +292,7 @@ def isneginf(x: ArrayLike, /) -> AnyTensor:
     return a == -inf if is_inexact(a.dtype) else zeros_like(a, "bool")
 
 
-def isposinf(x: ArrayLike, /) -> AnyTensor:
+def isposinf(x: ArrayLike) -> AnyTensor:
     """Whether each element is inf.
 
     >>> tn.isposinf([-tn.inf, tn.inf])
@@ -390,7 +406,7 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     return _in_integers("lcm", x1, x2, of_magnitudes)
 
 
-def bitwise_count(x: ArrayLike, /) -> AnyTensor:
+def bitwise_count(x: ArrayLike) -> AnyTensor:
     """The number of ones among the bits of |x|, in uint8.
 
     >>> tn.bitwise_count([7, -8])
@@ -412,11 +428,11 @@ def bitwise_count(x: ArrayLike, /) -> AnyTensor:
     return bits.astype("uint8")  # type: ignore[no-any-return]
 
 
-def packbits(x: ArrayLike, axis: int | None = None, bitorder: str = "big") -> AnyTensor:
+def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> AnyTensor:
     """Each eight elements along `axis` as the bits of one uint8; zeros fill up the last one.
 
     Args:
-        x: integers or bools; all that are not 0 count as 1.
+        a: integers or bools; all that are not 0 count as 1.
         axis: the axis; the flattened array if None.
         bitorder: "big" if the first element is the bit of value 128, "little" if that of value 1.
 
@@ -424,11 +440,11 @@ def packbits(x: ArrayLike, axis: int | None = None, bitorder: str = "big") -> An
     Tensor([160], dtype=uint8)
     """
     option("packbits", "bitorder", bitorder, ("big", "little"))
-    (values,) = integers("packbits", x)
-    a, place = along("packbits", values, axis)
-    front: Any = moveaxis((a != 0).astype("uint8"), place, -1)
+    (values,) = integers("packbits", a)
+    x, place = along("packbits", values, axis)
+    front: Any = moveaxis((x != 0).astype("uint8"), place, -1)
     size = constant_size("packbits", front, front.ndim - 1)
-    front = pad(front, [(0, 0)] * (front.ndim - 1) + [(0, -size % 8)])
+    front = with_zeros(front, [(0, 0)] * (front.ndim - 1) + [(0, -size % 8)])
     groups = front.reshape((*front.shape[:-1], -(-size // 8), 8))
     weights = asarray(_WEIGHTS if bitorder == "big" else _WEIGHTS[::-1], "uint8")
     packed = reductions.sum(groups * weights, axis=-1).astype("uint8")
@@ -436,12 +452,12 @@ def packbits(x: ArrayLike, axis: int | None = None, bitorder: str = "big") -> An
 
 
 def unpackbits(
-    x: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+    a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> AnyTensor:
     """The bits of uint8 numbers along `axis`, in uint8; the inverse of `packbits`.
 
     Args:
-        x: uint8 numbers.
+        a: uint8 numbers.
         axis: the axis; the flattened array if None.
         count: the number of bits; a negative number leaves out that many; all if None.
         bitorder: as of `packbits`.
@@ -450,11 +466,11 @@ def unpackbits(
     Tensor([1, 0, 1], dtype=uint8)
     """
     option("unpackbits", "bitorder", bitorder, ("big", "little"))
-    values = array("unpackbits", x)
+    values = array("unpackbits", a)
     if values.dtype != "uint8":
         raise DTypeError(f"unpackbits: takes u8, got {values.meta}")
-    a, place = along("unpackbits", values, axis)
-    front: Any = moveaxis(a, place, -1)
+    x, place = along("unpackbits", values, axis)
+    front: Any = moveaxis(x, place, -1)
     weights = asarray(_WEIGHTS if bitorder == "big" else _WEIGHTS[::-1], "uint8")
     bits: Any = ((front[..., None] & weights) != 0).astype("uint8")
     bits = bits.reshape((*front.shape[:-1], -1))
@@ -471,4 +487,4 @@ def _of_length(bits: Any, length: int) -> Any:
     missing = count("unpackbits", "count", length) - size
     if missing <= 0:
         return bits[..., :length]
-    return pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, missing)])
+    return with_zeros(bits, [(0, 0)] * (bits.ndim - 1) + [(0, missing)])

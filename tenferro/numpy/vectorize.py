@@ -52,7 +52,7 @@ def apply_along_axis(
 
 
 def apply_over_axes(
-    func: Callable[[Any, int], Any], x: ArrayLike, axes: Sequence[int] | int
+    func: Callable[[Any, int], Any], a: ArrayLike, axes: Sequence[int] | int
 ) -> AnyTensor:
     """A function of an array and an axis applied for each of the axes; their number is kept.
 
@@ -60,16 +60,16 @@ def apply_over_axes(
     Tensor([[10]])
     """
     callable_of("apply_over_axes", func)
-    a = array("apply_over_axes", x)
-    rank = a.ndim
+    x = array("apply_over_axes", a)
+    rank = x.ndim
     for axis in axes if isinstance(axes, tuple | list) else (axes,):
         place = normal_axis("apply_over_axes", axis, rank)
-        a = func(a, place)
-        if a.ndim == rank - 1:
-            a = expand_dims(a, place)
-        if a.ndim != rank:
+        x = func(x, place)
+        if x.ndim == rank - 1:
+            x = expand_dims(x, place)
+        if x.ndim != rank:
             raise ShapeError("apply_over_axes: the function must keep the axes, or drop the one")
-    return a  # type: ignore[no-any-return]
+    return x  # type: ignore[no-any-return]
 
 
 def vectorize(

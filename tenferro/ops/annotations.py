@@ -54,6 +54,7 @@ from tenferro.ops.broadcast import zeros_like
 from tenferro.ops.elementwise import SELECT
 
 __all__ = [
+    "After",
     "Argument",
     "AssumeSize",
     "CheckpointName",
@@ -264,6 +265,44 @@ class CotangentWhere(LinearInFirst, name="cotangent_where"):
         """The cotangent, and zero where it does not flow."""
         flows = at.inputs[1]
         return each_active(at, lambda ct: at.emit(SELECT, flows, ct, zeros_like(at.emitter, ct)))
+
+
+# After: a value that needs others to be computed.
+
+
+@payload
+class After(StdTensorOp, name="after"):
+    """The first operand, once `count` others are computed: the tokens of effects.
+
+    What needs the result needs the effects. Tangents and cotangents do not: a transform takes care
+    of the effects of the function that it is applied to.
+    """
+
+    count: int
+
+    conjugation = Conjugation.EXACT
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "n_inputs", 1 + self.count)
+
+    def infer(self, *metas: TensorMeta) -> TensorMeta:
+        return metas[0]
+
+    def numpy(self, *values: NumpyArray) -> NumpyArray:
+        return values[0]
+
+    def linearize(self, at: JvpSite[V]) -> Slots[V]:
+        """The tangent of the first operand."""
+        return at.tangent[:1]
+
+    def transpose_rule(self, at: TransposeSite[V]) -> Slots[V]:
+        """The cotangent, for the first operand."""
+        return (at.ct[0], *[None] * self.count)
+
+    def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
+        """The operand, batched as it is."""
+        return ((at.emit(self, *at.inputs), at.batched[0]),)
 
 
 # Graphs emitted again, without the arguments in them.

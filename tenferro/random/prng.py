@@ -12,8 +12,11 @@ from typing import Any, ClassVar, NoReturn, overload
 import numpy as np
 import optree
 
-from tenferro.errors import DTypeError, ExtentError, ShapeError, TracingError
+from tenferro.errors import ConfigError, DTypeError, ExtentError, ShapeError, TracingError
 from tenferro.ir import (
+    FLOAT32,
+    INT32,
+    INT64,
     UINT32,
     UINT64,
     AnyTensor,
@@ -26,6 +29,7 @@ from tenferro.ir import (
     Shape,
     TensorMeta,
     as_dtype,
+    default_float,
     dim,
     integer_of,
     product,
@@ -337,11 +341,19 @@ def sizes_for(name: str, shape: Shape | None, metas: Sequence[TensorMeta]) -> tu
     return result
 
 
+_NARROW = {INT64: INT32, UINT64: UINT32}
+
+
 def element(
     name: str, dtype: DTypeLike | None, kinds: str = "f", default: DType | None = None
 ) -> DType:
-    """The dtype of a result; without a `default` it is the default float."""
+    """The dtype of a result; without a `default` it is the default float.
+
+    Where that is float32, a default is of 32 bits, too.
+    """
     result = as_dtype(default if dtype is None else dtype)
+    if dtype is None and default_float() == FLOAT32:
+        result = _NARROW.get(result, result)
     if result.kind not in kinds:
         raise DTypeError(f"{name}: dtype must be {KINDS[kinds]}, got {short_name(result)}")
     return result
@@ -389,31 +401,46 @@ def number(value: float, dtype: DType) -> AnyTensor:
 # Making keys: from seeds, from other keys, and from words.
 
 
-def key(seed: ArrayLike) -> Key:
+def key(seed: ArrayLike, *, impl: object = None) -> Key:
     """The key of a seed.
 
     Args:
         seed: an integer of 64 bits, or a scalar integer array.
+        impl: None or `"threefry2x32"`, the only kind of keys.
 
     Raises:
         DTypeError: the seed is not an integer.
+        ConfigError: there are no keys of this kind.
 
     >>> tn.random.key(0)
     Key(shape=(), words=[0, 0])
     """
+    _check_kind("random.key", impl)
     return Key.of(_seeded("random.key", seed))
 
 
-def PRNGKey(seed: ArrayLike) -> AnyTensor:  # noqa: N802  # JAX's name
+def PRNGKey(seed: ArrayLike, *, impl: object = None) -> AnyTensor:  # noqa: N802  # JAX's name
     """The words of the key of a seed, uint32[2]; they are taken wherever a key is.
 
     Raises:
         DTypeError: the seed is not an integer.
+        ConfigError: `impl` is another kind of keys than `"threefry2x32"`.
 
     >>> tn.random.PRNGKey(0)
     Tensor([0, 0], dtype=uint32)
     """
+    _check_kind("random.PRNGKey", impl)
     return _seeded("random.PRNGKey", seed)
+
+
+def _check_kind(name: str, impl: object) -> None:
+    """Raise ConfigError unless keys are asked for that are there."""
+    kind = getattr(impl, "name", impl)
+    if kind is not None and kind not in ("threefry2x32", "fry"):
+        raise ConfigError(
+            f"{name}: impl must be 'threefry2x32', JAX's default and the only kind of keys, "
+            f"got {impl!r}"
+        )
 
 
 def _seeded(name: str, seed: Any) -> AnyTensor:
@@ -512,17 +539,19 @@ def key_data(keys: Key | ArrayLike) -> AnyTensor:
     return words
 
 
-def wrap_key_data(words: ArrayLike) -> Key:
+def wrap_key_data(key_bits_array: ArrayLike, *, impl: object = None) -> Key:
     """The keys with these words, uint32[..., 2].
 
     Raises:
+        ConfigError: `impl` is another kind of keys than `"threefry2x32"`.
         DTypeError: the words are of another type.
         ShapeError: the last axis has not two elements.
 
     >>> tn.random.wrap_key_data(tn.array([0, 7], dtype="uint32")) == tn.random.key(7)
     Tensor(True)
     """
-    value: Any = words if is_array(words) else Tensor(words)
+    _check_kind("random.wrap_key_data", impl)
+    value: Any = key_bits_array if is_array(key_bits_array) else Tensor(key_bits_array)
     meta = meta_of_value(value)
     assert isinstance(meta, TensorMeta)
     if meta.dtype != UINT32:

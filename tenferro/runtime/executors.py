@@ -43,6 +43,7 @@ __all__ = [
     "owner_of",
     "register_executor",
     "tensor_owner",
+    "with_compiler_options",
     "with_missing_packages",
     "with_packages",
 ]
@@ -402,6 +403,34 @@ class TakesPackages(Protocol):
 
     def with_packages(self, packages: Sequence[Package]) -> Executor:
         """An executor like this one with these packages in addition."""
+
+
+@runtime_checkable
+class TakesCompilerOptions(Protocol):
+    """An executor whose compiler has options."""
+
+    def with_compiler_options(self, options: Mapping[str, Any]) -> Executor:
+        """An executor like this one with these options in addition."""
+
+
+def with_compiler_options(executor: Executor, options: Mapping[str, Any] | None) -> Executor:
+    """The executor itself if there are no options, else one like it with these in addition.
+
+    Raises:
+        ExecutorError: the executor has no compiler that takes options.
+
+    >>> from tenferro.runtime import executor_named
+    >>> with_compiler_options(executor_named("numpy"), None).name
+    'numpy'
+    """
+    if not options:
+        return executor
+    if not isinstance(executor, TakesCompilerOptions):
+        raise ExecutorError(
+            f"compiler_options: the executor {executor.name!r} has no compiler that takes options; "
+            "leave them out"
+        )
+    return executor.with_compiler_options(options)
 
 
 def with_packages(executor: Executor, packages: Sequence[Package]) -> Executor:

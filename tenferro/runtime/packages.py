@@ -55,7 +55,7 @@ BUILTIN_PACKAGES = {
     "tenferro-einsum": "tenferro.network.sliced_op:EINSUM",
     "tenferro-linalg": "tenferro.linalg.package:LINALG",
     "tenferro-fft": "tenferro.fft.op:FFT",
-    "tenferro": "tenferro.transforms.pure_callback:CALLBACK",
+    "tenferro": "tenferro.transforms.effects:CALLBACK",
 }
 """By the namespace of its families, the module and the name of each package."""
 

@@ -78,6 +78,10 @@ class TraceContext:
         packages: the packages of extension families that the executor must have.
         limit: the memory limit that the program must keep.
         guards: what the program must check of sizes; handed on unless it `checks_sizes` itself.
+        effects: values that are to be computed for the effects of their ops.
+        seed: an argument that these ops read, which has another value in each iteration of a loop.
+        last: the last of the effects that have an order.
+        had_effects: whether there were any, which its results now need.
     """
 
     __slots__ = (
@@ -87,13 +91,17 @@ class TraceContext:
         "call",
         "checks_sizes",
         "depth",
+        "effects",
         "guards",
+        "had_effects",
         "is_open",
+        "last",
         "limit",
         "name",
         "packages",
         "parent",
         "read",
+        "seed",
         "tracked",
         "uses_axes",
         "varies",
@@ -123,6 +131,10 @@ class TraceContext:
         self.packages: list[Package] = []
         self.limit: MemoryLimit | None = None
         self.guards: dict[tuple[str, str], Guard] = {}
+        self.effects: list[GlobalValKey] = []
+        self.seed: GlobalValKey | None = None
+        self.last: GlobalValKey | None = None
+        self.had_effects = False
 
     def __enter__(self) -> Self:
         parent = self.parent = _current.get()

@@ -554,4 +554,5 @@ def results_of(
     of_function = [package for package in trace.context.packages if package not in ad.packages]
     packages = (*ad.packages, *of_function)
     least = tighter([limit, trace.context.limit])
-    return Evaluation(trace.inputs, leaves, trace.outer, function, packages, least)
+    effects = trace.effects
+    return Evaluation(trace.inputs, leaves, trace.outer, function, packages, least, effects)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar, cast
 
 from tenferro.errors import CheckpointError, counted
-from tenferro.ir import ArrayLike, integer_of
+from tenferro.ir import ArrayLike, PyTree, integer_of
 from tenferro.ops import CheckpointName
 from tenferro.ops.control_flow import Checkpointed
 from tenferro.ops.functions import OpFunction, apply
@@ -15,7 +16,7 @@ from tenferro.transforms.checkpoint_policies import Policy, policy_of, saved_slo
 from tenferro.transforms.higher_order import Bodies, Call, leaves_of, operands_of, run
 from tenferro.transforms.program import wraps
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import merged, unflatten
+from tenferro.transforms.trees import flatten, merged, unflatten
 
 __all__ = ["checkpoint", "checkpoint_name", "remat"]
 
@@ -24,11 +25,12 @@ R = TypeVar("R")
 
 
 def checkpoint(
-    function: Callable[P, R],
+    fun: Callable[P, R],
     *,
+    prevent_cse: PyTree = True,
     policy: str | Policy | None = None,
-    prevent_cse: bool = True,
     static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
 ) -> Callable[P, R]:
     """A function with the same values, of which derivatives save less and compute more.
 
@@ -37,14 +39,16 @@ def checkpoint(
     checkpointed may call others that are.
 
     Args:
-        function: takes and returns trees of arrays. It may read values from around it, which count
+        fun: takes and returns trees of arrays. It may read values from around it, which count
             as arguments.
         policy: which values are saved: None for no others than the arguments, one of
             `tn.checkpoint_policies` or the name of one, or a function of an op and of the types of
             its operands, which returns whether the results are saved.
         prevent_cse: whether compilers are kept from making one value of what is computed again and
-            what was computed before. False is enough in the body of a `scan`.
+            what was computed before. False is enough in the body of a `scan`. A tree of bools, one
+            for each argument, is True if one of them is.
         static_argnums: positions of arguments that are Python values.
+        static_argnames: names of such arguments, where they are passed by name or by position.
 
     Raises:
         CheckpointError: there is no such policy, or an option is of another type.
@@ -56,17 +60,19 @@ def checkpoint(
     >>> tn.grad(layer)(0.0)
     Tensor(1.)
     """
-    if not callable(function):
-        raise CheckpointError(f"checkpoint: takes a function, got a {type(function).__name__}")
-    flag: object = prevent_cse
-    if not isinstance(flag, bool):
-        raise CheckpointError(f"checkpoint: prevent_cse must be True or False, got {flag!r}")
-    call = _Call(function, policy_of(policy), prevent_cse, _static(static_argnums))
+    if not callable(fun):
+        raise CheckpointError(f"checkpoint: takes a function, got a {type(fun).__name__}")
+    flags = flatten(prevent_cse)[0]
+    if not all(isinstance(flag, bool) for flag in flags):
+        raise CheckpointError(f"checkpoint: prevent_cse must be True or False, got {prevent_cse!r}")
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    named = _places_of(fun, names)
+    call = _Call(fun, policy_of(policy), any(flags), _static(static_argnums), named, names)
 
     def checkpointed(*args: P.args, **kwargs: P.kwargs) -> R:
         return cast(R, call(args, kwargs))
 
-    return wraps(function, checkpointed)
+    return wraps(fun, checkpointed)
 
 
 remat = checkpoint
@@ -95,15 +101,19 @@ class _Call:
     policy: Policy
     prevent_cse: bool
     static: tuple[int, ...]
+    named: tuple[int, ...]
+    static_names: tuple[str, ...]
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         fixed = {place: args[place] for place in self._places(len(args))}
         others = [arg for place, arg in enumerate(args) if place not in fixed]
-        passed = leaves_of((others, kwargs), "checkpoint: arguments")
+        known = {name: arg for name, arg in kwargs.items() if name in self.static_names}
+        options = {name: arg for name, arg in kwargs.items() if name not in known}
+        passed = leaves_of((others, options), "checkpoint: arguments")
 
         def arguments(values: list[TracedTensor]) -> Call:
             others, named = unflatten(passed.tree, values)
-            return merged(fixed, others), named
+            return merged(fixed, others), {**named, **known}
 
         bodies = Bodies("checkpoint")
         body = bodies.trace("f", self.function, passed.metas, passed.weak, arguments, passed.values)
@@ -123,7 +133,16 @@ class _Call:
                     f"checkpoint: static_argnums {place} is out of range for "
                     f"{counted(count, 'positional argument')}"
                 )
-        return [place % count for place in self.static]
+        named = [place for place in self.named if place < count]
+        return [*(place % count for place in self.static), *named]
+
+
+def _places_of(function: Callable[..., Any], names: Sequence[str]) -> tuple[int, ...]:
+    """The positions of parameters with these names."""
+    if not names:
+        return ()
+    parameters = list(inspect.signature(function).parameters)
+    return tuple([parameters.index(name) for name in names if name in parameters])
 
 
 def _static(numbers: object) -> tuple[int, ...]:

@@ -16,12 +16,15 @@ from tenferro.runtime import meta_of_value
 from tenferro.transforms.higher_order import (
     Bodies,
     Call,
+    NoResultError,
     is_recorded,
     leaves_of,
+    note_effects,
     operands_of,
     promoted,
     require_function,
     run,
+    with_result,
 )
 from tenferro.transforms.program import Evaluation
 from tenferro.transforms.signatures import R, Single, T
@@ -30,6 +33,10 @@ from tenferro.transforms.traced_tensor import TracedTensor, TraceEmitter
 from tenferro.transforms.trees import unflatten
 
 __all__ = ["cond", "switch"]
+
+
+_ABSENT: Any = object()
+"""In the place of an operand that is not passed."""
 
 
 @overload
@@ -65,6 +72,7 @@ def cond(
     true_fun: Callable[..., R],
     false_fun: Callable[..., R],
     *operands: PyTree,
+    operand: PyTree = ...,
 ) -> R: ...
 
 
@@ -74,6 +82,7 @@ def cond(
     true_fun: Callable[..., PyTree],
     false_fun: Callable[..., PyTree],
     *operands: PyTree,
+    operand: PyTree = _ABSENT,
 ) -> PyTree:
     """`true_fun(*operands)` if `pred` is true, else `false_fun(*operands)`.
 
@@ -86,6 +95,7 @@ def cond(
         false_fun: the same; it returns the same structure and types. A Python number takes the
             dtype of the array that the other function returns.
         operands: what the functions take.
+        operand: the only operand, by name.
 
     Raises:
         ControlFlowError: the functions return different structures or types, or `pred` is not a
@@ -98,6 +108,7 @@ def cond(
     >>> f(4.0), f(-4.0)
     (Tensor(2.), Tensor(0.))
     """
+    operands = _passed("cond", operands, operand)
     require_function("cond", "true_fun", true_fun)
     require_function("cond", "false_fun", false_fun)
     chosen = _predicate(pred)
@@ -106,7 +117,12 @@ def cond(
 
 
 @also_for_data_sizes
-def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: PyTree) -> R:
+def switch(
+    index: ArrayLike,
+    branches: Sequence[Callable[..., R]],
+    *operands: PyTree,
+    operand: PyTree = _ABSENT,
+) -> R:
     """`branches[index](*operands)`, where an index out of range chooses the nearest branch.
 
     All branches are traced, but only one is run. They may read values from around the branch.
@@ -117,6 +133,7 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Py
             one structure and types. A Python number takes the dtype of the arrays that other
             branches return.
         operands: what the functions take.
+        operand: the only operand, by name.
 
     Raises:
         ControlFlowError: the branches return different structures or types, there is none, or
@@ -128,6 +145,7 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Py
     >>> [tn.switch(i, [tn.sin, tn.cos, tn.exp], 0.0).item() for i in (-1, 1, 5)]
     [0.0, 1.0, 1.0]
     """
+    operands = _passed("switch", operands, operand)
     if not isinstance(branches, list | tuple):
         kind = type(branches).__name__
         raise ControlFlowError(f"switch: branches must be a list of functions, got a {kind}")
@@ -138,6 +156,15 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: Py
         require_function("switch", f"branches[{number}]", function)
     order = range(len(branches))
     return _branch("switch", _index(index), names, branches, operands, order)  # type: ignore[no-any-return]
+
+
+def _passed(caller: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    """The operands, of which the only one may be passed by name."""
+    if operand is _ABSENT:
+        return operands
+    if operands:
+        raise ControlFlowError(f"{caller}: takes operands by position, or operand=, not both")
+    return (operand,)
 
 
 def _branch(
@@ -155,10 +182,14 @@ def _branch(
         return unflatten(passed.tree, values), {}
 
     bodies = Bodies(caller)
-    traced = [
-        bodies.trace(name, function, passed.metas, passed.weak, arguments, passed.values)
-        for name, function in zip(names, functions, strict=True)
-    ]
+    try:
+        traced = [
+            bodies.trace(name, function, passed.metas, passed.weak, arguments, passed.values)
+            for name, function in zip(names, functions, strict=True)
+        ]
+    except NoResultError:
+        several = [with_result(function) for function in functions]
+        return _branch(caller, index, names, several, operands, order)[0]
     _unify(caller, names, traced)
     consts = bodies.closed_over(*traced)
     programs = [
@@ -184,6 +215,8 @@ def _inlined(
     passed = [number for number, value in enumerate(values) if value is not keys[number]]
     inputs, actual = [keys[number] for number in passed], [values[number] for number in passed]
     results = Evaluation(inputs, actual, True, None, bodies.packages).of(body.outputs)
+    if bodies.have_effects:
+        note_effects(bodies, [result.key for result in results])
     scope = bodies.scope_of(values)
     return [TracedTensor(result.key, None, scope) for result in results]
 

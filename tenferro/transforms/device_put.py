@@ -142,14 +142,35 @@ def default_backend() -> str:
 
 
 @overload
-def device_put(x: AnyTensor | Single, device: str | Executor | PyTree = None) -> AnyTensor: ...
+def device_put(
+    x: AnyTensor | Single,
+    device: str | Executor | PyTree = None,
+    *,
+    src: object = None,
+    donate: bool = False,
+    may_alias: bool | None = None,
+) -> AnyTensor: ...
 
 
 @overload
-def device_put(x: PyTree, device: str | Executor | PyTree = None) -> PyTree: ...
+def device_put(
+    x: PyTree,
+    device: str | Executor | PyTree = None,
+    *,
+    src: object = None,
+    donate: bool = False,
+    may_alias: bool | None = None,
+) -> PyTree: ...
 
 
-def device_put(x: PyTree, device: str | Executor | PyTree = None) -> PyTree:
+def device_put(
+    x: PyTree,
+    device: str | Executor | PyTree = None,
+    *,
+    src: object = None,
+    donate: bool = False,
+    may_alias: bool | None = None,
+) -> PyTree:
     """A tree of arrays on a device or a mesh; each of them is a tensor there.
 
     In a function that is traced, `with_sharding_constraint` says how an array is divided.
@@ -159,6 +180,9 @@ def device_put(x: PyTree, device: str | Executor | PyTree = None) -> PyTree:
         device: what `tn.devices()` and `x.device` say, or an executor; by default the first device.
             Or a `tn.sharding.NamedSharding` or `SingleDeviceSharding`, or a tree of these that is a
             prefix of `x`.
+        src: has no effect: arrays know where they are.
+        donate: has no effect: what is there already is not copied.
+        may_alias: as `donate`.
 
     Raises:
         DeviceError: there is no such device.
@@ -212,5 +236,18 @@ def block_until_ready(x: Tree) -> Tree:
     return x
 
 
-local_devices = devices
+def local_devices(
+    process_index: int | None = None, backend: str | None = None, host_id: int | None = None
+) -> list[str]:
+    """`tn.devices(backend)`: all devices are those of this process, which is number 0.
+
+    >>> import tenferro as tn
+    >>> tn.local_devices(backend="host")
+    ['host']
+    """
+    if process_index or host_id:
+        raise DeviceError(f"local_devices: there is no process {process_index or host_id}, only 0")
+    return devices(backend)
+
+
 local_device_count = device_count

@@ -1,10 +1,12 @@
-"""Reverse mode: grad, value_and_grad, vjp, linear_transpose."""
+"""Reverse mode: grad, value_and_grad, vjp."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Concatenate, Literal, Self, overload
+from typing import Any, Concatenate, Literal, NoReturn, Self, overload
+
+import numpy as np
 
 from tenferro.compiler import MemoryLimit
 from tenferro.core import (
@@ -45,7 +47,7 @@ from tenferro.transforms.signatures import (
     Unannotated,
     UnannotatedPair,
 )
-from tenferro.transforms.trace import Trace, leaf_meta, substitute_keys, trace_function
+from tenferro.transforms.trace import Trace, leaf_meta, substitute_keys
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 
 __all__ = [
@@ -54,7 +56,6 @@ __all__ = [
     "Gradients",
     "grad",
     "grad_optional",
-    "linear_transpose",
     "normal_argnums",
     "require_active",
     "value_and_grad",
@@ -146,11 +147,13 @@ Pullback = Callable[[PyTree], tuple[PyTree, ...]]
 
 @overload
 def grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Unannotated | Callable[Concatenate[T, P], object],
+    fun: Unannotated | Callable[Concatenate[T, P], object],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[T, P], T]: ...
@@ -158,11 +161,13 @@ def grad(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[Concatenate[Leaf, P], object],
+    fun: Callable[Concatenate[Leaf, P], object],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[Leaf, P], AnyTensor]: ...
@@ -170,11 +175,13 @@ def grad(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[Concatenate[Tree, P], object],
+    fun: Callable[Concatenate[Tree, P], object],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[Tree, P], Tree]: ...
@@ -182,11 +189,13 @@ def grad(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedPair | Callable[Concatenate[T, P], tuple[object, Aux]],
+    fun: UnannotatedPair | Callable[Concatenate[T, P], tuple[object, Aux]],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[True],
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[T, P], tuple[T, Aux]]: ...
@@ -194,11 +203,13 @@ def grad(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[Concatenate[Tree, P], tuple[object, Aux]],
+    fun: Callable[Concatenate[Tree, P], tuple[object, Aux]],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[True],
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[Tree, P], tuple[PyTree, Aux]]: ...
@@ -206,11 +217,13 @@ def grad(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def grad(  # its result is for functions of unknown types
-    function: Callable[..., tuple[object, object]],
+    fun: Callable[..., tuple[object, object]],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[True],
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Any: ...
@@ -218,11 +231,13 @@ def grad(  # its result is for functions of unknown types
 
 @overload
 def grad(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: int,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]: ...
@@ -230,11 +245,13 @@ def grad(
 
 @overload
 def grad(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: int = 0,
     *,
     has_aux: bool,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]: ...
@@ -242,11 +259,13 @@ def grad(
 
 @overload
 def grad(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: Sequence[int],
     *,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, tuple[PyTree, ...]]: ...
@@ -254,11 +273,13 @@ def grad(
 
 @overload
 def grad(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: Sequence[int],
     *,
     has_aux: bool,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, PyTree]: ...
@@ -266,38 +287,45 @@ def grad(
 
 @overload
 def grad(  # its result is for functions of unknown types
-    function: Unannotated,
+    fun: Unannotated,
     argnums: Argnums = 0,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Any: ...
 
 
 def grad(
-    function: Callable[..., object],
+    fun: Callable[..., object],
     argnums: Argnums = 0,
-    *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
+    *,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[..., PyTree]:
-    """A function that returns the gradient of `function` by its arguments `argnums`.
+    """A function that returns the gradient of `fun` by its arguments `argnums`.
 
     The result has the structure of those arguments. The gradient by an input on which the result
     does not depend is zeros. For complex inputs the gradient is the conjugate of that of
     `jax.grad`: `grad(|z|²)` is `2z`.
 
     Args:
-        function: returns a real scalar (a complex one if `holomorphic`), or a pair with it first if
+        fun: returns a real scalar (a complex one if `holomorphic`), or a pair with it first if
             `has_aux`.
         argnums: which positional arguments; a tuple gives a tuple of gradients.
         has_aux: return (gradient, aux).
         holomorphic: the function is a holomorphic one of complex arguments; return its complex
             derivative, as `jacrev` and `derivative` do, without a conjugate.
+        allow_int: the gradients by integers and bools are NumPy arrays of the dtype `float0`, which
+            has no values, as in JAX. Otherwise they are refused.
+        reduce_axes: must be empty.
         ad_context: has the derivative rules of extension ops that the function uses.
         memory_limit: the most bytes that the program may need besides its arguments; see `jit`. In
             a function that is compiled it is a limit of the whole program.
@@ -313,8 +341,10 @@ def grad(
     Tensor([2., 4.])
     """
     limit = MemoryLimit.read("grad", memory_limit)
+    if reduce_axes:
+        refuse_reduce_axes("grad", reduce_axes)
     return Gradients(
-        "grad", function, argnums, has_aux, holomorphic, ad_context, limit
+        "grad", fun, argnums, has_aux, holomorphic, ad_context, limit, allow_int=allow_int
     ).as_function()
 
 
@@ -341,11 +371,13 @@ def grad_optional(
 
 @overload
 def value_and_grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Unannotated | Callable[Concatenate[T, P], R],
+    fun: Unannotated | Callable[Concatenate[T, P], R],
     argnums: Literal[0] = 0,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[T, P], tuple[R, T]]: ...
@@ -353,11 +385,13 @@ def value_and_grad(  # type: ignore[overload-overlap]  # the first that fits cou
 
 @overload
 def value_and_grad(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[Concatenate[Tree, P], R],
+    fun: Callable[Concatenate[Tree, P], R],
     argnums: Literal[0] = 0,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[Concatenate[Tree, P], tuple[R, PyTree]]: ...
@@ -365,11 +399,13 @@ def value_and_grad(  # type: ignore[overload-overlap]  # the first that fits cou
 
 @overload
 def value_and_grad(
-    function: Callable[P, R],
+    fun: Callable[P, R],
     argnums: int,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, tuple[R, PyTree]]: ...
@@ -377,11 +413,13 @@ def value_and_grad(
 
 @overload
 def value_and_grad(
-    function: Callable[P, R],
+    fun: Callable[P, R],
     argnums: Sequence[int],
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[P, tuple[R, tuple[PyTree, ...]]]: ...
@@ -389,22 +427,26 @@ def value_and_grad(
 
 @overload
 def value_and_grad(  # its result is for functions of unknown types
-    function: Callable[Concatenate[Any, ...], object],
+    fun: Callable[Concatenate[Any, ...], object],
     argnums: Literal[0] = 0,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Any: ...
 
 
 def value_and_grad(
-    function: Callable[..., PyTree],
+    fun: Callable[..., PyTree],
     argnums: Argnums = 0,
-    *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[str] = (),
+    *,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> Callable[..., tuple[PyTree, PyTree]]:
@@ -417,19 +459,21 @@ def value_and_grad(
     (Tensor(9.), Tensor(6.))
     """
     limit = MemoryLimit.read("value_and_grad", memory_limit)
+    if reduce_axes:
+        refuse_reduce_axes("value_and_grad", reduce_axes)
     gradients = Gradients(
-        "value_and_grad", function, argnums, has_aux, holomorphic, ad_context, limit
+        "value_and_grad", fun, argnums, has_aux, holomorphic, ad_context, limit, allow_int=allow_int
     )
 
     def both(*args: PyTree, **kwargs: PyTree) -> tuple[PyTree, PyTree]:
         return gradients.with_value(args, kwargs)
 
-    return wraps(function, both)
+    return wraps(fun, both)
 
 
 @overload
 def vjp(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[..., R],
+    fun: Callable[..., R],
     *primals: AnyTensor | Single,
     has_aux: Literal[False] = False,
     ad_context: AdContext | None = None,
@@ -439,7 +483,7 @@ def vjp(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def vjp(
-    function: Callable[..., R],
+    fun: Callable[..., R],
     primal: T,
     /,
     *,
@@ -451,7 +495,7 @@ def vjp(
 
 @overload
 def vjp(
-    function: Callable[..., R],
+    fun: Callable[..., R],
     primal: T,
     second: Second,
     /,
@@ -464,9 +508,10 @@ def vjp(
 
 @overload
 def vjp(
-    function: Callable[..., R],
+    fun: Callable[..., R],
     *primals: PyTree,
     has_aux: Literal[False] = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> tuple[R, Pullback]: ...
@@ -474,7 +519,7 @@ def vjp(
 
 @overload
 def vjp(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[..., tuple[R, Aux]],
+    fun: Callable[..., tuple[R, Aux]],
     *primals: AnyTensor | Single,
     has_aux: Literal[True],
     ad_context: AdContext | None = None,
@@ -484,7 +529,7 @@ def vjp(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def vjp(
-    function: Callable[..., tuple[R, Aux]],
+    fun: Callable[..., tuple[R, Aux]],
     primal: T,
     /,
     *,
@@ -496,9 +541,10 @@ def vjp(
 
 @overload
 def vjp(
-    function: Callable[..., tuple[R, Aux]],
+    fun: Callable[..., tuple[R, Aux]],
     *primals: PyTree,
     has_aux: Literal[True],
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> tuple[R, Pullback, Aux]: ...
@@ -506,7 +552,7 @@ def vjp(
 
 @overload
 def vjp(
-    function: Callable[..., PyTree],
+    fun: Callable[..., PyTree],
     *primals: PyTree,
     has_aux: bool,
     ad_context: AdContext | None = None,
@@ -515,9 +561,10 @@ def vjp(
 
 
 def vjp(
-    function: Callable[..., PyTree],
+    fun: Callable[..., PyTree],
     *primals: PyTree,
     has_aux: bool = False,
+    reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> tuple[PyTree, Pullback] | tuple[PyTree, Pullback, PyTree]:
@@ -533,12 +580,14 @@ def vjp(
     >>> pullback(tn.Tensor([1.0, 0.0]))
     (Tensor([1., 0.]),)
     """
+    if reduce_axes:
+        refuse_reduce_axes("vjp", reduce_axes)
     ad = context_of(ad_context)
-    trace, leaves = trace_in_context(ad, function, primals, {}, has_aux)
+    trace, leaves = trace_in_context(ad, fun, primals, {}, has_aux)
     _, in_tree = flatten(primals)
     require_active(trace.inputs)
     limit = MemoryLimit.read("vjp", memory_limit)
-    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, function, ad, limit), ad)
+    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, fun, ad, limit), ad)
 
     def pullback(ct: PyTree) -> tuple[PyTree, ...]:
         cts = matching_leaves("vjp", "cotangent", ct, trace.tree, trace.outputs)
@@ -557,6 +606,7 @@ class Gradients:
         name: what users called.
         limit: the memory limit of the program.
         fill: whether there are zeros in place of None.
+        allow_int: whether gradients by integers are arrays of `float0`.
         on_trace: is called with the trace of the function.
     """
 
@@ -568,6 +618,7 @@ class Gradients:
     ad_context: AdContext | None = None
     limit: MemoryLimit | None = None
     fill: bool = True
+    allow_int: bool = False
     on_trace: Callable[[Trace], None] | None = None
 
     def as_function(self) -> Callable[..., Any]:
@@ -588,6 +639,14 @@ class Gradients:
         if self.on_trace is not None:
             self.on_trace(trace)
         wrt = [trace.input_at[position] for position in active]
+        whole: dict[int, Any] = {}  # gradients by integers
+        if self.allow_int:
+            whole = {
+                place: np.zeros(meta.exact_shape(self.name, "argument"), FLOAT0)
+                for place, key in enumerate(wrt)
+                if not is_inexact((meta := ad.shapes.meta(key)).dtype)
+            }
+            wrt = [key for place, key in enumerate(wrt) if place not in whole]
         require_active(wrt, self.holomorphic)
         keys = self._keys(trace, wrt, ad)
         if self.fill:
@@ -596,7 +655,10 @@ class Gradients:
         results = results_of(trace, leaves, self.function, ad, self.limit)
         values = results.of([*trace.outputs, *present, *trace.aux.keys])
         computed = iter(values[1:])
-        flat = iter([None if key is None else next(computed) for key in keys])
+        by_floats = iter([None if key is None else next(computed) for key in keys])
+        flat = iter(
+            [whole[place] if place in whole else next(by_floats) for place in range(len(active))]
+        )
         grads = [unflatten(tree, [next(flat) for _ in positions]) for positions, tree in groups]
         value = unflatten(trace.tree, values[:1])
         if self.has_aux:
@@ -626,6 +688,15 @@ class Gradients:
         if is_complex(ad.shapes.meta(output).dtype):  # a pullback applies the conjugate transpose
             keys = [None if key is None else at.emit(CONJ, key) for key in keys]
         return keys
+
+
+FLOAT0 = np.dtype([("float0", np.void, 0)])
+"""JAX's dtype of derivatives by integers, which has no values."""
+
+
+def refuse_reduce_axes(name: str, axes: Sequence[str]) -> NoReturn:
+    """Raise ADError: there are axes over which gradients are to be summed."""
+    raise ADError(f"{name}: reduce_axes must be empty, got {axes!r}; sum with tn.lax.psum")
 
 
 def _forward_is_smaller(x: GlobalValKey, result: GlobalValKey, ad: AdContext) -> bool:
@@ -713,61 +784,3 @@ def _argument_leaves(args: tuple[Any, ...], numbers: Sequence[int]) -> list[tupl
         groups.append((range(start, start + len(leaves)), treedef))
         start += len(leaves)
     return list(map(groups.__getitem__, numbers))
-
-
-# linear_transpose: a linear function run from its results to its arguments.
-
-
-def linear_transpose(
-    function: Callable[..., PyTree], *primals: PyTree, ad_context: AdContext | None = None
-) -> Pullback:
-    """The transpose of a linear function, from cotangents of its result to those of its arguments.
-
-    It is the adjoint by the inner product Re(conj(a)·b), as the pullback of `vjp` is: the
-    transpose of `c * x` is `conj(c) * ct`. A constant that the function adds does not matter.
-
-    Args:
-        function: linear in its arguments.
-        primals: the types of the arguments: arrays, `TensorSpec`s, or trees of these. Their values
-            are not read.
-        ad_context: has the derivative rules of extension ops that the function uses.
-
-    Raises:
-        ADError: the function is not linear.
-        DTypeError: an argument is neither floating-point nor complex.
-
-    >>> import tenferro as tn
-    >>> transposed = linear_transpose(lambda x: x[1:] - x[:-1], tn.TensorSpec((3,)))
-    >>> transposed(tn.Tensor([1.0, 10.0]))
-    (Tensor([-1., -9., 10.]),)
-    """
-    trace, _ = trace_function(function, primals, {}, nested=False)
-    _, in_tree = flatten(primals)
-    require_active(trace.inputs)
-    ad = context_of(ad_context)
-    part = LinearPart.pullback(
-        ad.linearize(trace.outputs, trace.inputs, trace.context.varies),
-        len(trace.outputs),
-        ad.shapes,
-    )
-    images = with_zeros(ad, part.outputs, trace.inputs)
-    view: ResolvedView[StdTensorOp] = resolve_keys()
-    _, read = view.topo_order(images)
-    for key in trace.inputs:
-        if key in read:
-            raise ADError(
-                f"linear_transpose: the function is not linear in {name_of(key)}; take vjp at a "
-                "point"
-            )
-    results = results_of(trace, [], function, ad)
-
-    def transposed(ct: PyTree) -> tuple[PyTree, ...]:
-        cts = matching_leaves("linear_transpose", "cotangent", ct, trace.tree, trace.outputs)
-        bound = [
-            (seed, leaf) for seed, leaf in zip(part.seeds, cts, strict=True) if seed is not None
-        ]
-        applied = results.extended([seed for seed, _ in bound], [leaf for _, leaf in bound])
-        cotangents: tuple[PyTree, ...] = unflatten(in_tree, applied.of(images))
-        return cotangents
-
-    return transposed

@@ -8,6 +8,7 @@ inputs of the graph, and become operands; so do tensors that an eager runtime tr
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -160,6 +161,15 @@ def _meta(value: Any, where: str, path: str) -> TensorMeta:
 # Tracing the functions of loops and branches, and what they close over.
 
 
+class NoResultError(Exception):
+    """A body has effects and returns no array that would need them; it is to return another one."""
+
+
+def with_result(function: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+    """The function, which returns a number too."""
+    return functools.wraps(function)(lambda *args: (function(*args), 0))
+
+
 Call = tuple[Sequence[Any], Mapping[str, Any]]
 """The positional and the named arguments of a function."""
 
@@ -174,6 +184,7 @@ class Bodies:
         tracked: the tensors that the functions read though eager runtimes track them.
         functions: the functions that have been traced.
         traces: their traces.
+        have_effects: whether one of the functions has effects.
     """
 
     def __init__(self, caller: str) -> None:
@@ -185,6 +196,7 @@ class Bodies:
         self.tracked: dict[int, Any] = {} if readable is None else readable
         self.functions: list[Callable[..., Any]] = []
         self.traces: list[TraceContext] = []
+        self.have_effects = False
 
     @property
     def packages(self) -> list[Package]:
@@ -220,11 +232,16 @@ class Bodies:
             for key, value in zip(inputs, passed, strict=True):
                 declare_elements(key, value.key if isinstance(value, TracedTensor) else value)
         context = TraceContext(of or function, self.tracked)
+        context.seed = inputs[0] if inputs else None
         self.traces.append(context)
         self.functions.append(of or function)
         context.arguments = list(zip(inputs, passed, strict=False))
 
         def read(result: Any) -> Trace:
+            if context.effects:
+                if not context.had_effects:
+                    raise NoResultError
+                self.have_effects = True
             leaves, tree = flatten(result)
             outputs = [self._output(leaf, name, result, i) for i, leaf in enumerate(leaves)]
             weak = list(map(weak_leaf, leaves))
@@ -335,8 +352,10 @@ def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
     if not op.n_outputs:
         return []
     if is_recorded(operands):
-        node = op_key(op, tuple(map(_key_of, operands)), PRIMAL, user_site())
-        return traced_values(annotate(node), bodies.scope_of(operands))
+        keys = annotate(op_key(op, tuple(map(_key_of, operands)), PRIMAL, user_site()))
+        if bodies.have_effects:
+            note_effects(bodies, keys)
+        return traced_values(keys, bodies.scope_of(operands))
     if any(isinstance(operand, EagerTensor) for operand in operands):
         result: Any = apply(OpFunction(op), *map(_array_of, operands))
         return list(result) if op.n_outputs > 1 else [result]
@@ -351,6 +370,17 @@ def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
         bodies.limit,
     )
     return results.of(op_key(op, tuple(inputs), PRIMAL, user_site()).outputs)
+
+
+def note_effects(bodies: Bodies, results: Sequence[GlobalValKey]) -> None:
+    """Say that a result of bodies with effects is to be computed in any case."""
+    trace = current_trace()
+    if trace is None or not results:
+        return
+    small = min(results, key=lambda key: len(type_of(key).extents))
+    trace.effects.append(small)
+    if any(each.last is not None for each in bodies.traces):
+        trace.last = small
 
 
 def _key_of(operand: Any) -> GlobalValKey:

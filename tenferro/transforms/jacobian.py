@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Concatenate, Literal, overload
 
 from tenferro.compiler import MemoryLimit
+from tenferro.config import flag
 from tenferro.ir import AnyTensor, PyTree
 from tenferro.transforms.ad_context import AdContext
 from tenferro.transforms.grad import Argnums, Bytes
@@ -41,12 +42,13 @@ __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
 
 @overload
 def jacobian(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[One] | Callable[Concatenate[T, P], One],
+    fun: UnannotatedTo[One] | Callable[Concatenate[T, P], One],
     argnums: Literal[0] = 0,
-    mode: Mode = "auto",
     *,
+    mode: Mode = "auto",
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     sparsity: None = None,
     ad_context: AdContext | None = None,
@@ -56,12 +58,13 @@ def jacobian(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacobian(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[One] | Callable[Concatenate[Leaf, P], One],
+    fun: UnannotatedTo[One] | Callable[Concatenate[Leaf, P], One],
     argnums: Literal[0] = 0,
-    mode: Mode = "auto",
     *,
+    mode: Mode = "auto",
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     sparsity: None = None,
     ad_context: AdContext | None = None,
@@ -71,12 +74,13 @@ def jacobian(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacobian(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[Containers] | Callable[Concatenate[Leaf, P], Container],
+    fun: UnannotatedTo[Containers] | Callable[Concatenate[Leaf, P], Container],
     argnums: Literal[0] = 0,
-    mode: Mode = "auto",
     *,
+    mode: Mode = "auto",
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     sparsity: None = None,
     ad_context: AdContext | None = None,
@@ -86,12 +90,13 @@ def jacobian(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacobian(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[One] | Callable[Concatenate[Leaf, P], One],
+    fun: UnannotatedTo[One] | Callable[Concatenate[Leaf, P], One],
     argnums: Literal[0] = 0,
-    mode: Mode = "auto",
     *,
+    mode: Mode = "auto",
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     sparsity: Literal["auto"],
     ad_context: AdContext | None = None,
@@ -101,12 +106,13 @@ def jacobian(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacobian(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[tuple[One, Aux]] | Callable[Concatenate[T, P], tuple[One, Aux]],
+    fun: UnannotatedTo[tuple[One, Aux]] | Callable[Concatenate[T, P], tuple[One, Aux]],
     argnums: Literal[0] = 0,
-    mode: Mode = "auto",
     *,
+    mode: Mode = "auto",
     has_aux: Literal[True],
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     sparsity: None = None,
     ad_context: AdContext | None = None,
@@ -116,12 +122,13 @@ def jacobian(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacobian(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[Concatenate[Tree, P], object],
+    fun: Callable[Concatenate[Tree, P], object],
     argnums: Literal[0] = 0,
-    mode: Mode = "auto",
     *,
+    mode: Mode = "auto",
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     sparsity: SparsityOption = None,
     ad_context: AdContext | None = None,
@@ -131,12 +138,13 @@ def jacobian(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacobian(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: Argnums,
-    mode: Mode = "auto",
     *,
+    mode: Mode = "auto",
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     sparsity: SparsityOption = None,
     ad_context: AdContext | None = None,
@@ -146,12 +154,13 @@ def jacobian(
 
 @overload
 def jacobian(  # its result is for functions of unknown types
-    function: Callable[..., object],
+    fun: Callable[..., object],
     argnums: Literal[0] = 0,
-    mode: Mode = "auto",
     *,
+    mode: Mode = "auto",
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     sparsity: SparsityOption = None,
     ad_context: AdContext | None = None,
@@ -160,12 +169,13 @@ def jacobian(  # its result is for functions of unknown types
 
 
 def jacobian(
-    function: Callable[..., object],
+    fun: Callable[..., object],
     argnums: Argnums = 0,
-    mode: Mode = "auto",
-    *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    mode: Mode = "auto",
     chunk_size: int | None = None,
     sparsity: SparsityOption = None,
     ad_context: AdContext | None = None,
@@ -185,12 +195,13 @@ def jacobian(
     `XlaExecutor.explain()` says what was chosen. If an op has no rule for a mode, another is taken.
 
     Args:
-        function: takes and returns trees of arrays.
+        fun: takes and returns trees of arrays.
         argnums: which positional arguments; if a tuple, there is a tuple for each result.
-        mode: `forward` or `reverse` for one such pass; `cross` for the best waist, even if one pass
-            costs less; `auto` for what costs least.
         has_aux: the function returns a pair (value, aux); return (Jacobian, aux).
         holomorphic: allow complex arguments of complex results.
+        allow_int: has no effect: derivatives by integers are refused; see `grad`.
+        mode: `forward` or `reverse` for one such pass; `cross` for the best waist, even if one pass
+            costs less; `auto` for what costs least.
         chunk_size: the largest number of unit vectors in one batch, to save memory.
         sparsity: `auto` for a `SparseMatrix` in place of each array. Which of its places may differ
             from zero follows from the ops, while tracing. Columns without a common row share a unit
@@ -208,7 +219,7 @@ def jacobian(
             and an argument or result is real; or a result is neither floating-point nor complex.
         BatchRuleError: an op in the derivative has no batch rule.
         ExtentError: an array of the result is larger than the byte budget.
-        ConfigError: `memory_limit` is not a number of bytes.
+        ConfigError: `memory_limit` is not a number of bytes, or `has_aux` not True or False.
         MemoryLimitError: no way to keep the limit was found.
         PytreeError: sizes of both arguments and results are not constant.
 
@@ -217,17 +228,18 @@ def jacobian(
     Tensor([[4., 1.],
             [2., 5.]])
     """
+    flag("jacobian: has_aux", has_aux)
     chunk, mode = as_chunk_size("jacobian", chunk_size), as_mode(mode)
     sparse = as_sparsity("jacobian", sparsity, mode)
     limit = MemoryLimit.read("jacobian", memory_limit)
     return JacobianCall(
-        JACOBIAN, mode, function, argnums, has_aux, holomorphic, chunk, ad_context, sparse, limit
+        JACOBIAN, mode, fun, argnums, has_aux, holomorphic, chunk, ad_context, sparse, limit
     ).as_function()
 
 
 @overload
 def jacfwd(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[One] | Callable[Concatenate[T, P], One],
+    fun: UnannotatedTo[One] | Callable[Concatenate[T, P], One],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
@@ -240,7 +252,7 @@ def jacfwd(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacfwd(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[One] | Callable[Concatenate[Leaf, P], One],
+    fun: UnannotatedTo[One] | Callable[Concatenate[Leaf, P], One],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
@@ -253,7 +265,7 @@ def jacfwd(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacfwd(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[Containers] | Callable[Concatenate[Leaf, P], Container],
+    fun: UnannotatedTo[Containers] | Callable[Concatenate[Leaf, P], Container],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
@@ -266,7 +278,7 @@ def jacfwd(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacfwd(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[tuple[One, Aux]] | Callable[Concatenate[T, P], tuple[One, Aux]],
+    fun: UnannotatedTo[tuple[One, Aux]] | Callable[Concatenate[T, P], tuple[One, Aux]],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[True],
@@ -279,7 +291,7 @@ def jacfwd(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacfwd(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[Concatenate[Tree, P], object],
+    fun: Callable[Concatenate[Tree, P], object],
     argnums: Literal[0] = 0,
     *,
     has_aux: bool = False,
@@ -292,7 +304,7 @@ def jacfwd(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacfwd(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: Argnums,
     *,
     has_aux: bool = False,
@@ -305,7 +317,7 @@ def jacfwd(
 
 @overload
 def jacfwd(  # its result is for functions of unknown types
-    function: Callable[..., object],
+    fun: Callable[..., object],
     argnums: Literal[0] = 0,
     *,
     has_aux: bool = False,
@@ -317,11 +329,11 @@ def jacfwd(  # its result is for functions of unknown types
 
 
 def jacfwd(
-    function: Callable[..., object],
+    fun: Callable[..., object],
     argnums: Argnums = 0,
-    *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    *,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
@@ -337,7 +349,7 @@ def jacfwd(
     computed, so that an infinite coefficient is only in the entries that contain it.
 
     Args:
-        function: takes and returns trees of arrays.
+        fun: takes and returns trees of arrays.
         argnums: which positional arguments; if a tuple, there is a tuple for each result.
         has_aux: the function returns a pair (value, aux); return (Jacobian, aux).
         holomorphic: allow complex arguments, of complex results.
@@ -364,17 +376,18 @@ def jacfwd(
     chunk = as_chunk_size("jacfwd", chunk_size)
     limit = MemoryLimit.read("jacfwd", memory_limit)
     return JacobianCall(
-        JACFWD, "forward", function, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
+        JACFWD, "forward", fun, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
     ).as_function()
 
 
 @overload
 def jacrev(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[One] | Callable[Concatenate[T, P], One],
+    fun: UnannotatedTo[One] | Callable[Concatenate[T, P], One],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
@@ -383,11 +396,12 @@ def jacrev(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacrev(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[One] | Callable[Concatenate[Leaf, P], One],
+    fun: UnannotatedTo[One] | Callable[Concatenate[Leaf, P], One],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
@@ -396,11 +410,12 @@ def jacrev(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacrev(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[Containers] | Callable[Concatenate[Leaf, P], Container],
+    fun: UnannotatedTo[Containers] | Callable[Concatenate[Leaf, P], Container],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
@@ -409,11 +424,12 @@ def jacrev(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacrev(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[tuple[One, Aux]] | Callable[Concatenate[T, P], tuple[One, Aux]],
+    fun: UnannotatedTo[tuple[One, Aux]] | Callable[Concatenate[T, P], tuple[One, Aux]],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[True],
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
@@ -422,11 +438,12 @@ def jacrev(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacrev(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[Concatenate[Tree, P], object],
+    fun: Callable[Concatenate[Tree, P], object],
     argnums: Literal[0] = 0,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
@@ -435,11 +452,12 @@ def jacrev(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def jacrev(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: Argnums,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
@@ -448,11 +466,12 @@ def jacrev(
 
 @overload
 def jacrev(  # its result is for functions of unknown types
-    function: Callable[..., object],
+    fun: Callable[..., object],
     argnums: Literal[0] = 0,
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
@@ -460,11 +479,12 @@ def jacrev(  # its result is for functions of unknown types
 
 
 def jacrev(
-    function: Callable[..., object],
+    fun: Callable[..., object],
     argnums: Argnums = 0,
-    *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
     chunk_size: int | None = None,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
@@ -491,16 +511,17 @@ def jacrev(
     chunk = as_chunk_size("jacrev", chunk_size)
     limit = MemoryLimit.read("jacrev", memory_limit)
     return JacobianCall(
-        JACREV, "reverse", function, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
+        JACREV, "reverse", fun, argnums, has_aux, holomorphic, chunk, ad_context, None, limit
     ).as_function()
 
 
 @overload
 def hessian(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Unannotated | Callable[Concatenate[Tensor, P], One],
+    fun: Unannotated | Callable[Concatenate[Tensor, P], One],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
+    holomorphic: bool = False,
     chunk_size: int | None = None,
     sparsity: None = None,
     ad_context: AdContext | None = None,
@@ -510,10 +531,11 @@ def hessian(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def hessian(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Unannotated | Callable[Concatenate[Leaf, P], One],
+    fun: Unannotated | Callable[Concatenate[Leaf, P], One],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
+    holomorphic: bool = False,
     chunk_size: int | None = None,
     sparsity: None = None,
     ad_context: AdContext | None = None,
@@ -523,10 +545,11 @@ def hessian(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def hessian(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Unannotated | Callable[Concatenate[Leaf, P], One],
+    fun: Unannotated | Callable[Concatenate[Leaf, P], One],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[False] = False,
+    holomorphic: bool = False,
     chunk_size: int | None = None,
     sparsity: Literal["auto"],
     ad_context: AdContext | None = None,
@@ -536,10 +559,11 @@ def hessian(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def hessian(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: UnannotatedTo[tuple[One, Aux]] | Callable[Concatenate[Tensor, P], tuple[One, Aux]],
+    fun: UnannotatedTo[tuple[One, Aux]] | Callable[Concatenate[Tensor, P], tuple[One, Aux]],
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[True],
+    holomorphic: bool = False,
     chunk_size: int | None = None,
     sparsity: None = None,
     ad_context: AdContext | None = None,
@@ -549,10 +573,11 @@ def hessian(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def hessian(  # type: ignore[overload-overlap]  # the first that fits counts
-    function: Callable[Concatenate[Tree, P], object],
+    fun: Callable[Concatenate[Tree, P], object],
     argnums: Literal[0] = 0,
     *,
     has_aux: bool = False,
+    holomorphic: bool = False,
     chunk_size: int | None = None,
     sparsity: SparsityOption = None,
     ad_context: AdContext | None = None,
@@ -562,10 +587,11 @@ def hessian(  # type: ignore[overload-overlap]  # the first that fits counts
 
 @overload
 def hessian(
-    function: Callable[P, object],
+    fun: Callable[P, object],
     argnums: Argnums,
     *,
     has_aux: bool = False,
+    holomorphic: bool = False,
     chunk_size: int | None = None,
     sparsity: SparsityOption = None,
     ad_context: AdContext | None = None,
@@ -575,10 +601,11 @@ def hessian(
 
 @overload
 def hessian(  # its result is for functions of unknown types
-    function: Callable[..., object],
+    fun: Callable[..., object],
     argnums: Literal[0] = 0,
     *,
     has_aux: bool = False,
+    holomorphic: bool = False,
     chunk_size: int | None = None,
     sparsity: SparsityOption = None,
     ad_context: AdContext | None = None,
@@ -587,10 +614,11 @@ def hessian(  # its result is for functions of unknown types
 
 
 def hessian(
-    function: Callable[..., object],
+    fun: Callable[..., object],
     argnums: Argnums = 0,
-    *,
     has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
     chunk_size: int | None = None,
     sparsity: SparsityOption = None,
     ad_context: AdContext | None = None,
@@ -603,9 +631,11 @@ def hessian(
     gradient has a waist or the Hessian few places that may differ from zero.
 
     Args:
-        function: returns a real scalar, or a pair with it first if `has_aux`.
+        fun: returns a real scalar, or a pair with it first if `has_aux`.
         argnums: which positional arguments; if a tuple, there is a tuple of tuples.
         has_aux: return (Hessian, aux).
+        holomorphic: the function is a holomorphic one of complex arguments, with a complex scalar
+            as its result.
         chunk_size: the largest number of unit vectors in one batch, to save memory.
         sparsity: `auto` for a `SparseMatrix` in place of each array; see `jacobian`. A pass gives
             both of two equal entries, unless rules by hand, which need not be symmetric, are in
@@ -615,7 +645,7 @@ def hessian(
             Unless `chunk_size` is given, the batches are as small as that needs.
 
     Raises:
-        NonScalarGradError: the result is not a real scalar.
+        NonScalarGradError: the result is not a real scalar, or a complex one if `holomorphic`.
         BatchRuleError: an op in the derivative has no batch rule.
         ADError: `chunk_size` is not a positive integer, or there is no such `sparsity`.
         ExtentError: an array of the result is larger than the byte budget.
@@ -632,10 +662,10 @@ def hessian(
     return JacobianCall(
         HESSIAN,
         "auto",
-        function,
+        fun,
         argnums,
         has_aux,
-        False,
+        holomorphic,
         chunk,
         ad_context,
         as_sparsity("hessian", sparsity),

@@ -221,6 +221,7 @@ class JacobianCall:
             self.function,
             self.argnums,
             self.has_aux,
+            self.holomorphic,
             ad_context=self.ad_context,
             on_trace=traced.append,
         )

@@ -32,7 +32,9 @@ from tenferro.runtime import (
     added_packages,
     bind_shapes,
     check_executor,
+    device_names,
     executor_named,
+    executor_on,
     is_tracing,
     memory_of,
     place,
@@ -40,6 +42,7 @@ from tenferro.runtime import (
     require_limit,
     require_packages,
     tensor_owner,
+    with_compiler_options,
     with_missing_packages,
     with_packages,
     wrap_all,
@@ -61,7 +64,7 @@ from tenferro.transforms.signatures import First, P, R
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
 from tenferro.transforms.trace import trace_function
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import TreeDef, flatten, require_hashable, unflatten
+from tenferro.transforms.trees import TreeDef, flatten, longer, require_hashable, unflatten
 
 __all__ = ["Jitted", "disable_jit", "jit"]
 
@@ -118,11 +121,6 @@ def disable_jit(disable: bool = True) -> Iterator[None]:
 
 # JitOptions: the options of jit, each declared and checked once.
 
-_ALWAYS = {
-    "keep_unused": "True is what every program does: it has all its inputs",
-    "inline": "True is what every function does in another trace",
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JitOptions:
@@ -144,13 +142,24 @@ class JitOptions:
     out_shardings: PyTree = None
     slices: str | Sequence[str] | None = None
     tiers: bool = False
+    device: object = None
+    backend: str | None = None
+    compiler_options: Mapping[str, bool | int | float | str] | None = None
 
     def __post_init__(self) -> None:
         for name in ("keep_unused", "inline", "tiers"):
-            if flag(f"jit: {name}", getattr(self, name)) and name in _ALWAYS:
-                raise TracingError(f"jit: {name}={_ALWAYS[name]}; leave it out")
+            flag(f"jit: {name}", getattr(self, name))
         check_executor("jit", self.executor)
+        places = [name for name in ("executor", "device", "backend") if getattr(self, name)]
+        if len(places) > 1:
+            raise ConfigError(f"jit: {places[0]} and {places[1]} both say where to run; pass one")
         self.of_compiler()
+
+    def on_device(self) -> Executor:
+        """The executor that `device` or `backend` stands for."""
+        if self.device is not None:
+            return executor_on(self.device)
+        return executor_on(next(iter(device_names(self.backend)), self.backend))
 
     def of_compiler(self) -> OptimizerOptions:
         """`options` with the memory limit."""
@@ -178,6 +187,8 @@ class Jitted(Generic[P, R_co]):
         self._settings = settings = JitOptions() if settings is None else settings
         self._options = settings.of_compiler()
         chosen = config.executor if settings.executor is None else settings.executor
+        if settings.device is not None or settings.backend is not None:
+            chosen = settings.on_device()
         self._shardings = JitShardings.read(
             chosen, settings.mesh, settings.in_shardings, settings.out_shardings, settings.slices
         )
@@ -213,6 +224,8 @@ class Jitted(Generic[P, R_co]):
         if self._executor is None:
             chosen = self._choice
             executor = executor_named(chosen) if isinstance(chosen, str) else chosen
+            if self._settings.compiler_options:
+                executor = with_compiler_options(executor, self._settings.compiler_options)
             self._executor = with_packages(executor, self._packages)
             self._owner = tensor_owner(self._executor)
         return self._executor
@@ -554,14 +567,17 @@ class Jitted(Generic[P, R_co]):
             )
         context = trace.context
         options = self._options.limited(context.limit)
-        program = program_of_graph(trace.outputs, trace.inputs, context.guards.values(), options)
+        outputs, tree = trace.outputs, trace.tree
+        if trace.bare:
+            outputs, tree = [*outputs, *trace.effects], longer(tree, len(trace.effects))
+        program = program_of_graph(outputs, trace.inputs, context.guards.values(), options)
         captured = [
             place("jit", declared.default, executor)
             for declared in program.inputs[len(trace.inputs) :]
             if declared.default is not None
         ]
         donated = self._parameters.donated_inputs(call, self)
-        traced = TracedFunction(program, tuple(captured), donated, trace.tree, context.packages)
+        traced = TracedFunction(program, tuple(captured), donated, tree, context.packages)
         return self._cache.traces.put(key, traced)
 
 
@@ -580,12 +596,12 @@ class Jit(Protocol[Options]):
 
     @overload
     def __call__(
-        self, function: Callable[P, R], *args: Options.args, **options: Options.kwargs
+        self, fun: Callable[P, R], *args: Options.args, **options: Options.kwargs
     ) -> Jitted[P, R]: ...
 
     @overload
     def __call__(
-        self, function: None = None, *args: Options.args, **options: Options.kwargs
+        self, fun: None = None, *args: Options.args, **options: Options.kwargs
     ) -> Decorator: ...
 
 
@@ -605,7 +621,7 @@ def _with_options(
 
 
 @_with_options(JitOptions)
-def jit(function: Callable[P, R] | None = None, **options: Any) -> Jitted[P, R] | Decorator:
+def jit(fun: Callable[P, R] | None = None, **options: Any) -> Jitted[P, R] | Decorator:
     """Compile a function of arrays.
 
     There is one program for each combination of structure, dtypes, shapes and static arguments.
@@ -613,7 +629,7 @@ def jit(function: Callable[P, R] | None = None, **options: Any) -> Jitted[P, R] 
     differentiated and optimized once; the executor compiles it for each combination of sizes.
 
     Args:
-        function: takes and returns trees of arrays. It is traced once for each combination of
+        fun: takes and returns trees of arrays. It is traced once for each combination of
             types; side effects and Python control flow are executed only then.
         executor: `"xla"`, `"numpy"`, or an executor; by default `TENFERRO_EXECUTOR`, else `"xla"`.
         static_argnames: arguments that are Python values, which become part of the program; they
@@ -630,8 +646,8 @@ def jit(function: Callable[P, R] | None = None, **options: Any) -> Jitted[P, R] 
             ad_context=AdContext(packages=...))`.
         static_argnums: positions of further static arguments.
         donate_argnames: names of further arguments whose buffers the program may overwrite.
-        keep_unused: must be False: programs have all their inputs, whether read or not.
-        inline: must be False: in another trace, functions are always inlined.
+        keep_unused: has no effect: programs have all their inputs, whether read or not.
+        inline: has no effect: in another trace, functions are always inlined.
         memory_limit: the most bytes that results and intermediate values may take at once, as
             predicted: a number, a text such as `"1.5 GB"`, or `"device"` for what the device has
             free when the program is compiled. Where a program needs more, values are computed again
@@ -647,15 +663,19 @@ def jit(function: Callable[P, R] | None = None, **options: Any) -> Jitted[P, R] 
         tiers: let NumPy answer calls while the executor compiles in another thread, where that is
             faster. Results of the two agree up to rounding; `f.tier(...)` says which one answers,
             `f.ready(...)` waits for the executor. Without it all results are of the executor.
+        device: where to run, in the place of `executor`: a device, or its name.
+        backend: a kind of devices, such as `"cpu"`, on whose first one to run.
+        compiler_options: options of the compiler of the executor, such as those of XLA.
 
     Raises:
-        TracingError: a parameter that is named does not exist, or an option must be False.
+        TracingError: a parameter that is named does not exist.
         PytreeError: an argument's leaf is not an array.
         ExtensionRegistryError: a package is given twice, or is not one.
         BindingError: sizes differ from those that `symbolic` declares.
-        ExecutorError: the executor is not one, or is not installed.
-        ConfigError: there is no option of that name, `memory_limit` is not a number of bytes, or
-            `tiers` neither True nor False.
+        ExecutorError: the executor is not one, or is not installed, or takes no compiler options.
+        DeviceError: there is no such device.
+        ConfigError: there is no option of that name, two say where to run, `memory_limit` is not a
+            number of bytes, or `tiers` neither True nor False.
         MemoryLimitError: when the function is compiled: no way to keep the limit was found.
         ShardingError: a sharding does not fit the mesh, or does not divide its array.
 
@@ -671,15 +691,15 @@ def jit(function: Callable[P, R] | None = None, **options: Any) -> Jitted[P, R] 
     >>> total.trace_stats().misses
     1
     """
-    if function is not None and not callable(function):
-        raise TracingError(f"jit: takes a function, got a {type(function).__name__}")
+    if fun is not None and not callable(fun):
+        raise TracingError(f"jit: takes a function, got a {type(fun).__name__}")
     known = [option.name for option in fields(JitOptions)]
     for name in options:
         if name not in known:
             raise ConfigError(unlisted("jit", name, known))
     chosen = JitOptions(**options)
-    if function is not None:
-        return Jitted(function, chosen)
+    if fun is not None:
+        return Jitted(fun, chosen)
 
     def decorator(function: Callable[P, R], /) -> Jitted[P, R]:
         if not callable(function):

@@ -82,6 +82,7 @@ class Parameters:
     _signature: inspect.Signature | None = None  # read if an option names parameters
     _names: tuple[str, ...] = ()
     _rest: str | None = None
+    _kinds: Sequence[Any] = ()
 
     def __init__(
         self,
@@ -93,13 +94,12 @@ class Parameters:
     ) -> None:
         self._function = function
         static = list(self._named("static_argnames", static_argnames))
+        further: list[int] = []  # positions in *args
         for number in self._positions("static_argnums", static_argnums):
-            if number >= len(self._names) or self._names[number] == self._rest:
-                raise TracingError(
-                    f"jit: static_argnums {number} is in *{self._rest}, of which no argument can "
-                    "be static; give it a parameter of its own"
-                )
-            static.append(self._names[number])
+            if number >= len(self._names) or self._kinds[number] not in _POSITIONAL:
+                further.append(number)
+            else:
+                static.append(self._names[number])
         by_name = self._named("donate_argnames", donate_argnames)
         by_number = self._positions("donate_argnums", donate_argnums)
         self.donated = (*by_number, *map(self._names.index, by_name))
@@ -108,12 +108,10 @@ class Parameters:
                 raise TracingError(
                     f"jit: argument {name} is both static and to donate; only arrays can be donated"
                 )
-        self.static = tuple(static)
-        self._static_places: list[int] = []
-        if self._signature is not None:
-            kinds = [each.kind for each in self._signature.parameters.values()]
-            places = map(self._names.index, static)
-            self._static_places = [place for place in places if kinds[place] in _POSITIONAL]
+        self.static = (*static, *(f"*{self._rest}[{number}]" for number in further))
+        places = [self._names.index(name) for name in static if name in self._names]
+        positional = [place for place in places if self._kinds[place] in _POSITIONAL]
+        self._static_places: list[int] = [*positional, *further]
 
     def _read(self, option: str) -> None:
         if self._signature is not None:
@@ -127,6 +125,7 @@ class Parameters:
             ) from None
         parameters = self._signature.parameters.values()
         self._names = tuple(self._signature.parameters)
+        self._kinds = [parameter.kind for parameter in parameters]
         self._rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
 
     def _positions(self, option: str, value: object) -> list[int]:
@@ -149,7 +148,8 @@ class Parameters:
         names = _several(option, value, "the name of a parameter")
         for name in names:
             self._read(option)
-            if name not in self._names:
+            takes_any = option == "static_argnames" and inspect.Parameter.VAR_KEYWORD in self._kinds
+            if name not in self._names and not takes_any:
                 raise TracingError(f"jit: {option} has {name!r}, which is not a parameter")
         return names
 
@@ -194,13 +194,10 @@ class Parameters:
         return of_others
 
     def donated_inputs(self, call: CallArguments, text: object) -> tuple[int, ...]:
-        """The inputs of the program of `call` that belong to arguments to donate."""
-        for number in self.donated:
-            if number not in call.positions:
-                raise TracingError(
-                    f"{text}: argument {number} is to be donated, but this call does not pass it "
-                    "by position"
-                )
+        """The inputs of the program of `call` that belong to arguments to donate.
+
+        To donate is a permission: what a call passes by name is not overwritten.
+        """
         donated: list[int] = []
         start = 0
         for number, arg in zip(call.positions, call.args, strict=True):

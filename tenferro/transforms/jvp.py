@@ -32,7 +32,7 @@ __all__ = ["derivative", "hvp", "jet", "jvp", "linearize"]
 
 @overload
 def jvp(
-    function: Callable[..., R],
+    fun: Callable[..., R],
     primals: PyTree,
     tangents: PyTree,
     *,
@@ -44,7 +44,7 @@ def jvp(
 
 @overload
 def jvp(
-    function: Callable[..., tuple[R, Aux]],
+    fun: Callable[..., tuple[R, Aux]],
     primals: PyTree,
     tangents: PyTree,
     *,
@@ -56,7 +56,7 @@ def jvp(
 
 @overload
 def jvp(
-    function: Callable[..., PyTree],
+    fun: Callable[..., PyTree],
     primals: PyTree,
     tangents: PyTree,
     *,
@@ -67,18 +67,18 @@ def jvp(
 
 
 def jvp(
-    function: Callable[..., PyTree],
+    fun: Callable[..., PyTree],
     primals: PyTree,
     tangents: PyTree,
-    *,
     has_aux: bool = False,
+    *,
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
 ) -> tuple[PyTree, PyTree] | tuple[PyTree, PyTree, PyTree]:
     """The value at `primals`, and its derivative in the direction `tangents`.
 
     Args:
-        function: any function of arrays.
+        fun: any function of arrays.
         primals: tuple of arguments.
         tangents: tuple of the same structure and types.
         has_aux: the function returns a pair (value, aux); return (value, tangent, aux).
@@ -100,12 +100,12 @@ def jvp(
         )
     primals, tangents = tuple(primals), tuple(tangents)
     ad = context_of(ad_context)
-    trace, leaves = trace_in_context(ad, function, primals, {}, has_aux)
+    trace, leaves = trace_in_context(ad, fun, primals, {}, has_aux)
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
     seeds = matching_leaves("jvp", "tangent", tangents, in_tree, trace.inputs)
     limit = MemoryLimit.read("jvp", memory_limit)
-    keys, results = results_of(trace, leaves, function, ad, limit).seeds(seeds, "tangent")
+    keys, results = results_of(trace, leaves, fun, ad, limit).seeds(seeds, "tangent")
     pushed = ad.push_forward(trace.outputs, trace.inputs, keys)
     filled = with_zeros(ad, pushed, trace.outputs)
     values = results.of([*trace.outputs, *filled, *trace.aux.keys])
@@ -121,7 +121,7 @@ def jvp(
 
 @overload
 def linearize(
-    function: Callable[..., R],
+    fun: Callable[..., R],
     *primals: PyTree,
     has_aux: Literal[False] = False,
     ad_context: AdContext | None = None,
@@ -131,7 +131,7 @@ def linearize(
 
 @overload
 def linearize(
-    function: Callable[..., tuple[R, Aux]],
+    fun: Callable[..., tuple[R, Aux]],
     *primals: PyTree,
     has_aux: Literal[True],
     ad_context: AdContext | None = None,
@@ -141,7 +141,7 @@ def linearize(
 
 @overload
 def linearize(
-    function: Callable[..., PyTree],
+    fun: Callable[..., PyTree],
     *primals: PyTree,
     has_aux: bool,
     ad_context: AdContext | None = None,
@@ -150,7 +150,7 @@ def linearize(
 
 
 def linearize(
-    function: Callable[..., PyTree],
+    fun: Callable[..., PyTree],
     *primals: PyTree,
     has_aux: bool = False,
     ad_context: AdContext | None = None,
@@ -171,11 +171,11 @@ def linearize(
     (Tensor(6.), Tensor(3.))
     """
     ad = context_of(ad_context)
-    trace, leaves = trace_in_context(ad, function, primals, {}, has_aux)
+    trace, leaves = trace_in_context(ad, fun, primals, {}, has_aux)
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
     limit = MemoryLimit.read("linearize", memory_limit)
-    linear_map = LinearMap.pushforward(trace, results_of(trace, leaves, function, ad, limit), ad)
+    linear_map = LinearMap.pushforward(trace, results_of(trace, leaves, fun, ad, limit), ad)
 
     def linear(*tangents: PyTree) -> PyTree:
         directions = matching_leaves("linearize", "tangent", tangents, in_tree, trace.inputs)

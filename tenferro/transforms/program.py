@@ -1,10 +1,10 @@
-"""GraphCompiler, make_program, eval_shape: from a graph to a program and its results."""
+"""GraphCompiler, make_program, make_jaxpr, eval_shape: from a graph to a program and results."""
 
 from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
@@ -31,7 +31,16 @@ from tenferro.core import (
     resolve_keys,
 )
 from tenferro.errors import BindingError, TracingError
-from tenferro.ir import Guard, Leaf, PyTree, TensorSpec, fresh_input, type_of
+from tenferro.ir import (
+    ArrayLike,
+    Guard,
+    Leaf,
+    PyTree,
+    TensorSpec,
+    fresh_input,
+    integer_of,
+    type_of,
+)
 from tenferro.logs import logger
 from tenferro.ops import StdTensorOp, replay, shape_context
 from tenferro.ops.control_flow import program_of_ops
@@ -43,8 +52,10 @@ from tenferro.runtime import (
     ProgramInput,
     Tensor,
     bind_specs,
+    current_trace,
     executor_named,
     innermost,
+    meta_of_value,
     place,
     require_limit,
     require_packages,
@@ -60,7 +71,7 @@ from tenferro.transforms.trace import (
     traced_values,
 )
 from tenferro.transforms.traced_tensor import CapturedArray, TracedTensor, as_key
-from tenferro.transforms.trees import unflatten
+from tenferro.transforms.trees import flatten, merged, unflatten
 
 __all__ = [
     "Evaluation",
@@ -68,9 +79,11 @@ __all__ = [
     "checked_options",
     "compiled_within",
     "eval_shape",
+    "make_jaxpr",
     "make_program",
     "program_of_graph",
     "specialise",
+    "typeof",
     "wraps",
 ]
 
@@ -328,6 +341,7 @@ class Evaluation:
         function: the function that a user transformed, on whose executor they are computed.
         packages: the packages of extension families that the executor must have.
         limit: the memory limit that the program must keep.
+        effects: values that are computed too, for the effects of their ops.
     """
 
     inputs: Sequence[GlobalValKey]
@@ -336,6 +350,7 @@ class Evaluation:
     function: Any = None
     packages: Sequence[Package] = ()
     limit: MemoryLimit | None = None
+    effects: Sequence[GlobalValKey] = ()
 
     def __post_init__(self) -> None:
         require_packages(self.packages)
@@ -362,10 +377,12 @@ class Evaluation:
 
     def extended(self, inputs: Sequence[GlobalValKey], actual: Sequence[Any]) -> Evaluation:
         """The same conversion for other inputs."""
-        return replace(self, inputs=inputs, actual=actual)
+        return replace(self, inputs=inputs, actual=actual, effects=())
 
     def of(self, outputs: Sequence[GlobalValKey]) -> list[Any]:
         """The results for `outputs`."""
+        if self.effects:
+            return self._with_effects(outputs)
         if self.traced:
             replacement: dict[GlobalValKey, GlobalValKey] = {
                 key: as_key(leaf)
@@ -378,6 +395,14 @@ class Evaluation:
         if any(isinstance(leaf, Tensor) and leaf.tracked for leaf in self.actual):
             return self._recorded(outputs)
         return self._run(outputs)
+
+    def _with_effects(self, outputs: Sequence[GlobalValKey]) -> list[Any]:
+        """The results; the effects are computed, or belong to the outer trace."""
+        values = replace(self, effects=()).of([*outputs, *self.effects])
+        around = current_trace()
+        if self.traced and around is not None:
+            around.effects += [value.key for value in values[len(outputs) :]]
+        return values[: len(outputs)]
 
     def _recorded(self, outputs: Sequence[GlobalValKey]) -> list[Any]:
         """The results as tensors of the runtime that tracks an actual value, op by op."""
@@ -453,24 +478,29 @@ def make_program(
             )
     trace, _ = trace_function(function, specs, {}, nested=False, checks_sizes=True)
     if trace.outer:
-        raise TracingError(
-            "make_program: the function reads values of another trace; pass them as arguments, "
-            "or return them there"
-        )
+        raise _reads_outside("make_program")
     limited = checked_options(options).limited(trace.context.limit)
-    program = program_of_graph(trace.outputs, trace.inputs, trace.context.guards.values(), limited)
+    outputs = [*trace.outputs, *trace.effects] if trace.bare else trace.outputs
+    program = program_of_graph(outputs, trace.inputs, trace.context.guards.values(), limited)
     packages = tuple(trace.context.packages)
     return replace(program, packages=packages) if packages else program
+
+
+def _reads_outside(caller: str) -> TracingError:
+    return TracingError(
+        f"{caller}: the function reads values of another trace; pass them as arguments, or return "
+        "them there"
+    )
 
 
 # eval_shape: the types of the results of a function, which is not run.
 
 
-def eval_shape(function: Callable[..., object], *args: PyTree, **kwargs: PyTree) -> PyTree:
-    """The types of the results of `function`, as a tree of `TensorSpec`. Nothing is computed.
+def eval_shape(fun: Callable[..., object], *args: PyTree, **kwargs: PyTree) -> PyTree:
+    """The types of the results of `fun`, as a tree of `TensorSpec`. Nothing is computed.
 
     Args:
-        function: any function of arrays.
+        fun: any function of arrays.
         args, kwargs: its arguments: arrays, `TensorSpec`s, whose extents may be names, or trees of
             these.
 
@@ -481,5 +511,94 @@ def eval_shape(function: Callable[..., object], *args: PyTree, **kwargs: PyTree)
     >>> eval_shape(tn.matmul, tn.TensorSpec(("n", 3), "float32"), tn.TensorSpec((3, 2), "float32"))
     TensorSpec(f32[n,2])
     """
-    trace, _ = trace_function(function, args, kwargs, nested=False)
+    leaves, tree = flatten((args, kwargs))
+    typed, named = unflatten(tree, map(_as_spec, leaves))
+    trace, _ = trace_function(fun, typed, named, nested=False)
     return unflatten(trace.tree, [TensorSpec.of(type_of(key)) for key in trace.outputs])
+
+
+def _as_spec(leaf: Any) -> Any:
+    """The type of an object that is no array, but says of which shape and dtype it is."""
+    if meta_of_value(leaf) is not None or not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
+        return leaf
+    return TensorSpec(leaf.shape, leaf.dtype)
+
+
+def typeof(x: ArrayLike) -> TensorSpec:
+    """The type of an array or a number.
+
+    Raises:
+        PytreeError: it is neither.
+
+    >>> import tenferro as tn
+    >>> typeof(tn.zeros((2, 3)))
+    TensorSpec(f64[2,3])
+    """
+    return TensorSpec.of(leaf_meta(x, "typeof: x"))
+
+
+# make_jaxpr: programs, for those who know the name.
+
+
+def make_jaxpr(
+    fun: Callable[..., object],
+    static_argnums: int | Iterable[int] = (),
+    axis_env: None = None,
+    return_shape: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns the program of `fun` for its arguments, which prints as ops.
+
+    The program is a `GraphProgram`, as of `make_program`, and no jaxpr: it is optimized, can be
+    called and saved, and has none of the attributes of a jaxpr.
+
+    Args:
+        fun: takes and returns trees of arrays.
+        static_argnums: positions of arguments that are Python values.
+        axis_env: must be None; axes get names by `vmap` and `shard_map`.
+        return_shape: whether to return the types of the result too, as `eval_shape` does.
+
+    Raises:
+        TracingError: `fun` is not a function, a position is not an integer, or `axis_env` is not
+            None; or `fun` reads values of an enclosing trace.
+        PytreeError: an argument that is not static, or a result, is not an array.
+
+    >>> import tenferro as tn
+    >>> print(make_jaxpr(lambda x, y: tn.sin(x) * y)(1.0, 2.0))
+    # inputs: %0 = x, %1 = y
+    exec_program(%0: f64[], %1: f64[]) {
+      %2: f64[] = sine %0!
+      %3: f64[] = multiply %2!, %1!
+      return %3
+    }
+    """
+    if not callable(fun):
+        raise TracingError(f"make_jaxpr: takes a function, got a {type(fun).__name__}")
+    if axis_env is not None:
+        raise TracingError("make_jaxpr: axis_env must be None; use vmap(axis_name=) or shard_map")
+    numbers = list(static_argnums) if isinstance(static_argnums, Iterable) else [static_argnums]
+    if any(integer_of(number) is None for number in numbers):
+        raise TracingError(f"make_jaxpr: static_argnums must be integers, got {static_argnums!r}")
+
+    def of_arguments(*args: PyTree, **kwargs: PyTree) -> Any:
+        fixed = {int(number) % max(len(args), 1): None for number in numbers}
+        fixed = {place: args[place] for place in fixed if place < len(args)}
+        others = [arg for place, arg in enumerate(args) if place not in fixed]
+
+        def called(*moving: PyTree, **named: PyTree) -> object:
+            return fun(*merged(fixed, moving), **named)
+
+        if not fixed:
+            called = cast(Any, fun)
+        leaves, tree = flatten((tuple(others), kwargs))
+        typed, named = unflatten(tree, map(_as_spec, leaves))
+        trace, _ = trace_function(called, typed, named, nested=False, checks_sizes=True)
+        if trace.outer:
+            raise _reads_outside("make_jaxpr")
+        options = DEFAULT_OPTIONS.limited(trace.context.limit)
+        outputs = [*trace.outputs, *trace.effects] if trace.bare else trace.outputs
+        program = program_of_graph(outputs, trace.inputs, trace.context.guards.values(), options)
+        program = replace(program, packages=tuple(trace.context.packages))
+        types = [TensorSpec.of(type_of(key)) for key in trace.outputs]
+        return (program, unflatten(trace.tree, types)) if return_shape else program
+
+    return wraps(fun, of_arguments)

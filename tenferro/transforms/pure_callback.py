@@ -38,7 +38,7 @@ from tenferro.ops.extension import (
     one_by_one,
     unaliased,
 )
-from tenferro.runtime import family_package, is_tracing
+from tenferro.runtime import is_tracing
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.extension import apply
 from tenferro.transforms.higher_order import require_function
@@ -46,7 +46,7 @@ from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor, as_key
 from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, in_order, unflatten
 
-__all__ = ["CALLBACK", "Callback", "HostFunction", "called", "pure_callback"]
+__all__ = ["Callback", "HostFunction", "called", "declared_types", "on_leaves", "pure_callback"]
 
 # The family of callbacks.
 
@@ -121,6 +121,10 @@ class Callback(FamilyOp):
         Raises:
             BackendFailureError: the function failed, or returned values of other types.
         """
+        return self._called(inputs)
+
+    def _called(self, inputs: Sequence[NumpyArray]) -> list[NumpyArray]:
+        """What the function returns, checked."""
         types = [array.dtype for array in inputs], [array.shape for array in inputs]
         try:
             results = unaliased(self.function.function(*[_read_only(array) for array in inputs]))
@@ -128,7 +132,7 @@ class Callback(FamilyOp):
             raise
         except Exception as error:
             self.refuse(f"raised {type(error).__name__}: {error}", error)
-        expected = self.infer_output_meta(*types)
+        expected = Callback.infer_output_meta(self, *types)
         return [
             self._checked(place, value, dtype, shape)
             for place, (value, (dtype, shape)) in enumerate(zip(results, expected, strict=True))
@@ -196,9 +200,6 @@ def _read_only(array: NumpyArray) -> NumpyArray:
     return view
 
 
-CALLBACK = family_package("tenferro-callback", Callback)
-
-
 # The function that users call.
 
 _functions: WeakValueDictionary[Hashable, HostFunction] = WeakValueDictionary()
@@ -249,7 +250,7 @@ def pure_callback(
     leaves, in_tree = flatten((args, kwargs))
     for place, leaf in enumerate(leaves):
         leaf_meta(leaf, f"pure_callback: argument leaf {place}")
-    results, out_tree = _types(result_shape_dtypes)
+    results, out_tree = declared_types(result_shape_dtypes)
     host_function = _host_function(callback, in_tree, out_tree)
     op = Callback(host_function, len(leaves), results, vmap_method)
     return unflatten(out_tree, called(op, leaves))
@@ -304,25 +305,26 @@ def on_leaves(
     return call
 
 
-def _types(tree: PyTree) -> tuple[tuple[tuple[DType, tuple[int, ...]], ...], TreeDef]:
+def declared_types(
+    tree: PyTree, caller: str = "pure_callback"
+) -> tuple[tuple[tuple[DType, tuple[int, ...]], ...], TreeDef]:
+    """The dtype and shape of each leaf of what a user says of results, and their structure."""
     leaves, treedef = optree.tree_flatten(
         tree,
         is_leaf=lambda value: hasattr(value, "shape") and hasattr(value, "dtype"),
         namespace=NAMESPACE,
     )
-    return tuple([_type(leaf) for leaf in leaves]), in_order(treedef)
+    return tuple([_type(leaf, caller) for leaf in leaves]), in_order(treedef)
 
 
-def _type(leaf: Any) -> tuple[DType, tuple[int, ...]]:
+def _type(leaf: Any, caller: str) -> tuple[DType, tuple[int, ...]]:
     shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
     if shape is None or dtype is None:
         raise ADError(
-            f"pure_callback: result_shape_dtypes has a {type(leaf).__name__}; pass "
+            f"{caller}: result_shape_dtypes has a {type(leaf).__name__}; pass "
             "TensorSpec(shape, dtype) in its place"
         )
     sizes = [integer_of(size) for size in shape]
     if None in sizes:
-        raise ADError(
-            f"pure_callback: a result has the shape {tuple(shape)}; sizes must be integers"
-        )
+        raise ADError(f"{caller}: a result has the shape {tuple(shape)}; sizes must be integers")
     return as_dtype(dtype), tuple(cast("list[int]", sizes))

@@ -14,6 +14,7 @@ from tenferro.transforms.higher_order import (
     Bodies,
     Call,
     Leaves,
+    NoResultError,
     as_array,
     is_recorded,
     leaves_of,
@@ -159,7 +160,27 @@ def run_scan(
         body = bodies.trace("f", paired, [*init.metas, *rows], weak, arguments, passed, of)
         return body, body.tree.child(0), 0
 
-    body = stable_body(caller, init, trace)
+    try:
+        body = stable_body(caller, init, trace)
+    except NoResultError:
+
+        def counting(state: Any, x: Any) -> Any:
+            carry, y = f(state[0], x)
+            return (carry, state[1]), y
+
+        state = leaves_of((unflatten(init.tree, init.values), 0), f"{caller}: init")
+        last, ys = run_scan(
+            caller,
+            counting,
+            state,
+            xs,
+            length,
+            reverse=reverse,
+            unroll=unroll,
+            checkpoints=checkpoints,
+            function=function or f,
+        )
+        return last[0], ys
     consts = bodies.closed_over(body)
     program = bodies.program("f", consts, body)
     fields = program, len(consts), count, iterations, backwards, at_once

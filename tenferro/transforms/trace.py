@@ -44,7 +44,7 @@ from tenferro.ir import (
     fresh_input,
     type_of,
 )
-from tenferro.ops import Argument, StdTensorOp, shape_context
+from tenferro.ops import After, Argument, StdTensorOp, shape_context
 from tenferro.ops.control_flow import plain
 from tenferro.ops.functions import convert, emit_function, entering, promote
 from tenferro.runtime import (
@@ -63,6 +63,7 @@ from tenferro.transforms.traced_tensor import (
     TracedTensor,
     TraceEmitter,
     argument_names,
+    as_key,
     capture,
     record,
     split_result,
@@ -215,7 +216,29 @@ def trace(
             site = raising_site(error)
             error.add_note(f"raised in {within}{'' if site is None else f', at {site}'}")
             raise
-        return read(result)
+        return read(_after_effects(context, result) if context.effects else result)
+
+
+def _after_effects(context: TraceContext, result: Any) -> Any:
+    """The result of a function, whose arrays need the effects of the function to be computed.
+
+    Arrays that are known need them only if no others do. If there is no array, the effects stay in
+    the context.
+    """
+    leaves, tree = flatten(result)
+    places = [at for at, leaf in enumerate(leaves) if isinstance(leaf, TracedTensor)]
+    places = places or [at for at, leaf in enumerate(leaves) if meta_of_value(leaf) is not None]
+    if not places:
+        return result
+    emitter = TraceEmitter(user_site())
+    first, *rest = context.effects
+    token = emitter.emit(After(len(rest)), first, *rest) if rest else first
+    scope = None if context.name is None else context
+    for at in places:
+        key = emitter.emit(After(1), as_key(leaves[at]), token)
+        leaves[at] = TracedTensor(key, weak_number(leaves[at]), scope)
+    context.had_effects = True
+    return unflatten(tree, leaves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +290,8 @@ class Trace:
         input_at: the inputs, by the position of the leaf among all leaves.
         aux: the auxiliary result.
         outer: whether the function read values of an enclosing trace.
+        effects: values that are to be computed too, for the effects of their ops.
+        bare: whether the function has effects, and returns no array that needs them.
         axes: for each output the named axes along which devices differ in it; of bodies only.
     """
 
@@ -278,6 +303,8 @@ class Trace:
     input_at: dict[int, GlobalValKey] = field(default_factory=dict)
     aux: AuxTree = _NO_AUX
     outer: bool = False
+    effects: Sequence[GlobalValKey] = ()
+    bare: bool = False
     axes: Sequence[frozenset[str]] = ()
 
     @property
@@ -350,11 +377,14 @@ def trace_function(
         outputs = list(map(_output_key, parts, itertools.count()))
         view: ResolvedView[StdTensorOp] = resolve_keys()
         bound = [*inputs, *(axis.index for axis in context.axes)] if context.axes else inputs
-        ops, met = view.topo_order([*outputs, *aux.keys], leaves=bound)
+        values = [*outputs, *aux.keys, *context.effects]
+        ops, met = view.topo_order(values, leaves=bound)
         outer = not set(map(type, map(_SOURCE, met))) <= {CapturedArray}
-        return Trace(
-            context, inputs, with_arguments_replaced(outputs, ops), tree, (), input_at, aux, outer
-        )
+        count = len(outputs)
+        outputs = with_arguments_replaced([*outputs, *context.effects], ops)
+        outputs, effects = outputs[:count], outputs[count:]
+        bare = bool(effects) and not context.had_effects
+        return Trace(context, inputs, outputs, tree, (), input_at, aux, outer, effects, bare)
 
     args, kwargs = unflatten(treedef, values)
     traced_leaves = list(map(leaves.__getitem__, input_at))

@@ -6,6 +6,7 @@ that is made again: what a function gets does not depend on the calls before.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +26,7 @@ __all__ = [
     "flatten",
     "in_order",
     "leaf_names",
+    "longer",
     "merged",
     "prefix_leaves",
     "registering",
@@ -156,31 +158,69 @@ def registering(leaf: Any) -> str:
     return f"; make {name} a tree with tn.tree_util.register_dataclass({name})"
 
 
+class _Longer:
+    """A tree and further leaves; what is made again is the tree alone."""
+
+    def __init__(self, tree: PyTree, further: Sequence[PyTree]) -> None:
+        self.tree, self.further = tree, further
+
+
+_register: Any = optree.register_pytree_node  # whose stubs ask for a `Collection`
+_register(
+    _Longer,
+    lambda longer: ((longer.tree, *longer.further), None),
+    lambda _, children: children[0],
+    namespace=NAMESPACE,
+)
+
+
+def longer(treedef: TreeDef, count: int) -> TreeDef:
+    """The structure that takes so many further leaves, and makes the same trees.
+
+    >>> unflatten(longer(flatten((1, 2))[1], 1), [3, 4, 5])
+    (3, 4)
+    """
+    tree: Any = _Longer(unflatten(treedef, [0] * treedef.num_leaves), [0] * count)
+    return in_order(optree.tree_structure(tree, namespace=NAMESPACE))
+
+
 class Rest:
     """What an instance of a registered class consists of in addition to its children.
 
+    What is not hashable, such as a dict, could be changed. So a copy is compared, of the state in
+    which it was.
+
     Raises:
-        PytreeError: it cannot be compared, or is not hashable.
+        PytreeError: it cannot be compared; or it is not hashable, and cannot be copied.
     """
 
-    __slots__ = ("owner", "value")
+    __slots__ = ("_copy", "_hash", "owner", "value")
 
     def __init__(self, owner: str, value: Any) -> None:
         self.owner, self.value = owner, value
+        self._hash: int | Exception = 0
+        self._copy = value
+        try:
+            self._hash = hash(value)
+        except TypeError:
+            try:
+                self._copy = copy.deepcopy(value)
+                bool(self._copy == value)
+            except Exception as error:
+                self._hash = error
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rest):
             return NotImplemented
         try:
-            return self.value is other.value or bool(self.value == other.value)
+            return self._copy is other._copy or bool(self._copy == other._copy)
         except Exception as error:
             raise self._refusal(error) from error
 
     def __hash__(self) -> int:
-        try:
-            return hash(self.value)
-        except TypeError as error:
-            raise self._refusal(error) from error
+        if isinstance(self._hash, Exception):
+            raise self._refusal(self._hash) from self._hash
+        return self._hash
 
     def __repr__(self) -> str:
         return repr(self.value)

@@ -44,6 +44,7 @@ from tenferro.runtime import (
     NamedAxis,
     added_packages,
     builtin_rule,
+    current_trace,
     holder_of,
     over_builtin,
     runs_family,
@@ -203,7 +204,7 @@ R = TypeVar("R")
 
 
 def vmap(
-    function: Callable[P, R],
+    fun: Callable[P, R],
     in_axes: PyTree = 0,
     out_axes: PyTree = 0,
     axis_name: str | None = None,
@@ -212,19 +213,19 @@ def vmap(
     *,
     packages: Sequence[Package] = (),
 ) -> Callable[P, R]:
-    """A function that applies `function` to each entry along an axis of its arguments, at once.
+    """A function that applies `fun` to each entry along an axis of its arguments, at once.
 
     The function is traced once, for one entry. Its ops are then replaced by ops on all entries.
 
     Args:
-        function: takes and returns trees of arrays.
+        fun: takes and returns trees of arrays.
         in_axes: the axis of each positional argument to map over: an integer, None for an argument
             that is the same for all entries, or a tree of these that is a prefix of the tuple of
             arguments. Keyword arguments are mapped over axis 0.
         out_axes: the axis of each result along which entries lie: an integer, None for a result
             that does not depend on the mapped axis, or a tree of these that is a prefix of the
             result. Other results that do not depend on the mapped axis are repeated.
-        axis_name: a name by which `function` can use the axis: `tn.lax.psum(x, axis_name)` is the
+        axis_name: a name by which `fun` can use the axis: `tn.lax.psum(x, axis_name)` is the
             sum of x over all entries, and does not depend on the mapped axis.
         axis_size: the number of entries; needed if no argument is mapped.
         spmd_axis_name: the mesh axes that divide the mapped axis; XLA chooses them in any case.
@@ -245,13 +246,13 @@ def vmap(
     >>> vmap(lambda x: x / tn.lax.psum(x, "i"), axis_name="i")(tn.Tensor([1.0, 3.0]))
     Tensor([0.25, 0.75])
     """
-    if not callable(function):
+    if not callable(fun):
         raise TracingError(
-            f"{called_function('vmap')}: takes a function, got a {type(function).__name__}"
+            f"{called_function('vmap')}: takes a function, got a {type(fun).__name__}"
         )
     in_axes = tuple(in_axes) if type(in_axes) is list else in_axes  # the arguments are a tuple
     mapping = _Mapping(
-        function,
+        fun,
         AxesTree("in_axes", in_axes),
         AxesTree("out_axes", out_axes),
         axis_size,
@@ -267,7 +268,7 @@ def vmap(
     def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
         return called(args, kwargs)  # type: ignore[no-any-return]  # as the function
 
-    return wraps(function, mapped)
+    return wraps(fun, mapped)
 
 
 def checked_name(caller: str, name: Any, option: str = "axis_name") -> str:
@@ -329,14 +330,19 @@ class _Mapping:
             elif key is not value:
                 same[key] = value
         view: ResolvedView[StdTensorOp] = resolve_keys()
-        outputs = batch(
-            view, trace.outputs, whole, size, ctx=emitter.ctx, replaced=same, emitter=emitter
-        )
+        values = [*trace.outputs, *trace.effects] if trace.bare or traced else trace.outputs
+        outputs = batch(view, values, whole, size, ctx=emitter.ctx, replaced=same, emitter=emitter)
         emitter.site = None
-        placed_outputs = self._placed(trace.tree, outputs, size, emitter)
+        count = len(trace.outputs)
+        placed_outputs = self._placed(trace.tree, outputs[:count], size, emitter)
+        effects = [key for key, _ in outputs[count:]] if trace.effects else []
+        around = current_trace() if effects and traced else None
+        if around is not None:
+            around.effects += effects
+            effects = []
         bound = [] if traced else actual
         results = Evaluation(inputs, bound, traced, self.function, packages, trace.context.limit)
-        return unflatten(trace.tree, results.of(placed_outputs))
+        return unflatten(trace.tree, results.of([*placed_outputs, *effects])[:count])
 
     def _mapped(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]

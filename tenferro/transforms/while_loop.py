@@ -152,13 +152,16 @@ def within_int64(caller: str, name: str, integer: int) -> int:
 
 
 def as_unroll(caller: str, unroll: Any, iterations: Dim) -> int:
-    """The number of iterations that are compiled as one; all for True, if their number is known."""
+    """The number of iterations that are compiled as one; all for True, if their number is known.
+
+    0 is 1, as in JAX.
+    """
     if isinstance(unroll, bool):
         return max(1, iterations) if unroll and isinstance(iterations, int) else 1
     count = integer_of(unroll)
-    if count is None or count < 1:
+    if count is None or count < 0:
         raise ControlFlowError(f"{caller}: unroll must be a positive integer, got {unroll!r}")
-    return count
+    return max(count, 1)
 
 
 def as_levels(caller: str, checkpoints: Any, iterations: Dim, none: bool = True) -> int:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import starmap
 from typing import Any
 
 import jax
+import jax.experimental
 import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
@@ -37,7 +38,7 @@ from tenferro.ops.extension import (
     parse_family_id,
     require_class,
 )
-from tenferro.transforms import Callback
+from tenferro.transforms import Callback, Effect
 from tenferro_xla.lowering import linalg
 
 __all__ = ["ExtensionLowerings", "check_callbacks"]
@@ -49,6 +50,17 @@ _WORD = np.dtype(np.uint32)
 
 def call(op: Callback, *operands: Array) -> tuple[Array, ...]:
     """The function, called on the host while the program runs."""
+    return _called(op, jax.pure_callback, operands)
+
+
+def call_for_effect(op: Effect, *operands: Array) -> tuple[Array, ...]:
+    """The same; XLA neither leaves a call out nor moves it. What is before it is an operand."""
+    return _called(op, jax.experimental.io_callback, operands)
+
+
+def _called(
+    op: Callback, host_call: Callable[..., Any], operands: Sequence[Array]
+) -> tuple[Array, ...]:
     types = [(np.dtype(operand.dtype), operand.shape) for operand in operands]
     results = [
         (dtype, tuple([int(size) for size in shape]))
@@ -70,7 +82,7 @@ def call(op: Callback, *operands: Array) -> tuple[Array, ...]:
             for array, (shape, dtype) in zip(outputs, starmap(_passed, results), strict=True)
         ]
 
-    outputs = jax.pure_callback(on_host, passed, *map(_as_words, operands))
+    outputs = host_call(on_host, passed, *map(_as_words, operands))
     return tuple(
         [_of_words(value, dtype) for value, (dtype, _) in zip(outputs, results, strict=True)]
     )
@@ -165,6 +177,7 @@ _BUILTIN: Mapping[type[ExtensionOp], Lowering] = {
     **linalg.LOWERINGS,
     Fft: transform,
     Callback: call,
+    Effect: call_for_effect,
 }
 
 

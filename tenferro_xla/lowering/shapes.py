@@ -25,6 +25,7 @@ lower.register_all(
         ops.Constant: lambda op: np.asarray(op.value),  # JAX makes it a literal of StableHLO
         ops.Iota: lambda op: lax.broadcasted_iota(op.dtype, (op.size,), 0),
         ops.StopGradient: lambda op, x: lax.stop_gradient(x),
+        ops.After: lambda op, *values: lax.optimization_barrier(values)[0],  # type: ignore[no-untyped-call]
         ops.CotangentWhere: lambda op, x, mask: x,
         ops.CheckpointName: lambda op, x: checkpoint_name(x, op.tag),  # type: ignore[no-untyped-call]
         ops.AssumeSize: lambda op, x: x,

@@ -10,7 +10,21 @@ import numpy as np
 import pytest
 
 from tenferro.cli import main
-from tenferro.cli.port import ELSEWHERE, MOVED, counterpart, ported, ported_notebook
+from tenferro.cli.port import (
+    AS_IN_JAX,
+    ELSEWHERE,
+    MOVED,
+    Ported,
+    Porter,
+    counterpart,
+    ported,
+    ported_notebook,
+)
+
+
+def rewritten(source: str) -> Ported:
+    return ported(source, promotion="numpy")
+
 
 IMPORTS = [
     ("import jax", "import tenferro as jax"),
@@ -36,7 +50,7 @@ IMPORTS = [
 
 @pytest.mark.parametrize(("source", "expected"), IMPORTS)
 def test_imports_are_rewritten_and_all_other_text_stays(source: str, expected: str | None) -> None:
-    done = ported(source)
+    done = rewritten(source)
     if expected is None:
         expected = source.replace("jax", "tenferro")
     assert done.text == (source if expected == "as it is" else expected)
@@ -44,7 +58,7 @@ def test_imports_are_rewritten_and_all_other_text_stays(source: str, expected: s
 
 
 def test_names_of_a_line_go_where_they_are() -> None:
-    done = ported("from jax.experimental import enable_x64, pallas as pl\n")
+    done = rewritten("from jax.experimental import enable_x64, pallas as pl\n")
     assert done.text == (
         "from tenferro import enable_x64; from jax.experimental import pallas as pl\n"
     )
@@ -52,15 +66,31 @@ def test_names_of_a_line_go_where_they_are() -> None:
     assert str(remark).startswith("1: jax.experimental.pallas: it stays JAX's; an op of your own")
 
 
+@pytest.mark.parametrize(
+    ("before", "imports"),
+    [
+        ("", "import jax\n"),
+        ('"""Text."""\nfrom __future__ import annotations\nimport os\n', "from jax import jit\n"),
+        ("x = 1; ", "import jax; y = 2\n"),
+        ("", "try:\n    import jax\nexcept ImportError:\n    import jax.numpy\n"),
+    ],
+)
+def test_a_program_sets_the_dtypes_of_jax_before_it_imports(before: str, imports: str) -> None:
+    done = ported(before + imports)
+    assert done.text == before + AS_IN_JAX + rewritten(imports).text
+    compile(done.text, "program", "exec")
+    assert ported("import os\n").text == "import os\n"
+
+
 def test_names_that_have_moved_are_rewritten_where_they_are_used() -> None:
-    done = ported("import jax\nisinstance(x, jax.core.Tracer)\n")
+    done = rewritten("import jax\nisinstance(x, jax.core.Tracer)\n")
     assert done.text == "import tenferro as jax\nisinstance(x, jax.TracedTensor)\n"
     assert done.remarks == ()
 
 
 def test_what_is_left_is_listed_with_its_line_and_remedy() -> None:
     source = "import jax\nfrom jax import lax\n\njax.live_arrays()\nlax.scan(f, 0, xs, turns=3)\n"
-    first, second = ported(source).remarks
+    first, second = rewritten(source).remarks
     assert str(first) == "4: jax.live_arrays: arrays are freed when nothing refers to them"
     assert second.line == 5
     assert second.remedy.startswith(
@@ -70,24 +100,24 @@ def test_what_is_left_is_listed_with_its_line_and_remedy() -> None:
 
 def test_names_that_a_function_binds_are_not_those_of_jax() -> None:
     source = "from jax import lax\ndef f(lax):\n    return lax.nothing\ndef g():\n    lax.nothing\n"
-    assert [remark.line for remark in ported(source).remarks] == [5]
+    assert [remark.line for remark in rewritten(source).remarks] == [5]
 
 
 def test_attributes_of_classes_and_functions_are_not_looked_for() -> None:
-    assert ported("import jax\njax.Array.at\njax.numpy.add.reduce\n").remarks == ()
+    assert rewritten("import jax\njax.Array.at\njax.numpy.add.reduce\n").remarks == ()
 
 
 def test_a_text_that_python_cannot_read_stays() -> None:
-    done = ported("import jax\nprint 3\n")
+    done = rewritten("import jax\nprint 3\n")
     assert done.text == "import jax\nprint 3\n"
     assert str(done.remarks[0]).startswith("2: the text: Python cannot read it: ")
 
 
 def test_a_package_that_computes_with_jax_is_remarked_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tenferro.cli.port.computes_with_jax", lambda name: name == "optax")
-    assert [remark.name for remark in ported("import optax\nfrom numpy import pi\n").remarks] == [
-        "optax"
-    ]
+    assert [
+        remark.name for remark in rewritten("import optax\nfrom numpy import pi\n").remarks
+    ] == ["optax"]
 
 
 @pytest.mark.parametrize("path", [*MOVED, "jax.numpy.linalg.inv", "jax.tree_util.tree_map"])
@@ -117,8 +147,13 @@ def test_the_cells_of_a_notebook_share_their_names() -> None:
         ["%%bash\n", "import jax"],
         ["é = 1"],
     )
-    done = ported_notebook(source)
-    assert done.text == source.replace("jax.numpy", "tenferro.numpy")
+    done = ported_notebook(source, Porter(begin="x = 1\n"))
+    expected = source.replace("import jax.numpy", "x = 1\\nimport tenferro.numpy")
+    assert json.loads(done.text)["cells"][1]["source"][1:3] == [
+        "x = 1\n",
+        "import tenferro.numpy as jnp\n",
+    ]
+    assert json.loads(done.text)["cells"][2:] == json.loads(expected)["cells"][2:]
     assert [str(each) for each in done.remarks] == [
         "cell 3:2: jax.numpy.nothing: tenferro.numpy does not have it"
     ]
@@ -153,8 +188,8 @@ def test_a_program_runs_after_it_is_rewritten(
     assert capsys.readouterr().out == "1 file, 0 lines to change by hand\n"
     command = [sys.executable, "ported.py"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    expected = np.asarray(jax.numpy.sin(2 * np.array([1.0, 2.0])))
-    np.testing.assert_allclose([float(each) for each in printed.split()], expected, rtol=1e-5)
+    expected = jax.grad(lambda x: jax.numpy.sum(jax.numpy.sin(x) ** 2))(np.array([1.0, 2.0]))
+    np.testing.assert_allclose([*map(float, printed.split())], expected, rtol=1e-6)
 
 
 def test_without_output_the_program_is_printed(
@@ -162,11 +197,16 @@ def test_without_output_the_program_is_printed(
 ) -> None:
     assert main(["port", "rest.py"]) == 1
     out, err = capsys.readouterr()
-    assert out == "import tenferro as jax\njax.live_arrays()\n"
+    assert out == f"{AS_IN_JAX}import tenferro as jax\njax.live_arrays()\n"
     assert err == (
         "rest.py:2: jax.live_arrays: arrays are freed when nothing refers to them\n"
         "1 file, 1 line to change by hand\n"
     )
+
+
+def test_dtypes_may_be_those_of_numpy(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["port", "program.py", "--promotion", "numpy"]) == 0
+    assert capsys.readouterr().out.startswith("import tenferro as jax\n")
 
 
 def test_check_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,6 +234,7 @@ def test_a_folder_is_copied_with_its_data(here: Path) -> None:
         "# -*- coding: latin-1 -*-\nimport tenferro as jax  # é\n"
     )
     assert (out / "data.txt").read_text() == "import jax\n"
+    assert "tenferro.config" not in (out / "cells.ipynb").read_text()
     assert "tenferro as jax" in (out / "cells.ipynb").read_text()
 
 

@@ -96,6 +96,7 @@ APPLICATIONS: list[tuple[StdTensorOp, list[tuple[str, tuple[Any, ...]]]]] = [
     (CLAMP, [REALS] * 3),
     (Compare("GE"), [REALS] * 2),
     (ops.CheckpointName("h"), [REALS]),
+    (ops.After(1), [REALS, ("bool", ())]),
     (ops.CotangentWhere(), [REALS, ("bool", ("n", 3))]),
     (ops.ShardingConstraint((("data", "model"), None)), [REALS]),
     (SELECT, [("bool", (2,)), ("i32", (2,)), ("i32", (2,))]),

@@ -327,7 +327,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: tn.lax.exp(I), DTypeError, "^exp: takes"),
     (lambda: tn.lax.dot_general(X, Y, 1), AxisError, r"must be \(\(lhs_contract, rhs_contract\)"),  # type: ignore[arg-type]
     (lambda: tn.lax.dot_general(X, Y, (((7,), (0,)), ((), ()))), AxisError, "axis 7 is out of"),
-    (lambda: tn.lax.dot(X, Y.T, precision="high"), ExecutorError, "XlaExecutor"),  # type: ignore[arg-type]
+    (lambda: tn.lax.dot(X, Y.T, precision="exact"), ExecutorError, "XlaExecutor"),
     (lambda: tn.lax.pad(X, 0.0, [(1, 1, 0)]), AxisError, r"one \(low, high, interior\) for each"),
     (lambda: tn.lax.pad(X, 0.0, 1), AxisError, "padding_config"),  # type: ignore[arg-type]
     (lambda: tn.lax.gather(X, I[:, None], 3, (1, 5)), AxisError, "GatherDimensionNumbers, got 3"),  # type: ignore[arg-type]

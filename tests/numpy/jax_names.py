@@ -14,6 +14,8 @@ from typing import Any
 import jax
 import jax.ad_checkpoint  # once some part of JAX or tenferro imports it, it is a name of `jax`
 import jax.extend  # so is this
+import jax.flatten_util
+import jax.test_util
 
 import tenferro as tn
 from tenferro import missing_names

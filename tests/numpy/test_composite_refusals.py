@@ -24,7 +24,7 @@ def traced(function: Callable[[Any], Any], x: Any = V) -> Callable[[], Any]:
 CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: tn.quantile(V, 0.5, method="cubic"), "quantile: method must be one of 'linear'"),
     (lambda: tn.median(tn.asarray([1j])), "median: takes real numbers, got c128[1]"),
-    (lambda: tn.median(X[:0], axis=0), "median: f64[0,3] has no elements along the axes (0,)"),
+    (lambda: tn.quantile(X[:0], 0.5, 0), "quantile: f64[0,3] has no elements along the axes (0,)"),
     (lambda: tn.median(X, axis=2), "median: axis 2 is out of range for rank 2"),
     (lambda: tn.bincount([0.5]), "bincount: takes integers, got f64[1]"),
     (lambda: tn.bincount([-1]), "bincount: takes integers that are not negative"),
@@ -102,7 +102,6 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: tn.gradient(V, edge_order=2), "gradient: edge_order must be 1, got 2"),
     (lambda: tn.gradient(V[:1]), "gradient: axis 0 of f64[1] must have at least 2 elements"),
     (lambda: tn.gradient(X, 1.0, 2.0, 3.0), "gradient: got 3 distances for 2 axes; pass one"),
-    (lambda: tn.polyval(X, 1.0), "polyval: takes vectors of coefficients, got f64[2,3]"),
     (lambda: tn.polyder(V, -1), "polyder: m must be an integer of at least 0, got -1"),
     (lambda: tn.polyfit(V, X, 1), "polyfit: x must be a vector, and y have as many rows, got"),
     (traced(tn.roots), "roots: the elements of f64[3] decide the size of the result, and are"),

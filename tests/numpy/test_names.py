@@ -41,7 +41,7 @@ def test_importing_tenferro_imports_neither_jax_nor_numpy() -> None:
 
 def test_numpys_names_are_aliases() -> None:
     aliases = {"absolute": "abs", "concatenate": "concat", "power": "pow", "mod": "remainder"}
-    for alias, name in {**aliases, "transpose": "permute_dims", "array": "asarray"}.items():
+    for alias, name in {**aliases, "transpose": "permute_dims"}.items():
         assert getattr(tn, alias) is getattr(tn, name)
 
 
@@ -148,6 +148,7 @@ def test_lax_has_every_op_one_to_one() -> None:
             "reduce_norm",
         ),  # what functions and derivatives emit
         *("and", "or", "xor", "not"),  # words of Python: bitwise_and, …
+        "after",  # what traces with effects emit
         "checkpoint_name",  # tn.checkpoint_name
         "sharding_constraint",  # tn.with_sharding_constraint
     }
@@ -225,10 +226,9 @@ def test_a_refusal_names_the_function_that_was_called(call: Call) -> None:
         (lambda: tn.tile([1, 2], -1), "tile: repetitions must not be negative"),
         (lambda: tn.roll([1, 2], (1, 2), (0, 0, 0)), "roll: got 2 shifts for 3 axes"),
         (
-            lambda: tn.roll([1, 2], (1, 2), (0,)),
-            "roll: got 2 shifts for 1 axis; pass one shift, or",
+            lambda: tn.cross([1.0], [2.0]),
+            "cross: the vectors must have 3 components, or 2, got f64",
         ),
-        (lambda: tn.cross([1.0], [2.0]), "cross: the vectors must have 3 components, got f64[1]"),
         (lambda: tn.vecdot(1.0, [2.0]), "vecdot: operands must have at least one axis"),
         (lambda: tn.diag(1.0), "diag: takes a vector or a matrix, got f64[]"),
         (lambda: tn.meshgrid([[1.0]]), "meshgrid: takes vectors, got f64[1,1]"),

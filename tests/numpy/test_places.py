@@ -29,12 +29,27 @@ def test_devices_are_names() -> None:
         tn.devices("moon")
 
 
+def test_the_setting_of_64_bits_is_that_of_numbers_without_a_dtype() -> None:
+    assert tn.config.jax_enable_x64
+    with tn.enable_x64(False):
+        assert (tn.ones(1).dtype, tn.ones(1, "float64").dtype) == (tn.float32, tn.float64)
+        assert not tn.config.jax_enable_x64
+        assert not tn.config.x64_enabled
+        with tn.enable_x64(True):
+            assert tn.ones(1).dtype == tn.float64
+    try:
+        tn.config.update("jax_enable_x64", False)
+        assert tn.config.default_float == "float32"
+    finally:
+        tn.config.update("jax_enable_x64", True)
+    assert tn.config.default_float == "float64"
+    with pytest.raises(ConfigError, match=r"^enable_x64 must be True or False, got 64$"):
+        tn.enable_x64(64).__enter__()  # type: ignore[arg-type]
+
+
 def test_settings_of_jax_are_taken_where_they_always_hold() -> None:
-    tn.config.update("jax_enable_x64", True)
-    with tn.enable_x64(True):
-        assert tn.ones(1).dtype == tn.float64
     for name, value, text in (
-        ("jax_enable_x64", False, r"^config.update: jax_enable_x64 is always True; dtypes are"),
+        ("jax_enable_x64", "no", r"^config.update: jax_enable_x64 must be True or False, got 'no'"),
         ("jax_disable_jit", True, r"^config.update: jax_disable_jit is always False; use tn.dis"),
         ("jax_moon", True, r"^config.update: there is no setting 'jax_moon'; the environment"),
     ):

@@ -85,7 +85,7 @@ def test_sums_of_exponentials_over_a_named_axis_may_be_empty(executor: str) -> N
             np.testing.assert_allclose(np.asarray(found), value, rtol=1e-14)
         np.testing.assert_allclose(np.asarray(g(v)), soft, rtol=1e-14)
     with pytest.raises(ShapeError, match=r"max: axis 0 of f64\[0\] has no elements"):
-        tn.jit(tn.max, executor=executor, symbolic={"x": ("n",)})(np.zeros(0))
+        tn.jit(tn.max, executor=executor, symbolic={"a": ("n",)})(np.zeros(0))
 
 
 def test_derivatives_at_kinks() -> None:

@@ -73,7 +73,7 @@ def ruled(m: Any, n: Any) -> Any:
 
     def bwd(saved: Any, ct: Any) -> Any:
         w, x = saved
-        return (ct * n.cos(w * x) * x * 2).sum(0), ct * w
+        return (ct * n.cos(w * x) * x * 2).sum(tuple(range(x.ndim - w.ndim))), 3 * ct * w
 
     f.defvjp(lambda w, x: (f(w, x), (w, x)), bwd)
     return f
@@ -253,6 +253,15 @@ PROGRAMS: dict[str, Program] = {
     "custom_vjp within": lambda m, s, n: shared(
         m, lambda w, x: m.grad(lambda w: ruled(m, n)(varying(m, s, w), x).sum())(w), P()
     )(W, X),
+    "grad of custom_vjp of blocks": lambda m, s, n: m.grad(
+        lambda x: over(
+            m,
+            lambda x: ruled(m, n)(1.5 + 0 * x, x),
+            (P("i", "j"),),
+            P("i", "j"),
+            mesh=SQUARE,
+        )(x).sum()
+    )(X),
     "grad of custom_vjp": lambda m, s, n: m.grad(
         lambda w: shared(m, lambda w, x: s.psum(ruled(m, n)(varying(m, s, w), x), "i"), P())(
             w, X

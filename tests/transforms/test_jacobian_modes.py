@@ -279,9 +279,9 @@ def test_where_one_side_has_named_sizes_the_other_is_taken() -> None:
     ("f", "options"),
     [
         (lambda x: x * x, {}),
-        (tn.sum, {"mode": "forward"}),
-        (tn.sum, {"mode": "cross"}),
-        (tn.sum, {"sparsity": "auto"}),
+        (lambda x: tn.sum(x), {"mode": "forward"}),
+        (lambda x: tn.sum(x), {"mode": "cross"}),
+        (lambda x: tn.sum(x), {"sparsity": "auto"}),
     ],
 )
 def test_what_named_sizes_leave_undecided_is_refused(f: Any, options: Any) -> None:

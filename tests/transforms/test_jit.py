@@ -290,11 +290,9 @@ def test_static_arguments_that_are_equal_but_not_the_same_have_programs_of_their
     assert f.stats().entries == 5
 
 
-def test_donating_an_argument_that_a_call_does_not_pass_by_position_is_refused() -> None:
+def test_an_argument_to_donate_may_be_passed_by_name_or_left_out() -> None:
     f = tn.jit(lambda x, y=2.0: x * y, executor="numpy", donate_argnums=1)
-    for call in (lambda: f(1.0), lambda: f(1.0, y=3.0)):
-        with pytest.raises(TracingError, match="argument 1 is to be donated, but this call does"):
-            call()
+    assert [f(1.0).item(), f(1.0, y=3.0).item()] == [2, 3]
 
 
 def test_results_of_any_executor_of_numpy_arrays_are_on_the_host() -> None:

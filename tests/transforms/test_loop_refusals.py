@@ -138,8 +138,8 @@ CONTROL: dict[str, tuple[Callable[[], Any], str]] = {
         "map: batch_size must be a positive integer, got 0",
     ),
     "unroll": (
-        lambda: tn.scan(keep, 0.0, X, unroll=0),
-        "scan: unroll must be a positive integer, got 0",
+        lambda: tn.scan(keep, 0.0, X, unroll=-1),
+        "scan: unroll must be a positive integer, got -1",
     ),
     "reverse": (
         lambda: tn.scan(keep, 0.0, X, reverse=1),  # type: ignore[arg-type]

@@ -151,16 +151,41 @@ def test_a_function_that_flattens_returns_a_pair(made: Any) -> None:
 def test_structures_that_cannot_be_compared_are_refused() -> None:
     f = tn.jit(lambda odd, x: x, executor="numpy")
     text = "an? Odd has beside its children is part of the structure, and cannot be compared"
-    for rest in (np.ones(2), tn.ones(2), [1]):
+    for rest in (np.ones(2), tn.ones(2)):
         odd, other = Odd(((), rest)), Odd(((), rest + rest))
         assert tn.tree.leaves(tn.tree.map(lambda x: x, odd)) == []
         for given in (odd, odd, other):
             with pytest.raises(PytreeError, match=text):
                 f(given, 1.0)
-        if not isinstance(rest, list):
-            with pytest.raises(PytreeError, match=text):
-                tn.tree.map(max, odd, other)
+        with pytest.raises(PytreeError, match=text):
+            tn.tree.map(max, odd, other)
     assert f(Odd(((), "good")), 2.0).item() == 2.0
+
+
+def test_what_is_not_hashable_is_compared_as_it_was() -> None:
+    traced: list[Any] = []
+    f = tn.jit(lambda odd, x: (traced.append(odd), x * odd.flattened[1]["m"])[1], executor="numpy")
+    rest = {"m": 2}
+    assert (f(Odd(((), rest)), 1.0), f(Odd(((), {"m": 2})), 3.0)) == (2.0, 6.0)
+    assert len(traced) == 1
+    rest["m"] = 3
+    assert (f(Odd(((), rest)), 1.0), f(Odd(((), {"m": 2})), 3.0)) == (3.0, 6.0)
+    assert len(traced) == 2
+
+
+def test_a_leaf_may_be_told_by_its_path() -> None:
+    tree = {"a": [1, {"b": 2}], "c": (3,)}
+
+    def is_leaf(path: Any, node: Any) -> bool:
+        return bool(path) and path[-1] == tn.tree_util.SequenceKey(1)
+
+    found = tn.tree.map_with_path(
+        lambda path, x: (tn.tree_util.keystr(path), x),
+        tree,
+        is_leaf=is_leaf,
+        is_leaf_takes_path=True,
+    )
+    assert found == {"a": [("['a'][0]", 1), ("['a'][1]", {"b": 2})], "c": (("['c'][0]", 3),)}
 
 
 def test_an_unregistered_dataclass_is_refused_with_what_to_do() -> None:

@@ -56,7 +56,8 @@ MAY_BE_ANY |= {
     for name in (
         *("apply_along_axis", "apply_over_axes", "block", "choose", "delete", "einsum"),
         *("einsum_path", "frombuffer", "fromfunction", "fromiter", "gradient", "histogram2d"),
-        *("histogramdd", "indices", "insert", "mask_indices", "piecewise", "polyfit", "vectorize"),
+        *("histogramdd", "indices", "insert", "mask_indices", "pad", "piecewise", "polyfit"),
+        "vectorize",
     )
 }
 """Functions with `Any` in their annotations, and why there is no type to put there."""

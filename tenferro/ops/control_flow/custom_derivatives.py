@@ -68,6 +68,10 @@ class CustomRule(Handle):
             at, op.body.input_metas, lambda emitter, operands: inlined(emitter, op.body, operands)
         )
 
+    def batch_by_hand(self, op: Custom, at: BatchSite[V]) -> Batched[V] | None:
+        """The op for all entries, if the rule says how; None for that of the body."""
+        return None
+
     def check_computed(self) -> None:
         """Raise the error of an op that has no values, but can be transposed."""
 
@@ -277,7 +281,10 @@ class Custom(Called, name="custom"):
         return self.rule.transpose_rule(self, at)
 
     def batch_rule(self, at: BatchSite[V]) -> Batched[V]:
-        """The body for all entries, with the rule for all entries. All results are batched."""
+        """What the rule makes of it; else the body and the rule for all entries, all batched."""
+        by_hand = self.rule.batch_by_hand(self, at)
+        if by_hand is not None:
+            return by_hand
         body = for_all_entries(self.body, at.batched, at.size, inner_emitter(at.emitter))
         op = Custom(body, BatchedRule(self, at.batched, at.size), self.consts)
         return tuple([(value, True) for value in at.emitter.emit_all(op, *at.inputs)])

@@ -90,6 +90,7 @@ from tenferro.ops.control_flow.bodies import (
     linear_in,
     program_of,
 )
+from tenferro.ops.control_flow.custom_derivatives import Custom
 from tenferro.ops.control_flow.scan import Scan
 from tenferro.ops.control_flow.switch import Switch
 from tenferro.ops.control_flow.while_loop import While
@@ -122,10 +123,23 @@ def _of_op(op: Any, operands: Sequence[Axes]) -> list[Axes]:
         case Switch():
             branches = [axes_of(branch, operands[1:]) for branch in op.branches]
             return [operands[0].union(*each) for each in zip(*branches, strict=True)]
+        case Custom():
+            return _of_custom(op, operands)
         case Called() if not isinstance(op, ShardMap):
             return axes_of(op.body, operands)
         case _:
             return [NONE.union(*operands)] * op.n_outputs
+
+
+def _of_custom(op: Custom, operands: Sequence[Axes]) -> list[Axes]:
+    """Those of the body; of an op that is only transposed, which has none, of its operands."""
+    metas = op.body.input_metas
+    inexact = [axes for axes, meta in zip(operands, metas, strict=True) if is_inexact(meta.dtype)]
+    reached = op.body.reached([True] * len(operands))
+    return [
+        axes if depends else NONE.union(*inexact)
+        for axes, depends in zip(axes_of(op.body, operands), reached, strict=True)
+    ]
 
 
 def _of_loop(
@@ -216,6 +230,10 @@ class _Copying:
         if isinstance(op, Collective):
             known[0] = common
         of_outputs = _of_op(op, known)
+        if isinstance(op, Custom) and not op.is_collective:  # its rule may use all places
+            places = set(self.places.values())
+            values = [axes for key, axes in zip(operands, known, strict=True) if key not in places]
+            common = NONE.union(*values, *of_outputs)
         if isinstance(op, ControlOp) and op.is_collective:
             op = op.with_bodies(
                 {

@@ -33,8 +33,7 @@ from tenferro.ops.functions.dispatch import (
     zeros_like,
 )
 from tenferro.ops.functions.logical import isfinite
-from tenferro.ops.functions.promotion import called, normal_axes
-from tenferro.ops.functions.reductions import restored
+from tenferro.ops.functions.promotion import called, normal_axes, restored
 
 __all__ = ["log_sigmoid", "relu", "sigmoid", "silu", "softplus"]
 

@@ -274,13 +274,14 @@ def atan2(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
 
 
 @array_function
-def angle(x: ArrayLike) -> AnyTensor:
-    """The angle of complex numbers in the plane, in radians from -π to π.
+def angle(z: ArrayLike, deg: bool = False) -> AnyTensor:
+    """The angle of complex numbers in the plane, in radians from -π to π; in degrees if `deg`.
 
     >>> tn.angle([1.0, 1j])
     Tensor([0.        , 1.57079633])
     """
-    return analytic("angle", ATAN2, imag(x), real(x))
+    radians = analytic("angle", ATAN2, imag(z), real(z))
+    return degrees(radians) if deg else radians
 
 
 @array_function

@@ -43,7 +43,9 @@ from tenferro.ops.functions.dispatch import (
     emitter_of_body,
     enter_kind,
     outside,
+    refuse_out,
     run_body,
+    with_optional,
 )
 from tenferro.ops.functions.promotion import is_number
 from tenferro.ops.functions.updates import At
@@ -186,7 +188,9 @@ class ArrayOperators:
         x = self if dtype is None else self.astype(dtype)
         if out is initial is where is None:
             return x._apply(_reductions.sum.body, (x,), {"axis": axis, "keepdims": keepdims}, True)
-        return x._reduced(reductions.sum, out, initial, where, axis=axis, keepdims=keepdims)
+        return x._reduced(
+            reductions.sum, out, {"initial": initial, "where": where}, axis=axis, keepdims=keepdims
+        )
 
     def prod(
         self,
@@ -201,7 +205,9 @@ class ArrayOperators:
         x = self if dtype is None else self.astype(dtype)
         if out is initial is where is None:
             return x._apply(_reductions.prod.body, (x,), {"axis": axis, "keepdims": keepdims}, True)
-        return x._reduced(reductions.prod, out, initial, where, axis=axis, keepdims=keepdims)
+        return x._reduced(
+            reductions.prod, out, {"initial": initial, "where": where}, axis=axis, keepdims=keepdims
+        )
 
     def mean(
         self,
@@ -214,7 +220,7 @@ class ArrayOperators:
     ) -> Self:
         """Mean over `axis`, computed in `dtype` if given, of the elements where a mask holds."""
         options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
-        return self._reduced(reductions.mean, out, None, where, **options)
+        return self._reduced(reductions.mean, out, {"where": where}, **options)
 
     def max(
         self,
@@ -229,7 +235,9 @@ class ArrayOperators:
             return self._apply(
                 _reductions.max.body, (self,), {"axis": axis, "keepdims": keepdims}, True
             )
-        return self._reduced(reductions.max, out, initial, where, axis=axis, keepdims=keepdims)
+        return self._reduced(
+            reductions.max, out, {"initial": initial, "where": where}, axis=axis, keepdims=keepdims
+        )
 
     def min(
         self,
@@ -244,7 +252,9 @@ class ArrayOperators:
             return self._apply(
                 _reductions.min.body, (self,), {"axis": axis, "keepdims": keepdims}, True
             )
-        return self._reduced(reductions.min, out, initial, where, axis=axis, keepdims=keepdims)
+        return self._reduced(
+            reductions.min, out, {"initial": initial, "where": where}, axis=axis, keepdims=keepdims
+        )
 
     def any(
         self,
@@ -259,7 +269,7 @@ class ArrayOperators:
             return self._apply(
                 _reductions.any.body, (self,), {"axis": axis, "keepdims": keepdims}, True
             )
-        return self._reduced(reductions.any, out, None, where, axis=axis, keepdims=keepdims)
+        return self._reduced(reductions.any, out, {"where": where}, axis=axis, keepdims=keepdims)
 
     def all(
         self,
@@ -274,7 +284,7 @@ class ArrayOperators:
             return self._apply(
                 _reductions.all.body, (self,), {"axis": axis, "keepdims": keepdims}, True
             )
-        return self._reduced(reductions.all, out, None, where, axis=axis, keepdims=keepdims)
+        return self._reduced(reductions.all, out, {"where": where}, axis=axis, keepdims=keepdims)
 
     def var(
         self,
@@ -286,13 +296,17 @@ class ArrayOperators:
         *,
         where: ArrayLike | None = None,
         correction: float | None = None,
-        mean: None = None,
+        mean: ArrayLike | None = None,
     ) -> Self:
         """Mean of |x - mean|² over `axis`; `ddof`, or `correction`, lowers the divisor."""
-        _refuse_mean("var", mean)
         options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
         return self._reduced(
-            reductions.var, out, None, where, correction=correction, ddof=ddof, **options
+            reductions.var,
+            out,
+            {"where": where, "mean": mean},
+            correction=correction,
+            ddof=ddof,
+            **options,
         )
 
     def std(
@@ -305,47 +319,49 @@ class ArrayOperators:
         *,
         where: ArrayLike | None = None,
         correction: float | None = None,
-        mean: None = None,
+        mean: ArrayLike | None = None,
     ) -> Self:
         """Root of the variance over `axis`; options as of `var`."""
-        _refuse_mean("std", mean)
         options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
         return self._reduced(
-            reductions.std, out, None, where, correction=correction, ddof=ddof, **options
+            reductions.std,
+            out,
+            {"where": where, "mean": mean},
+            correction=correction,
+            ddof=ddof,
+            **options,
         )
 
     def _reduced(
-        self, function: Callable[..., Any], out: object, initial: Any, where: Any, **options: Any
+        self, function: Callable[..., Any], out: object, optional: dict[str, Any], **options: Any
     ) -> Self:
         """A reduction; of those elements where a mask holds, and of an initial value.
 
         The most used reductions without either do not come here: a call less on the quick path.
         """
-        if out is None and initial is None and where is None:
-            return self._apply(getattr(function, "body", function), (self,), {**options}, True)
-        name = function.__name__
-        _check_new(name, out)
-        others = [each for each in (where, initial) if each is not None]
-        reduction = reductions.MaskedReduction(name, where is not None, initial is not None)
-        return cast(Self, apply_method(reduction, self, *others, **options))
+        body: Any = getattr(function, "body", function)
+        refuse_out(body.__name__, out)
+        return self._apply(
+            *with_optional(body, tuple(optional), (self,), {**options, **optional}), True
+        )
 
     def cumsum(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
     ) -> Self:
         """Cumulative sums along `axis`; of the flattened array if None."""
-        _check_new("cumsum", out)
+        refuse_out("cumsum", out)
         return self._apply(_reductions.cumsum.body, (self,), {"axis": axis, "dtype": dtype}, True)
 
     def cumprod(
         self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
     ) -> Self:
         """Cumulative products along `axis`; of the flattened array if None."""
-        _check_new("cumprod", out)
+        refuse_out("cumprod", out)
         return self._apply(_reductions.cumprod.body, (self,), {"axis": axis, "dtype": dtype}, True)
 
     def round(self, decimals: int = 0, out: None = None) -> Self:
         """The elements rounded to `decimals` decimals."""
-        _check_new("round", out)
+        refuse_out("round", out)
         return self._apply(_elementwise.round.body, (self,), {"decimals": decimals}, True)
 
     def swapaxes(self, axis1: int, axis2: int) -> Self:
@@ -366,7 +382,7 @@ class ArrayOperators:
         self, min: ArrayLike | None = None, max: ArrayLike | None = None, out: None = None
     ) -> AnyTensor:
         """The elements clamped between `min` and `max`, either of which may be absent."""
-        _check_new("clip", out)
+        refuse_out("clip", out)
         if min is not None and max is not None:
             return apply_method(elementwise.clamp, self, min, max)
         if max is not None:
@@ -394,14 +410,14 @@ class ArrayOperators:
 
     def argmax(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Self:
         """The index of the largest element along `axis`; of the flattened array if None."""
-        _check_new("argmax", out)
+        refuse_out("argmax", out)
         return self._apply(
             _reductions.argmax.body, (self,), {"axis": axis, "keepdims": keepdims}, True
         )
 
     def argmin(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Self:
         """The index of the smallest element along `axis`; of the flattened array if None."""
-        _check_new("argmin", out)
+        refuse_out("argmin", out)
         return self._apply(
             _reductions.argmin.body, (self,), {"axis": axis, "keepdims": keepdims}, True
         )
@@ -511,28 +527,6 @@ class ArrayOperators:
         return self.__rfloordiv__(other), self.__rmod__(other)
 
     __hash__ = None  # type: ignore[assignment]  # `==` is elementwise
-
-
-def _check_new(name: str, out: object) -> None:
-    """Refuse an array to write to: results are new arrays.
-
-    Raises:
-        DTypeError: there is one.
-    """
-    if out is not None:
-        raise DTypeError(
-            f"{name}: out= must be None: the result is a new array; arrays cannot be written to"
-        )
-
-
-def _refuse_mean(name: str, mean: object) -> None:
-    """Refuse the mean that NumPy's variance takes.
-
-    Raises:
-        DTypeError: there is one.
-    """
-    if mean is not None:
-        raise DTypeError(f"{name}: mean= is not taken: the mean is that of the array")
 
 
 # Expressions: values of an emitter with the operators of arrays.

@@ -200,8 +200,8 @@ def _by_diagonal(
 
 
 @array_function
-def diag(x: ArrayLike, k: int = 0) -> AnyTensor:
-    """The matrix with the vector x on diagonal `k`; of a matrix, that diagonal.
+def diag(v: ArrayLike, k: int = 0) -> AnyTensor:
+    """The matrix with the vector `v` on diagonal `k`; of a matrix, that diagonal.
 
     >>> tn.diag([1, 2])
     Tensor([[1, 0],
@@ -209,14 +209,14 @@ def diag(x: ArrayLike, k: int = 0) -> AnyTensor:
     >>> tn.diag([[1, 2], [3, 4]])
     Tensor([1, 4])
     """
-    x = array(x)
+    v = array(v)
     k = read_integer("diag", "k", k)
-    meta: TensorMeta = x.meta
+    meta: TensorMeta = v.meta
     if meta.rank == 2:
-        return diagonal(x, k)
+        return diagonal(v, k)
     if meta.rank != 1:
         raise ShapeError(f"diag: takes a vector or a matrix, got {meta}")
-    square = emit(EmbedDiag(0, 1), x)
+    square = emit(EmbedDiag(0, 1), v)
     if not k:
         return square
     # Diagonal k starts k columns to the right or -k rows down; the matrix grows by as many.
@@ -225,15 +225,15 @@ def diag(x: ArrayLike, k: int = 0) -> AnyTensor:
 
 
 @array_function
-def diagflat(x: ArrayLike, k: int = 0) -> AnyTensor:
-    """The matrix with the elements of x, flattened, on diagonal `k`.
+def diagflat(v: ArrayLike, k: int = 0) -> AnyTensor:
+    """The matrix with the elements of `v`, flattened, on diagonal `k`.
 
     >>> tn.diagflat([[1], [2]])
     Tensor([[1, 0],
             [0, 2]])
     """
-    x = array(x)
-    return diag(ravel(x), k)
+    v = array(v)
+    return diag(ravel(v), k)
 
 
 def on_grid(x: AnyTensor, axis: int, shape: Sequence[Dim]) -> AnyTensor:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial, update_wrapper
 from inspect import signature
 from operator import attrgetter
@@ -53,7 +54,9 @@ __all__ = [
     "outside",
     "producer",
     "refuse",
+    "refuse_out",
     "run_body",
+    "with_optional",
     "zeros_like",
 ]
 
@@ -118,7 +121,7 @@ def _apply(
     function: Function, operands: tuple[Any, ...], options: dict[str, Any], operator: bool
 ) -> Any:
     for option, value in options.items():
-        if getattr(value, "ndim", 0):
+        if getattr(value, "ndim", 0) or (option == "out" and value is not None):
             _refuse_array(function, option, value)
     leader = _NO_KIND
     for operand in operands:
@@ -175,7 +178,11 @@ def _apply_named(
 def array_function(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def array_function(
-    *, operands: int = 1, module: str = "tenferro", results: Callable[..., Any] | None = None
+    *,
+    operands: int = 1,
+    optional: tuple[str, ...] = (),
+    module: str = "tenferro",
+    results: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
@@ -184,13 +191,16 @@ def array_function(
     /,
     *,
     operands: int = 1,
+    optional: tuple[str, ...] = (),
     module: str = "tenferro",
     results: Callable[..., Any] | None = None,
 ) -> Any:
     """Declare an array function, whose first parameters are its `operands`.
 
-    The declared function is the body. `module` is where users and pickle find the function.
-    `results` is the class of named tuples that hold its results, if there are several.
+    The declared function is the body. The parameters `optional` are operands too if they are not
+    None, such as the mask and the initial value of a sum. `module` is where users and pickle find
+    the function. `results` is the class of named tuples that hold its results, if there are
+    several.
 
     >>> import tenferro as tn
     >>> @array_function(operands=2)
@@ -200,15 +210,20 @@ def array_function(
     Tensor([3., 2.])
     """
     if function is None:
-        return lambda function: _declared(function, operands, module, results)
-    return _declared(function, operands, module, results)
+        return lambda function: _declared(function, operands, optional, module, results)
+    return _declared(function, operands, optional, module, results)
 
 
 def _declared(
-    body: Any, operands: int, module: str, results: Callable[..., Any] | None = None
+    body: Any,
+    operands: int,
+    optional: tuple[str, ...],
+    module: str,
+    results: Callable[..., Any] | None,
 ) -> Any:
     names = tuple(body.__code__.co_varnames[: body.__code__.co_argcount])
     apply = _apply if results is None else partial(_apply_named, results)
+    further = frozenset(optional)
 
     def public(*args: Any, **options: Any) -> Any:
         if len(args) != operands:
@@ -220,6 +235,8 @@ def _declared(
                         body(*args, **options)  # raises: the argument is there twice
                     options[name] = value
                 args = args[:operands]
+        if options and further and not further.isdisjoint(options):
+            return apply(*with_optional(body, optional, args, options), False)
         return apply(body, args, options, False)
 
     body.__qualname__ = body.__name__  # also if another function makes it
@@ -230,6 +247,44 @@ def _declared(
     public.__code__ = public.__code__.replace(co_name=body.__name__, co_qualname=body.__qualname__)
     body.__globals__.setdefault("__test__", {})[body.__name__] = body  # its examples are run
     return public
+
+
+@dataclass(frozen=True)
+class WithOptional:
+    """An array function whose last operands are parameters with a name.
+
+    Caches treat equal instances as one function.
+
+    Attributes:
+        body: of the array function.
+        operands: how many operands come first.
+        names: of the operands after them.
+    """
+
+    body: Function
+    operands: int
+    names: tuple[str, ...]
+
+    @property
+    def __name__(self) -> str:
+        return self.body.__name__
+
+    def __call__(self, *operands: Any, **options: Any) -> Any:
+        """What the body makes of the operands."""
+        named = zip(self.names, operands[self.operands :], strict=True)
+        return self.body(*operands[: self.operands], **dict(named), **options)
+
+
+def with_optional(
+    body: Function, optional: tuple[str, ...], operands: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[Function, tuple[Any, ...], dict[str, Any]]:
+    """A call whose options `optional`, if they are not None, become operands."""
+    names = tuple([name for name in optional if options.get(name) is not None])
+    if not names:
+        return body, operands, options
+    rest = {name: value for name, value in options.items() if name not in names}
+    further = tuple([options[name] for name in names])
+    return WithOptional(body, len(operands), names), (*operands, *further), rest
 
 
 def _bound(
@@ -252,12 +307,32 @@ def _bound(
 
 
 def _refuse_array(function: Any, option: str, array: Any) -> None:
-    """Raise ConfigError if an option that is an array is declared as a word, or True or False."""
+    """Raise an error if an option is an array to write to, or a word, or True or False is meant.
+
+    Raises:
+        DTypeError: there is an array to write to.
+        ConfigError: the option is declared as a word, or True or False.
+    """
+    if option == "out":
+        refuse_out(called_function(function.__name__), array)
+    function = function.body if isinstance(function, WithOptional) else function
     declared = function if isinstance(function, FunctionType) else type(function).__call__
     if _is_word(get_type_hints(declared).get(option)):
         raise ConfigError(
             f"{called_function(function.__name__)}: {option} is an array of shape "
             f"{tuple(array.shape)}, where a word, or True or False is meant; arrays come first"
+        )
+
+
+def refuse_out(name: str, out: object) -> None:
+    """Refuse an array to write to: results are new arrays.
+
+    Raises:
+        DTypeError: there is one.
+    """
+    if out is not None:
+        raise DTypeError(
+            f"{name}: out= must be None: the result is a new array; arrays cannot be written to"
         )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from tenferro.errors import DTypeError
 from tenferro.ir import (
     BOOL,
+    INT8,
     INT64,
     AnyTensor,
     ArrayLike,
@@ -36,6 +38,7 @@ from tenferro.ops import (
     MINIMUM,
     MUL,
     NEG,
+    OR,
     POW,
     REAL,
     REM,
@@ -108,6 +111,11 @@ __all__ = [
 # Arithmetic and choice, elementwise, with promotion and broadcasting.
 
 _LARGEST_UNROLLED_POWER = 64
+
+
+def counting(*operands: ArrayLike) -> Sequence[ArrayLike]:
+    """The operands; if all are bools, as int8, in which NumPy computes with them."""
+    return promote(operands, INT8) if result_dtype(operands) == BOOL else operands
 
 
 def binary(name: str, op: StdTensorOp, x: ArrayLike, y: ArrayLike) -> AnyTensor:
@@ -193,6 +201,7 @@ def remainder(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     >>> tn.remainder([7, -7], 4)
     Tensor([3, 1])
     """
+    x1, x2 = counting(x1, x2)
     return in_integers(x1, x2, lambda x, y: binary("remainder", Rem(floor=True), x, y))
 
 
@@ -203,6 +212,7 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     >>> tn.floor_divide([7, -7], 2)
     Tensor([ 3, -4])
     """
+    x1, x2 = counting(x1, x2)
     return in_integers(x1, x2, lambda x, y: _floored(x, y))
 
 
@@ -257,6 +267,7 @@ def pow(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
         (base,) = promote((x1,), result_dtype((x1, x2)))
         if _of_modulus(base) is not None:
             return _squared(base)
+    x1, x2 = counting(x1, x2)
     return in_integers(x1, x2, lambda x, y: binary("pow", POW, x, y))
 
 
@@ -267,7 +278,7 @@ def square(x: ArrayLike) -> AnyTensor:
     >>> tn.square([2, 3])
     Tensor([4, 9])
     """
-    return _squared(x)
+    return _squared(counting(x)[0])
 
 
 @array_function
@@ -287,6 +298,7 @@ def fmod(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     >>> tn.fmod([7, -7], 4)
     Tensor([ 3, -3])
     """
+    x1, x2 = counting(x1, x2)
     return in_integers(x1, x2, lambda x, y: binary("fmod", REM, x, y))
 
 
@@ -313,6 +325,8 @@ def minimum(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
 def _larger(name: str, op: StdTensorOp, x: ArrayLike, y: ArrayLike, lower: bool) -> AnyTensor:
     """Each of two operands is a bound of the other one."""
     dtype = result_dtype((x, y))
+    if dtype == BOOL:
+        return binary(name, OR if lower else AND, x, y)
     values = [limit(each, dtype, lower=lower) for each in (x, y)]
     return called(name, op, *broadcast(name, values))
 
@@ -321,6 +335,8 @@ def _larger(name: str, op: StdTensorOp, x: ArrayLike, y: ArrayLike, lower: bool)
 def clamp(x: ArrayLike, min: ArrayLike, max: ArrayLike) -> AnyTensor:
     """x clamped between `min` and `max`."""
     dtype = result_dtype((min, x, max))
+    if dtype == BOOL:
+        return minimum(maximum(x, min), max)
     low, high = limit(min, dtype, lower=True), limit(max, dtype, lower=False)
     values = broadcast("clip", [low, as_value(x, dtype), high])
     return called("clip", CLAMP, *values)
@@ -393,7 +409,8 @@ def abs(x: ArrayLike) -> AnyTensor:
     >>> tn.abs([3, -4])
     Tensor([3, 4])
     """
-    return unary("abs", ABS, x)
+    (value,) = promote((x,))
+    return value if value.meta.dtype == BOOL else called("abs", ABS, value)
 
 
 @array_function
@@ -418,24 +435,24 @@ def conj(x: ArrayLike) -> AnyTensor:
 
 
 @array_function
-def real(x: ArrayLike) -> AnyTensor:
+def real(val: ArrayLike) -> AnyTensor:
     """Real part.
 
     >>> tn.real([1 + 2j])
     Tensor([1.])
     """
-    (value,) = promote((x,))
+    (value,) = promote((val,))
     return emit(REAL, value) if is_complex(value.meta.dtype) else value
 
 
 @array_function
-def imag(x: ArrayLike) -> AnyTensor:
-    """Imaginary part; zeros if the dtype of x is real.
+def imag(val: ArrayLike) -> AnyTensor:
+    """Imaginary part; zeros if the dtype of `val` is real.
 
     >>> tn.imag([1 + 2j])
     Tensor([2.])
     """
-    (value,) = promote((x,))
+    (value,) = promote((val,))
     return emit(IMAG, value) if is_complex(value.meta.dtype) else zeros_like(value)
 
 
@@ -557,8 +574,8 @@ def trunc(x: ArrayLike) -> AnyTensor:
 
 
 @array_function
-def round(x: ArrayLike, decimals: int = 0) -> AnyTensor:
-    """x rounded to `decimals` decimals, half to even. Its derivative is 0.
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> AnyTensor:
+    """`a` rounded to `decimals` decimals, half to even. Its derivative is 0.
 
     >>> tn.round([0.5, 1.5, 2.5])
     Tensor([0., 2., 2.])
@@ -569,7 +586,7 @@ def round(x: ArrayLike, decimals: int = 0) -> AnyTensor:
     if len(several) != 1:
         raise DTypeError(f"round: decimals must be one integer, got {decimals!r}")
     (decimals,) = several
-    (value,) = promote((x,))
+    (value,) = promote((a,))
     dtype = value.meta.dtype
     if is_complex(dtype):
         parts = [round(emit(part, value), decimals) for part in (REAL, IMAG)]

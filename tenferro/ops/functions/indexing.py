@@ -57,6 +57,7 @@ from tenferro.ops import (
 )
 from tenferro.ops.functions.dispatch import broadcast_like, emit, full_like
 from tenferro.ops.functions.elementwise import clamp, remainder, subtract, where
+from tenferro.ops.functions.elementwise import maximum as elementwise_maximum
 from tenferro.ops.functions.elementwise import minimum as elementwise_minimum
 from tenferro.ops.functions.logical import bitwise_and, greater_equal, less
 from tenferro.ops.functions.promotion import (
@@ -587,6 +588,14 @@ def mode_named(name: str, mode: object) -> str | None:
     if text not in known:
         raise AxisError(f"{name}: mode must be one of {', '.join(MODES)}, got {mode!r}")
     return known[text]
+
+
+def without_negatives(indices: Any, mode: str) -> Any:
+    """Indices of which negative ones are out of bounds: 0 with "clip", else beyond every axis."""
+    places = indices.astype(INT64)
+    if mode == "clip":
+        return elementwise_maximum(places, 0)
+    return where(less(places, 0), np.iinfo(INT64).max, places)
 
 
 def fill_of(dtype: DType) -> bool | int | float:

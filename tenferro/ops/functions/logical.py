@@ -365,24 +365,24 @@ def copysign(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
 
 @array_function(operands=4)
 def isclose(
-    x1: ArrayLike,
-    x2: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
     rtol: ArrayLike = 1e-5,
     atol: ArrayLike = 1e-8,
     equal_nan: bool = False,
 ) -> AnyTensor:
-    """Whether |x1 - x2| is at most atol + rtol·|x2|; equal infinities are close.
+    """Whether |a - b| is at most atol + rtol·|b|; equal infinities are close.
 
     >>> tn.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
     Tensor([ True, False])
     """
-    return _close("isclose", (x1, x2), (rtol, atol), equal_nan)
+    return _close("isclose", (a, b), (rtol, atol), equal_nan)
 
 
 @array_function(operands=4)
 def allclose(
-    x1: ArrayLike,
-    x2: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
     rtol: ArrayLike = 1e-5,
     atol: ArrayLike = 1e-8,
     equal_nan: bool = False,
@@ -392,7 +392,7 @@ def allclose(
     >>> tn.allclose([1.0, 2.0], [1.0 + 1e-9, 2.0])
     Tensor(True)
     """
-    close = _close("allclose", (x1, x2), (rtol, atol), equal_nan)
+    close = _close("allclose", (a, b), (rtol, atol), equal_nan)
     return emit(ReduceAnd(tuple(range(close.meta.rank))), close)
 
 

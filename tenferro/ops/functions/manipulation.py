@@ -18,12 +18,14 @@ from tenferro.ir import (
     Dim,
     DimExpr,
     DType,
+    DTypeLike,
     Exact,
     Integers,
     Order,
     Shape,
     Size,
     TensorMeta,
+    as_dtype,
     assume_not_one,
     assume_positive,
     canonical,
@@ -101,22 +103,22 @@ PadWidth = Size | Sequence[Size] | Sequence[Sequence[Size]]
 
 
 @array_function
-def permute_dims(x: ArrayLike, axes: Sequence[int] | None = None) -> AnyTensor:
-    """The axes of x in the order `axes`; reversed if None.
+def permute_dims(a: ArrayLike, axes: Sequence[int] | None = None) -> AnyTensor:
+    """The axes of `a` in the order `axes`; reversed if None.
 
     >>> tn.permute_dims([[1, 2], [3, 4]], (1, 0))
     Tensor([[1, 3],
             [2, 4]])
     """
-    x = array(x)
-    rank = x.meta.rank
+    a = array(a)
+    rank = a.meta.rank
     if axes is None:
-        return emit(Transpose(tuple(range(rank)[::-1])), x)
+        return emit(Transpose(tuple(range(rank)[::-1])), a)
     order = axes if isinstance(axes, tuple | list) else tuple(np.ravel(axes))
     perm = tuple([normal_axis("permute_dims", axis, rank) for axis in order])
     if len(perm) != rank:
-        raise AxisError(f"permute_dims: axes {perm} must name each axis of {x.meta} once")
-    return called("permute_dims", Transpose(perm), x)
+        raise AxisError(f"permute_dims: axes {perm} must name each axis of {a.meta} once")
+    return called("permute_dims", Transpose(perm), a)
 
 
 @array_function
@@ -136,7 +138,7 @@ def matrix_transpose(x: ArrayLike) -> AnyTensor:
 
 @array_function
 def moveaxis(
-    x: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]
+    a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]
 ) -> AnyTensor:
     """The axes `source` moved to the positions `destination`; the other axes keep their order.
 
@@ -144,8 +146,8 @@ def moveaxis(
     Tensor([[1, 3],
             [2, 4]])
     """
-    x = array(x)
-    rank = x.meta.rank
+    a = array(a)
+    rank = a.meta.rank
     starts, ends = (
         [
             normal_axis("moveaxis", axis, rank)
@@ -160,14 +162,14 @@ def moveaxis(
     order = [axis for axis in range(rank) if axis not in starts]
     for end, start in sorted(zip(ends, starts, strict=True)):
         order.insert(end, start)
-    return emit(Transpose(tuple(order)), x)
+    return emit(Transpose(tuple(order)), a)
 
 
 @array_function
 def reshape(
-    x: ArrayLike, shape: Shape, *, order: Order = "C", copy: bool | None = None
+    a: ArrayLike, shape: Shape, order: Order = "C", *, copy: bool | None = None
 ) -> AnyTensor:
-    """The elements of x in another shape; a size of -1 is inferred. `order="F"` is column-major.
+    """The elements of `a` in another shape; a size of -1 is inferred. `order="F"` is column-major.
 
     An array cannot be changed, so that `copy` has no effect; it is that of the array API.
 
@@ -175,56 +177,56 @@ def reshape(
     Tensor([[1, 2],
             [3, 4]])
     """
-    x = array(x)
+    a = array(a)
     sizes = sizes_of(shape)
-    if x.meta.dims is None and x.meta.rank == 1:
+    if a.meta.dims is None and a.meta.rank == 1:
         ones = [axis for axis, size in enumerate(sizes) if size == 1]
         if len(ones) == len(sizes) - 1 and -1 in sizes:  # a vector with further axes of size 1
-            return expand_dims(x, ones)
-    target = _infer_size(x.meta, [dim(size) for size in sizes])
-    x = _of_as_many(x, product(target))
+            return expand_dims(a, ones)
+    target = _infer_size(a.meta, [dim(size) for size in sizes])
+    a = _of_as_many(a, product(target))
     if order == "F":
-        flipped = emit(Reshape(target[::-1]), permute_dims(x))
+        flipped = emit(Reshape(target[::-1]), permute_dims(a))
         return permute_dims(flipped)
     if order != "C":
         raise ShapeError(f"reshape: order must be 'C' or 'F', got {order!r}")
-    return emit(Reshape(target), x)
+    return emit(Reshape(target), a)
 
 
 @array_function
-def ravel(x: ArrayLike, *, order: Order = "C") -> AnyTensor:
-    """All elements of x along one axis.
+def ravel(a: ArrayLike, order: Order = "C") -> AnyTensor:
+    """All elements of `a` along one axis.
 
     >>> tn.ravel([[1, 2], [3, 4]], order="F")
     Tensor([1, 3, 2, 4])
     """
-    x = array(x)
-    if x.meta.rank == 1 and order in ("C", "F"):
-        return x
-    return reshape(x, (-1,), order=order)
+    a = array(a)
+    if a.meta.rank == 1 and order in ("C", "F"):
+        return a
+    return reshape(a, (-1,), order=order)
 
 
 @array_function
-def flip(x: ArrayLike, axis: Axis = None) -> AnyTensor:
+def flip(m: ArrayLike, axis: Axis = None) -> AnyTensor:
     """The elements along `axis` (None: all axes) in reverse order.
 
     >>> tn.flip([1, 2, 3])
     Tensor([3, 2, 1])
     """
-    x = array(x)
-    return emit(Reverse(normal_axes("flip", axis, x.meta.rank)), x)
+    m = array(m)
+    return emit(Reverse(normal_axes("flip", axis, m.meta.rank)), m)
 
 
 @array_function
-def expand_dims(x: ArrayLike, axis: int | Sequence[int] = 0) -> AnyTensor:
-    """x with new axes of size 1 at the positions `axis` of the result.
+def expand_dims(a: ArrayLike, axis: int | Sequence[int] = 0) -> AnyTensor:
+    """`a` with new axes of size 1 at the positions `axis` of the result.
 
     >>> tn.expand_dims([1, 2], axis=1)
     Tensor([[1],
             [2]])
     """
-    x = array(x)
-    meta: TensorMeta = x.meta
+    a = array(a)
+    meta: TensorMeta = a.meta
     count = len(axis) if isinstance(axis, tuple | list) else 1
     new = normal_axes("expand_dims", axis, meta.rank + count)
     old_axes = tuple(i for i in range(meta.rank + count) if i not in new)
@@ -232,12 +234,12 @@ def expand_dims(x: ArrayLike, axis: int | Sequence[int] = 0) -> AnyTensor:
     wide = meta.with_extents(
         Exact(1) if i in new else next(extents) for i in range(meta.rank + count)
     )
-    return broadcast_like(x, wide, old_axes, "expand_dims")
+    return broadcast_like(a, wide, old_axes, "expand_dims")
 
 
 @array_function
-def squeeze(x: ArrayLike, axis: Axis = None) -> AnyTensor:
-    """x without the axes `axis`, whose size is 1; without all axes of size 1 if None.
+def squeeze(a: ArrayLike, axis: Axis = None) -> AnyTensor:
+    """`a` without the axes `axis`, whose size is 1; without all axes of size 1 if None.
 
     The result has as many axes for all sizes of a name. So with None a program refuses a run in
     which the size of a name is 1: name the axes.
@@ -245,8 +247,8 @@ def squeeze(x: ArrayLike, axis: Axis = None) -> AnyTensor:
     >>> tn.squeeze([[1, 2]])
     Tensor([1, 2])
     """
-    x = array(x)
-    meta: TensorMeta = x.meta
+    a = array(a)
+    meta: TensorMeta = a.meta
     ones = [i for i, extent in enumerate(meta.extents) if extent == Exact(1)]
     axes = ones if axis is None else normal_axes("squeeze", axis, meta.rank)
     if axis is None:
@@ -254,7 +256,7 @@ def squeeze(x: ArrayLike, axis: Axis = None) -> AnyTensor:
     for i in axes:
         if meta.extents[i] != Exact(1):
             raise ShapeError(f"squeeze: axis {i} of {meta} has size {meta.extents[i]}, not 1")
-    return drop_axes(x, axes)
+    return drop_axes(a, axes)
 
 
 def _assume_none_dropped(meta: TensorMeta) -> None:
@@ -269,33 +271,33 @@ def _assume_none_dropped(meta: TensorMeta) -> None:
 
 
 @array_function
-def broadcast_to(x: ArrayLike, shape: Shape) -> AnyTensor:
-    """x repeated to `shape`, axes aligned at the end.
+def broadcast_to(array: ArrayLike, shape: Shape) -> AnyTensor:
+    """`array` repeated to `shape`, axes aligned at the end.
 
     >>> tn.broadcast_to([1, 2], (2, 2))
     Tensor([[1, 2],
             [1, 2]])
     """
-    (value,) = promote((x,))
+    (value,) = promote((array,))
     return expanded(value, [dim(size) for size in sizes_of(shape)])
 
 
-def concat(*arrays: ArrayLike, axis: int | None = 0) -> AnyTensor:
+def concat(*arrays: ArrayLike, axis: int | None = 0, dtype: DTypeLike | None = None) -> AnyTensor:
     """The arrays one after another along `axis`; flattened first if None."""
     if not arrays:
         raise ShapeError("concat: needs at least one array")
-    values = promote(arrays)
+    values = promote(arrays, None if dtype is None else as_dtype(dtype))
     if axis is None:
         values, axis = [ravel(value) for value in values], 0
     index = normal_axis("concat", axis, values[0].meta.rank)
     return called("concat", Concatenate(index), *agree_off(values, index))
 
 
-def stack(*arrays: ArrayLike, axis: int = 0) -> AnyTensor:
+def stack(*arrays: ArrayLike, axis: int = 0, dtype: DTypeLike | None = None) -> AnyTensor:
     """The arrays along a new axis."""
     if not arrays:
         raise ShapeError("stack: needs at least one array")
-    values = promote(arrays)
+    values = promote(arrays, None if dtype is None else as_dtype(dtype))
     metas: list[TensorMeta] = [value.meta for value in values]
     for meta in metas:
         sizes = (metas[0].static_shape, meta.static_shape)
@@ -330,31 +332,31 @@ def _any_recorded(values: Iterable[Any]) -> bool:
 
 
 @array_function
-def tril(x: ArrayLike, k: int = 0) -> AnyTensor:
-    """The part of x on and below diagonal `k` of its last two axes.
+def tril(m: ArrayLike, k: int = 0) -> AnyTensor:
+    """The part of `m` on and below diagonal `k` of its last two axes.
 
     >>> tn.tril([[1, 2], [3, 4]])
     Tensor([[1, 0],
             [3, 4]])
     """
-    x = array(x)
-    return emit(Tril(read_integer("tril", "k", k)), x)
+    m = array(m)
+    return emit(Tril(read_integer("tril", "k", k)), m)
 
 
 @array_function
-def triu(x: ArrayLike, k: int = 0) -> AnyTensor:
-    """The part of x on and above diagonal `k` of its last two axes.
+def triu(m: ArrayLike, k: int = 0) -> AnyTensor:
+    """The part of `m` on and above diagonal `k` of its last two axes.
 
     >>> tn.triu([[1, 2], [3, 4]])
     Tensor([[1, 2],
             [0, 4]])
     """
-    x = array(x)
-    return emit(Triu(read_integer("triu", "k", k)), x)
+    m = array(m)
+    return emit(Triu(read_integer("triu", "k", k)), m)
 
 
 @array_function
-def diagonal(x: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> AnyTensor:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> AnyTensor:
     """The elements with index i along `axis1` and i + `offset` along `axis2`, along the last axis.
 
     >>> tn.diagonal([[1, 2], [3, 4]])
@@ -362,8 +364,8 @@ def diagonal(x: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     >>> tn.diagonal([[1, 2, 3], [4, 5, 6]], offset=1)
     Tensor([2, 6])
     """
-    x = array(x)
-    meta: TensorMeta = x.meta
+    a = array(a)
+    meta: TensorMeta = a.meta
     if meta.rank < 2:
         raise ShapeError(f"diagonal: needs at least two axes, got {meta}")
     offset = read_integer("diagonal", "offset", offset)
@@ -372,8 +374,8 @@ def diagonal(x: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
         offset = -offset
     sizes = meta.exact_shape("diagonal", "operand")
     if offset or sizes[rows] != sizes[columns]:
-        x = _square(x, rows, columns, offset)
-    return moveaxis(emit(ExtractDiag(rows, columns), x), rows, -1)
+        a = _square(a, rows, columns, offset)
+    return moveaxis(emit(ExtractDiag(rows, columns), a), rows, -1)
 
 
 def _square(x: AnyTensor, rows: int, columns: int, offset: int) -> AnyTensor:
@@ -531,19 +533,19 @@ def like_the_others(x: ArrayLike, *others: ArrayLike) -> AnyTensor:
 
 
 @array_function
-def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> AnyTensor:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> AnyTensor:
     """Two axes exchanged.
 
     >>> tn.swapaxes([[1, 2], [3, 4]], 0, 1)
     Tensor([[1, 3],
             [2, 4]])
     """
-    x = array(x)
-    rank = x.meta.rank
+    a = array(a)
+    rank = a.meta.rank
     order = list(range(rank))
     i, j = (normal_axis("swapaxes", axis, rank) for axis in (axis1, axis2))
     order[i], order[j] = j, i
-    return emit(Transpose(tuple(order)), x)
+    return emit(Transpose(tuple(order)), a)
 
 
 def repeat(x: AnyTensor, count: Dim, axis: int | None = None) -> AnyTensor:
@@ -560,14 +562,14 @@ def repeat(x: AnyTensor, count: Dim, axis: int | None = None) -> AnyTensor:
 
 
 @array_function
-def tile(x: ArrayLike, reps: Integers) -> AnyTensor:
-    """x repeated as a whole `reps` times along each axis; axes align at the end.
+def tile(A: ArrayLike, reps: Integers) -> AnyTensor:  # noqa: N803  # NumPy's name
+    """`A` repeated as a whole `reps` times along each axis; axes align at the end.
 
     >>> tn.tile([1, 2], (2, 2))
     Tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
     """
-    x = array(x)
+    x = array(A)
     counts = counts_of("tile", "the repetitions", reps)
     if any(isinstance(count, int) and count < 0 for count in counts):
         raise ShapeError(f"tile: repetitions must not be negative, got {tuple(counts)}")
@@ -582,28 +584,36 @@ def tile(x: ArrayLike, reps: Integers) -> AnyTensor:
 
 
 @array_function
-def roll(x: ArrayLike, shift: Integers, axis: Axis = None) -> AnyTensor:
+def roll(a: ArrayLike, shift: Integers, axis: Axis = None) -> AnyTensor:
     """The elements shifted cyclically by `shift` places along `axis`; of the flat array if None.
 
     >>> tn.roll([1, 2, 3], 1)
     Tensor([3, 1, 2])
     """
-    x = array(x)
-    meta: TensorMeta = x.meta
+    a = array(a)
+    meta: TensorMeta = a.meta
     if axis is None:
-        flat = roll(ravel(x), shift, 0)
+        flat = roll(ravel(a), shift, 0)
         return reshape(flat, meta.exact_shape("roll", "operand"))
+    for place, by in shifts_of(axis, counts_of("roll", "the shifts", shift)):
+        a = _rolled(a, normal_axis("roll", place, meta.rank), by)
+    return a
+
+
+def shifts_of(axis: Axis, shifts: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Pairs of an axis and a shift: one of them may be for all of the others.
+
+    Raises:
+        AxisError: their numbers differ.
+    """
     axes = list(axis) if isinstance(axis, tuple | list) else [axis]
-    shifts = counts_of("roll", "the shifts", shift)
-    if len(shifts) not in (1, len(axes)):
+    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise AxisError(
             f"roll: got {counted(len(shifts), 'shift')} for {counted(len(axes), 'axis', 'axes')}; "
             "pass one shift, or one for each axis"
         )
-    for i in range(len(axes)):
-        along = normal_axis("roll", axes[i], meta.rank)
-        x = _rolled(x, along, shifts[i % len(shifts)])
-    return x
+    count = max(len(shifts), len(axes)) if shifts and axes else 0
+    return [(axes[i % len(axes)], shifts[i % len(shifts)]) for i in range(count)]
 
 
 def _rolled(x: AnyTensor, axis: int, shift: Dim) -> AnyTensor:
@@ -628,27 +638,27 @@ def rolled_by(x: AnyTensor, shift: AnyTensor, axis: int) -> AnyTensor:
 
 
 @array_function
-def fliplr(x: ArrayLike) -> AnyTensor:
+def fliplr(m: ArrayLike) -> AnyTensor:
     """The elements along the second axis in the opposite order.
 
     >>> tn.fliplr([[1, 2], [3, 4]])
     Tensor([[2, 1],
             [4, 3]])
     """
-    x = array(x)
-    return flip(x, 1)
+    m = array(m)
+    return flip(m, 1)
 
 
 @array_function
-def flipud(x: ArrayLike) -> AnyTensor:
+def flipud(m: ArrayLike) -> AnyTensor:
     """The elements along the first axis in the opposite order.
 
     >>> tn.flipud([[1, 2], [3, 4]])
     Tensor([[3, 4],
             [1, 2]])
     """
-    x = array(x)
-    return flip(x, 0)
+    m = array(m)
+    return flip(m, 0)
 
 
 def at_least(x: ArrayLike, rank: int) -> AnyTensor:
@@ -676,20 +686,22 @@ def atleast_3d(x: ArrayLike) -> AnyTensor:
     return at_least(x, 3)
 
 
-def hstack(*arrays: ArrayLike) -> AnyTensor:
+def hstack(*arrays: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
     """The arrays one after another along the second axis; vectors along the first."""
     values = [at_least(x, 1) for x in _at_least_one("hstack", arrays)]
-    return concat(*values, axis=0 if values[0].meta.rank == 1 else 1)
+    return concat(*values, axis=0 if values[0].meta.rank == 1 else 1, dtype=dtype)
 
 
-def vstack(*arrays: ArrayLike) -> AnyTensor:
+def vstack(*arrays: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
     """The arrays one below another."""
-    return concat(*(at_least(x, 2) for x in _at_least_one("vstack", arrays)), axis=0)
+    rows = [at_least(x, 2) for x in _at_least_one("vstack", arrays)]
+    return concat(*rows, axis=0, dtype=dtype)
 
 
-def dstack(*arrays: ArrayLike) -> AnyTensor:
+def dstack(*arrays: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
     """The arrays one behind another along the third axis."""
-    return concat(*(at_least(x, 3) for x in _at_least_one("dstack", arrays)), axis=2)
+    layers = [at_least(x, 3) for x in _at_least_one("dstack", arrays)]
+    return concat(*layers, axis=2, dtype=dtype)
 
 
 def column_stack(*arrays: ArrayLike) -> AnyTensor:

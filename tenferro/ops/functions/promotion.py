@@ -26,12 +26,14 @@ from tenferro.ir import (
     BOOL,
     INT32,
     INT64,
+    UINT64,
     AnyTensor,
     ArrayLike,
     Axis,
     Dim,
     DimExpr,
     DType,
+    DTypeLike,
     Exact,
     Integers,
     ShapeExtent,
@@ -74,6 +76,7 @@ __all__ = [
     "integers",
     "is_number",
     "named",
+    "normal_axes",
     "normal_axis",
     "promote",
     "repeated",
@@ -539,6 +542,48 @@ def normal_axes(name: str, axis: Axis, rank: int) -> tuple[int, ...]:
     if len(set(axes)) != len(axes):
         raise AxisError(f"{name}: axes {tuple(axes_tuple)} name an axis twice")
     return tuple(axes)
+
+
+# Reductions over axes, of operands that are promoted.
+
+MakeReduction = Callable[[tuple[int, ...]], StdTensorOp]
+
+
+def reduce(name: str, op: MakeReduction, x: ArrayLike, axis: Axis, keepdims: bool) -> AnyTensor:
+    """The reduction over `axis` (None: all); its axes stay with size 1 if `keepdims`."""
+    (value,) = promote((x,))
+    meta: TensorMeta = value.meta
+    axes = normal_axes(name, axis, meta.rank) if meta.rank else reduced_axes(name, axis, 0)
+    result = called(name, op(axes), value)
+    return restored(result, meta, axes) if keepdims else result
+
+
+def reduced_axes(name: str, axis: Axis, rank: int) -> tuple[int, ...]:
+    """The axes of a reduction; axis 0 or -1 of an array without axes is none, as in NumPy."""
+    if rank == 0 and isinstance(axis, int) and axis in (0, -1):
+        return ()
+    return normal_axes(name, axis, rank)
+
+
+def restored(result: AnyTensor, meta: TensorMeta, axes: tuple[int, ...]) -> AnyTensor:
+    """The reduction over `axes` of an operand of type `meta`, with these axes as axes of size 1."""
+    wide = result.meta.with_extents(
+        Exact(1) if i in axes else extent for i, extent in enumerate(meta.extents)
+    )
+    remaining = tuple(i for i in range(meta.rank) if i not in axes)
+    return broadcast_like(result, wide, remaining, "keepdims")
+
+
+def countable(x: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
+    """The operand in `dtype`; if None, in the dtype in which NumPy sums its dtype."""
+    if dtype is not None:
+        return promote((x,), as_dtype(dtype))[0]
+    element = result_dtype((x,))
+    if element.kind in "bi":
+        element = INT64
+    elif element.kind == "u":
+        element = UINT64
+    return promote((x,), element)[0]
 
 
 def _size_as_value(size: DimExpr, dtype: DType) -> AnyTensor:

@@ -2,61 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
-from tenferro.errors import AxisError, DTypeError, ShapeError, counted
+from tenferro.errors import AxisError, ConfigError, DTypeError, ShapeError, counted
 from tenferro.ir import (
     BOOL,
-    FLOAT16,
-    FLOAT32,
     INT64,
-    UINT64,
     AnyTensor,
     ArrayLike,
     Axis,
-    Dim,
-    DType,
     DTypeLike,
     Exact,
     TensorMeta,
     as_dtype,
     integer_of,
-    is_complex,
-    is_inexact,
     is_integer,
     maximum,
-    number_of,
-    product,
     read_integer,
-    real_dtype,
     refuse_traced,
 )
 from tenferro.ops import (
-    ADD,
     DIV,
-    IMAG,
-    MAXIMUM,
     MUL,
-    REAL,
-    REDUCTIONS,
-    SELECT,
-    SQRT,
     SUB,
     ArgMax,
     ArgMin,
     BroadcastInDim,
     CumulativeProd,
     CumulativeSum,
-    Pad,
-    ReduceAnd,
     ReduceMax,
     ReduceMin,
-    ReduceOr,
     ReduceProd,
     ReduceSum,
     Reverse,
-    ShapeOf,
     Sort,
     StdTensorOp,
     TopPlaces,
@@ -68,24 +46,24 @@ from tenferro.ops.functions.dispatch import (
     emit,
     emit_all,
     full,
-    full_like,
     gather_along,
 )
-from tenferro.ops.functions.elementwise import divide, remainder, subtract, where
+from tenferro.ops.functions.elementwise import remainder, where
 from tenferro.ops.functions.indexing import fill_of, from_the_front, size_value, within
 from tenferro.ops.functions.logical import not_equal
-from tenferro.ops.functions.manipulation import concat, ravel, window
+from tenferro.ops.functions.manipulation import concat, permute_dims, ravel, window
+from tenferro.ops.functions.masked_reductions import extremum, moment, of_counting, total
 from tenferro.ops.functions.promotion import (
     agree,
-    as_value,
     broadcast_to,
-    called,
     convert,
-    fitting,
+    countable,
     inexact_dtype,
-    normal_axes,
+    named,
     normal_axis,
     promote,
+    reduce,
+    reduced_axes,
     result_dtype,
 )
 
@@ -113,218 +91,222 @@ __all__ = [
 
 # Reductions over axes.
 
-MakeReduction = Callable[[tuple[int, ...]], StdTensorOp]
 
-
-def reduce(name: str, op: MakeReduction, x: ArrayLike, axis: Axis, keepdims: bool) -> AnyTensor:
-    """The reduction over `axis` (None: all); its axes stay with size 1 if `keepdims`."""
-    (value,) = promote((x,))
-    meta: TensorMeta = value.meta
-    axes = normal_axes(name, axis, meta.rank)
-    result = called(name, op(axes), value)
-    return restored(result, meta, axes) if keepdims else result
-
-
-@array_function
+@array_function(optional=("initial", "where"))
 def sum(
-    x: ArrayLike, axis: Axis = None, *, dtype: DTypeLike | None = None, keepdims: bool = False
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+    promote_integers: bool = True,
 ) -> AnyTensor:
     """Sum over `axis` (None: all axes). Bools and integers are summed in 64 bits.
 
+    Args:
+        a: an array.
+        axis: one axis or several.
+        dtype: of the sum.
+        out: None, as arrays are not written to.
+        keepdims: keep these axes with size 1.
+        initial: a number that is added.
+        where: a mask of the elements that count.
+        promote_integers: False sums integers in their own dtype.
+
     >>> tn.sum([[1, 2], [3, 4]], axis=0)
     Tensor([4, 6])
+    >>> tn.sum([1, 2, 3], where=[True, False, True], initial=10)
+    Tensor(14)
     """
-    return reduce("sum", ReduceSum, countable(x, dtype), axis, keepdims)
+    if dtype is None and initial is where is None and promote_integers:  # nearly all calls
+        return reduce("sum", ReduceSum, countable(a), axis, keepdims)
+    return total("sum", a, dtype, promote_integers, axis, keepdims, initial, where)
 
 
-@array_function
+@array_function(optional=("initial", "where"))
 def prod(
-    x: ArrayLike, axis: Axis = None, *, dtype: DTypeLike | None = None, keepdims: bool = False
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+    promote_integers: bool = True,
 ) -> AnyTensor:
-    """Product over `axis`. Its derivative is correct for factors of zero.
+    """Product over `axis`; parameters as of `sum`. Its derivative is correct for factors of zero.
 
     >>> tn.prod([2, 3, 4])
     Tensor(24)
     """
-    return reduce("prod", ReduceProd, countable(x, dtype), axis, keepdims)
+    if dtype is None and initial is where is None and promote_integers:  # nearly all calls
+        return reduce("prod", ReduceProd, countable(a), axis, keepdims)
+    return total("prod", a, dtype, promote_integers, axis, keepdims, initial, where)
 
 
-@array_function
-def max(x: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> AnyTensor:
+@array_function(optional=("initial", "where"))
+def max(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> AnyTensor:
     """Largest element over `axis`; NaN wins, and ties share the derivative evenly.
+
+    `initial` takes part. With `where`, a mask of the elements that count, it is needed.
 
     >>> tn.max([[1, 5], [7, 3]], axis=1)
     Tensor([5, 7])
     """
-    return reduce("max", ReduceMax, x, axis, keepdims)
+    return extremum("max", a, axis, keepdims, initial, where)
 
 
-@array_function
-def min(x: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> AnyTensor:
-    """Smallest element over `axis`; NaN wins, and ties share the derivative evenly.
+@array_function(optional=("initial", "where"))
+def min(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> AnyTensor:
+    """Smallest element over `axis`; parameters as of `max`.
 
     >>> tn.min([[1, 5], [7, 3]], axis=1)
     Tensor([1, 3])
     """
-    return reduce("min", ReduceMin, x, axis, keepdims)
+    return extremum("min", a, axis, keepdims, initial, where)
 
 
-@array_function
-def any(x: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> AnyTensor:
+@array_function(optional=("where",))
+def any(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+) -> AnyTensor:
     """Whether any element over `axis` is nonzero; false if there are no elements.
+
+    `where` is a mask of the elements that count.
 
     >>> tn.any([[0, 1], [0, 0]], axis=1)
     Tensor([ True, False])
     """
-    return reduce("any", ReduceOr, promote((x,), BOOL)[0], axis, keepdims)
+    return of_counting("any", promote((a,), BOOL)[0], axis, keepdims, None, where)
 
 
-@array_function
-def all(x: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> AnyTensor:
+@array_function(optional=("where",))
+def all(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+) -> AnyTensor:
     """Whether all elements over `axis` are nonzero; true if there are no elements.
+
+    `where` is a mask of the elements that count.
 
     >>> tn.all([[1, 1], [0, 1]], axis=1)
     Tensor([ True, False])
     """
-    return reduce("all", ReduceAnd, promote((x,), BOOL)[0], axis, keepdims)
+    return of_counting("all", promote((a,), BOOL)[0], axis, keepdims, None, where)
 
 
 @array_function
-def count_nonzero(x: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> AnyTensor:
+def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> AnyTensor:
     """The number of nonzero elements over `axis`.
 
     >>> tn.count_nonzero([[1, 1], [0, 1]], axis=1)
     Tensor([2, 1])
     """
-    (holds,) = promote((x,), BOOL)
+    (holds,) = promote((a,), BOOL)
     return reduce("count_nonzero", ReduceSum, convert(holds, INT64), axis, keepdims)
 
 
-@array_function
+@array_function(optional=("where",))
 def mean(
-    x: ArrayLike, axis: Axis = None, *, dtype: DTypeLike | None = None, keepdims: bool = False
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
 ) -> AnyTensor:
-    """Mean over `axis`; integers become float64.
+    """Mean over `axis`; integers become float64. `where` is a mask of the elements that count.
 
     >>> tn.mean([1.0, 2.0, 6.0])
     Tensor(3.)
     """
-    return moment("mean", x, None, axis, dtype, None, 0, keepdims)
+    return moment("mean", a, where, axis, dtype, 0, keepdims)
 
 
-@array_function
+@array_function(optional=("where", "mean"))
 def var(
-    x: ArrayLike,
+    a: ArrayLike,
     axis: Axis = None,
-    *,
     dtype: DTypeLike | None = None,
-    correction: float | None = None,
+    out: None = None,
     ddof: float = 0,
     keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+    correction: float | None = None,
 ) -> AnyTensor:
-    """Mean of |x - mean|² over `axis`; real. `correction`, or `ddof`, lowers the divisor.
+    """Mean of |a - mean|² over `axis`; real. `correction`, or `ddof`, lowers the divisor.
+
+    `where` is a mask of the elements that count; `mean` is the mean, if it is known, with the axes
+    of `a`.
 
     >>> tn.var([1.0, 3.0])
     Tensor(1.)
     >>> tn.var([1.0, 3.0], correction=1)
     Tensor(2.)
     """
-    return moment("var", x, None, axis, dtype, correction, ddof, keepdims)
+    lowered = ddof if correction is None else correction
+    return moment("var", a, where, axis, dtype, lowered, keepdims, mean)
 
 
-@array_function
+@array_function(optional=("where", "mean"))
 def std(
-    x: ArrayLike,
+    a: ArrayLike,
     axis: Axis = None,
-    *,
     dtype: DTypeLike | None = None,
-    correction: float | None = None,
+    out: None = None,
     ddof: float = 0,
     keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+    correction: float | None = None,
 ) -> AnyTensor:
-    """Root of the variance over `axis`. `correction`, or `ddof`, lowers the divisor.
+    """Root of the variance over `axis`; parameters as of `var`.
 
     >>> tn.std([1.0, 3.0])
     Tensor(1.)
     """
-    return moment("std", x, None, axis, dtype, correction, ddof, keepdims)
-
-
-def moment(
-    name: str,
-    x: ArrayLike,
-    mask: AnyTensor | None,
-    axis: Axis,
-    dtype: DTypeLike | None,
-    correction: float | None,
-    ddof: float,
-    keepdims: bool,
-) -> AnyTensor:
-    """The mean over `axis` of the elements where a mask holds, their variance, or its root.
-
-    `correction`, or `ddof` if it is None, lowers the divisor of the variance. Sums of small
-    integers would wrap around, and sums and squares of float16 overflow: they are computed in a
-    wider dtype.
-    """
-    element = inexact_dtype((x,)) if dtype is None else as_dtype(dtype)
-    (value,) = promote((x,), FLOAT32 if element == FLOAT16 else element)
-    if name == "mean":
-        return convert(_mean(name, value, mask, axis, keepdims, 0), element)
-    if not is_inexact(element):
-        raise DTypeError(f"{name}: dtype must be floating-point or complex, got {dtype}")
-    lowered = _number(name, ddof if correction is None else correction)
-    axes = normal_axes(name, axis, value.meta.rank)
-    deviation = subtract(value, _mean(name, value, mask, axes, True, 0))
-    if is_complex(element):
-        parts = [emit(part, deviation) for part in (REAL, IMAG)]
-        squares = emit(ADD, *(emit(MUL, part, part) for part in parts))
-    else:
-        squares = emit(MUL, deviation, deviation)
-    result = _mean(name, squares, mask, axes, keepdims, lowered)
-    result = emit(SQRT, result) if name == "std" else result
-    return convert(result, real_dtype(element) if dtype is None else element)
-
-
-def _number(name: str, correction: float) -> float:
-    """What lowers the divisor."""
-    number = number_of(correction)
-    if number is None:
-        refuse_traced(name, "correction", correction)
-        raise DTypeError(f"{name}: correction must be a number, got {correction!r}")
-    return number
-
-
-def _mean(
-    name: str,
-    value: AnyTensor,
-    mask: AnyTensor | None,
-    axis: Axis,
-    keepdims: bool,
-    correction: float,
-) -> AnyTensor:
-    """Sum divided by the number of elements minus `correction`; NaN if that divisor is 0."""
-    meta: TensorMeta = value.meta
-    axes = normal_axes(name, axis, meta.rank)
-    if mask is None:
-        divisor = number_of_elements(value, axes)
-    else:
-        value = emit(SELECT, mask, value, full_like(0, value))
-        divisor = reduce(name, ReduceSum, convert(mask, meta.dtype), axes, keepdims)
-    if correction:
-        divisor = emit(SUB, divisor, full_like(correction, divisor))
-        divisor = emit(MAXIMUM, divisor, full_like(0, divisor))
-    return divide(sum(value, axes, keepdims=keepdims), divisor)
+    lowered = ddof if correction is None else correction
+    return moment("std", a, where, axis, dtype, lowered, keepdims, mean)
 
 
 @array_function
-def ptp(x: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> AnyTensor:
+def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> AnyTensor:
     """Largest element minus the smallest, over `axis`.
 
     >>> tn.ptp([[1, 5], [7, 3]], axis=1)
     Tensor([4, 4])
     """
-    largest = reduce("ptp", ReduceMax, x, axis, keepdims)
-    return emit(SUB, largest, reduce("ptp", ReduceMin, x, axis, keepdims))
+    largest = reduce("ptp", ReduceMax, a, axis, keepdims)
+    return emit(SUB, largest, reduce("ptp", ReduceMin, a, axis, keepdims))
 
 
 def average(
@@ -333,56 +315,46 @@ def average(
     """Mean weighted by `weights`."""
     if weights is None:
         return mean(x, axis, keepdims=keepdims)
+    value, weight = weighted(x, weights, axis)
+    axes = reduced_axes("average", axis, value.meta.rank)
+    total = sum(emit(MUL, value, weight), axes, keepdims=keepdims)
+    return emit(DIV, total, sum(weight, axes, keepdims=keepdims))
+
+
+@named("average")
+def weights_of(x: ArrayLike, weights: ArrayLike, axis: Axis) -> AnyTensor:
+    """The weights of an array in its shape, and in the dtype of its mean."""
+    return weighted(x, weights, axis)[1]
+
+
+def weighted(x: ArrayLike, weights: ArrayLike, axis: Axis) -> tuple[AnyTensor, AnyTensor]:
+    """An array and its weights, of one dtype and one shape.
+
+    The weights have the shape of the array, or the sizes of `axis` in the order of these axes.
+    """
     value, weight = promote((x, weights), inexact_dtype((x, weights)))
     meta, weight_meta = value.meta, weight.meta
-    axes = normal_axes("average", axis, meta.rank)
-    if weight_meta.rank == 1 and meta.rank > 1 and len(axes) == 1:
-        value, weight = agree(value, axes[0], weight, 0)
-        shape = value.meta.exact_shape("average", "operand")
-        weight = emit(BroadcastInDim(shape, axes), weight)
+    listed = axis if isinstance(axis, tuple | list) else () if axis is None else (axis,)
+    axes = [normal_axis("average", each, meta.rank) for each in listed]
+    if weight_meta.rank == len(axes) < meta.rank:
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        weight, axes = permute_dims(weight, order), sorted(axes)
+        for place, along in enumerate(axes):
+            value, weight = agree(value, along, weight, place)
+        if [weight.meta.extents[i] for i in range(len(axes))] == [
+            value.meta.extents[i] for i in axes
+        ]:
+            shape = value.meta.exact_shape("average", "operand")
+            weight = emit(BroadcastInDim(shape, tuple(axes)), weight)
     elif weight_meta.rank == meta.rank:
         for place in range(meta.rank):
             value, weight = agree(value, place, weight, place)
     if weight.meta.extents != value.meta.extents:
         raise ShapeError(
-            f"average: weights {weight_meta} must have the shape of {meta}, or be a vector along "
-            "one axis"
+            f"average: weights {weight_meta} must have the shape of {meta}, or the sizes of the "
+            "axes over which the mean is"
         )
-    total = sum(emit(MUL, value, weight), axes, keepdims=keepdims)
-    return emit(DIV, total, sum(weight, axes, keepdims=keepdims))
-
-
-def countable(x: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
-    """The operand in `dtype`; if None, in the dtype in which NumPy sums its dtype."""
-    if dtype is not None:
-        return promote((x,), as_dtype(dtype))[0]
-    element = result_dtype((x,))
-    if element.kind in "bi":
-        element = INT64
-    elif element.kind == "u":
-        element = UINT64
-    return promote((x,), element)[0]
-
-
-def number_of_elements(value: AnyTensor, axes: Sequence[int]) -> AnyTensor:
-    """The number of elements along `axes` together, as a value of the dtype of `value`."""
-    meta: TensorMeta = value.meta
-    exact: Dim = product(extent.dim for i in axes if isinstance(extent := meta.extents[i], Exact))
-    (count,) = promote((exact,), meta.dtype)
-    for axis in axes:
-        if not isinstance(meta.extents[axis], Exact):
-            size = convert(emit(ShapeOf(axis), value), meta.dtype)
-            count = emit(MUL, count, size)
-    return count
-
-
-def restored(result: AnyTensor, meta: TensorMeta, axes: tuple[int, ...]) -> AnyTensor:
-    """The reduction over `axes` of an operand of type `meta`, with these axes as axes of size 1."""
-    wide = result.meta.with_extents(
-        Exact(1) if i in axes else extent for i, extent in enumerate(meta.extents)
-    )
-    remaining = tuple(i for i in range(meta.rank) if i not in axes)
-    return broadcast_like(result, wide, remaining, "keepdims")
+    return value, weight
 
 
 # Cumulative sums and products, and differences of adjacent elements.
@@ -395,6 +367,7 @@ def cumulative_sum(
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
+    out: None = None,
 ) -> AnyTensor:
     """Cumulative sums along `axis`; 0 comes first if `include_initial`.
 
@@ -412,6 +385,7 @@ def cumulative_prod(
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
+    out: None = None,
 ) -> AnyTensor:
     """Cumulative products along `axis`; 1 comes first if `include_initial`.
 
@@ -425,30 +399,36 @@ def cumulative_prod(
 
 
 @array_function
-def cumsum(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> AnyTensor:
+def cumsum(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> AnyTensor:
     """Cumulative sums along `axis`; of the flattened array if None.
 
     >>> tn.cumsum([[1, 2], [3, 4]])
     Tensor([ 1,  3,  6, 10])
     """
-    value, along = _along_one_axis(x, axis)
+    value, along = _along_one_axis(a, axis)
     return _scan("cumsum", CumulativeSum, value, along, dtype, None)
 
 
 @array_function
-def cumprod(x: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None) -> AnyTensor:
+def cumprod(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+) -> AnyTensor:
     """Cumulative products along `axis`; of the flattened array if None.
 
     >>> tn.cumprod([[1, 2], [3, 4]])
     Tensor([ 1,  2,  6, 24])
     """
-    value, along = _along_one_axis(x, axis)
+    value, along = _along_one_axis(a, axis)
     return _scan("cumprod", CumulativeProd, value, along, dtype, None)
 
 
 def _along_one_axis(x: ArrayLike, axis: int | None) -> tuple[AnyTensor, int]:
     (value,) = promote((x,))
-    return (ravel(value), 0) if axis is None else (value, axis)
+    if axis is None or (value.meta.rank == 0 and axis in (0, -1)):
+        return ravel(value), 0
+    return value, axis
 
 
 def _scan(
@@ -459,17 +439,18 @@ def _scan(
     dtype: DTypeLike | None,
     start: int | None,
 ) -> AnyTensor:
-    value = countable(x, dtype)
+    of_bools = dtype is not None and as_dtype(dtype) == BOOL
+    value = countable(promote((x,), BOOL)[0] if of_bools else x, None if of_bools else dtype)
     meta: TensorMeta = value.meta
     if axis is None and meta.rank != 1:
         raise AxisError(f"{name}: {meta} does not have exactly one axis; pass axis=")
     along = normal_axis(name, 0 if axis is None else axis, meta.rank)
     result = emit(op(along), value)
-    if start is None:
-        return result
-    shape = list(meta.exact_shape(name, "operand"))
-    shape[along] = 1
-    return concat(full(start, TensorMeta.of(meta.dtype, shape)), result, axis=along)
+    if start is not None:
+        shape = list(meta.exact_shape(name, "operand"))
+        shape[along] = 1
+        result = concat(full(start, TensorMeta.of(meta.dtype, shape)), result, axis=along)
+    return convert(result, BOOL) if of_bools else result
 
 
 def diff(x: ArrayLike, *ends: ArrayLike, before: int = 0, n: int = 1, axis: int = -1) -> AnyTensor:
@@ -512,17 +493,23 @@ def _end(value: AnyTensor, end: ArrayLike, axis: int) -> AnyTensor:
 
 @array_function
 def sort(
-    x: ArrayLike, axis: int = -1, *, descending: bool = False, stable: bool = True
+    a: ArrayLike,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = True,
+    descending: bool = False,
 ) -> AnyTensor:
-    """The elements of x along `axis` in ascending or descending order. NaN counts as the largest.
+    """The elements of `a` along `axis` in ascending or descending order. NaN counts as the largest.
 
-    Sorting is always stable.
+    The flattened array if `axis` is None. Sorting is always stable: `kind` and `stable` have no
+    effect, and `order` must be None.
 
     >>> tn.sort([3.0, 1.0, 2.0])
     Tensor([1., 2., 3.])
     """
-    (value,) = promote((x,))
-    place = normal_axis("sort", axis, value.meta.rank)
+    value, place = _to_sort("sort", a, axis, kind, order)
     if not descending:
         return emit_all(Sort(place), value)[0]
     flip = Reverse((place,))
@@ -531,21 +518,50 @@ def sort(
 
 @array_function
 def argsort(
-    x: ArrayLike, axis: int = -1, *, descending: bool = False, stable: bool = True
+    a: ArrayLike,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = True,
+    descending: bool = False,
+    dtype: DTypeLike | None = None,
 ) -> AnyTensor:
-    """The indices that sort x along `axis`; equal elements keep their order.
+    """The indices that sort `a` along `axis`; equal elements keep their order.
+
+    They are of `dtype`, int64 if None; other parameters as of `sort`.
 
     >>> tn.argsort([3.0, 1.0, 2.0], descending=True)
     Tensor([0, 2, 1])
     """
-    (value,) = promote((x,))
-    place = normal_axis("argsort", axis, value.meta.rank)
+    value, place = _to_sort("argsort", a, axis, kind, order)
+    element = INT64 if dtype is None else as_dtype(dtype)
+    if not is_integer(element):
+        raise DTypeError(f"argsort: dtype of the indices must be an integer one, got {dtype}")
     if not descending:
-        return emit_all(Sort(place), value)[1]
+        return convert(emit_all(Sort(place), value)[1], element)
     flip = Reverse((place,))
     places = emit(flip, emit_all(Sort(place), emit(flip, value))[1])
     last = emit(SUB, size_value(value, place), emit(scalar(1, INT64)))
-    return emit(SUB, broadcast_like(last, places.meta, (), "argsort"), places)
+    return convert(emit(SUB, broadcast_like(last, places.meta, (), "argsort"), places), element)
+
+
+_KINDS_OF_SORTS = (None, "quicksort", "mergesort", "heapsort", "stable")
+
+
+def _to_sort(
+    name: str, x: ArrayLike, axis: int | None, kind: str | None, order: None
+) -> tuple[AnyTensor, int]:
+    """The array to sort, and the axis along which it is sorted."""
+    if kind not in _KINDS_OF_SORTS:
+        listed = ", ".join(map(repr, _KINDS_OF_SORTS))
+        raise ConfigError(f"{name}: kind must be one of {listed}, got {kind!r}")
+    if order is not None:
+        raise ConfigError(f"{name}: order must be None, as elements have no fields; got {order!r}")
+    (value,) = promote((x,))
+    if axis is None:
+        return ravel(value), 0
+    return value, normal_axis(name, axis, value.meta.rank)
 
 
 def top_places(x: ArrayLike, k: int, axis: int = -1) -> AnyTensor:
@@ -566,7 +582,9 @@ def top_places(x: ArrayLike, k: int, axis: int = -1) -> AnyTensor:
 
 
 @array_function
-def argmax(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:
+def argmax(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool = False
+) -> AnyTensor:
     """The index of the largest element along `axis`; of the flattened array if None.
 
     Of equal elements the first one counts. NaN counts as the largest.
@@ -574,11 +592,13 @@ def argmax(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> 
     >>> tn.argmax([3.0, 1.0, 3.0])
     Tensor(0)
     """
-    return _place("argmax", ArgMax, x, axis, keepdims)
+    return _place("argmax", ArgMax, a, axis, keepdims)
 
 
 @array_function
-def argmin(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> AnyTensor:
+def argmin(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool = False
+) -> AnyTensor:
     """The index of the smallest element along `axis`; of the flattened array if None.
 
     Of equal elements the first one counts. NaN counts as the smallest.
@@ -586,7 +606,7 @@ def argmin(x: ArrayLike, axis: int | None = None, *, keepdims: bool = False) -> 
     >>> tn.argmin([3.0, 1.0, 3.0])
     Tensor(1)
     """
-    return _place("argmin", ArgMin, x, axis, keepdims)
+    return _place("argmin", ArgMin, a, axis, keepdims)
 
 
 def _place(
@@ -642,85 +662,3 @@ def take_along_axis(
     inside = within(wide, x, along)
     value = fill_of(meta.dtype) if fill_value is None else fill_value
     return where(inside, picked, value)
-
-
-# Reductions with a mask, an initial value, or both: `x.sum(where=mask, initial=1)`.
-
-MOMENTS = ("mean", "var", "std")
-"""Reductions that are NaN of no elements, and have no initial value."""
-
-
-@dataclass(frozen=True)
-class MaskedReduction:
-    """The array function of a reduction with a mask, an initial value, or both.
-
-    Its operands are the array and these. Caches treat equal instances as one function.
-
-    Attributes:
-        name: of the reduction, for errors too.
-        masked: whether the second operand is a mask of the elements that count.
-        starts: whether the last operand is the initial value.
-    """
-
-    name: str
-    masked: bool
-    starts: bool
-
-    @property
-    def __name__(self) -> str:
-        return self.name
-
-    def __call__(
-        self,
-        x: ArrayLike,
-        *others: ArrayLike,
-        axis: Axis,
-        keepdims: bool,
-        dtype: DTypeLike | None = None,
-        correction: float | None = None,
-        ddof: float = 0,
-    ) -> AnyTensor:
-        """The reduction over `axis` (None: all). The last three are those of `MOMENTS`."""
-        if self.name in MOMENTS:
-            (value,) = promote((x,))
-            holds = _mask(self.name, others[0], value.meta)
-            return moment(self.name, value, holds, axis, dtype, correction, ddof, keepdims)
-        op, combine, neutral = REDUCTIONS[self.name]
-        kind = BOOL if isinstance(neutral, bool) else None
-        value = countable(x) if combine in (ADD, MUL) else promote((x,), kind)[0]
-        meta: TensorMeta = value.meta
-        start = self._start(others[-1], meta.dtype) if self.starts else None
-        if self.masked:
-            if neutral is None and start is None:
-                raise ShapeError(
-                    f"{self.name}: where= may leave no element; pass initial=, the value of none"
-                )
-            instead = start if neutral is None else as_value(neutral, meta.dtype)
-            assert instead is not None
-            value = where(_mask(self.name, others[0], meta), value, instead)
-        if start is not None and neutral is None and meta.rank:
-            value = _led(value, start, normal_axes(self.name, axis, meta.rank))
-        result = reduce(self.name, op, value, axis, keepdims)
-        if start is None:
-            return result
-        shape = result.meta.exact_shape(self.name, "result")
-        return emit(combine, result, broadcast_to(start, shape))
-
-    def _start(self, initial: ArrayLike, dtype: DType) -> AnyTensor:
-        """The initial value in the dtype of the reduction."""
-        if isinstance(initial, float) and initial.is_integer() and dtype.kind in "iu":
-            initial = int(initial)
-        return fitting(self.name, initial, dtype)
-
-
-def _mask(name: str, mask: ArrayLike, meta: TensorMeta) -> AnyTensor:
-    """A mask as bools of the shape of the array that it is for."""
-    (holds,) = promote((mask,), BOOL)
-    return broadcast_to(holds, meta.exact_shape(name, "operand"), name)
-
-
-def _led(value: AnyTensor, start: AnyTensor, axes: tuple[int, ...]) -> AnyTensor:
-    """The array with the initial value before its elements along `axes`, which may have none."""
-    rank = value.meta.rank
-    none = (0,) * rank
-    return emit(Pad(tuple(int(i in axes) for i in range(rank)), none, none), value, start)

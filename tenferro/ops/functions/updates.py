@@ -53,6 +53,7 @@ from tenferro.ops.functions.indexing import (
     take_window,
     window_dims,
     window_of,
+    without_negatives,
 )
 from tenferro.ops.functions.promotion import KINDS, as_value, broadcast_to, fitting, is_number
 
@@ -69,6 +70,7 @@ class UpdateOptions(TypedDict, total=False):
     mode: str | None
     indices_are_sorted: bool
     unique_indices: bool
+    wrap_negative_indices: bool
 
 
 class At:
@@ -99,9 +101,11 @@ class Selection:
 
     Numbers and NumPy arrays that are out of bounds are refused, unless `mode` says what they mean:
     with "clip" the nearest element, with "wrap" the elements repeated; with "fill" or "drop" they
-    read `fill_value`, and change nothing. `indices_are_sorted` and `unique_indices` are promises.
-    The former is not needed. The latter lets `multiply`, `divide` and `power` have derivatives by
-    their values; if it is broken, results and derivatives are undefined.
+    read `fill_value`, and change nothing. Negative indices count from the end, unless
+    `wrap_negative_indices` is False, so that they are out of bounds. `indices_are_sorted` and
+    `unique_indices` are promises. The former is not needed. The latter lets `multiply`, `divide`
+    and `power` have derivatives by their values; if it is broken, results and derivatives are
+    undefined.
     """
 
     __slots__ = ("_array", "_indices")
@@ -117,6 +121,7 @@ class Selection:
         fill_value: ArrayLike | None = None,
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
+        wrap_negative_indices: bool = True,
     ) -> AnyTensor:
         """The elements themselves, as `x[...]`.
 
@@ -126,7 +131,10 @@ class Selection:
                 largest unsigned integer, or True.
             indices_are_sorted: is not needed.
             unique_indices: is not needed.
+            wrap_negative_indices: False if negative indices are out of bounds.
         """
+        if not wrap_negative_indices and mode is None:
+            mode = "fill"
         known = mode_named("get", mode)
         if known is None:
             return self._applied(index, mode=mode)
@@ -134,7 +142,8 @@ class Selection:
             fill_value = fill_number("get", fill_value, self._array.meta.dtype)
         fill = () if fill_value is None else (fill_value,)
         extra = {"mode": known, "filled": bool(fill)}
-        return self._applied(selected, *fill, mode=mode, extra=extra)
+        wrapped = wrap_negative_indices or known == "wrap"
+        return self._applied(selected, *fill, mode=mode, extra=extra, wrapped=wrapped)
 
     def set(self, values: ArrayLike, **options: Unpack[UpdateOptions]) -> AnyTensor:
         """The array with the elements replaced."""
@@ -183,11 +192,13 @@ class Selection:
         for name in options:
             if name not in UpdateOptions.__annotations__:
                 raise TypeError(unlisted(combiner, name, UpdateOptions.__annotations__))
-        mode = options.get("mode")
+        wrapped = options.get("wrap_negative_indices", True)
+        mode = options.get("mode", None if wrapped else "drop")
         known = mode_named(combiner, mode)
         unique = bool(options.get("unique_indices")) and known not in ("clip", "wrap")
         extra = {"combiner": combiner, "mode": known, "unique": unique}
-        return self._applied(update, values, mode=mode, extra=extra)
+        wrapped = wrapped or known == "wrap"
+        return self._applied(update, values, mode=mode, extra=extra, wrapped=wrapped)
 
     def _applied(
         self,
@@ -195,13 +206,18 @@ class Selection:
         *values: ArrayLike,
         mode: str | None,
         extra: Mapping[str, object] | None = None,
+        wrapped: bool = True,
     ) -> AnyTensor:
         expression = parse(self._indices, self._array.meta, anywhere=mode is not None)
+        arrays = expression.arrays
+        if not wrapped:
+            clips = "clip" if mode_named("index", mode) == "clip" else "fill"
+            arrays = tuple([without_negatives(each, clips) for each in arrays])
         return apply_method(
             function,
             self._array,
             *values,
-            *expression.arrays,
+            *arrays,
             items=expression.items,
             counted=expression.counted,
             **(extra or {}),

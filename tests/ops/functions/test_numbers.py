@@ -114,14 +114,18 @@ def test_a_border_has_one_number_or_one_for_each_end() -> None:
         x = np.arange(4.0).reshape(2, 2)
         wanted = np.pad(x, 1, constant_values=values)  # type: ignore[arg-type]  # as NumPy takes it
         np.testing.assert_array_equal(tn.pad(x, 1, constant_values=values), wanted)
-    traced = tn.jit(lambda a, b: (tn.pad(BYTES, 1, a), tn.pad(BYTES, 1, (a, b))))(3, 4)
+
+    def bordered(values: Any) -> Any:
+        return tn.pad(BYTES, 1, constant_values=values)
+
+    traced = tn.jit(lambda a, b: (bordered(a), bordered((a, b))))(3, 4)
     assert [each.tolist() for each in traced] == [[3, 1, 100, 200, 3], [3, 1, 100, 200, 4]]
-    gradient = tn.grad(lambda v: tn.sum(tn.pad(np.zeros(2), 1, (v, 2 * v))))(3.0)
+    gradient = tn.grad(lambda v: tn.sum(tn.pad(np.zeros(2), 1, constant_values=(v, 2 * v))))(3.0)
     assert gradient.item() == 3.0
     assert tn.pad(np.array([True]), 1).tolist() == [False, True, False]
     for wrong, error in ((300, DTypeError), (1.5, DTypeError), ((1, 2, 3), ShapeError)):
         with pytest.raises(error):
-            tn.pad(np.zeros(1, "int8"), 1, wrong)
+            tn.pad(np.zeros(1, "int8"), 1, constant_values=wrong)
 
 
 def test_tolerances_may_be_arrays_or_traced() -> None:

@@ -16,7 +16,7 @@ def no_such_name() -> None:
 def wrong_number_of_arguments() -> None:
     tn.add(X)  # E: Missing positional argument
     tn.add(X, X, X)  # E: Too many arguments
-    tn.sum(X, 0, tn.float32)  # E: Too many positional arguments
+    tn.sum(X, 0, tn.float32, None, True, 1.0, X, True, X)  # E: Too many arguments
     tn.where(X > 0, X)  # E: No overload variant of "where" matches
 
 

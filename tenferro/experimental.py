@@ -1,0 +1,26 @@
+"""`jax.experimental`: functions that are called while a program runs for what they do."""
+
+from __future__ import annotations
+
+from tenferro.missing_names import refusal
+from tenferro.transforms import io_callback
+
+__all__ = ["io_callback"]
+
+io_callback.__module__ = __name__
+
+MISSING: dict[str, str] = {
+    "pallas": "write an extension; XLA makes the kernels of its ops",
+    "sparse": "tn.jacobian(sparsity='auto') returns sparse matrices; there are no others yet",
+    "jet": "use tn.jet",
+    "checkify": "check values with tn.debug.callback, or after the call",
+    "enable_x64": "64 bits stay 64 bits; tn.enable_x64(True) is accepted",
+    "disable_x64": "64 bits stay 64 bits; ask for dtypes of 32 bits",
+    "multihost_utils": "use tn.sharding.from_local and tn.sharding.gather",
+    "mesh_utils": "use tn.sharding.make_mesh",
+    "compilation_cache": "use tn.cache(path)",
+    "serialize_executable": "use tn.save, or tn.cache(path)",
+}
+"""Names of `jax.experimental`, and what to do instead."""
+
+__getattr__ = refusal("tenferro.experimental", __all__, MISSING)
