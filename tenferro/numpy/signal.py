@@ -348,7 +348,7 @@ def hamming(M: int) -> AnyTensor:  # noqa: N803  # NumPy's name
     >>> tn.hamming(3)
     Tensor([0.08, 1.  , 0.08])
     """
-    return asarray(np.hamming(_points("hamming", M)))
+    return asarray(np.hamming(_points("hamming", M)), dtype=float)
 
 
 def hanning(M: int) -> AnyTensor:  # noqa: N803
@@ -357,7 +357,7 @@ def hanning(M: int) -> AnyTensor:  # noqa: N803
     >>> tn.hanning(3)
     Tensor([0., 1., 0.])
     """
-    return asarray(np.hanning(_points("hanning", M)))
+    return asarray(np.hanning(_points("hanning", M)), dtype=float)
 
 
 def blackman(M: int) -> AnyTensor:  # noqa: N803
@@ -366,7 +366,7 @@ def blackman(M: int) -> AnyTensor:  # noqa: N803
     >>> tn.round(tn.blackman(3), 3)
     Tensor([-0.,  1., -0.])
     """
-    return asarray(np.blackman(_points("blackman", M)))
+    return asarray(np.blackman(_points("blackman", M)), dtype=float)
 
 
 def bartlett(M: int) -> AnyTensor:  # noqa: N803
@@ -375,7 +375,7 @@ def bartlett(M: int) -> AnyTensor:  # noqa: N803
     >>> tn.bartlett(3)
     Tensor([0., 1., 0.])
     """
-    return asarray(np.bartlett(_points("bartlett", M)))
+    return asarray(np.bartlett(_points("bartlett", M)), dtype=float)
 
 
 def kaiser(M: int, beta: float) -> AnyTensor:  # noqa: N803
@@ -384,7 +384,7 @@ def kaiser(M: int, beta: float) -> AnyTensor:  # noqa: N803
     >>> tn.kaiser(3, 0.0)
     Tensor([1., 1., 1.])
     """
-    return asarray(np.kaiser(_points("kaiser", M), number("kaiser", "beta", beta)))
+    return asarray(np.kaiser(_points("kaiser", M), number("kaiser", "beta", beta)), dtype=float)
 
 
 def geomspace(
