@@ -190,8 +190,8 @@ def using(*, promotion: str | None = None, default_float: str | None = None) -> 
             whose rules they make `float32`, and so do all arrays that are not wider floats.
         default_float: `float64` or `float32`, the dtype of what has none: Python's floats and lists
             of them, `tn.zeros(3)`, random numbers, the sine of integers. If it is `float32`,
-            scalars of NumPy such as `np.sqrt(3)` are numbers of Python; and if `promotion` is `jax`,
-            arrays of NumPy in floats of 64 bits are narrowed where functions take them.
+            scalars of NumPy such as `np.sqrt(3)` are numbers of Python; and if `promotion` is
+            `jax`, arrays of NumPy in floats of 64 bits are narrowed where functions take them.
 
     Raises:
         ConfigError: a setting has another value.

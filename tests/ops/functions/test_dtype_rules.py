@@ -80,7 +80,7 @@ OTHERWISE = {
     "sort_complex": "has the default float for all integers",
     "remainder": "of bools is int8, as in NumPy",
 }
-OTHERWISE |= dict.fromkeys(("mod", "fmod", "floor_divide"), OTHERWISE["remainder"])
+OTHERWISE |= dict.fromkeys(("mod", "fmod", "floor_divide", "square"), OTHERWISE["remainder"])
 OTHERWISE |= dict.fromkeys(("cumsum", "nancumsum", "nancumprod"), OTHERWISE["cumprod"])
 """Functions whose results have other dtypes than in JAX, and why."""
 SHARED = [
