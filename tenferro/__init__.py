@@ -38,6 +38,7 @@ _HOMES = {
     "network": "einsum einsum_path einsum_plan",
     "numpy": "__array_namespace_info__",
     "runtime": "GraphExecutor GraphProgram NumpyBackend executor_named",
+    "sharding": "NamedSharding P make_mesh set_mesh",
     "serialization": "PayloadCodecs cache call dumps load loads save",
     "transforms": (
         "AdContext EagerRuntime EagerTensor GraphCompiler SparseMatrix Tensor TracedTensor "

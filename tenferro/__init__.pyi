@@ -50,6 +50,10 @@ from tenferro.serialization import dumps as dumps
 from tenferro.serialization import load as load
 from tenferro.serialization import loads as loads
 from tenferro.serialization import save as save
+from tenferro.sharding import NamedSharding as NamedSharding
+from tenferro.sharding import P as P
+from tenferro.sharding import make_mesh as make_mesh
+from tenferro.sharding import set_mesh as set_mesh
 from tenferro.transforms import AdContext as AdContext
 from tenferro.transforms import EagerRuntime as EagerRuntime
 from tenferro.transforms import EagerTensor as EagerTensor

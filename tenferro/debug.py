@@ -1,4 +1,4 @@
-"""Looking at values while a program runs: `print`, `callback` and `tap`.
+"""Looking at values while a program runs: `print`, `callback` and `tap`; and where arrays are.
 
 `print` and `callback` belong to the results of the function that is traced: if none of them is
 needed, they are not called. `tap` belongs to the value that it returns.
@@ -13,13 +13,14 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from tenferro.errors import TracingError
+from tenferro.errors import ShardingError, TracingError
 from tenferro.ir import DType, NumpyArray
 from tenferro.missing_names import missing
-from tenferro.runtime import Tensor, meta_of_value
+from tenferro.runtime import Tensor, executor_module, meta_of_value
 from tenferro.transforms import (
     Callback,
     HostFunction,
+    TracedTensor,
     called,
     called_for_effect,
     custom_jvp,
@@ -29,7 +30,7 @@ from tenferro.transforms import (
     unflatten,
 )
 
-__all__ = ["callback", "print", "tap"]
+__all__ = ["callback", "inspect_array_sharding", "print", "tap", "visualize_array_sharding"]
 
 T = TypeVar("T")
 
@@ -220,6 +221,48 @@ def _checked(text: str | Callable[[Any], object]) -> Callable[[Any], object]:
     return lambda value: builtins.print(text.format(value))  # noqa: T201  # what it is for
 
 
+def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> None:
+    """Call `callback` with the sharding of a tensor: `x.sharding`, None for one on the host.
+
+    Raises:
+        ShardingError: the tensor is traced, and so not yet anywhere.
+
+    >>> import tenferro as tn
+    >>> tn.debug.inspect_array_sharding(tn.device_put(tn.ones(2), "host"), callback=tn.debug.print)
+    None
+    """
+    callback(_placed("inspect_array_sharding", value).sharding)
+
+
+def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
+    """Print which device has which part of a tensor of one or two axes, as JAX does.
+
+    Args:
+        arr: a tensor on a device or a mesh.
+        kwargs: those of `jax.debug.visualize_array_sharding`.
+
+    Raises:
+        ShardingError: it is traced, on the host, or of another rank; or JAX cannot draw it, which
+            needs the package `rich`.
+    """
+    tensor = _placed("visualize_array_sharding", arr)
+    if tensor.sharding is None:
+        raise ShardingError(
+            "visualize_array_sharding: the tensor is on the host, which has all of it; "
+            "tn.device_put(x, sharding) divides it"
+        )
+    executor_module("xla").sharding.draw(tensor.data, kwargs)
+
+
+def _placed(name: str, value: Any) -> Tensor:
+    if isinstance(value, TracedTensor):
+        raise ShardingError(
+            f"{name}: XLA places a traced value when it compiles the function; call this with the "
+            "result of the compiled function, or see f.lower(...).compile().as_text()"
+        )
+    return value if isinstance(value, Tensor) else Tensor(value)
+
+
 def __dir__() -> list[str]:
     return [*__all__]
 
@@ -227,10 +270,7 @@ def __dir__() -> list[str]:
 _REASONS = {
     "breakpoint": "look at values with tn.debug.print or tn.debug.callback; or run the function "
     "within tn.disable_jit(), where Python's breakpoint() shows numbers",
-    **dict.fromkeys(
-        ("visualize_array_sharding", "visualize_sharding", "inspect_array_sharding"),
-        "x.sharding says how an array is divided",
-    ),
+    "visualize_sharding": "x.sharding says how an array is divided; use visualize_array_sharding",
     "log": "use tn.debug.callback with the function of a logger",
     **dict.fromkeys(("DebugEffect", "OrderedDebugEffect"), "it is an internal of JAX"),
 }

@@ -203,18 +203,14 @@ JAX: dict[str, str] = {
     **dict.fromkeys(
         (
             *("Shard", "auto_pcast", "make_array_from_single_device_arrays", "memory"),
-            *("remove_size_one_mesh_axis_from_type", "set_mesh"),
-            *("get_abstract_mesh", "get_mesh", "use_abstract_mesh"),
+            *("remove_size_one_mesh_axis_from_type", "use_abstract_mesh"),
         ),
         SHARDING,
     ),
     "pmap": "use tn.vmap(f, axis_name=...) in tn.jit(mesh=, in_shardings=), or tn.shard_map",
     "smap": "use tn.shard_map(axis_names=...)",
-    "NamedSharding": "use tn.sharding.NamedSharding",
-    "P": "use tn.sharding.PartitionSpec",
     "make_array_from_callback": "use tn.device_put(x, sharding)",
     "make_array_from_process_local_data": "use tn.sharding.from_local",
-    "make_mesh": "use tn.sharding.make_mesh",
     "reshard": "use tn.device_put, or tn.with_sharding_constraint in a trace",
     **dict.fromkeys(
         (

@@ -3,8 +3,9 @@
 The classes are those of JAX, which is imported when one of them is first asked for:
 
 * `Mesh`, `make_mesh`: devices in rows and columns, whose axes have names.
-* `PartitionSpec`, `NamedSharding`, `SingleDeviceSharding`, all of them `Sharding`s: how an array is
-  divided among them.
+* `set_mesh`, `get_mesh`, `get_abstract_mesh`: the mesh that is used where none is passed.
+* `PartitionSpec` (or `P`), `NamedSharding`, `SingleDeviceSharding`, all of them `Sharding`s: how an
+  array is divided among them.
 * `from_local`, `gather`: arrays of which each process has a part.
 * `initialize`, `shutdown`: computing with several processes.
 
@@ -22,26 +23,34 @@ __all__ = [
     "AxisType",
     "Mesh",
     "NamedSharding",
+    "P",
     "PartitionSpec",
     "Sharding",
     "SingleDeviceSharding",
     "from_local",
     "gather",
+    "get_abstract_mesh",
+    "get_mesh",
     "initialize",
     "make_mesh",
+    "set_mesh",
     "shutdown",
 ]
 
 AxisType: Any
 Mesh: Any
 NamedSharding: Any
+P: Any
 PartitionSpec: Any
 Sharding: Any
 SingleDeviceSharding: Any
 from_local: Any
 gather: Any
+get_abstract_mesh: Any
+get_mesh: Any
 initialize: Any
 make_mesh: Any
+set_mesh: Any
 shutdown: Any
 
 

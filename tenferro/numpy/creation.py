@@ -30,7 +30,7 @@ from tenferro.ir import (
 )
 from tenferro.ops.functions import apply, creation, elementwise, is_number, manipulation
 from tenferro.runtime import Tensor, narrowed
-from tenferro.transforms import EagerTensor, TracedTensor, check_named, create, put_divided
+from tenferro.transforms import EagerTensor, TracedTensor, check_named, create, is_spec, put_divided
 
 __all__ = [
     "arange",
@@ -144,7 +144,8 @@ def on_device(array: AnyTensor, device: Device) -> AnyTensor:
     """The array on a device, or divided among those of a mesh; where it is if None."""
     if device is None:
         return array
-    return put_divided(array, device) if hasattr(device, "mesh") else array.to_device(device)
+    is_divided = hasattr(device, "mesh") or is_spec(device)
+    return put_divided(array, device) if is_divided else array.to_device(device)
 
 
 def from_dlpack(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,6 +25,7 @@ from tenferro.runtime.executors import (
 
 __all__ = [
     "HOST_MODEL",
+    "MESH_OF_THREAD",
     "KnowsDevice",
     "device_names",
     "executor_on",
@@ -34,6 +36,7 @@ __all__ = [
     "planned_model",
     "planning_for",
     "runs_family",
+    "using_mesh",
     "where_to_run",
 ]
 
@@ -315,6 +318,33 @@ def planning_for(executor: object) -> Iterator[None]:
         yield
     finally:
         _planned_for.reset(token)
+
+
+# The mesh that is set where none is passed.
+
+
+class MeshOfThread(threading.local):
+    """The mesh that `tn.set_mesh` sets in a thread.
+
+    Attributes:
+        mesh: None where there is none. Equal meshes are one object.
+    """
+
+    mesh: Any = None
+
+
+MESH_OF_THREAD = MeshOfThread()
+
+
+@contextmanager
+def using_mesh(mesh: object) -> Iterator[None]:
+    """Within the block, this mesh is used where none is passed; None changes nothing."""
+    before = MESH_OF_THREAD.mesh
+    MESH_OF_THREAD.mesh = before if mesh is None else mesh
+    try:
+        yield
+    finally:
+        MESH_OF_THREAD.mesh = before
 
 
 @runtime_checkable

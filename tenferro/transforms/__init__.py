@@ -24,6 +24,7 @@ from tenferro.transforms.pure_callback import *
 from tenferro.transforms.scan import *
 from tenferro.transforms.scopes import *
 from tenferro.transforms.shard_map import *
+from tenferro.transforms.shardings import *
 from tenferro.transforms.sparse_matrix import *
 from tenferro.transforms.trace import *
 from tenferro.transforms.traced_tensor import *

@@ -178,15 +178,15 @@ def device_put(
     Args:
         x: a tree of arrays and numbers.
         device: what `tn.devices()` and `x.device` say, or an executor; by default the first device.
-            Or a `tn.sharding.NamedSharding` or `SingleDeviceSharding`, or a tree of these that is a
-            prefix of `x`.
+            Or a `tn.sharding.NamedSharding` or `SingleDeviceSharding`, a `PartitionSpec` of the
+            mesh that `tn.set_mesh` sets, or a tree of these that is a prefix of `x`.
         src: has no effect: arrays know where they are.
         donate: has no effect: what is there already is not copied.
         may_alias: as `donate`.
 
     Raises:
         DeviceError: there is no such device.
-        ShardingError: an axis is not divided evenly.
+        ShardingError: an axis is not divided evenly, or a PartitionSpec has no mesh.
         PytreeError: the tree of shardings does not fit `x`.
 
     >>> import tenferro as tn

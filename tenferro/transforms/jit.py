@@ -23,6 +23,7 @@ from tenferro.missing_names import unlisted
 from tenferro.ops.control_flow import ShardMap
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
+    MESH_OF_THREAD,
     Executable,
     Executor,
     GraphProgram,
@@ -44,6 +45,7 @@ from tenferro.runtime import (
     require_limit,
     require_packages,
     tensor_owner,
+    using_mesh,
     with_compiler_options,
     with_missing_packages,
     with_packages,
@@ -61,7 +63,7 @@ from tenferro.transforms.jit_arguments import (
 from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
 from tenferro.transforms.known_elements import hidden_elements
 from tenferro.transforms.program import checked_options, program_of_graph, wraps
-from tenferro.transforms.shardings import JitShardings, program_shardings
+from tenferro.transforms.shardings import JitShardings, mesh_of, program_shardings
 from tenferro.transforms.signatures import First, P, R
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
 from tenferro.transforms.trace import trace_function
@@ -174,6 +176,8 @@ Options = ParamSpec("Options")
 Others = ParamSpec("Others")
 R_co = TypeVar("R_co", covariant=True)
 _new = object.__new__
+AT_CALLS = object()
+"""The mesh of a function is that which is set when it is called."""
 
 
 class Jitted(Generic[P, R_co]):
@@ -183,7 +187,12 @@ class Jitted(Generic[P, R_co]):
     copied as itself, and pickled by its name or with the function that it wraps.
     """
 
-    def __init__(self, function: Callable[P, R_co], settings: JitOptions | None = None) -> None:
+    def __init__(
+        self,
+        function: Callable[P, R_co],
+        settings: JitOptions | None = None,
+        mesh: object = AT_CALLS,
+    ) -> None:
         wraps(function, self)
         self._function = function
         self._settings = settings = JitOptions() if settings is None else settings
@@ -191,9 +200,10 @@ class Jitted(Generic[P, R_co]):
         chosen = config.executor if settings.executor is None else settings.executor
         if settings.device is not None or settings.backend is not None:
             chosen = settings.on_device()
-        self._shardings = JitShardings.read(
-            chosen, settings.mesh, settings.in_shardings, settings.out_shardings, settings.slices
-        )
+        divided = (chosen, settings.mesh, settings.in_shardings, settings.out_shardings)
+        waits = mesh is AT_CALLS and settings.slices is None and JitShardings.wait(*divided)
+        self._mesh = None if mesh is AT_CALLS and not waits else mesh  # what is set when it runs
+        self._shardings = None if waits else JitShardings.read(*divided, settings.slices)
         self._choice: str | Executor = (
             chosen if self._shardings is None else self._shardings.executor
         )
@@ -240,6 +250,8 @@ class Jitted(Generic[P, R_co]):
         """
         if jit_is_disabled.get():
             return as_written(self._parameters.split(args, kwargs, self))  # type: ignore[no-any-return]
+        if MESH_OF_THREAD.mesh is not self._mesh:
+            return self._here()(*args, **kwargs)
         cache, owner = self._cache, self._owner
         rules = rules_here.get() or RULES_OF_PROCESS[0]
         same_rules = cache.rules is rules
@@ -365,16 +377,32 @@ class Jitted(Generic[P, R_co]):
             part.has_op(ShardMap) for part in traced.program.exec_program.walk()
         ):
             return None
-        if mesh not in self._on_meshes:
-            self._on_meshes[mesh] = Jitted(self._function, replace(self._settings, mesh=mesh))
-        return self._on_meshes[mesh]
+        return self._on(mesh, self._mesh)
+
+    def _here(self) -> Jitted[P, R_co]:
+        """The function as it runs where a mesh is set; itself where none is."""
+        settings, mesh = self._settings, MESH_OF_THREAD.mesh
+        if mesh is self._mesh:
+            return self
+        chosen = settings.mesh
+        if self._shardings is None and settings.device is None and settings.backend is None:
+            chosen = mesh if isinstance(self.executor, RunsOnMesh) else None
+        return self._on(chosen, mesh)
+
+    def _on(self, mesh: object, set_mesh: object) -> Jitted[P, R_co]:
+        """The function on a mesh, for calls where another one, or the same, is set."""
+        key = mesh, set_mesh
+        if key not in self._on_meshes:
+            settings = replace(self._settings, mesh=mesh)
+            self._on_meshes[key] = Jitted(self._function, settings, set_mesh)
+        return self._on_meshes[key]
 
     def _inlined(self, call: CallArguments) -> Any:
         """The function within the enclosing trace, which takes over the packages."""
         executor = self.executor
         require_packages(executor.packages if isinstance(executor, TakesPackages) else ())
         require_limit(self.options.memory_limit)
-        with hidden_elements():
+        with hidden_elements(), using_mesh(mesh_of(executor)):
             if self._shardings is not None:
                 return self._shardings.inlined(call)
             leaves, treedef = flatten((call.args, call.kwargs))
@@ -383,7 +411,7 @@ class Jitted(Generic[P, R_co]):
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
         """The optimized program for these arguments, with the symbols of `symbolic`."""
-        return self._program_of(args, kwargs, "program")[0].program
+        return self._here()._program_of(args, kwargs, "program")[0].program
 
     def _program_of(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], caller: str
@@ -432,6 +460,8 @@ class Jitted(Generic[P, R_co]):
              8 bytes  reduce_sum f64[]
         computed again: nothing
         """
+        if (here := self._here()) is not self:
+            return here.memory(*args, **kwargs)
         traced, leaves, shardings = self._program_of(args, kwargs, "memory")
         program = traced.program
         sizes = bind_shapes(program, [getattr(leaf, "shape", ()) for leaf in leaves])
@@ -446,6 +476,8 @@ class Jitted(Generic[P, R_co]):
         >>> f.tier(1.0), f(1.0).item() > 2, f.tier(1.0)
         (None, True, 'numpy')
         """
+        if (here := self._here()) is not self:
+            return here.tier(*args, **kwargs)
         call, _, treedef, types = self._concrete(args, kwargs, "tier")
         entry = self._cache.get(
             (treedef, call.static, rules_here.get() or RULES_OF_PROCESS[0], *types)
@@ -465,6 +497,9 @@ class Jitted(Generic[P, R_co]):
         >>> before[1], f.tier(1.0)
         ('numpy', 'xla')
         """
+        if (here := self._here()) is not self:
+            here.ready(*args, **kwargs)
+            return
         call, leaves, treedef, types = self._concrete(args, kwargs, "ready")
         entry = self._entry(call, leaves, treedef, types)
         if entry is not None and isinstance(entry.executable, TieredExecutable):
@@ -477,6 +512,8 @@ class Jitted(Generic[P, R_co]):
         Raises:
             ExecutorError: the executor runs programs as they are.
         """
+        if (here := self._here()) is not self:
+            return here.lower(*args, **kwargs)
         executor: Any = self.executor
         if not hasattr(executor, "lower"):
             raise ExecutorError(
@@ -492,15 +529,17 @@ class Jitted(Generic[P, R_co]):
 
     def stats(self) -> CacheStats:
         """Numbers of cached compiled versions and of their uses."""
-        return self._cache.stats()
+        return self._here()._cache.stats()
 
     def trace_stats(self) -> CacheStats:
         """Numbers of cached traced programs, each for all its sizes, and of their uses."""
-        return self._cache.traces.stats()
+        return self._here()._cache.traces.stats()
 
     def clear(self) -> None:
         """Remove the compiled versions, and the programs."""
         self._cache.clear()
+        for function in [*self._on_meshes.values()]:
+            function.clear()
 
     @property
     def capacity(self) -> Capacity:
@@ -588,7 +627,7 @@ class Jitted(Generic[P, R_co]):
             return traced
         require_hashable(treedef)
         executor = self.executor
-        with planning_for(executor):
+        with planning_for(executor), using_mesh(mesh_of(executor)):
             trace, _ = trace_function(call.function, call.args, call.kwargs, checks_sizes=True)
         if (trace.outer or trace.context.uses_axes) and is_tracing():
             return None
@@ -685,7 +724,8 @@ def jit(fun: Callable[P, R] | None = None, **options: Any) -> Jitted[P, R] | Dec
             free when the program is compiled. Where a program needs more, values are computed again
             in place of being stored; see `memory`. In another trace the smallest limit holds for
             the whole program.
-        mesh: the devices to run on, a `tn.sharding.Mesh`, among which XLA divides the work.
+        mesh: the devices to run on, a `tn.sharding.Mesh`, among which XLA divides the work. None is
+            that which `tn.set_mesh` sets where the function is called.
         in_shardings: how the positional arguments are divided: a `tn.sharding.NamedSharding` or a
             `PartitionSpec` for all of their arrays, or a tree of these that is a prefix of theirs.
             None takes an array as it is divided, and gives a NumPy array to every device whole.

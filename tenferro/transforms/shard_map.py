@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 from tenferro.errors import ShardingError, TracingError
 from tenferro.ir import Dim, PyTree, TensorMeta
 from tenferro.ops.control_flow import Axes, ShardMap, axes_of
-from tenferro.runtime import NamedAxis, executor_module, is_tracing
+from tenferro.runtime import MESH_OF_THREAD, NamedAxis, executor_module, is_tracing, using_mesh
 from tenferro.transforms.device_put import put_divided
 from tenferro.transforms.higher_order import Bodies, Call, Leaves, leaves_of, operands_of, run
 from tenferro.transforms.jit import jit
@@ -78,7 +78,8 @@ def shard_map(
             tree of these that is a prefix of the result. Along an axis of the mesh that a spec
             does not name, all devices have the same block.
         in_specs: how each argument is divided into blocks: the same for the tuple of arguments.
-        mesh: the devices; see `tn.sharding.make_mesh`.
+        mesh: the devices; see `tn.sharding.make_mesh`. None is the mesh that `tn.set_mesh` sets, or
+            that the compiled function runs on.
         axis_names: the axes of the mesh that are named in `f`; all if there are none. XLA chooses
             what is divided along the others.
         check_vma: whether to check that results are the same along the axes that their specs do
@@ -104,10 +105,17 @@ def shard_map(
         if not callable(function):
             kind = type(function).__name__
             raise TracingError(f"shard_map: takes a function, got a {kind}")
-        mapping = Mapped.of(function, mesh, in_specs, out_specs, axis_names, bool(check_vma))
+
+        def on(mesh: Any) -> Mapped:
+            return Mapped.of(function, mesh, in_specs, out_specs, axis_names, bool(check_vma))
+
+        known = {None: on(mesh)} if mesh is not None else {}
 
         def mapped(*args: Any) -> Any:
-            return mapping.results(args)
+            here = MESH_OF_THREAD.mesh if mesh is None else None
+            if here not in known:
+                known[here] = on(here)
+            return known[here].results(args)
 
         return wraps(function, mapped)
 
@@ -140,6 +148,10 @@ class Mapped:
         varies: bool,
     ) -> Mapped:
         """What a user passes to `shard_map`."""
+        if mesh is None:
+            raise ShardingError(
+                "shard_map: needs a mesh; pass mesh=, or set one with tn.set_mesh(mesh)"
+            )
         shape = getattr(mesh, "shape", None)
         if not isinstance(shape, Mapping):
             raise ShardingError(
@@ -200,7 +212,8 @@ class Mapped:
             )
             return unflatten(passed.tree, values), {}
 
-        body = bodies.trace("f", self.function, blocks, passed.weak, arguments, passed.values)
+        with using_mesh(executor_module("xla").sharding.mesh_of(self.mesh)):
+            body = bodies.trace("f", self.function, blocks, passed.weak, arguments, passed.values)
         result = unflatten(body.tree, body.outputs)
         out_specs = self._specs(self.out_specs, result, body.metas, "out_specs", "result")
         body.inputs = [*body.inputs, *places.values()]

@@ -18,6 +18,8 @@ from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, prefix_leaves, unflatten
 
+__all__ = ["is_spec"]
+
 
 class ShardingTree:
     """A sharding, None, or a tree of these that is a prefix of another tree."""
@@ -67,11 +69,9 @@ class JitShardings:
         slices: object = None,
     ) -> JitShardings | None:
         """The shardings that a user passes to `jit`; None if there are none."""
-        settings = (executor, inputs, outputs)
-        known = getattr(getattr(executor, "placement", None), "mesh", None)
-        if all(each is None for each in (mesh, inputs, outputs, known, slices)):
+        if all(each is None for each in (mesh, inputs, outputs, mesh_of(executor), slices)):
             return None
-        mesh = next((each for each in (mesh, known, _mesh_in(settings)) if each is not None), None)
+        mesh = cls.mesh(executor, mesh, inputs, outputs)
         if mesh is None and slices is not None:
             raise ShardingError("jit: slices= needs a mesh; pass mesh=")
         if mesh is None:
@@ -86,6 +86,20 @@ class JitShardings:
             ShardingTree("jit: out_shardings", outputs, runs),
         )
 
+    @classmethod
+    def wait(cls, executor: object, mesh: object, inputs: PyTree, outputs: PyTree) -> bool:
+        """Whether there are specs, and no mesh but what may be set when the function is called."""
+        if cls.mesh(executor, mesh, inputs, outputs) is not None:
+            return False
+        return any(map(is_spec, flatten((inputs, outputs))[0]))
+
+    @classmethod
+    def mesh(cls, executor: object, mesh: object, inputs: PyTree, outputs: PyTree) -> object:
+        """The mesh that is passed to `jit`, or that the executor or a sharding has, or None."""
+        settings = (executor, inputs, outputs)
+        known = (mesh, mesh_of(executor), _mesh_in(settings))
+        return next((each for each in known if each is not None), None)
+
     def of(self, call: CallArguments, names: Sequence[str], out_tree: TreeDef) -> Shardings:
         """The shardings of a program for a call; arguments by name are inferred."""
         inputs = self.inputs.of(call.args, "positional arguments")
@@ -98,6 +112,11 @@ class JitShardings:
         args = _constrained(call.args, self.inputs.of(call.args, "positional arguments"))
         result = call.function(*args, **call.kwargs)
         return _constrained(result, self.outputs.of(result, "results"))
+
+
+def mesh_of(executor: object) -> Any:
+    """The mesh that an executor runs on; None if it runs on one device."""
+    return getattr(getattr(executor, "placement", None), "mesh", None)
 
 
 def program_shardings(
@@ -132,6 +151,11 @@ def _constrained(tree: PyTree, shardings: Sequence[Any]) -> Any:
             for leaf, sharding in zip(leaves, shardings, strict=True)
         ],
     )
+
+
+def is_spec(value: object) -> bool:
+    """Whether a value is a PartitionSpec, which is a sharding once there is a mesh."""
+    return hasattr(value, "UNCONSTRAINED")  # JAX is not loaded for it
 
 
 def _mesh_in(tree: PyTree) -> object:

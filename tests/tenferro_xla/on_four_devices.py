@@ -139,7 +139,7 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "jit: the executor 'numpy' does not run on a mesh; use executor='xla'",
     ),
     (
-        lambda: tn.jit(tn.sin, in_shardings=P("data")),
+        lambda: tn.jit(tn.sin, in_shardings=P("data"))(np.ones(4)),
         ShardingError,
         "jit: in_shardings and out_shardings need a mesh; pass mesh=, or NamedShardings",
     ),

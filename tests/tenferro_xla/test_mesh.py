@@ -12,7 +12,7 @@ import pytest
 HERE = Path(__file__).parent
 
 
-PARTS = ("", "_memory", "_programs", "_shard_map", "_slices")
+PARTS = ("", "_memory", "_programs", "_set_mesh", "_shard_map", "_slices")
 FILES = tuple([f"on_four_devices{part}.py" for part in PARTS])
 
 

@@ -201,6 +201,6 @@ def test_a_rule_must_not_read_what_has_ended() -> None:
 
 def test_another_name_of_debug_says_what_there_is() -> None:
     with pytest.raises(AttributeError, match=r"x.sharding says how an array is divided"):
-        tn.debug.visualize_array_sharding(1.0)  # type: ignore[attr-defined]
+        tn.debug.visualize_sharding  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(TenferroError, match=r"tap: the text 'x' must have one field, as in 'x = "):
         tn.debug.tap("x", 1.0)
