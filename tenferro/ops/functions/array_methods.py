@@ -47,6 +47,7 @@ from tenferro.ops.functions.dispatch import (
     run_body,
     with_optional,
 )
+from tenferro.ops.functions.named_methods import NamedMethods
 from tenferro.ops.functions.promotion import is_number
 from tenferro.ops.functions.updates import At
 
@@ -89,7 +90,7 @@ def _operators(function: Any) -> tuple[Callable[[S, ArrayLike], S], Callable[[S,
     return operator, reflected
 
 
-class ArrayOperators:
+class ArrayOperators(NamedMethods):
     """Operators and methods of arrays, each an array function."""
 
     __slots__ = ()
