@@ -25,6 +25,7 @@ NAME = re.compile(r"`([\w.]+)`")
 PART = "parts-of-"
 ORPHAN = "---\norphan: true\n---\n"
 INNER = [  # doors within packages that are doors themselves
+    "tenferro.experimental.ode",
     "tenferro.nn.initializers",
     "tenferro.lax.linalg",
     "tenferro.scipy.cluster.vq",
@@ -33,7 +34,9 @@ INNER = [  # doors within packages that are doors themselves
     "tenferro.scipy.interpolate",
     "tenferro.scipy.linalg",
     "tenferro.scipy.ndimage",
+    "tenferro.scipy.optimize",
     "tenferro.scipy.signal",
+    "tenferro.scipy.sparse.linalg",
     "tenferro.scipy.special",
     "tenferro.scipy.stats",
 ]

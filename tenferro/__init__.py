@@ -24,10 +24,10 @@ __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
 _MODULES = (
-    *("ad_checkpoint", "config", "custom_batching", "custom_derivatives", "debug", "experimental"),
-    *("extension", "farm", "fft", "flatten_util", "image", "lax", "linalg", "network", "nn"),
-    *("numpy", "ops", "random", "scipy", "shape", "sharding", "test_util", "testing", "tree"),
-    *("tree_util", "typing"),
+    *("ad_checkpoint", "config", "custom_batching", "custom_derivatives", "debug"),
+    *("experimental", "extension", "farm", "fft", "flatten_util", "image", "lax", "linalg"),
+    *("network", "nn", "numpy", "ops", "random", "scipy", "shape", "sharding", "test_util"),
+    *("testing", "tree", "tree_util", "typing"),
 )
 _HOMES = {
     "compiler": "OptimizerOptions",

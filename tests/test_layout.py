@@ -14,7 +14,18 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ["tenferro", "tenferro_xla"]
 MAX_LINES = 800
 # Packages whose `__all__` is for users; others import their modules.
-PUBLIC = {"linalg", "fft", "network", "lax", "numpy", "random", "nn", "farm", "scipy"}
+PUBLIC = {
+    "linalg",
+    "fft",
+    "network",
+    "lax",
+    "numpy",
+    "random",
+    "nn",
+    "farm",
+    "scipy",
+    "experimental",
+}
 # Modules that give users the names of modules of `ir`.
 FRONTS = {"tenferro/shape.py", "tenferro/typing.py"}
 MAX_WALKS = 64

@@ -230,6 +230,19 @@ def named_size(text: str) -> tuple[str, int]:
     return name, int(size)
 
 
+def sizes_by_name(pairs: Sequence[tuple[str, int]]) -> dict[str, int]:
+    """The sizes of names.
+
+    Raises:
+        CommandError: a name has two sizes.
+    """
+    sizes: dict[str, int] = {}
+    for name, size in pairs:
+        if sizes.setdefault(name, size) != size:
+            raise CommandError(f"--size {name} has two values, {sizes[name]} and {size}")
+    return sizes
+
+
 def import_file(path: Path) -> Any:
     """The module of a file, with the imports that `python FILE.py` would find."""
     name = path.stem

@@ -17,6 +17,7 @@ from tenferro.cli.function import (
     load_function,
     load_packages,
     one_line,
+    sizes_by_name,
     specs_of,
     trace,
 )
@@ -584,7 +585,7 @@ def inspect(arguments: argparse.Namespace) -> int:
     packages = load_packages(arguments.packages)
     function = load_function(arguments.function, packages)
     traced = trace(function, specs_of(function, arguments.shapes, arguments.dtypes))
-    stages = pipeline(traced, arguments.grad, packages).stages(dict(arguments.sizes))
+    stages = pipeline(traced, arguments.grad, packages).stages(sizes_by_name(arguments.sizes))
     if arguments.html is None:
         print("\n\n".join(as_text(stage) for stage in stages))
         return 0

@@ -28,6 +28,7 @@ from tenferro.cli.function import (
     one_line,
     parse_dtype,
     parse_shape,
+    sizes_by_name,
     specs_of,
     trace,
 )
@@ -119,7 +120,7 @@ def lower(arguments: argparse.Namespace) -> int:
     function = load_function(arguments.function, packages)
     traced = trace(function, specs_of(function, arguments.shapes, arguments.dtypes))
     program = pipeline(traced, grad=False, packages=packages).program
-    text = stablehlo(program, dict(arguments.sizes), packages=packages)
+    text = stablehlo(program, sizes_by_name(arguments.sizes), packages=packages)
     if arguments.output is None:
         print(text.rstrip())
     else:

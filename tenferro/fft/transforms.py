@@ -51,7 +51,7 @@ from tenferro.ops.functions import (
     promotion,
 )
 from tenferro.runtime import Executor
-from tenferro.transforms import create
+from tenferro.transforms import check_named, create
 
 __all__ = [
     "fft",
@@ -759,6 +759,7 @@ def _checked(name: str, n: Any, dtype: DTypeLike | None) -> tuple[Dim, DType]:
     element = as_dtype(dtype)
     if not is_floating(element):
         raise DTypeError(f"{name}: dtype must be floating-point, got {short_name(element)}")
+    check_named(name, n)
     size = size_of(name, "n", n)
     assume_positive(size, f"{name}: n must be at least 1")
     return size, element

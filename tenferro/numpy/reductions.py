@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal, overload
 
+import numpy as np
+
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import (
     FLOAT16,
@@ -479,6 +481,7 @@ def quantile(
     Args:
         a: real numbers.
         q: fractions between 0 and 1: a number, or an array, whose axes come first in the result.
+            Tensors are not checked: NaN gives NaN, what is out of range the nearest end.
         axis: one axis or several; all if None.
         out: None, as arrays are not written to.
         overwrite_input: has no effect: arrays are not changed.
@@ -603,6 +606,7 @@ def _quantile(
     weights: Any = None,
 ) -> AnyTensor:
     option(name, "method", method, _METHODS)
+    known = _check_fractions(name, q, whole)
     if weights is not None and method != "inverted_cdf":
         raise ConfigError(f"{name}: weights take the method 'inverted_cdf', got {method!r}")
     a, fractions = promoted(name, x, q, inexact=True)
@@ -627,10 +631,33 @@ def _quantile(
         shared: Any = apply(reductions.weights_of, a, weights, axis=tuple(several))
         weight = permute_dims(shared, order).reshape(lengths)
         flat = _of_weighted(rows, weight, fractions.ravel(), skip)
+    if not known:
+        flat = where(isnan(fractions.ravel()), nan, flat)
     result: Any = moveaxis(flat, -1, 0)
     wide = [1 if i in axes else size for i, size in enumerate(sizes)]
     rest = wide if keepdims else [sizes[i] for i in remaining]
     return result.reshape((*fractions.shape, *rest))  # type: ignore[no-any-return]
+
+
+def _check_fractions(name: str, q: Any, whole: float) -> bool:
+    """Whether the fractions are numbers or an array of NumPy, all between 0 and `whole`.
+
+    Fractions of other arrays are read where they are computed: NaN gives NaN, and those that are
+    out of range are the nearest end.
+
+    Raises:
+        ConfigError: a fraction is out of range, or is NaN.
+    """
+    several = isinstance(q, list | tuple) and all(isinstance(each, int | float) for each in q)
+    if not several and not isinstance(q, int | float | np.ndarray | np.generic):
+        return False
+    values = np.asarray(q)
+    if values.dtype.kind not in "biuf":
+        return False
+    wrong = values[~((values >= 0) & (values <= whole))]
+    if wrong.size:
+        raise ConfigError(f"{name}: q must be between 0 and {whole:g}, got {wrong.flat[0]}")
+    return True
 
 
 def _between(rows: Any, fractions: Any, method: str, skip: bool) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from tenferro.errors import ConfigError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike, DimExpr, DTypeLike, Size, assume_equal, canonical
 from tenferro.numpy.arguments import (
+    Named,
     array,
     check_affordable,
     constant_size,
@@ -25,8 +26,8 @@ from tenferro.numpy.manipulation import broadcast_arrays, concat, with_zeros
 from tenferro.numpy.reductions import diff
 from tenferro.numpy.sorting import searchsorted
 from tenferro.numpy.ufuncs import clip
-from tenferro.ops.functions import elementwise, is_number, normal_axis, reductions
-from tenferro.ops.functions.analytic import exp, log
+from tenferro.ops.functions import apply, elementwise, is_number, normal_axis, reductions
+from tenferro.ops.functions.analytic import exp, inexact, log
 from tenferro.ops.functions.elementwise import conj, divide, maximum, sign, where
 from tenferro.ops.functions.logical import isinf, isnan
 from tenferro.ops.functions.manipulation import flip, moveaxis
@@ -307,7 +308,14 @@ def trapezoid(
     if x is not None:
         (points,) = promoted("trapezoid", x, inexact=True)
         width = diff(points if points.ndim == 1 else moveaxis(points, place, -1))
-    return reductions.sum(width * (front[..., 1:] + front[..., :-1]), axis=-1) * 0.5
+    heights: Any = front[..., 1:] + front[..., :-1]
+    if weak_number(width) is None:
+        width, heights = apply(Named("trapezoid", _of_one_shape), width, heights)
+    return reductions.sum(width * heights, axis=-1) * 0.5
+
+
+def _of_one_shape(name: str, *operands: ArrayLike) -> tuple[AnyTensor, ...]:
+    return tuple(inexact(name, *operands))
 
 
 def unwrap(
@@ -348,7 +356,7 @@ def hamming(M: int) -> AnyTensor:  # noqa: N803  # NumPy's name
     >>> tn.hamming(3)
     Tensor([0.08, 1.  , 0.08])
     """
-    return asarray(np.hamming(_points("hamming", M)))
+    return asarray(np.hamming(_points("hamming", M)), dtype=float)
 
 
 def hanning(M: int) -> AnyTensor:  # noqa: N803
@@ -357,7 +365,7 @@ def hanning(M: int) -> AnyTensor:  # noqa: N803
     >>> tn.hanning(3)
     Tensor([0., 1., 0.])
     """
-    return asarray(np.hanning(_points("hanning", M)))
+    return asarray(np.hanning(_points("hanning", M)), dtype=float)
 
 
 def blackman(M: int) -> AnyTensor:  # noqa: N803
@@ -366,7 +374,7 @@ def blackman(M: int) -> AnyTensor:  # noqa: N803
     >>> tn.round(tn.blackman(3), 3)
     Tensor([-0.,  1., -0.])
     """
-    return asarray(np.blackman(_points("blackman", M)))
+    return asarray(np.blackman(_points("blackman", M)), dtype=float)
 
 
 def bartlett(M: int) -> AnyTensor:  # noqa: N803
@@ -375,7 +383,7 @@ def bartlett(M: int) -> AnyTensor:  # noqa: N803
     >>> tn.bartlett(3)
     Tensor([0., 1., 0.])
     """
-    return asarray(np.bartlett(_points("bartlett", M)))
+    return asarray(np.bartlett(_points("bartlett", M)), dtype=float)
 
 
 def kaiser(M: int, beta: float) -> AnyTensor:  # noqa: N803
@@ -384,7 +392,7 @@ def kaiser(M: int, beta: float) -> AnyTensor:  # noqa: N803
     >>> tn.kaiser(3, 0.0)
     Tensor([1., 1., 1.])
     """
-    return asarray(np.kaiser(_points("kaiser", M), number("kaiser", "beta", beta)))
+    return asarray(np.kaiser(_points("kaiser", M), number("kaiser", "beta", beta)), dtype=float)
 
 
 def geomspace(

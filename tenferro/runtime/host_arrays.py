@@ -25,8 +25,8 @@ def host_array(data: object, dtype: object = None) -> NumpyArray:
     """A contiguous, read-only copy of array-like data, of a dtype that tenferro supports.
 
     Raises:
-        DTypeError: the dtype of the data is not supported, the data does not fit `dtype`, or it is
-            masked.
+        DTypeError: the dtype of the data is not supported, the data does not fit `dtype`, such as
+            NaN an integer, or it is masked.
         ShapeError: the data is ragged.
     """
     refuse_masked(data)
@@ -45,7 +45,8 @@ def host_array(data: object, dtype: object = None) -> NumpyArray:
     except TenferroError:
         raise
     except ValueError as error:
-        raise ShapeError(f"tensor: {error}") from None
+        ragged = "inhomogeneous" in str(error)
+        raise (ShapeError if ragged else DTypeError)(f"tensor: {error}") from None
     except (TypeError, OverflowError) as error:
         advice = entering(data)
         what = f"takes arrays and numbers, got {type(data).__name__}{advice}" if advice else error

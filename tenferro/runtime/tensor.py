@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self, cast
 
@@ -587,19 +588,28 @@ def _compute(  # noqa: C901  # the usual case is written out, since every call p
         if mentions_symbols(list(options.values())):
             return KINDS[DimExpr].apply(function, operands, options, operator)
         if isinstance(error, UnsupportedDynamicShapeError):
-            _refuse_names(function.__name__, options.get("shape", ()), error)
+            _refuse_names(function.__name__, options, error)
         raise
 
 
-def _refuse_names(name: str, shape: object, error: Exception) -> None:
-    """Raise ShapeError if a size in the shape that `name` was called with is a name."""
-    sizes = shape if isinstance(shape, tuple | list) else (shape,)
-    names = [size for size in sizes if isinstance(size, str)]
-    if names:
-        raise ShapeError(
-            f"{name}: the size {names[0]!r} has a number only in a function that is traced; pass a "
-            "number, or the size of a value, such as x.shape[0]"
-        ) from error
+def _refuse_names(name: str, options: dict[str, Any], error: Exception) -> None:
+    """Raise ShapeError if an option that `name` was called with is a size with a name.
+
+    Values have no named sizes, so those of the error come from options.
+    """
+    named = set(_NAME.findall(str(error).rpartition(": ")[2]))
+    stack = list(options.values())
+    for option in stack:
+        if isinstance(option, tuple | list):
+            stack.extend(option)
+        elif isinstance(option, str) and named & set(_NAME.findall(option)):
+            raise ShapeError(
+                f"{name}: the size {option!r} has a number only in a function that is traced; pass "
+                "a number, or the size of a value, such as x.shape[0]"
+            ) from error
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def _run(

@@ -16,7 +16,9 @@ from tenferro.scipy import (
     interpolate,
     linalg,
     ndimage,
+    optimize,
     signal,
+    sparse,
     special,
     stats,
 )
@@ -28,13 +30,15 @@ __all__ = [
     "interpolate",
     "linalg",
     "ndimage",
+    "optimize",
     "signal",
+    "sparse",
     "special",
     "stats",
 ]
 
 _LATER = "it is not there yet; on arrays that are known, use SciPy itself"
-MISSING: dict[str, str] = {**dict.fromkeys(("optimize", "sparse", "spatial"), _LATER)}
+MISSING: dict[str, str] = {"spatial": _LATER}
 """Names of `jax.scipy`, and what to do instead."""
 
 

@@ -282,7 +282,7 @@ def check_active(meta: TensorMeta, what: str) -> None:
 
 Values = Sequence[TracedTensor]
 Seeds = Sequence[TracedTensor | None]
-_CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...]]
+_CacheKey = tuple[tuple[GlobalValKey, ...], tuple[GlobalValKey, ...], bool]
 
 
 class AdContext(CacheOwner, Derivatives[TracedTensor]):
@@ -349,13 +349,13 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
 
         `varies` as in `TraceContext`, of the trace that the values are of.
         """
-        if varies:
-            outputs = with_copies_for_devices(outputs, wrt, self.shapes)
-        key = (tuple(outputs), tuple(wrt))
+        key = (tuple(outputs), tuple(wrt), varies)
         known = self._cache.get(key)
         if known is not None:
             return known
         linear: LinearGraph = differentiate(resolve_keys(), outputs, wrt, ctx=self.shapes)
+        if varies:
+            linear = with_copies_for_devices(linear, wrt, self.shapes)
         _DUMP.debug("%s", linear)
         return self._cache.put(key, linear)
 

@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from tenferro.core import GlobalValKey, KeyEmitter
+from tenferro.core import GlobalValKey, KeyEmitter, residuals
 from tenferro.ir import ShapeGuardContext
 from tenferro.ops import PVary
-from tenferro.ops.control_flow import Axes, axes_of_values, with_copies
+from tenferro.ops.control_flow import Axes, axes_of_values, linear_in, with_copies
 from tenferro.ops.functions import OpFunction, apply
 from tenferro.runtime import NamedAxis, named_axes, open_traces, scope_of_axis
+from tenferro.transforms.linear_part import LinearGraph
 from tenferro.transforms.traced_tensor import TracedTensor
 
 
 def with_copies_for_devices(
-    outputs: Sequence[GlobalValKey], wrt: Sequence[GlobalValKey], ctx: ShapeGuardContext
-) -> Sequence[GlobalValKey]:
-    """The outputs of a graph to be differentiated by `wrt`; elsewhere than in `shard_map`, as is.
+    linear: LinearGraph, wrt: Sequence[GlobalValKey], ctx: ShapeGuardContext
+) -> LinearGraph:
+    """A derivative by `wrt` to be transposed.
 
-    Where a value that all devices have in common is read together with one that differs, it is
-    copied, so that its cotangent is the sum of those of all devices; see `with_copies`.
+    Where the tangent of a value that all devices have in common is read together with what differs,
+    it is copied, so that its cotangent is the sum of those of all devices; see `with_copies`.
     """
     bound = _bound()
-    if not bound:
-        return outputs
+    axes = _axes_of_inputs(bound)
+    of_wrt = axes_of_values(wrt, axes)
+    tangents = list(linear.input_keys)
+    for tangent, source in zip(tangents, wrt, strict=True):
+        axes[tangent] = of_wrt.get(source, frozenset())
+    present = [key for key in linear.output_keys if key is not None]
     places = {axis.name: axis.index for axis in bound}
     sizes: dict[str, Any] = {axis.name: axis.size for axis in bound}
-    return with_copies(outputs, wrt, _axes_of_inputs(bound), places, sizes, KeyEmitter(ctx))[0]
+    outputs, _ = with_copies(present, tangents, axes, places, sizes, KeyEmitter(ctx))
+    read = residuals(outputs, tangents)
+    copied = linear_in([*tangents, *read], outputs, range(len(tangents)), ctx)
+    locals_of = iter(copied.tangent_outputs)
+    return replace(
+        copied,
+        tangent_outputs=tuple(
+            [None if key is None else next(locals_of) for key in linear.output_keys]
+        ),
+    )
 
 
 def axes_within(values: Sequence[GlobalValKey]) -> Sequence[Axes]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from operator import is_
 from typing import Any, Concatenate, Generic, Never, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -17,9 +17,10 @@ import numpy as np
 from tenferro.compiler import MemoryLimit, MemoryReport, OptimizerOptions
 from tenferro.config import RULES_OF_PROCESS, config, flag, rules_here
 from tenferro.core import CacheStats, Capacity, filtered
-from tenferro.errors import ConfigError, ExecutorError, ShapeError, TracingError
+from tenferro.errors import ConfigError, DeviceError, ExecutorError, ShapeError, TracingError
 from tenferro.ir import PyTree
 from tenferro.missing_names import unlisted
+from tenferro.ops.control_flow import ShardMap
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
     Executable,
@@ -213,6 +214,7 @@ class Jitted(Generic[P, R_co]):
         self._cache = SignatureCache(Capacity(config.cache_entries))
         self._executor: Executor | None = None  # loaded with the first call
         self._owner: Executor | None = None  # of the executor's tensors
+        self._on_meshes: dict[Any, Jitted[P, R_co]] = {}
 
     @property
     def options(self) -> OptimizerOptions:
@@ -262,6 +264,8 @@ class Jitted(Generic[P, R_co]):
             results: Sequence[Any] | None
             try:
                 results = (runs.direct_host if on_host else runs.direct)(*buffers)
+            except DeviceError:
+                results = None  # the slow path looks where the arrays are
             except Exception as error:
                 results = cache.latest.recovered(error, entry, buffers, numbers)
             if results is not None:
@@ -323,6 +327,11 @@ class Jitted(Generic[P, R_co]):
             if self._symbolic is not None:
                 self._symbolic.check_traced(call)
             return self._inlined(call)
+        for leaf in leaves:
+            if type(leaf) is Tensor and leaf._executor is not self._owner:
+                on_mesh = self._on_mesh_of(leaf, call, leaves, treedef, types)
+                if on_mesh is not None:
+                    return on_mesh(*args, **kwargs)
         entry = self._entry(call, leaves, treedef, types)
         if entry is None:
             return self._inlined(call)
@@ -337,6 +346,27 @@ class Jitted(Generic[P, R_co]):
             self._cache.remember(None if is_flat else treedef, types, entry, statics, count)
         buffers = [buffer_of(leaf, executor) for leaf in leaves]
         return entry.results(buffers, np.ndarray in map(type, buffers), self._owner)
+
+    def _on_mesh_of(
+        self,
+        tensor: Tensor,
+        call: CallArguments,
+        leaves: list[Any],
+        treedef: TreeDef,
+        types: list[Hashable],
+    ) -> Jitted[P, R_co] | None:
+        """The function on the mesh that a tensor lies on, if it says what devices do; else None."""
+        mesh = getattr(tensor.sharding, "mesh", None)
+        if mesh is None or self._shardings is not None or not isinstance(self.executor, RunsOnMesh):
+            return None
+        traced = self._traced(call, leaves, treedef, types, self._symbolic)
+        if traced is None or not any(
+            part.has_op(ShardMap) for part in traced.program.exec_program.walk()
+        ):
+            return None
+        if mesh not in self._on_meshes:
+            self._on_meshes[mesh] = Jitted(self._function, replace(self._settings, mesh=mesh))
+        return self._on_meshes[mesh]
 
     def _inlined(self, call: CallArguments) -> Any:
         """The function within the enclosing trace, which takes over the packages."""

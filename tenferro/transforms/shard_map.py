@@ -69,8 +69,8 @@ def shard_map(
 
     In `f`, `tn.lax.psum(x, name)` and the other functions of `tn.lax` on named axes compute with
     the values of other devices. Un-jitted it runs on the mesh; in a compiled function, on the mesh
-    that is passed to `tn.jit(mesh=)`. On an executor without these axes, such as NumPy, it computes
-    the same, all blocks on one device.
+    that is passed to `tn.jit(mesh=)`, or that an argument lies on. On an executor without these
+    axes, such as NumPy, it computes the same, all blocks on one device.
 
     Args:
         f: takes and returns trees of arrays.

@@ -12,6 +12,7 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import FunctionType
 from typing import Any, NoReturn, Self, cast
 
@@ -33,7 +34,7 @@ from tenferro.core import (
     op_key,
     user_site,
 )
-from tenferro.errors import NoAxesError, TracingError, UnsupportedDynamicShapeError
+from tenferro.errors import NoAxesError, TenferroError, TracingError, UnsupportedDynamicShapeError
 from tenferro.ir import (
     FLOAT64,
     AnyTensor,
@@ -396,7 +397,9 @@ class TracedTensor(ArrayOperators):
         return dependence(self.key)
 
     def __repr__(self) -> str:
-        elements = self.elements
+        elements = None
+        with suppress(TenferroError):  # of an op that does not run on the host
+            elements = self.elements
         if elements is None:
             return f"TracedTensor({self.meta})"
         return text_of("TracedTensor", elements)
@@ -410,6 +413,8 @@ class TracedTensor(ArrayOperators):
         if not self.shape:
             raise NoAxesError(f"len: {self.meta} has no axes: it has no length and no parts")
         if not isinstance(self.shape[0], int):
+            if (elements := self.elements) is not None:
+                return len(elements)
             raise TracingError(
                 f"len: the size of the first axis of {self.meta} is not known while tracing"
             )

@@ -308,6 +308,7 @@ class _Mapping:
             active=mapped,
             nested=False,
             passed=leaves,
+            has_elements=True,  # arguments that are not mapped
             axes=axes,
         )
         of_function = trace.context.packages

@@ -70,6 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     unknown = [name for name in names if name not in STEPS]
     if unknown:
         top.error(f"--only: there is no step {unknown[0]!r}; there are: {', '.join(STEPS)}")
+    if not options.device:
+        top.error("--device: the name is empty; give one such as gpu:0, or leave --device away")
     if options.seconds is not None and not options.seconds > 0:
         top.error(f"--seconds: {options.seconds:g} is not a time; give more than 0")
     steps = [Step(name, STEPS[name][1]) for name in names]

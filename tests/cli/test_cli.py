@@ -259,6 +259,10 @@ def test_run_prints_or_saves_the_leaves_of_the_result(
             "tenferro lower: no shape mentions the size m",
         ),
         (
+            "lower model.py:successor --shape n --size n=3 --size n=4",
+            "tenferro lower: --size n has two values, 3 and 4",
+        ),
+        (
             "lower model.py:successor --shape 99999999999,99999999999",
             "tenferro lower: .* more than the budget of .*",
         ),

@@ -89,8 +89,8 @@ STATS = [
     if type(getattr(tn.scipy.stats, name)).__name__ == "Distribution"
 ]
 SCIPY = (
-    *("cluster", "cluster.vq", "fft", "integrate", "interpolate", "linalg", "ndimage", "signal"),
-    *("special", "stats"),
+    *("cluster", "cluster.vq", "fft", "integrate", "interpolate", "linalg", "ndimage"),
+    *("optimize", "signal", "sparse", "sparse.linalg", "special", "stats"),
 )
 HOMES = [
     Home("jax", "tn", missing_names.JAX),

@@ -22,6 +22,18 @@ def traced(function: Callable[[Any], Any], x: Any = V) -> Callable[[], Any]:
 
 
 CASES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: tn.quantile(V, tn.nan), "quantile: q must be between 0 and 1, got nan"),
+    (lambda: tn.nanquantile(V, [0.5, 1.5]), "nanquantile: q must be between 0 and 1, got 1.5"),
+    (lambda: tn.percentile(V, -1), "percentile: q must be between 0 and 100, got -1"),
+    (lambda: tn.nanpercentile(V, np.array([101])), "nanpercentile: q must be between 0 and 100"),
+    (lambda: tn.trapezoid(X, X.T), "trapezoid: operands have types f64["),
+    (lambda: tn.scipy.stats.norm.pdf(V, V[:2]), "norm.pdf: operands have types f64[3] and f64[2]"),
+    (lambda: tn.scipy.stats.gamma.pdf("a", 1), "gamma.pdf: takes arrays and numbers, got str"),  # type: ignore[arg-type]
+    (lambda: tn.fft.fft(V, "a"), "fft: the size 'a' has a number only in a function that is"),
+    (lambda: tn.fft.irfft2(X, ("a", 2)), "irfft2: the size 'a' has a number only in a function"),  # type: ignore[arg-type]
+    (lambda: tn.fft.fftfreq("n"), "fftfreq: the size 'n' has a number only in a function that"),
+    (lambda: tn.pad(V, "a"), "pad: the size 'a' has a number only in a function that is traced"),  # type: ignore[arg-type]
+    (lambda: tn.array(tn.nan, dtype="i4"), "tensor: cannot convert float NaN to integer"),
     (lambda: tn.quantile(V, 0.5, method="cubic"), "quantile: method must be one of 'linear'"),
     (lambda: tn.median(tn.asarray([1j])), "median: takes real numbers, got c128[1]"),
     (lambda: tn.quantile(X[:0], 0.5, 0), "quantile: f64[0,3] has no elements along the axes (0,)"),
@@ -61,7 +73,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: tn.delete(V, 0.5), "delete: indices must be integers, got float64"),
     (lambda: tn.select([], []), "select: got 0 conditions and 0 choices; there must be"),
     (lambda: tn.choose([5], [[1], [2]]), "choose: an index is not one of 2 choices"),
-    (lambda: tn.piecewise(V, [V > 0], []), "piecewise: got 0 functions for 1 conditions"),
+    (lambda: tn.piecewise(V, [V > 0], []), "piecewise: got 0 functions for 1 condition"),
     (lambda: tn.rot90(V), "rot90: axis 1 is out of range for rank 1"),
     (lambda: tn.rot90(X, 1, (0, 0)), "rot90: axes (0, 0) of f64[2,3] must differ"),
     (lambda: tn.moveaxis(X, [0, 1], [0]), "moveaxis: [0, 1] and [0] must name as many axes"),

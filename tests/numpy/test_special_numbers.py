@@ -186,3 +186,11 @@ def test_variances_and_sums_have_the_dtype_that_is_asked_for() -> None:
     for name in ("nanvar", "nanstd", "var", "std", "nanmean", "mean"):
         for dtype in ("f4", "c8", None):
             check(lambda m, n=name, d=dtype: getattr(m, n)(np.array([True, False]), dtype=d), name)
+
+
+def test_fractions_that_are_computed_are_not_checked_but_nan_gives_nan() -> None:
+    fractions = np.array([np.nan, 0.5, 2.0, -1.0])
+    for quantile in (tn.quantile, tn.nanquantile):
+        expected = [np.nan, 1.0, 2.0, 0.0]
+        np.testing.assert_array_equal(tn.jit(quantile)(np.arange(3.0), fractions), expected)
+        np.testing.assert_array_equal(quantile(np.arange(3.0), tn.asarray(fractions)), expected)

@@ -79,8 +79,8 @@ MISSING: dict[str, tuple[Callable[[], Any], str]] = {
     "case": (lambda: tn.tensorSpec, r"did you mean tenferro.TensorSpec\?$"),
     "torch": (lambda: tn.cat, r"did you mean tenferro.concat\?$"),
     "a module": (lambda: tn.inv, r"did you mean tenferro.linalg.inv\?$"),
-    "later": (lambda: tn.io_callback, r"has no attribute 'io_callback'; it is not there yet$"),
-    "of JAX": (lambda: tn.pmap, r"'pmap'; XLA chooses what devices do: use tn.jit\(mesh=, in_sh"),
+    "later": (lambda: tn.sparse, r"has no attribute 'sparse'; it is not there yet$"),
+    "of JAX": (lambda: tn.live_arrays, r"'live_arrays'; arrays are freed when nothing refers"),
     "nn": (lambda: tn.nn.softmx, r"did you mean tenferro.nn.softmax\?$"),
     "random": (lambda: tn.random.randn, r"'randn'; use tn.random.normal\(key, shape\)$"),
     "scipy": (lambda: tn.scipy.signal.lfilter, r"it is not there yet; on arrays that are known"),
@@ -91,7 +91,7 @@ MISSING: dict[str, tuple[Callable[[], Any], str]] = {
     "unknown": (lambda: tn.qqqqzzzz, r"module 'tenferro' has no attribute 'qqqqzzzz'$"),
     "linalg": (lambda: tn.linalg.choleski, r"did you mean tenferro.linalg.cholesky\?$"),
     "fft": (lambda: tn.fft.fftt, r"did you mean tenferro.fft.fft"),
-    "lax": (lambda: tn.lax.psum, "there are no named axes yet; give every entry its axis and use"),
+    "lax": (lambda: tn.lax.psend, r"use tn.lax.ppermute or all_to_all"),
     "lax slip": (lambda: tn.lax.dot_generl, r"did you mean tn.lax.dot_general\?$"),
 }
 

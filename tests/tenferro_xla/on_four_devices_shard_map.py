@@ -79,6 +79,21 @@ def ruled(m: Any, n: Any) -> Any:
     return f
 
 
+def summed(m: Any, s: Any, n: Any) -> Any:
+    """A sine whose tangent has the sum of those of all devices."""
+
+    @m.custom_jvp
+    def f(x: Any) -> Any:
+        return n.sin(x)
+
+    @f.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        (x,), (dx,) = primals, tangents
+        return f(x), s.psum(dx, "i") * n.cos(x)
+
+    return f
+
+
 PROGRAMS: dict[str, Program] = {
     "psum": lambda m, s, n: rows(m, lambda x: s.psum(x, "i"), P())(X),
     "axis_index": lambda m, s, n: rows(m, lambda x: x * s.axis_index("i"), P("i"))(X),
@@ -253,6 +268,12 @@ PROGRAMS: dict[str, Program] = {
     "custom_vjp within": lambda m, s, n: shared(
         m, lambda w, x: m.grad(lambda w: ruled(m, n)(varying(m, s, w), x).sum())(w), P()
     )(W, X),
+    "custom_jvp with a sum in its rule": lambda m, s, n: rows(
+        m, m.grad(lambda x: (summed(m, s, n)(x) * x).sum()), P("i")
+    )(X),
+    "grad of custom_jvp with a sum in its rule": lambda m, s, n: m.grad(
+        lambda x: rows(m, lambda x: summed(m, s, n)(x) * x, P("i"))(x).sum()
+    )(X),
     "grad of custom_vjp of blocks": lambda m, s, n: m.grad(
         lambda x: over(
             m,
@@ -311,6 +332,16 @@ def test_the_result_lies_where_its_spec_says() -> None:
     assert y.sharding.spec == P("i")
     assert y.placement == "mesh(i=4)"
     assert double(y).sharding.spec == P("i")
+
+
+def test_a_compiled_function_runs_on_the_mesh_of_its_arguments() -> None:
+    f = shared(tn, lambda w, x: tn.lax.psum((w * x).sum(), "i"), P())
+    g = tn.jit(lambda w, x: tn.grad(f)(w, x) + 1)
+    on_mesh = tn.device_put(X, tn.sharding.NamedSharding(LINE, P("i")))
+    for x, where in ((on_mesh, "mesh(i=4)"), (X, "cpu:0"), (on_mesh, "mesh(i=4)")):
+        slope = g(W, x)
+        assert slope.placement == where
+        np.testing.assert_allclose(slope, X.sum(0) + 1)
 
 
 def test_devices_exchange_what_the_function_says() -> None:

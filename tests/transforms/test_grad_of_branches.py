@@ -289,6 +289,28 @@ def test_values_of_other_functions_have_no_elements(way: str) -> None:
         WITHOUT[way](f)
 
 
+def test_arguments_that_are_not_mapped_have_elements() -> None:
+    def f(x: Any, n: Any) -> Any:
+        return x ** int(n) if n > 1 else x
+
+    mapped = tn.vmap(f, in_axes=(0, None))
+    assert mapped(X, np.array(2)).tolist() == [1.0, 4.0, 9.0]
+    gradient = tn.grad(lambda x, n: tn.sum(mapped(x, n)))
+    assert gradient(X, np.array(3)).tolist() == [3.0, 12.0, 27.0]
+    with pytest.raises(TracingError, match=r"bool\(\) of a traced value"):
+        tn.jit(mapped)(X, np.array(2))
+    with pytest.raises(TracingError, match=r"bool\(\) of a traced value"):
+        tn.vmap(f)(X, np.arange(3))
+
+
+def test_a_size_that_data_decide_has_a_number() -> None:
+    def f(x: Any) -> Any:
+        places = tn.nonzero(x > 0)[0]
+        return sum(x[int(each)] ** 3 for each in places) * len(places)
+
+    assert tn.grad(f)(X).tolist() == [6.0, 0.0, 54.0]
+
+
 def test_a_function_in_jit_has_the_elements_of_its_own_transforms() -> None:
     def f(x: Any) -> Any:
         return x * x if x > 0 else x
@@ -359,3 +381,11 @@ def test_an_index_is_the_same_whether_its_elements_are_known() -> None:
     for place in (1, 7, -1):
         f = tn.value_and_grad(lambda x, n: x[n])
         assert str(f(X, np.array(place))) == str(tn.jit(f)(X, np.array(place)))
+
+
+def test_the_place_on_a_named_axis_has_no_elements() -> None:
+    def f(x: Any) -> Any:
+        return x if tn.lax.axis_index("i") > 0 else -x
+
+    with pytest.raises(TracingError, match=r"bool\(\) of a traced value"):
+        tn.vmap(f, axis_name="i")(X)

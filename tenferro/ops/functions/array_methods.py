@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
@@ -28,7 +28,7 @@ from tenferro.ir import (
     TensorMeta,
     as_dtype,
 )
-from tenferro.ops import Constant, StdTensorOp
+from tenferro.ops import Constant, StdTensorOp, load_named
 from tenferro.ops.functions import (
     elementwise,
     indexing,
@@ -88,6 +88,14 @@ def _operators(function: Any) -> tuple[Callable[[S, ArrayLike], S], Callable[[S,
         return self._apply(body, (other, self), {}, True)
 
     return operator, reflected
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What `flags` of NumPy's arrays says of the memory, for arrays that cannot be changed."""
+
+    writeable: bool = False
+    c_contiguous: bool = True
 
 
 class ArrayOperators(NamedMethods):
@@ -496,6 +504,27 @@ class ArrayOperators(NamedMethods):
                 f"one of {', '.join(VERSIONS)}"
             )
         return sys.modules["tenferro"]
+
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Iterable[type],
+        args: Sequence[Any],
+        options: dict[str, Any],
+    ) -> Any:
+        """What a function of NumPy makes of tensors: see `tenferro.numpy.protocols`."""
+        if not all(issubclass(each, ArrayOperators | np.ndarray | np.generic) for each in types):
+            return NotImplemented
+        return load_named("tenferro.numpy.protocols").array_function(function, args, options)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """What a universal function of NumPy makes of tensors: see `tenferro.numpy.protocols`."""
+        return load_named("tenferro.numpy.protocols").array_ufunc(ufunc, method, inputs, options)
+
+    @property
+    def flags(self) -> Flags:
+        """`flags.writeable` is False, as of NumPy's arrays that are read-only: change `x.at`."""
+        return Flags()
 
     @property
     def itemsize(self) -> int:

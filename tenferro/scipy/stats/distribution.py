@@ -36,6 +36,7 @@ DOCS = {
     "entropy": "The entropy.",
 }
 LOGARITHMS = {"logpdf": "pdf", "logpmf": "pmf", "logcdf": "cdf", "logsf": "sf"}
+_WITH_LOGARITHM = {name: logarithm for logarithm, name in LOGARITHMS.items()}
 ENDS = {
     **dict.fromkeys(("logpdf", "logpmf"), (-math.inf, -math.inf)),
     "cdf": (0.0, 1.0),
@@ -150,6 +151,10 @@ def row(
             if name in ENDS and support is not None:
                 formula = _of_all_numbers(name, formula, support, whole)
             functions[name] = _with_location(declaration, name, formula, allowed)
+            other = LOGARITHMS.get(name) or _WITH_LOGARITHM.get(name)
+            if other is not None and other not in formulas:
+                inner = _with_location(declaration, name, formula, allowed, other)
+                functions[other] = _composed(exp if name in LOGARITHMS else log, inner)
         return Distribution(declaration, functions)
 
     return declared
@@ -195,10 +200,17 @@ def _of_all_numbers(name: str, formula: Function, support: Any, whole: bool) -> 
 
 
 def _with_location(
-    declaration: Callable[..., Any], name: str, formula: Function, allowed: Function | None
+    declaration: Callable[..., Any],
+    name: str,
+    formula: Function,
+    allowed: Function | None,
+    called: str = "",
 ) -> Function:
-    """The function of location, scale and shapes, for the formula of the standard distribution."""
-    title = f"{declaration.__name__}.{name}"
+    """The function of location, scale and shapes, for the formula of the standard distribution.
+
+    Errors name the function that is `called`, which is computed from this one.
+    """
+    title = f"{declaration.__name__}.{called or name}"
 
     def function(*args: Any, **kwargs: Any) -> Any:
         args = (0, *args) if name == "entropy" else args

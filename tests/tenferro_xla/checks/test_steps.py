@@ -159,3 +159,6 @@ def test_a_step_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str])
     with pytest.raises(SystemExit):
         checks_of(["--only", "smok"])
     assert "there is no step 'smok'; there are: environment, smoke" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        checks_of(["--device", ""])
+    assert "--device: the name is empty; give one such as gpu:0" in capsys.readouterr().err

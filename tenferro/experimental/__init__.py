@@ -1,11 +1,14 @@
-"""`jax.experimental`: functions that are called while a program runs for what they do."""
+"""`jax.experimental`: calls for their effects while a program runs; differential equations."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from tenferro.experimental import ode
 from tenferro.missing_names import refusal
 from tenferro.transforms import io_callback
 
-__all__ = ["io_callback"]
+__all__ = ["io_callback", "ode"]
 
 io_callback.__module__ = __name__
 
@@ -23,4 +26,6 @@ MISSING: dict[str, str] = {
 }
 """Names of `jax.experimental`, and what to do instead."""
 
-__getattr__ = refusal("tenferro.experimental", __all__, MISSING)
+
+if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
+    __getattr__ = refusal("tenferro.experimental", __all__, MISSING)
