@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NoReturn, ParamSpec, TypeVar, cast, overload
 from weakref import WeakValueDictionary
@@ -264,8 +264,11 @@ class RuledCall:
         rule: Callable[..., Any],
         arguments: Callable[[TraceContext], Sequence[Any]],
         read: Callable[[Any], R],
+        without: Container[GlobalValKey] = (),
     ) -> R:
         """What `read` makes of the result of a rule of the user, which errors call `name`.
+
+        The named axes around the call are bound, but for those whose places are in `without`.
 
         The rule may use values of the traces around the call, also after these have ended, and
         tensors that eager runtimes track if the function closes over them.
@@ -281,7 +284,8 @@ class RuledCall:
         for each in ended:
             each.is_open = True
         try:
-            axes = named_axes(self.traces).values()
+            bound = named_axes(self.traces).values()
+            axes = [axis for axis in bound if axis.index not in without]
             context = TraceContext(f"{name} of {self.name}", tracked, axes=axes)
             context.varies = any(axis.varies for axis in axes)
             result = trace(context, rule, arguments(context), {}, read)

@@ -20,7 +20,7 @@ from tenferro.core import (
 from tenferro.errors import BatchingError
 from tenferro.ir import Exact, fresh_input, same_size, type_of
 from tenferro.ops.control_flow import Custom, emitted, graph_of, inner_emitter
-from tenferro.runtime import TraceContext
+from tenferro.runtime import TraceContext, named_axes
 from tenferro.transforms.custom_jvp import CallRule, CustomFunction, RuledCall, described
 from tenferro.transforms.scan import map as map_entries
 from tenferro.transforms.trace import traced_values
@@ -85,7 +85,9 @@ class _BatchRule(CallRule):
     def batch_by_hand(self, op: Custom, at: BatchSite[V]) -> Batched[V] | None:
         """The results of the user's rule; None if what the function closes over is batched."""
         form, count = self.form, op.consts
-        if any(at.batched[:count]):
+        over = {key for key, on in zip(form.closed, at.batched, strict=False) if on}
+        places = {axis.index for axis in named_axes(form.traces).values()}
+        if over - places:
             return None
         metas = [at.emitter.ctx.meta(value) for value in at.inputs[count:]]
         arguments = [fresh_input(meta, f"batch{place}") for place, meta in enumerate(metas)]
@@ -116,7 +118,7 @@ class _BatchRule(CallRule):
             values = unflatten(form.in_tree, traced_values(arguments, scope))
             return (at.size, flags, *form.arguments.with_arrays(values))
 
-        keys, batched = form.trace("the rule", self._rule, passed, read)
+        keys, batched = form.trace("the rule", self._rule, passed, read, over)
         for key, on, meta in zip(keys, batched, op.body.output_metas, strict=True):
             found = type_of(key)
             extents = (Exact(at.size), *meta.extents) if on else meta.extents

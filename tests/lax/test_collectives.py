@@ -377,3 +377,29 @@ def test_a_wrong_call_is_refused(name: str) -> None:
 def test_an_unbound_name_is_a_name_error_as_in_jax() -> None:
     with pytest.raises(NameError):
         tn.jit(lambda x: tn.lax.psum(x, "i"))(X)
+
+
+def test_a_rule_for_batches_is_used_where_the_axis_has_a_name() -> None:
+    @tn.custom_batching.custom_vmap
+    def product(x: Any, y: Any) -> Any:
+        return x * y
+
+    @product.def_vmap
+    def _(axis_size: Any, in_batched: Any, x: Any, y: Any) -> Any:
+        return x * y + 1, True
+
+    total = along(tn, lambda x: tn.lax.psum(product(x, x), "i"), out_axes=None)(np.arange(3.0))
+    assert total == 5 + 3
+
+
+def test_a_rule_for_batches_does_not_see_the_axis_that_it_is_for() -> None:
+    @tn.custom_batching.custom_vmap
+    def total(x: Any) -> Any:
+        return tn.lax.psum(x, "i")
+
+    @total.def_vmap
+    def _(axis_size: Any, in_batched: Any, x: Any) -> Any:
+        return tn.lax.psum(x, "i"), False
+
+    with pytest.raises(UnboundAxisError, match="psum: unbound axis name: 'i'"):
+        along(tn, total)(np.arange(3.0))
