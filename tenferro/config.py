@@ -154,6 +154,11 @@ class DtypeRules:
     promotion: str
     default_float: str
 
+    @property
+    def narrows(self) -> bool:
+        """Whether floats of 64 bits in arrays of NumPy become floats of 32 bits, as in JAX."""
+        return self is JAX_RULES
+
 
 _RULES = {
     (promotion, default): DtypeRules(promotion, default)
@@ -161,6 +166,7 @@ _RULES = {
     for default in _CHOICES["default_float"]
 }
 DEFAULT_RULES = _RULES["numpy", "float64"]
+JAX_RULES = _RULES["jax", "float32"]
 rules_here: ContextVar[DtypeRules | None] = ContextVar("tenferro_dtype_rules", default=None)
 
 
@@ -184,7 +190,8 @@ def using(*, promotion: str | None = None, default_float: str | None = None) -> 
             whose rules they make `float32`, and so do all arrays that are not wider floats.
         default_float: `float64` or `float32`, the dtype of what has none: Python's floats and lists
             of them, `tn.zeros(3)`, random numbers, the sine of integers. If it is `float32`,
-            scalars of NumPy such as `np.sqrt(3)` are numbers of Python.
+            scalars of NumPy such as `np.sqrt(3)` are numbers of Python; and if `promotion` is
+            `jax`, arrays of NumPy in floats of 64 bits are narrowed where functions take them.
 
     Raises:
         ConfigError: a setting has another value.

@@ -31,7 +31,7 @@ from tenferro.network.search import Auto, EinsumOptimize, as_optimize
 from tenferro.network.subscripts import NestedEinsum, Subscripts
 from tenferro.ops.functions import apply, refuse_out
 from tenferro.ops.functions.products import check_precision, preferred
-from tenferro.runtime import HOST_MODEL, Tensor, holder_of, planned_model
+from tenferro.runtime import HOST_MODEL, Tensor, holder_of, planned_model, with_weak_scalars
 from tenferro.transforms import apply as apply_extension
 
 __all__ = ["PLANS", "einsum", "einsum_path", "einsum_plan"]
@@ -160,7 +160,8 @@ def read_call(
         expression, operands = (arguments[1::2], output), arguments[0::2]
     _check_arguments(expression, operands)
     limit = MemoryLimit.read("einsum", memory_limit)
-    values = [_operand(operand, position) for position, operand in enumerate(operands)]
+    by_rules = with_weak_scalars(tuple(operands))
+    values = [_operand(operand, position) for position, operand in enumerate(by_rules)]
     if not values:
         raise SubscriptError("einsum: there are no operands; pass at least one")
     if isinstance(expression, str) and "(" in expression:

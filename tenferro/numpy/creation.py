@@ -12,6 +12,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from tenferro.config import dtype_rules
 from tenferro.errors import ConfigError, DTypeError, ExchangeError, ShapeError
 from tenferro.ir import (
     AnyTensor,
@@ -27,7 +28,7 @@ from tenferro.ir import (
 )
 from tenferro.ops.functions import apply, creation, elementwise, is_number, manipulation
 from tenferro.ops.functions.dispatch import KINDS
-from tenferro.runtime import Tensor
+from tenferro.runtime import Tensor, narrowed
 from tenferro.transforms import EagerTensor, TracedTensor, check_named, create, put_divided
 
 __all__ = [
@@ -132,6 +133,8 @@ def asarray(
         a = elementwise.positive(a)  # an array, whose dtype is its own
     known = a if isinstance(a, Tensor | TracedTensor) else None
     if known is None:
+        if dtype is None and dtype_rules().narrows:
+            a = narrowed(a)
         return on_device(Tensor(a, dtype), device)
     if dtype is not None and known.dtype != as_dtype(dtype):
         return on_device(known.astype(dtype), device)
@@ -503,7 +506,7 @@ def frombuffer(
     Tensor([1, 2], dtype=uint8)
     """
     try:
-        return asarray(np.frombuffer(buffer, dtype, count, offset))
+        return asarray(np.frombuffer(buffer, dtype, count, offset), dtype)
     except (TypeError, ValueError) as error:
         raise ShapeError(f"frombuffer: {error}") from None
 
@@ -517,7 +520,9 @@ def fromstring(
     Tensor([1., 2.])
     """
     try:
-        return asarray(np.array(string.split(sep)[: None if count < 0 else count], as_dtype(dtype)))
+        return asarray(
+            np.array(string.split(sep)[: None if count < 0 else count], as_dtype(dtype)), dtype
+        )
     except (TypeError, ValueError) as error:
         raise ShapeError(f"fromstring: {error}") from None
 
@@ -529,6 +534,6 @@ def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1) -> AnyTenso
     Tensor([0, 1, 2], dtype=int32)
     """
     try:
-        return asarray(np.fromiter(iter, dtype, count))
+        return asarray(np.fromiter(iter, dtype, count), dtype)
     except (TypeError, ValueError) as error:
         raise ShapeError(f"fromiter: {error}") from None

@@ -85,6 +85,7 @@ __all__ = [
     "is_array",
     "mentions_symbols",
     "meta_of_value",
+    "narrowed",
     "page_of",
     "text_of",
     "weak_number",
@@ -661,11 +662,43 @@ def as_operand(value: Any) -> Any:
 
 
 def with_weak_scalars(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands, with Python numbers for NumPy's scalars of 64 bits if floats have 32."""
-    if dtype_rules().default_float != "float32":
+    """The operands, with Python numbers for NumPy's scalars of 64 bits if floats have 32.
+
+    By the rules of JAX, arrays of NumPy are narrowed, too, unless a tensor has floats of 64 bits.
+    """
+    rules = dtype_rules()
+    if rules.default_float != "float32":
         return operands
     wide = np.float64 | np.complex128
-    return tuple([each.item() if isinstance(each, wide) else each for each in operands])
+    operands = tuple([each.item() if isinstance(each, wide) else each for each in operands])
+    if not rules.narrows or any(_is_wide_tensor(each) for each in operands):
+        return operands
+    return tuple(map(narrowed, operands))
+
+
+def _is_wide_tensor(value: Any) -> bool:
+    return not isinstance(value, np.ndarray) and getattr(value, "dtype", None) in _NARROWER
+
+
+_NARROWER: dict[Any, np.dtype[Any]] = {
+    np.dtype(np.float64): np.dtype(np.float32),
+    np.dtype(complex): np.dtype(np.complex64),
+}
+
+
+def narrowed(value: Any) -> Any:
+    """An array of NumPy in floats of 32 bits, if its floats have 64; any other value as it is.
+
+    >>> narrowed(np.ones(2)).dtype, narrowed(np.arange(2)).dtype
+    (dtype('float32'), dtype('int64'))
+    """
+    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "fc":
+        return value
+    narrow = _NARROWER.get(value.dtype.newbyteorder("="))
+    if narrow is None:
+        return value
+    with np.errstate(over="ignore", under="ignore"):
+        return value.astype(narrow)
 
 
 # Kinds of values of users: arrays, numbers with a weak dtype, and others.
@@ -729,7 +762,8 @@ def weak_number(value: Any) -> Number | None:
 def fitted(value: Any, meta: TensorMeta) -> Any:
     """The value, converted to the dtype of `meta` if its dtype is weak.
 
-    Python numbers, lists of them, and traced values that stand for numbers have a weak dtype.
+    Python numbers, lists of them, and traced values that stand for numbers have a weak dtype. By
+    JAX's rules for 32 bits, floats of 64 bits in arrays of NumPy become those of 32 that are asked.
 
     Raises:
         DTypeError: a number does not fit the declared dtype.
@@ -740,7 +774,8 @@ def fitted(value: Any, meta: TensorMeta) -> Any:
             return value
         return apply(convert, value, dtype=meta.dtype)
     if not is_number(value) and not isinstance(value, list | tuple):
-        return value
+        narrows = dtype_rules().narrows and meta.dtype in _NARROWER.values()
+        return narrowed(value) if narrows else value
     plain = Tensor(value)
     if plain.dtype == meta.dtype:
         return plain

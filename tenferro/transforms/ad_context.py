@@ -40,6 +40,7 @@ from tenferro.runtime import (
     current_trace,
     fitted,
     holder_of,
+    is_array,
     meta_of_value,
     over_builtin,
     planning_for,
@@ -242,7 +243,7 @@ def listed(name: str, what: str, values: object) -> None:
 
 def matching(name: str, what: str, seed: Any, meta: TensorMeta) -> Any:
     """Check that a tangent or cotangent has type `meta`; a Python number takes a scalar's dtype."""
-    if meta.rank == 0:
+    if meta.rank == 0 or is_array(seed):
         try:
             seed = fitted(seed, meta)
         except TenferroError as error:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from tenferro.compiler import compile_std_to_exec
-from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, config, rules_here
+from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, config, dtype_rules, rules_here
 from tenferro.core import (
     BatchSite,
     BoundedCache,
@@ -52,6 +52,7 @@ from tenferro.runtime import (
     executor_named,
     host_array,
     is_worth_caching,
+    narrowed,
     number_key,
     owner_of,
     program_of_function,
@@ -172,6 +173,8 @@ class EagerRuntime(CacheOwner, Derivatives[EagerTensor]):
         if isinstance(value, EagerTensor):
             self._check_own(value, "constant")
         if not isinstance(value, Tensor) and owner_of(value) is None:
+            if dtype is None and dtype_rules().narrows:
+                value = narrowed(value)
             return self.restored(self._executor.put(host_array(value, dtype)), None, None)
         tensor = Tensor(value, dtype)
         owner = self._planner.owner

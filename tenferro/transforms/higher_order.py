@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.compiler import MemoryLimit, tighter
+from tenferro.config import dtype_rules
 from tenferro.core import PRIMAL, GlobalValKey, Input, op_key, user_site
 from tenferro.errors import ControlFlowError, PytreeError, UnsupportedDynamicShapeError
 from tenferro.ir import (
@@ -41,6 +42,7 @@ from tenferro.runtime import (
     innermost,
     is_tracing,
     meta_of_value,
+    narrowed,
     weak_number,
 )
 from tenferro.transforms.data_sizes import closed_over
@@ -91,7 +93,10 @@ class Leaves:
 
 def leaves_of(tree: PyTree, where: str) -> Leaves:
     """The leaves of a tree. Errors call it `where`: `scan: init`."""
-    leaves = Leaves(*flatten(tree), leaf_names(tree, ""), [], [])
+    values, treedef = flatten(tree)
+    if dtype_rules().narrows:
+        values = list(map(narrowed, values))
+    leaves = Leaves(values, treedef, leaf_names(tree, ""), [], [])
     for place, (value, path) in enumerate(zip(leaves.values, leaves.paths, strict=True)):
         leaves.metas.append(_meta(value, where, path))
         leaves.weak.append(weak_leaf(value))

@@ -15,7 +15,7 @@ from typing import Any, Concatenate, Generic, Never, ParamSpec, Protocol, TypeVa
 import numpy as np
 
 from tenferro.compiler import MemoryLimit, MemoryReport, OptimizerOptions
-from tenferro.config import RULES_OF_PROCESS, config, flag, rules_here
+from tenferro.config import JAX_RULES, RULES_OF_PROCESS, config, flag, rules_here
 from tenferro.core import CacheStats, Capacity, filtered
 from tenferro.errors import ConfigError, DeviceError, ExecutorError, ShapeError, TracingError
 from tenferro.ir import PyTree
@@ -38,6 +38,7 @@ from tenferro.runtime import (
     executor_on,
     is_tracing,
     memory_of,
+    narrowed,
     place,
     planning_for,
     require_limit,
@@ -241,7 +242,8 @@ class Jitted(Generic[P, R_co]):
         if jit_is_disabled.get():
             return as_written(self._parameters.split(args, kwargs, self))  # type: ignore[no-any-return]
         cache, owner = self._cache, self._owner
-        same_rules = cache.rules is (rules_here.get() or RULES_OF_PROCESS[0])
+        rules = rules_here.get() or RULES_OF_PROCESS[0]
+        same_rules = cache.rules is rules
         entry, on_host = None if kwargs or not same_rules else cache.sole, False
         buffers: list[Any] = []
         numbers: tuple[Any, ...] = ()
@@ -252,7 +254,7 @@ class Jitted(Generic[P, R_co]):
                 if kind is Tensor and leaf._executor is owner:
                     buffers.append(leaf._buffer)
                 elif kind is np.ndarray and leaf.dtype.isnative:
-                    buffers.append(leaf)
+                    buffers.append(narrowed(leaf) if rules is JAX_RULES else leaf)
                     on_host = True
                 else:
                     entry = None
@@ -289,7 +291,7 @@ class Jitted(Generic[P, R_co]):
         if there is no version, or the call is of another structure.
         """
         signature, owner, on_host = self._cache.latest, self._owner, False
-        number_dtypes = self._cache.number_dtypes
+        number_dtypes, narrows = self._cache.number_dtypes, self._cache.rules is JAX_RULES
         leaves: Any = args if signature.plain and not kwargs else signature.leaves(args, kwargs)
         buffers: list[Any] = []
         numbers: tuple[Any, ...] = ()
@@ -299,7 +301,7 @@ class Jitted(Generic[P, R_co]):
                 buffers.append(leaf._buffer)
                 on_host |= home is not owner
             elif kind is np.ndarray and leaf.dtype.isnative:
-                buffers.append(leaf)
+                buffers.append(narrowed(leaf) if narrows else leaf)
                 on_host = True
             elif kind in NUMBERS:
                 numbers += (len(buffers), kind)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 import optree
 
+from tenferro.config import dtype_rules
 from tenferro.errors import BindingError, PytreeError, ShapeError, TenferroError, TracingError
 from tenferro.ir import DimExpr, DType, TensorMeta, TensorSpec, encode, integer_of
 from tenferro.ops.functions import is_number
@@ -24,6 +25,7 @@ from tenferro.runtime import (
     Tensor,
     is_array,
     learn_sizes,
+    narrowed,
     place,
     refuse_masked,
 )
@@ -445,11 +447,14 @@ def with_arrays(
 ) -> tuple[CallArguments, list[Any]]:
     """The call and its leaves, with tensors for array-like data such as ranges and memoryviews.
 
-    Arrays, numbers, and what is none of these are as they were.
+    Arrays, numbers, and what is none of these are as they were; but see `DtypeRules.narrows`.
     """
-    if _AS_THEY_ARE.issuperset(map(type, leaves)):
+    narrows = dtype_rules().narrows
+    if _AS_THEY_ARE.issuperset(map(type, leaves)) and not narrows:
         return call, leaves
     arrays = [leaf if is_number(leaf) else _as_array(leaf) for leaf in leaves]
+    if narrows:
+        arrays = list(map(narrowed, arrays))
     if all(map(operator.is_, arrays, leaves)):
         return call, leaves
     args, kwargs = unflatten(in_order(treedef), arrays)

@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
+from tenferro.config import dtype_rules
 from tenferro.core import (
     GlobalOpKey,
     GlobalValKey,
@@ -54,6 +55,7 @@ from tenferro.runtime import (
     current_trace,
     is_array,
     meta_of_value,
+    narrowed,
     weak_number,
 )
 from tenferro.transforms.data_sizes import as_sized_op, named
@@ -348,6 +350,8 @@ def trace_function(
         PytreeError: a leaf that must be an array, or a leaf of the result, is not one.
     """
     leaves, treedef = flatten((args, dict(kwargs)))
+    if dtype_rules().narrows:
+        leaves = list(map(narrowed, leaves))
     names = argument_names(function, args, kwargs)
     input_at: dict[int, GlobalValKey] = {}
     values = list(leaves)

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import optree
 
+from tenferro.config import dtype_rules
 from tenferro.core import (
     GlobalValKey,
     Input,
@@ -46,6 +47,7 @@ from tenferro.runtime import (
     builtin_rule,
     current_trace,
     holder_of,
+    narrowed,
     over_builtin,
     runs_family,
 )
@@ -294,6 +296,9 @@ class _Mapping:
     def results(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The results for all entries, of the function traced for one."""
         leaves, treedef = flatten((args, kwargs))
+        if dtype_rules().narrows:
+            leaves = list(map(narrowed, leaves))
+            args, kwargs = unflatten(treedef, leaves)
         mapped = self._mapped(args, kwargs, leaves)
         size = common_size(list(mapped.values()), self.axis_size)
         entries = list(leaves)

@@ -126,7 +126,7 @@ def test_a_registered_rule_is_used() -> None:
 
 
 def test_a_rule_that_returns_something_else_is_told() -> None:
-    text = r"extension\[.*\]: its batch rule returns 2 values; return a tuple of 1 pairs"
+    text = r"extension\[.*\]: its batch rule returns 2 values; return a tuple of 1 pair"
     with pytest.raises(BatchRuleError, match=text):
         tn.vmap(sorted_, in_axes=(None, 0), packages=(WITH_RULE,))(W, X)
     wrong = Package("tests", ops=(WeightedSort,), batch_rules=(Unbatched(WeightedSort),))

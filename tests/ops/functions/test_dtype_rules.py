@@ -78,7 +78,9 @@ OTHERWISE = {
     "trapezoid": "half precision is widened",
     "nan_to_num": "the second operand is another one",
     "sort_complex": "has the default float for all integers",
+    "remainder": "of bools is int8, as in NumPy",
 }
+OTHERWISE |= dict.fromkeys(("mod", "fmod", "floor_divide", "square"), OTHERWISE["remainder"])
 OTHERWISE |= dict.fromkeys(("cumsum", "nancumsum", "nancumprod"), OTHERWISE["cumprod"])
 """Functions whose results have other dtypes than in JAX, and why."""
 SHARED = [
@@ -177,7 +179,7 @@ def test_float32_programs_stay_so() -> None:
         for call in (f, tn.jit(f), tn.grad(f), tn.jit(tn.grad(f)), tn.vmap(f)):
             assert call(x if call is not tn.vmap else x[None]).dtype == np.float32
         assert (scale * tn.asarray(x)).dtype == np.float32
-        assert (tn.asarray(x) * np.float64([scale] * 3)).dtype == np.float64
+        assert (tn.asarray(x) * np.float64([scale] * 3)).dtype == np.float32
     assert f(x).dtype == np.float64
 
 
@@ -258,6 +260,31 @@ def test_plans_and_records_have_a_version_for_each_choice() -> None:
         with as_in_jax(False):
             assert (x * i).dtype == (plain * i).dtype == np.float32
             assert tn.einsum("i,i->", plain, i).dtype == np.float32
+
+
+def test_arrays_of_numpy_are_narrowed_as_in_jax_and_tensors_are_not() -> None:
+    data, plain = np.linspace(0.1, 1, 3), tn.Tensor(np.ones(3))
+    rt = tn.EagerRuntime()
+    square = tn.jit(lambda x: x * x)
+    of_tree = tn.jit(lambda t: t["a"] * np.ones(3) + t["b"])
+    program = tn.make_program(lambda x: x, tn.TensorSpec((3,), "float64"))
+    for _ in range(3):
+        with as_in_jax(False):
+            results = (
+                *(tn.sin(data), tn.asarray(data), tn.array(data), data * tn.ones(3)),
+                *(square(data), of_tree({"a": data, "b": 2.0}), tn.grad(tn.sum)(data)),
+                *(tn.vmap(tn.cos)(data), tn.jvp(tn.sin, (data,), (data,))[1], rt.variable(data)),
+                *(tn.stack([tn.ones(3), data]), tn.einsum("i,i->i", data, data)),
+                *(tn.where(data > 0.5, data, 0.0), tn.asarray(np.float64(2.0))),
+            )
+            assert {np.dtype(each.dtype).name for each in results} == {"float32"}
+            assert square(data * 1j).dtype == np.complex64
+            wide = (plain * data, tn.asarray(data, "float64"), square(plain), program(data))
+            assert {np.dtype(each.dtype).name for each in wide} == {"float64"}
+            assert np.all(np.asarray(plain * data) == data)
+        assert square(data).dtype == tn.sin(data).dtype == tn.asarray(data).dtype == np.float64
+    with tn.config.using(default_float="float32"):
+        assert tn.sin(data).dtype == square(data).dtype == np.float64
 
 
 @pytest.mark.parametrize(
