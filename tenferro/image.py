@@ -97,6 +97,8 @@ def resize(
         return value  # type: ignore[no-any-return]
     for axis in changed:
         _check_not_empty(name, value, axis)
+        if not goal[axis]:
+            return tn.zeros(goal, dtype=value.dtype)
         scale = goal[axis] / constant_size(name, value, axis)
         value = _resampled(value, axis, goal[axis], scale, 0.0, kind, antialias)
     return value  # type: ignore[no-any-return]

@@ -222,6 +222,34 @@ def _spence_curve(y: Term, x: Term) -> Term:
     return where(is_near, series, (1 / x + y) / where(is_near, 1, u))
 
 
+_ZETA_STEPS = 12
+_ZETA_TAIL = (
+    *(1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000),
+    *(1 / 74724249600, -3617 / 10670622842880000),
+)
+"""B₂ⱼ/(2j)!, of the Euler-Maclaurin formula."""
+
+
+def _zeta_by_exponent(y: Term, s: Term, q: Term) -> Term:
+    """The derivative of Σ (q + k)⁻ˢ by s: some terms, then the Euler-Maclaurin formula."""
+    total = s * 0
+    for k in range(_ZETA_STEPS):
+        log = LOG(q + k)
+        total = total - log * EXP(-s * log)
+    base = q + _ZETA_STEPS
+    log, less = LOG(base), s - 1
+    power = EXP(-s * log)
+    total = total - base * power * (log + 1 / less) / less - log * power * 0.5
+    rising, sums = s, 1 / s  # s (s + 1) … and Σ 1/(s + i)
+    power = power / base
+    for j, coefficient in enumerate(_ZETA_TAIL, 1):
+        total = total + rising * power * (sums - log) * coefficient
+        for i in (2 * j - 1, 2 * j):
+            rising, sums = rising * (s + i), sums + 1 / (s + i)
+        power = power / (base * base)
+    return total
+
+
 def _sinc(y: Term, x: Term) -> Term:
     """sin(x)/x, by its series in x² up to 1."""
     near = where(abs(x) > 1, 0, x)
@@ -313,7 +341,7 @@ SPECIAL_FUNCTIONS: dict[str, SpecialFunction] = {
         ("polygamma_step", "~polygamma_step",
          (None, lambda y, n, x, d: _of("polygamma_step", n + 1, x, d),
           lambda y, n, x, d: _of("polygamma", n + 1, x + d))),
-        ("zeta", "~zeta", (None, lambda y, s, q: -s * _of("zeta", s + 1, q))),
+        ("zeta", "~zeta", (_zeta_by_exponent, lambda y, s, q: -s * _of("zeta", s + 1, q))),
         ("gamma", "gamma", (lambda y, x: y * _of("digamma", x),)),
         ("gammainc", "~gammainc",
          (lambda y, a, x: _of("gammainc_grad_a", a, x), _gamma_density)),

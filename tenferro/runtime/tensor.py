@@ -774,8 +774,9 @@ def fitted(value: Any, meta: TensorMeta) -> Any:
             return value
         return apply(convert, value, dtype=meta.dtype)
     if not is_number(value) and not isinstance(value, list | tuple):
-        narrows = dtype_rules().narrows and meta.dtype in _NARROWER.values()
-        return narrowed(value) if narrows else value
+        if not isinstance(value, np.ndarray) or not dtype_rules().narrows:
+            return value
+        return narrowed(value) if meta.dtype in _NARROWER.values() else Tensor(value)
     plain = Tensor(value)
     if plain.dtype == meta.dtype:
         return plain

@@ -10,7 +10,8 @@ Tensor([1.79175947])
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from tenferro import numpy as tn
 from tenferro.errors import DTypeError, ShapeError
@@ -33,12 +34,15 @@ from tenferro.numpy import (
     xlogy,
     zeta,
 )
-from tenferro.numpy import gammaln as loggamma
 from tenferro.numpy import sigmoid as expit
-from tenferro.numpy.arguments import Named
+from tenferro.numpy.arguments import Named, array, numbers, promoted
 from tenferro.ops.functions import analytic, apply
+from tenferro.scipy.complex_functions import faddeeva, harmonic, log_gamma
+from tenferro.transforms import fori_loop
 
 __all__ = [
+    "bernoulli",
+    "bessel_jn",
     "beta",
     "betainc",
     "betaln",
@@ -83,6 +87,8 @@ __all__ = [
     "sici",
     "softmax",
     "spence",
+    "sph_harm_y",
+    "wofz",
     "xlog1py",
     "xlogy",
     "zeta",
@@ -114,12 +120,33 @@ def special_function(name: str, function: str, *operands: ArrayLike) -> AnyTenso
 
 
 def gamma(x: ArrayLike) -> AnyTensor:
-    """The gamma function; NaN at negative whole numbers.
+    """The gamma function of real or complex numbers; NaN at negative whole numbers.
 
     >>> tn.scipy.special.gamma([4.0])
     Tensor([6.])
     """
+    value = _complex("gamma", x)
+    if value is not None:
+        return tn.exp(log_gamma(value))
     return special_function("gamma", "gamma", x)
+
+
+def loggamma(x: ArrayLike) -> AnyTensor:
+    """The logarithm of |Γ(x)| of real numbers, as `gammaln`; of complex ones that of Γ(x).
+
+    It is continuous but on the negative real axis.
+
+    >>> tn.scipy.special.loggamma([4.0, 1.0])
+    Tensor([1.79175947, 0.        ])
+    """
+    value = _complex("loggamma", x)
+    return gammaln(x) if value is None else log_gamma(value)
+
+
+def _complex(name: str, x: ArrayLike) -> Any:
+    """The operand, if it is complex; else None."""
+    value = array(name, x)
+    return value if value.dtype.kind == "c" else None
 
 
 def gammainc(a: ArrayLike, x: ArrayLike) -> AnyTensor:
@@ -274,12 +301,27 @@ def dawsn(x: ArrayLike) -> AnyTensor:
     return special_function("dawsn", "dawsn", x)
 
 
+def wofz(z: ArrayLike) -> AnyTensor:
+    """The Faddeeva function, exp(-z²)·erfc(-iz); complex.
+
+    >>> tn.scipy.special.wofz(0.0)
+    Tensor(1.+0.j)
+    """
+    (value,) = promoted("wofz", z, inexact=True)
+    if value.dtype.kind != "c":
+        value = value.astype("complex64" if value.dtype == "float32" else "complex128")
+    return faddeeva(value)  # type: ignore[no-any-return]
+
+
 def erfcx(x: ArrayLike) -> AnyTensor:
-    """exp(x²)·erfc(x), without overflow for positive x.
+    """exp(x²)·erfc(x), without overflow for positive x; of real or complex numbers.
 
     >>> tn.scipy.special.erfcx([0.0])
     Tensor([1.])
     """
+    value = _complex("erfcx", x)
+    if value is not None:
+        return faddeeva(1j * value)  # type: ignore[no-any-return]
     return special_function("erfcx", "erfcx", x)
 
 
@@ -321,6 +363,98 @@ def fresnel(x: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     (value,) = real("fresnel", x)
     sine = special_function("fresnel", "fresnel_sine", value)
     return sine, special_function("fresnel", "fresnel_cosine", value)
+
+
+# Bessel functions, spherical harmonics and Bernoulli's numbers.
+
+
+def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> AnyTensor:
+    """The Bessel functions of the first kind of the orders 0 to v, along a new first axis.
+
+    Args:
+        z: real numbers.
+        v: the largest order.
+        n_iter: where the recurrence starts, well above |z| and v.
+
+    >>> tn.scipy.special.bessel_jn(0.0, v=1)
+    Tensor([1., 0.])
+    """
+    name = "bessel_jn"
+    (x,) = real(name, z)
+    v = read_integer(name, "v", v, ShapeError, 0)
+    steps = max(read_integer(name, "n_iter", n_iter, ShapeError, 1), v)
+    zero = x == 0
+    safe = tn.where(zero, 1.0, x)
+    orders = tn.arange(v + 1).reshape(-1, *(1,) * x.ndim)
+
+    def down(step: AnyTensor, state: tuple[AnyTensor, ...]) -> tuple[AnyTensor, ...]:
+        k = steps - step  # the order of `lower` is k - 1
+        upper, value, total, found = state
+        lower = 2 * k * value / safe - upper
+        found = tn.where(orders == k - 1, lower, found)
+        total = total + tn.where((k - 1) % 2 == 0, 2 * lower, 0.0)
+        scale = tn.where(tn.abs(lower) > 1e15, 1e-15, 1.0).astype(x.dtype)
+        return value * scale, lower * scale, total * scale, found * scale
+
+    none, small = tn.zeros_like(x), tn.full_like(x, 1e-15)
+    found = tn.where(orders == steps, small, tn.zeros((v + 1, *x.shape), dtype=x.dtype))
+    total = small * 2 if steps % 2 == 0 else none
+    _, value, total, found = fori_loop(0, steps, down, (none, small, total, found))
+    at_zero = tn.where(orders == 0, 1.0, 0.0)
+    return tn.where(zero, at_zero, found / (total - value)).astype(x.dtype)
+
+
+def sph_harm_y(
+    n: ArrayLike,
+    m: ArrayLike,
+    theta: ArrayLike,
+    phi: ArrayLike,
+    diff_n: int | None = None,
+    n_max: int | None = None,
+) -> AnyTensor:
+    """The spherical harmonic of degree n and order m, normalized; complex.
+
+    Args:
+        n: degrees, integers.
+        m: orders, integers from -n to n.
+        theta: the angle from the pole.
+        phi: the angle around it.
+        diff_n: must be None.
+        n_max: the largest degree; by default that of n, which must be known then.
+
+    Raises:
+        DTypeError: degrees or orders are not integers.
+
+    >>> tn.scipy.special.sph_harm_y(0, 0, 0.0, 0.0)
+    Tensor(0.28209479+0.j)
+    """
+    name = "sph_harm_y"
+    if diff_n is not None:
+        raise ShapeError(f"{name}: diff_n must be None; take derivatives with tn.grad or tn.jvp")
+    degree, order = array(name, n), array(name, m)
+    for each in (degree, order):
+        if each.dtype.kind not in "iu":
+            raise DTypeError(f"{name}: degrees and orders must be integers, got {each.meta}")
+    pole, around = real(name, theta, phi)
+    if n_max is None:
+        known = numbers(name, degree, "pass n_max")
+        n_max = int(known.max()) if known.size else 0
+    largest = read_integer(name, "n_max", n_max, ShapeError, 0)
+    return harmonic(degree, order, pole, around, largest)  # type: ignore[no-any-return]
+
+
+def bernoulli(n: int) -> AnyTensor:
+    """The numbers of Bernoulli up to the one with number n.
+
+    >>> tn.scipy.special.bernoulli(2)
+    Tensor([ 1.        , -0.5       ,  0.16666667])
+    """
+    n = read_integer("bernoulli", "n", n, ShapeError, 0)
+    exact = [Fraction(1)]
+    for k in range(1, n + 1):
+        total = sum((math.comb(k + 1, j) * exact[j] for j in range(k)), Fraction(0))
+        exact.append(-total / (k + 1))
+    return tn.asarray([float(each) for each in exact])
 
 
 # Functions of probabilities: of the normal distribution, of odds, and of information.
@@ -468,19 +602,14 @@ def log_softmax(x: ArrayLike, /, *, axis: Axis = None) -> AnyTensor:
 
 # Special functions under the names of `jax.scipy.special`, of real numbers.
 
-_COMPLEX = "it is complex, and the special functions here are of real numbers"
 _SERIES = "its series on XLA does not end for all operands"
 MISSING: dict[str, str] = {
-    "bernoulli": "it is a table of numbers, which scipy.special.bernoulli gives",
-    "bessel_jn": "it returns all orders by a recurrence whose length sets how exact it is",
     "erfcinv": "write tn.erfinv(1 - x), or -ndtri(x / 2) / sqrt(2) for small x",
     "hyp1f1": _SERIES,
     "hyp2f1": _SERIES,
     "lpmn": "it was removed from JAX and SciPy",
     "lpmn_values": "it was removed from JAX and SciPy",
-    "sph_harm": _COMPLEX,
-    "sph_harm_y": _COMPLEX,
-    "wofz": _COMPLEX,
+    "sph_harm": "use tn.scipy.special.sph_harm_y",
 }
 """Names of `jax.scipy.special`, and what to do instead."""
 

@@ -74,7 +74,7 @@ class CustomVjp(CustomFunction[P, R]):
         cotangents of the arguments; None is a zero. Arguments of `nondiff_argnums` come first in
         `bwd`, and have no cotangent. With `symbolic_zeros`, each leaf that `fwd` gets has a `value`
         and says whether it is `perturbed`, and a cotangent of zero is None for `bwd`.
-        `optimize_remat` changes nothing: what `fwd` computes for no reader is never computed.
+        `optimize_remat` has no effect: what nobody reads is not computed.
 
         Raises:
             ADError: `fwd` or `bwd` cannot be called.

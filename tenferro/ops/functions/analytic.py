@@ -48,7 +48,7 @@ from tenferro.ops import (
     Special,
     StdTensorOp,
 )
-from tenferro.ops.functions.dispatch import array_function, emit, full_like
+from tenferro.ops.functions.dispatch import array_function, emit, full_like, zeros_like
 from tenferro.ops.functions.elementwise import imag, real
 from tenferro.ops.functions.promotion import broadcast, called, convert, inexact_dtype, promote
 
@@ -390,24 +390,41 @@ def hypot(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
 
 @array_function(operands=2)
 def logaddexp(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
-    """log(exp(x1) + exp(x2)), without overflow. Complex numbers are refused.
+    """log(exp(x1) + exp(x2)), without overflow; of complex numbers the principal logarithm.
 
     >>> tn.logaddexp([0.0, 1000.0], [-1000.0, 1000.0])
     Tensor([   0.        , 1000.69314718])
     """
-    return analytic("logaddexp", LOG_ADD_EXP, x1, x2)
+    return _log_of_sum("logaddexp", inexact("logaddexp", x1, x2))
+
+
+def _log_of_sum(name: str, values: list[AnyTensor]) -> AnyTensor:
+    """log(exp(x) + exp(y)); that of complex numbers has an imaginary part between −π and π."""
+    x, y = values
+    if not is_complex(x.meta.dtype):
+        return called(name, LOG_ADD_EXP, x, y)
+    first = emit(Compare("GE"), emit(REAL, x), emit(REAL, y))
+    larger, smaller = emit(SELECT, first, x, y), emit(SELECT, first, y, x)
+    gap = emit(SUB, smaller, larger)
+    same = emit(Compare("EQ"), smaller, larger)  # also where both are infinite
+    gap = emit(SELECT, same, zeros_like(gap), gap)
+    total = emit(ADD, larger, emit(LOG1P, emit(EXP, gap)))
+    size, angle = emit(REAL, total), emit(IMAG, total)
+    turns = emit(ROUND, emit(MUL, angle, full_like(1 / (2 * math.pi), angle)))
+    angle = emit(SUB, angle, emit(MUL, turns, full_like(2 * math.pi, angle)))
+    return emit(COMPLEX, size, angle)
 
 
 @array_function(operands=2)
 def logaddexp2(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
-    """log2(2**x1 + 2**x2), without overflow. Complex numbers are refused.
+    """log2(2**x1 + 2**x2), without overflow; of complex numbers the principal logarithm.
 
     >>> tn.logaddexp2(3.0, 3.0)
     Tensor(4.)
     """
     values = inexact("logaddexp2", x1, x2)
     scaled = [emit(MUL, value, full_like(math.log(2), value)) for value in values]
-    return _over_log(called("logaddexp2", LOG_ADD_EXP, *scaled), 2)
+    return _over_log(_log_of_sum("logaddexp2", scaled), 2)
 
 
 @array_function
