@@ -69,7 +69,7 @@ MISSING: dict[str, str] = {
         "it is a type for annotations of JAX",
     ),
     **dict.fromkeys(
-        ("AccuracyMode", "DotAlgorithm", "DotAlgorithmPreset", "Precision", "Tolerance"),
+        ("AccuracyMode", "DotAlgorithm", "DotAlgorithmPreset", "Tolerance"),
         "precision is an option of the executor: XlaExecutor(precision=...)",
     ),
     "log2": "use tn.log2",
