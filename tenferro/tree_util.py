@@ -90,6 +90,7 @@ def register_pytree_node(
     nodetype: type,
     flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]],
     unflatten_func: Callable[[Any, Iterable[Any]], Any],
+    flatten_with_keys_func: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None,
 ) -> None:
     """Make the instances of a class trees.
 
@@ -98,6 +99,7 @@ def register_pytree_node(
         flatten_func: the children of an instance, and what else it consists of, which is part of
             the structure and must be hashable.
         unflatten_func: the instance, from that and the children.
+        flatten_with_keys_func: as of `register_pytree_with_keys`, if paths have keys.
 
     Raises:
         PytreeError: it is not a class, or its instances are trees already.
@@ -109,6 +111,10 @@ def register_pytree_node(
     >>> tn.tree.leaves([Ball(1.0), Ball(2.0)])
     [1.0, 2.0]
     """
+
+    if flatten_with_keys_func is not None:
+        register_pytree_with_keys(nodetype, flatten_with_keys_func, unflatten_func)
+        return
 
     def flattened(value: Any) -> tuple[tuple[Any, ...], Hashable, None]:
         made: Any = flatten_func(value)
@@ -188,16 +194,16 @@ def register_pytree_with_keys_class(cls: C) -> C:
     return cls
 
 
-def is_tree_node(node_type: type) -> bool:
+def is_tree_node(typ: type) -> bool:
     """Whether instances of a class are trees and no leaves.
 
     >>> is_tree_node(dict), is_tree_node(float)
     (True, False)
     """
-    if node_type is type(None) or (issubclass(node_type, tuple) and hasattr(node_type, "_fields")):
+    if typ is type(None) or (issubclass(typ, tuple) and hasattr(typ, "_fields")):
         return True
     registry: Any = optree.register_pytree_node  # whose stubs do not know the attribute
-    return node_type in registry.get(namespace=NAMESPACE)
+    return typ in registry.get(namespace=NAMESPACE)
 
 
 def flatten_one_level(tree: PyTree) -> tuple[list[PyTree], Any]:

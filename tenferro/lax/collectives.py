@@ -27,6 +27,7 @@ from tenferro.ops import (
     PMax,
     PMin,
     PPermute,
+    PSame,
     PSum,
     PVary,
     ReduceScatter,
@@ -289,9 +290,11 @@ def all_gather(
     Args:
         axis: the place of the new axis.
         tiled: whether the values are put one after another along `axis` instead.
-        to: accepted as in `jax.lax`; nothing follows from it.
+        to: in `tn.shard_map`, whether the result counts as one that may differ among devices
+            (`"varying"`), or as the one that it is (`"invarying"`), also for derivatives within.
 
     Raises:
+        BatchingError: `to` is another word.
         UnboundAxisError: nothing around the call binds the name.
 
     >>> import tenferro as tn
@@ -300,7 +303,10 @@ def all_gather(
             [2, 1]])
     """
     _refuse_groups("all_gather", axis_index_groups)
+    if to not in ("varying", "invarying"):
+        raise BatchingError(f"all_gather: to must be 'varying' or 'invarying', got {to!r}")
     axes = _bound("all_gather", axis_name)
+    known = [axis for axis in axes if axis.varies and to == "invarying"]
 
     def gathered(leaf: Any) -> Any:
         value = asarray(leaf)
@@ -312,7 +318,11 @@ def all_gather(
             value = reshape(value, (math.prod(value.shape[: len(axes)]), *shape))
         place = along("all_gather", axis, rank if tiled else rank + 1)
         value = moveaxis(value, 0, place)
-        return _merged(value, place) if tiled else value
+        value = _merged(value, place) if tiled else value
+        if not known:
+            return value
+        count: Any = math.prod([each.size for each in known])
+        return _emitted(PSame(_names(known), count), value, known)
 
     return _of_leaves(gathered, x)
 

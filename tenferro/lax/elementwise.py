@@ -166,6 +166,15 @@ def _unary(name: str, op: StdTensorOp, doc: str = "") -> Callable[[ArrayLike], A
     return array_function(module=LAX)(function)
 
 
+def _accurate(name: str, op: StdTensorOp) -> Callable[..., AnyTensor]:
+    def function(x: ArrayLike, *, accuracy: object = None) -> AnyTensor:
+        return lax_op(name, op, x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{type(op).__doc__}\n\n    `accuracy` has no effect."
+    return array_function(module=LAX)(function)
+
+
 def _binary(name: str, op: StdTensorOp) -> Callable[[ArrayLike, ArrayLike], AnyTensor]:
     def function(x: ArrayLike, y: ArrayLike) -> AnyTensor:
         return lax_op(name, op, x, y)
@@ -181,26 +190,26 @@ sign = _unary("sign", ops.SIGN)
 conj = _unary("conj", ops.CONJ)
 real = _unary("real", ops.REAL)
 imag = _unary("imag", ops.IMAG)
-exp = _unary("exp", ops.EXP)
-expm1 = _unary("expm1", ops.EXPM1)
-log = _unary("log", ops.LOG)
-log1p = _unary("log1p", ops.LOG1P)
-logistic = _unary("logistic", ops.LOGISTIC)
-sin = _unary("sin", ops.SIN)
-cos = _unary("cos", ops.COS)
-tan = _unary("tan", ops.TAN)
+exp = _accurate("exp", ops.EXP)
+expm1 = _accurate("expm1", ops.EXPM1)
+log = _accurate("log", ops.LOG)
+log1p = _accurate("log1p", ops.LOG1P)
+logistic = _accurate("logistic", ops.LOGISTIC)
+sin = _accurate("sin", ops.SIN)
+cos = _accurate("cos", ops.COS)
+tan = _accurate("tan", ops.TAN)
 asin = _unary("asin", ops.ASIN)
 acos = _unary("acos", ops.ACOS)
 atan = _unary("atan", ops.ATAN)
 sinh = _unary("sinh", ops.SINH)
 cosh = _unary("cosh", ops.COSH)
-tanh = _unary("tanh", ops.TANH)
+tanh = _accurate("tanh", ops.TANH)
 asinh = _unary("asinh", ops.ASINH)
 acosh = _unary("acosh", ops.ACOSH)
 atanh = _unary("atanh", ops.ATANH)
-sqrt = _unary("sqrt", ops.SQRT)
-rsqrt = _unary("rsqrt", ops.RSQRT)
-cbrt = _unary("cbrt", ops.CBRT)
+sqrt = _accurate("sqrt", ops.SQRT)
+rsqrt = _accurate("rsqrt", ops.RSQRT)
+cbrt = _accurate("cbrt", ops.CBRT)
 erf = _unary("erf", ops.ERF)
 erfc = _unary("erfc", ops.ERFC)
 erf_inv = _unary("erf_inv", ops.ERF_INV)
@@ -251,7 +260,7 @@ def reciprocal(x: ArrayLike) -> AnyTensor:
 
 
 @array_function(module=LAX)
-def exp2(x: ArrayLike) -> AnyTensor:
+def exp2(x: ArrayLike, *, accuracy: object = None) -> AnyTensor:
     """2 to the power of x.
 
     >>> tn.lax.exp2(np.array([3.0]))

@@ -22,11 +22,14 @@ from tenferro.ir import (
     Shape,
     Size,
     SupportsDLPack,
+    TensorSpec,
     as_dtype,
     dim,
+    is_traced_value,
     read_integer,
 )
 from tenferro.ops.functions import apply, creation, elementwise, is_number, manipulation
+from tenferro.ops.functions.dispatch import KINDS
 from tenferro.runtime import Tensor, narrowed
 from tenferro.transforms import EagerTensor, TracedTensor, check_named, create, put_divided
 
@@ -114,6 +117,8 @@ def asarray(
     if order not in _ORDERS:
         raise ConfigError(f"asarray: order must be one of 'C', 'F', 'A', 'K', got {order!r}")
     a = manipulation.from_entries(a)
+    if not isinstance(a, Tensor | TracedTensor | EagerTensor) and type(a) in KINDS:
+        return a  # type: ignore[return-value]  # keys, which are no numbers
     if copy is False:
         recorded = isinstance(a, TracedTensor | EagerTensor)
         shared: AnyTensor = a if recorded else Tensor.sharing(a)  # type: ignore[assignment]
@@ -338,8 +343,17 @@ def eye(
             [0., 0., 1.]])
     """
     check_named("eye", N, M)
+    if is_traced_value(k):
+        return on_device((_diagonals(N, M) == k).astype(dtype), device)
     shape = (dim(N), dim(N if M is None else M))
     return on_device(create(creation.eye, 1, shape=shape, k=k, dtype=as_dtype(dtype)), device)
+
+
+def _diagonals(rows: Size, columns: Size | None) -> Any:
+    """The number of the diagonal of each element of a matrix."""
+    row: Any = arange(rows)
+    column: Any = arange(rows if columns is None else columns)
+    return column - row[:, None]
 
 
 def identity(n: Size, dtype: DTypeLike | None = None) -> AnyTensor:
@@ -365,6 +379,8 @@ def tri(
             [1., 1.]])
     """
     check_named("tri", N, M)
+    if is_traced_value(k):
+        return (_diagonals(N, M) <= k).astype(dtype)  # type: ignore[no-any-return]
     shape = (dim(N), dim(N if M is None else M))
     return create(creation.tri, 1, shape=shape, k=k, dtype=as_dtype(dtype))
 
@@ -373,7 +389,7 @@ def tri(
 
 
 def full_like(
-    a: ArrayLike,
+    a: ArrayLike | TensorSpec,
     fill_value: ArrayLike,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,
@@ -387,6 +403,9 @@ def full_like(
     >>> tn.full_like([1, 2], 9, shape=(3,))
     Tensor([9, 9, 9])
     """
+    if isinstance(a, TensorSpec):  # which has no elements
+        sizes = a.shape if shape is None else shape
+        return full(sizes, fill_value, a.dtype if dtype is None else dtype, device=device)
     if shape is not None:
         element = asarray(a).dtype if dtype is None else dtype
         return full(shape, fill_value, element, device=device)
@@ -394,7 +413,7 @@ def full_like(
 
 
 def zeros_like(
-    a: ArrayLike,
+    a: ArrayLike | TensorSpec,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,
     *,
@@ -405,13 +424,13 @@ def zeros_like(
     >>> tn.zeros_like([1, 2])
     Tensor([0, 0])
     """
-    if shape is not None:
+    if shape is not None or isinstance(a, TensorSpec):
         return full_like(a, 0, dtype, shape, device=device)
     return on_device(apply(creation.zeros_like, a, dtype=dtype), device)
 
 
 def ones_like(
-    a: ArrayLike,
+    a: ArrayLike | TensorSpec,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,
     *,
@@ -422,13 +441,13 @@ def ones_like(
     >>> tn.ones_like([1, 2])
     Tensor([1, 1])
     """
-    if shape is not None:
+    if shape is not None or isinstance(a, TensorSpec):
         return full_like(a, 1, dtype, shape, device=device)
     return on_device(apply(creation.ones_like, a, dtype=dtype), device)
 
 
 def empty_like(
-    prototype: ArrayLike,
+    prototype: ArrayLike | TensorSpec,
     dtype: DTypeLike | None = None,
     shape: Shape | None = None,
     *,
@@ -439,7 +458,7 @@ def empty_like(
     >>> tn.empty_like([1, 2])
     Tensor([0, 0])
     """
-    if shape is not None:
+    if shape is not None or isinstance(prototype, TensorSpec):
         return full_like(prototype, 0, dtype, shape, device=device)
     return on_device(apply(creation.empty_like, prototype, dtype=dtype), device)
 

@@ -326,11 +326,11 @@ def roll(
     if not any(isinstance(each, TracedTensor) for each in shifts):
         return _rolled_by_numbers(a, shift, axis)  # type: ignore[arg-type]  # not traced
     array: Any = asarray(a)
+    if len(shifts) == 1 and shifts[0].ndim:
+        shifts = [shifts[0][i] for i in range(shifts[0].shape[0])]
     if axis is None:
         flat = _rolled(array.ravel(), manipulation.shifts_of(0, shifts))
         return flat.reshape(array.shape)  # type: ignore[no-any-return]
-    if len(shifts) == 1 and shifts[0].ndim:
-        shifts = [shifts[0][i] for i in range(shifts[0].shape[0])]
     return _rolled(array, manipulation.shifts_of(axis, shifts))  # type: ignore[no-any-return]
 
 

@@ -295,7 +295,7 @@ def trapezoid(
     Args:
         y: values of the function.
         x: the points along `axis`; by default at distances `dx`.
-        dx: the distance of points.
+        dx: the distance of points, a number or an array that broadcasts with the distances.
         axis: the axis to integrate over.
 
     >>> tn.trapezoid([1.0, 2.0, 3.0])
@@ -303,15 +303,18 @@ def trapezoid(
     """
     (a,) = promoted("trapezoid", y, inexact=True)
     place = normal_axis("trapezoid", axis, a.ndim)
-    front: Any = moveaxis(a, place, -1)
+    before: tuple[Any, ...] = (slice(None),) * place
     width: Any = number_or_array("trapezoid", dx)
     if x is not None:
         (points,) = promoted("trapezoid", x, inexact=True)
-        width = diff(points if points.ndim == 1 else moveaxis(points, place, -1))
-    heights: Any = front[..., 1:] + front[..., :-1]
+        if points.ndim == 1:
+            width = diff(points).reshape((-1, *(1,) * (a.ndim - place - 1)))
+        else:
+            width = diff(points, axis=axis)
+    heights: Any = a[(*before, slice(1, None))] + a[(*before, slice(None, -1))]
     if weak_number(width) is None:
         width, heights = apply(Named("trapezoid", _of_one_shape), width, heights)
-    return reductions.sum(width * heights, axis=-1) * 0.5
+    return reductions.sum(width * heights, axis=place) * 0.5
 
 
 def _of_one_shape(name: str, *operands: ArrayLike) -> tuple[AnyTensor, ...]:

@@ -60,7 +60,13 @@ class CustomVjp(CustomFunction[P, R]):
     _rules_of_user: tuple[Forward, Backward] | None = None
     _symbolic_zeros = False
 
-    def defvjp(self, fwd: Forward, bwd: Backward, symbolic_zeros: bool = False) -> None:
+    def defvjp(
+        self,
+        fwd: Forward,
+        bwd: Backward,
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
         """Define the rule for cotangents.
 
         `fwd` takes the arguments of the function and returns a pair of its value and of
@@ -68,6 +74,7 @@ class CustomVjp(CustomFunction[P, R]):
         cotangents of the arguments; None is a zero. Arguments of `nondiff_argnums` come first in
         `bwd`, and have no cotangent. With `symbolic_zeros`, each leaf that `fwd` gets has a `value`
         and says whether it is `perturbed`, and a cotangent of zero is None for `bwd`.
+        `optimize_remat` has no effect: what nobody reads is not computed.
 
         Raises:
             ADError: `fwd` or `bwd` cannot be called.

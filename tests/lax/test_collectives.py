@@ -354,6 +354,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
         BatchingError,
         "spmd_axis_name must be a string, got 3",
     ),
+    "gathered in another way": (
+        lambda: along(tn, lambda x: tn.lax.all_gather(x, "i", to="reduced"))(X),
+        BatchingError,
+        "all_gather: to must be 'varying' or 'invarying', got 'reduced'",
+    ),
     "cast": (
         lambda: along(tn, lambda x: tn.lax.pcast(x, "i", to="reduced"))(X),
         BatchingError,

@@ -23,14 +23,10 @@ VERSION = "0.10.2"
 NUMPY = {"jax.numpy": np, "jax.numpy.linalg": np.linalg, "jax.numpy.fft": np.fft}
 """Modules of NumPy beside those of JAX."""
 
-APART = {"jax.scipy.linalg", "jax.tree", "jax.tree_util"}
-"""Modules whose functions have parameters of their own."""
-
 EVERYWHERE = {
     "out_sharding": "`tn.with_sharding_constraint` and the shardings of `tn.jit` say how results "
     "are divided",
     "sharding": "as `out_sharding`",
-    "accuracy": "functions are as accurate as the executor computes them",
     "like": "arrays are those of tenferro",
     "subok": "there are no subclasses of arrays",
     "casting": "`astype` converts, with or without loss",
@@ -65,6 +61,7 @@ HERE: dict[str, dict[str, str]] = {
         "matrix_rank.A": "NumPy and JAX differ; the name is JAX's",
         "pinv.rcond": "the second place is that of `rtol`, which is the same",
     },
+    "jax.scipy.linalg": {"eigh_tridiagonal.key": "no random numbers are needed"},
     "jax.lax": {"mul.out_dtype": "`astype` converts the factors"},
     "jax.random": {
         "key.dtype": "keys are of one kind",
@@ -100,8 +97,6 @@ class Difference:
 def differences() -> Iterator[Difference]:
     """All of them, in the order of the modules."""
     for home in HOMES:
-        if home.theirs in APART:
-            continue
         theirs: Any = __import__(home.theirs, fromlist=["_"])
         for name in home.names():
             ours = getattr(home.here, name, None)

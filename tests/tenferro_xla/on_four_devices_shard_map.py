@@ -108,6 +108,14 @@ PROGRAMS: dict[str, Program] = {
     "extrema": lambda m, s, n: rows(m, lambda x: s.pmax(x, "i") - s.pmin(x, "i"), P())(X),
     "ppermute": lambda m, s, n: rows(m, lambda x: s.ppermute(x, "i", [(0, 1), (2, 3)]), P("i"))(X),
     "all_gather": lambda m, s, n: rows(m, lambda x: s.all_gather(x, "i", tiled=True), P("i"))(X),
+    "all_gather of what is then the same": lambda m, s, n: rows(
+        m, lambda x: s.all_gather(x, "i", tiled=True, to="invarying"), P()
+    )(X),
+    "grad of all_gather of what is then the same": lambda m, s, n: rows(
+        m,
+        m.grad(lambda x: (s.all_gather(x, "i", tiled=True, to="invarying") ** 2).sum()),
+        P("i"),
+    )(X),
     "psum_scatter": lambda m, s, n: rows(
         m, lambda x: s.psum_scatter(x, "i", scatter_dimension=1, tiled=True), P(None, "i")
     )(X),

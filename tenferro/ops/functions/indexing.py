@@ -409,7 +409,7 @@ def _checked(array: Any, axis: int, meta: TensorMeta, anywhere: bool) -> tuple[A
     extent = meta.extents[axis]
     size = extent.dim if isinstance(extent, Exact) else None
     if isinstance(array, _Masked):
-        if size is not None and array.size != size:
+        if size is not None and array.size not in (size, 0):  # no element, as in NumPy
             raise AxisError(
                 f"index: a mask of size {array.size} does not fit axis {axis} of {meta}"
             )

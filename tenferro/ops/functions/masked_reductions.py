@@ -136,7 +136,9 @@ def _start(name: str, initial: ArrayLike, dtype: DType) -> AnyTensor:
 
 def _masked(name: str, value: AnyTensor, mask: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     """An array and the mask of its elements that count, of one shape."""
-    (holds,) = promote((mask,), BOOL)
+    (holds,) = promote((mask,))
+    if holds.meta.dtype != BOOL:
+        raise DTypeError(f"{name}: where= must be an array of bools, got {holds.meta}")
     value, holds = broadcast(name, [value, holds])
     return value, holds
 

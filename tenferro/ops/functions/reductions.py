@@ -336,7 +336,7 @@ def weighted(x: ArrayLike, weights: ArrayLike, axis: Axis) -> tuple[AnyTensor, A
     meta, weight_meta = value.meta, weight.meta
     listed = axis if isinstance(axis, tuple | list) else () if axis is None else (axis,)
     axes = [normal_axis("average", each, meta.rank) for each in listed]
-    if weight_meta.rank == len(axes) < meta.rank:
+    if weight_meta.rank == len(axes) and weight_meta.extents != meta.extents:
         order = sorted(range(len(axes)), key=axes.__getitem__)
         weight, axes = permute_dims(weight, order), sorted(axes)
         for place, along in enumerate(axes):
