@@ -253,6 +253,20 @@ def array_api(session: nox.Session) -> None:
     )
 
 
+@nox.session(python=False)
+def ports(session: nox.Session) -> None:
+    """What others wrote for JAX, rewritten by `tenferro port`: programs, and the tests of optax.
+
+    Needs `pip install -e ".[test,ports]"`. After `--` may stand a checkout of JAX at the tag of the
+    installed version: the cells of its documentation are run too, and counted in a table.
+    """
+    python = (sys.executable, "-m")
+    session.run(*python, "pytest", "-q", "tests/ports/agreement.py")
+    session.run(*python, "tests.ports.suites", "optax")
+    for checkout in session.posargs:
+        session.run(*python, "tests.ports.pages", str(Path(checkout, "docs")))
+
+
 def required() -> list[str]:
     """The dependencies with their lower bounds, as pyproject.toml has them."""
     dependencies: list[str] = nox.project.load_toml("pyproject.toml")["project"]["dependencies"]

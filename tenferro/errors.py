@@ -346,7 +346,7 @@ class TracingError(TenferroError, TypeError):
     """A traced value is used where a concrete one is needed, such as in `bool()` or `float()`."""
 
 
-class PytreeError(TenferroError, TypeError):
+class PytreeError(TenferroError, TypeError, ValueError):
     """The tree structure of arguments or results does not fit the transform."""
 
 

@@ -235,7 +235,7 @@ JAX: dict[str, str] = {
         (
             *("allow_f16_reductions", "array_garbage_collection_guard", "check_tracer_leaks"),
             *("checking_leaks", "default_prng_impl", "enable_custom_prng"),
-            *("jax2tf_associative_scan_reductions", "legacy_prng_key", "numpy_dtype_promotion"),
+            *("jax2tf_associative_scan_reductions", "legacy_prng_key"),
             *("numpy_rank_promotion", "thread_guard", "threefry_partitionable", "transfer_guard"),
             *("transfer_guard_device_to_device", "transfer_guard_device_to_host"),
             *("transfer_guard_host_to_device", "unsafe_xla_runtime_errors"),
@@ -251,6 +251,7 @@ JAX: dict[str, str] = {
     "clear_caches": CACHES,
     "copy_to_host_async": "use tn.device_get",
     "debug_key_reuse": "set TENFERRO_CHECK_KEYS=1",
+    "numpy_dtype_promotion": "tn.config.promotion chooses the rules of NumPy or of JAX",
     "default_device": "name a device where an array is made, device=, or the executor of tn.jit",
     "default_matmul_precision": "use XlaExecutor(precision=...)",
     "dlpack": "use tn.from_dlpack(x), and x.__dlpack__()",

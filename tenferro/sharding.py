@@ -3,7 +3,8 @@
 The classes are those of JAX, which is imported when one of them is first asked for:
 
 * `Mesh`, `make_mesh`: devices in rows and columns, whose axes have names.
-* `PartitionSpec`, `NamedSharding`, `SingleDeviceSharding`: how an array is divided among them.
+* `PartitionSpec`, `NamedSharding`, `SingleDeviceSharding`, all of them `Sharding`s: how an array is
+  divided among them.
 * `from_local`, `gather`: arrays of which each process has a part.
 * `initialize`, `shutdown`: computing with several processes.
 
@@ -18,9 +19,11 @@ from tenferro.missing_names import missing
 from tenferro.runtime import executor_module
 
 __all__ = [
+    "AxisType",
     "Mesh",
     "NamedSharding",
     "PartitionSpec",
+    "Sharding",
     "SingleDeviceSharding",
     "from_local",
     "gather",
@@ -29,9 +32,11 @@ __all__ = [
     "shutdown",
 ]
 
+AxisType: Any
 Mesh: Any
 NamedSharding: Any
 PartitionSpec: Any
+Sharding: Any
 SingleDeviceSharding: Any
 from_local: Any
 gather: Any

@@ -7,7 +7,14 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
+from jax.sharding import (
+    AxisType,
+    Mesh,
+    NamedSharding,
+    PartitionSpec,
+    Sharding,
+    SingleDeviceSharding,
+)
 
 from tenferro.errors import ShardingError, counted
 from tenferro.ir import ArrayLike, NumpyArray, PyTree, make_meta
@@ -23,9 +30,11 @@ from tenferro_xla.placement import automatic, check_divides, entry_names, from_b
 from tenferro_xla.target import platform_of
 
 __all__ = [
+    "AxisType",
     "Mesh",
     "NamedSharding",
     "PartitionSpec",
+    "Sharding",
     "SingleDeviceSharding",
     "from_local",
     "gather",

@@ -33,7 +33,7 @@ MAX_WALKS = 64
 # Modules that may import while they run: the lazy front door.
 IMPORTS_WHILE_RUNNING = {"tenferro/__init__.py"}
 # Directories of tests that mirror no package.
-OWN_DIRECTORIES = {"benchmarks", "golden", "spec", "typing"}
+OWN_DIRECTORIES = {"benchmarks", "golden", "ports", "spec", "typing"}
 
 
 def files(*tops: str) -> Iterator[Path]:

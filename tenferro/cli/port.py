@@ -36,6 +36,9 @@ MOVED: dict[str, str] = {
     "jax.custom_derivatives.custom_jvp": "tenferro.custom_jvp",
     "jax.custom_derivatives.custom_vjp": "tenferro.custom_vjp",
     "jax.dlpack.from_dlpack": "tenferro.from_dlpack",
+    "jax.dtypes.canonicalize_dtype": "tenferro.numpy.dtype",
+    "jax.dtypes.issubdtype": "tenferro.numpy.issubdtype",
+    "jax.dtypes.result_type": "tenferro.result_type",
     "jax.experimental.enable_x64": "tenferro.enable_x64",
     "jax.experimental.jet.jet": "tenferro.jet",
 }

@@ -15,7 +15,7 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 from tenferro.core import Derived, GlobalValKey, GraphOp, Input, op_key
 from tenferro.errors import ExtentError, ShapeError, UnsupportedDynamicShapeError
@@ -425,6 +425,16 @@ class TensorSpec:
         spec.meta = meta
         return spec
 
+    @classmethod
+    def like(cls, x: Any) -> TensorSpec:
+        """That of an object that says of which shape and dtype it is.
+
+        >>> import numpy as np
+        >>> TensorSpec.like(np.zeros(3))
+        TensorSpec(f64[3])
+        """
+        return cls(x.shape, x.dtype)
+
     @property
     def ndim(self) -> int:
         """Number of axes."""
@@ -434,6 +444,11 @@ class TensorSpec:
     def shape(self) -> tuple[Dim, ...]:
         """The size of each axis; symbolic sizes are expressions."""
         return self.meta.exact_shape()
+
+    @property
+    def sharding(self) -> None:
+        """None: a type does not say how an array is divided among devices."""
+        return None
 
     @property
     def size(self) -> Dim:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tenferro.ops.functions import array_function, called, elementwise
 from tenferro.ops.functions.products import check_precision
 
 __all__ = [
+    "Precision",
     "RaggedDotDimensionNumbers",
     "batch_matmul",
     "dot",
@@ -26,6 +28,18 @@ __all__ = [
 ]
 
 Numbers = Sequence[Sequence[Sequence[int]]]
+
+
+class Precision(Enum):
+    """What JAX calls the precisions of products; here that of the executor is what counts.
+
+    >>> Precision.HIGHEST.name
+    'HIGHEST'
+    """
+
+    DEFAULT = 0
+    HIGH = 1
+    HIGHEST = 2
 
 
 @array_function(operands=2, module=LAX)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tenferro.compiler import MemoryLimit
+from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, rules_here
 from tenferro.core import BoundedCache
 from tenferro.errors import DTypeError, PathError, SubscriptError
 from tenferro.ir import (
@@ -160,8 +161,9 @@ def read_call(
         expression, operands = (arguments[1::2], output), arguments[0::2]
     _check_arguments(expression, operands)
     limit = MemoryLimit.read("einsum", memory_limit)
-    by_rules = with_weak_scalars(tuple(operands))
-    values = [_operand(operand, position) for position, operand in enumerate(by_rules)]
+    if (rules_here.get() or RULES_OF_PROCESS[0]) is not DEFAULT_RULES:
+        operands = with_weak_scalars(tuple(operands))
+    values = [_operand(operand, position) for position, operand in enumerate(operands)]
     if not values:
         raise SubscriptError("einsum: there are no operands; pass at least one")
     if isinstance(expression, str) and "(" in expression:

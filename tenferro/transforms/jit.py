@@ -60,9 +60,10 @@ from tenferro.transforms.jit_arguments import (
 )
 from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
 from tenferro.transforms.known_elements import hidden_elements
-from tenferro.transforms.program import checked_options, program_of_graph, wraps
+from tenferro.transforms.program import checked_options, eval_shape, program_of_graph, wraps
 from tenferro.transforms.shardings import JitShardings, program_shardings
 from tenferro.transforms.signatures import First, P, R
+from tenferro.transforms.stages import CallForm, TracedCall
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
 from tenferro.transforms.trace import trace_function
 from tenferro.transforms.traced_tensor import TracedTensor
@@ -485,10 +486,29 @@ class Jitted(Generic[P, R_co]):
             )
         traced, leaves, shardings = self._program_of(args, kwargs, "lower")
         program = traced.program
-        named = zip((declared.name for declared in program.inputs), leaves, strict=False)
-        specs = dict(named) if self._symbolic is not None else None
+        names = [declared.name for declared in program.inputs]
+        specs = dict(zip(names, leaves, strict=False)) if self._symbolic is not None else None
         on_mesh = {} if self._shardings is None else {"shardings": shardings}
-        return executor.lower(program, specs, **on_mesh)
+        lowered = executor.lower(program, specs, **on_mesh)
+        call = self._parameters.split(args, kwargs, self)
+        count = flatten((call.args, call.kwargs))
+        lowered.form = CallForm(count[1], traced.out_tree, tuple(names[: len(count[0])]))
+        return lowered
+
+    def trace(self, *args: P.args, **kwargs: P.kwargs) -> TracedCall:
+        """The program for these arguments, with the structure of the result.
+
+        >>> import tenferro as tn
+        >>> tn.jit(lambda x: {"y": tn.sin(x)}).trace(1.0).out_info
+        {'y': TensorSpec(f64[])}
+        """
+        traced, _, _ = self._program_of(args, kwargs, "trace")
+        return TracedCall(self, traced.program, traced.out_tree, args, kwargs)
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> PyTree:
+        """The types of the results for these arguments, as `tn.eval_shape` gives them."""
+        call = self._parameters.split(args, kwargs, self)
+        return eval_shape(call.function, *call.args, **call.kwargs)
 
     def stats(self) -> CacheStats:
         """Numbers of cached compiled versions and of their uses."""
@@ -501,6 +521,8 @@ class Jitted(Generic[P, R_co]):
     def clear(self) -> None:
         """Remove the compiled versions, and the programs."""
         self._cache.clear()
+
+    clear_cache = clear
 
     @property
     def capacity(self) -> Capacity:

@@ -246,7 +246,7 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
     matrix = powers + 0.0  # no negative zeros
     if scale is not None:
         matrix = matrix / (math.sqrt(n) if scale == "sqrtn" else n)
-    return tn.asarray(matrix, dtype=as_dtype("complex128" if dtype is None else dtype))
+    return tn.asarray(matrix, dtype=as_dtype(complex if dtype is None else dtype))
 
 
 def hadamard(n: int, dtype: DTypeLike = int) -> AnyTensor:
@@ -279,7 +279,7 @@ def helmert(n: int, full: bool = False) -> AnyTensor:
     matrix[0] = 1.0
     lengths = np.sqrt(np.where(k == 0, n, k * (k + 1.0)))
     matrix /= lengths[:, None]
-    return tn.asarray(matrix if full else matrix[1:])
+    return tn.asarray(matrix if full else matrix[1:], dtype=float)
 
 
 def hilbert(n: int) -> AnyTensor:
@@ -290,7 +290,7 @@ def hilbert(n: int) -> AnyTensor:
             [0.5       , 0.33333333]])
     """
     places = np.arange(_size("hilbert", n))
-    return tn.asarray(1.0 / (places[:, None] + places + 1))
+    return tn.asarray(1.0 / (places[:, None] + places + 1), dtype=float)
 
 
 def invhilbert(n: int) -> AnyTensor:
@@ -357,5 +357,5 @@ def invpascal(n: int, kind: str | None = None) -> AnyTensor:
 
 
 def _floats(rows: list[list[int]], n: int) -> AnyTensor:
-    """A square matrix of whole numbers, rounded to float64."""
-    return tn.asarray(np.array(rows, dtype=float).reshape(n, n))
+    """A square matrix of whole numbers, rounded to the default float."""
+    return tn.asarray(np.array(rows, dtype=float).reshape(n, n), dtype=float)

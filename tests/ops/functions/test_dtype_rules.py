@@ -130,6 +130,7 @@ USES: dict[str, Callable[[], Any]] = {
     "uniform": lambda: tn.random.uniform(tn.random.key(0), (2,)),
     "inverse": lambda: tn.linalg.inv(np.eye(2, dtype="int64")),
     "fftfreq": lambda: tn.fft.fftfreq(4),
+    "special matrix": lambda: tn.scipy.linalg.hilbert(3),
     "window": lambda: tn.hanning(5),
     "one_hot": lambda: tn.nn.one_hot(1, 3),
     "initializer": lambda: tn.nn.initializers.normal()(tn.random.key(0), (2, 2)),
