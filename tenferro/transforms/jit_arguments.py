@@ -197,6 +197,8 @@ class Parameters:
 
     def donated_inputs(self, call: CallArguments) -> tuple[int, ...]:
         """The inputs of the program of `call` that belong to arguments to donate."""
+        if not self.donated:
+            return ()
         named = {self._names[number] for number in self.donated if number < len(self._names)}
         by_place = zip(call.positions, call.args, strict=True)
         passed = [(arg, number in self.donated) for number, arg in by_place]
