@@ -20,13 +20,13 @@ def ravel_pytree(pytree: PyTree) -> tuple[AnyTensor, Callable[[Any], PyTree]]:
     """All elements of a tree of arrays as one vector, and the function that makes trees of vectors.
 
     The vector has the dtype to which those of the leaves promote. In the trees that are made again
-    each leaf has its own shape and dtype; if all leaves have one dtype, they take that of the
-    vector, which must be the same.
+    each leaf has its own shape and dtype; if all leaves have one dtype, it is that of the vector
+    that is passed.
 
     Raises:
         PytreeError: a leaf is not an array.
         ShapeError: the vector does not have the size.
-        DTypeError: the vector does not have the dtype.
+        DTypeError: the leaves have several dtypes, and the vector does not have theirs.
 
     >>> import tenferro as tn
     >>> vector, unravel = tn.flatten_util.ravel_pytree({"w": tn.ones((2, 2)), "b": 3.0})
@@ -51,12 +51,13 @@ def ravel_pytree(pytree: PyTree) -> tuple[AnyTensor, Callable[[Any], PyTree]]:
             raise ShapeError(
                 f"unravel: takes a vector of {total} elements, got one of shape {array.shape}"
             )
-        if array.dtype != common:
+        own = [array.dtype] * len(dtypes) if len({*dtypes}) < 2 else dtypes
+        if own is dtypes and array.dtype != common:
             raise DTypeError(
                 f"unravel: takes a vector of {common}, got {array.dtype}; convert it with astype"
             )
         start, made = 0, []
-        for shape, size, dtype in zip(shapes, sizes, dtypes, strict=True):
+        for shape, size, dtype in zip(shapes, sizes, own, strict=True):
             part = array[start : start + size].reshape(shape)
             made.append(_converted(part, dtype))
             start += size

@@ -84,6 +84,7 @@ class DictKey(KeyEntry):
     """
 
     __slots__ = ()
+    __match_args__ = ("key",)
 
     @property
     def key(self) -> Any:
@@ -102,6 +103,7 @@ class SequenceKey(KeyEntry):
     """
 
     __slots__ = ()
+    __match_args__ = ("idx",)
     _field = "idx"
 
     def __init__(self, idx: int) -> None:
@@ -127,6 +129,7 @@ class GetAttrKey(KeyEntry):
     """
 
     __slots__ = ()
+    __match_args__ = ("name",)
     _field = "name"
 
     def __init__(self, name: str) -> None:
@@ -149,6 +152,7 @@ class FlattenedIndexKey(KeyEntry):
     """
 
     __slots__ = ()
+    __match_args__ = ("key",)
 
     @property
     def key(self) -> int:

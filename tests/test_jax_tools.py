@@ -28,7 +28,10 @@ def raveled(ns: Any) -> Any:
     tree = {"b": np.arange(3), "a": (np.ones((2, 2), "float32"), 1.5, None)}
     vector, unravel = ns.flatten_util.ravel_pytree(tree)
     back = unravel(2 * vector)
-    return vector, back, str(back["a"][0].dtype), str(back["b"].dtype)
+    _, of_one = ns.flatten_util.ravel_pytree([np.ones(2), np.ones(1)])
+    polymorphic = of_one(np.arange(3, dtype="int32"))
+    dtypes = [str(each.dtype) for each in (back["a"][0], back["b"], *polymorphic)]
+    return vector, back, polymorphic, dtypes
 
 
 def raveled_in_a_gradient(ns: Any) -> Any:
@@ -182,7 +185,7 @@ def test_stored_values_are_listed() -> None:
         (lambda: tn.flatten_util.ravel_pytree(["a"]), PytreeError, "ravel_pytree: leaf 0"),
         (lambda: tn.flatten_util.ravel_pytree([1.0])[1](tn.ones(2)), ShapeError, "of 1 elements"),
         (
-            lambda: tn.flatten_util.ravel_pytree([1.0])[1](np.ones(1, "float32")),
+            lambda: tn.flatten_util.ravel_pytree([1.0, 2])[1](np.ones(2, "float32")),
             DTypeError,
             "convert it with astype",
         ),

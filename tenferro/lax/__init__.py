@@ -5,7 +5,7 @@ it meets. `MISSING` lists what `jax.lax` has beyond, with reasons. Ops that it d
 their operands first, then their payload.
 
 Read in this order: `arguments`, `elementwise`, `shapes`, `slicing`, `dot`, `reductions`,
-`convolution`, `collectives`.
+`convolution`, `collectives`, `calls`.
 
 >>> x = tn.array([[1.0, 2.0], [3.0, 4.0]])
 >>> tn.lax.dot_general(x, x, (((1,), (0,)), ((), ())))
@@ -27,6 +27,7 @@ from tenferro import switch as switch
 from tenferro import while_loop as while_loop
 from tenferro.lax import linalg as linalg
 from tenferro.lax.bits import *
+from tenferro.lax.calls import *
 from tenferro.lax.collectives import *
 from tenferro.lax.convolution import *
 from tenferro.lax.dot import *
@@ -72,8 +73,6 @@ MISSING: dict[str, str] = {
         "precision is an option of the executor: XlaExecutor(precision=...)",
     ),
     "log2": "use tn.log2",
-    "composite": "the name of a function would not reach the compiler; call the function",
-    "platform_dependent": "choose the function where you choose the executor",
 }
 """Names of `jax.lax`, and what to do instead."""
 

@@ -29,6 +29,7 @@ from tenferro.ir import (
     read_integer,
 )
 from tenferro.ops.functions import apply, creation, elementwise, is_number, manipulation
+from tenferro.ops.functions.dispatch import KINDS
 from tenferro.runtime import Tensor, narrowed
 from tenferro.transforms import EagerTensor, TracedTensor, check_named, create, is_spec, put_divided
 
@@ -116,6 +117,8 @@ def asarray(
     if order not in _ORDERS:
         raise ConfigError(f"asarray: order must be one of 'C', 'F', 'A', 'K', got {order!r}")
     a = manipulation.from_entries(a)
+    if not isinstance(a, Tensor | TracedTensor | EagerTensor) and type(a) in KINDS:
+        return a  # type: ignore[return-value]  # keys, which are no numbers
     if copy is False:
         recorded = isinstance(a, TracedTensor | EagerTensor)
         shared: AnyTensor = a if recorded else Tensor.sharing(a)  # type: ignore[assignment]

@@ -108,6 +108,10 @@ class ElementType:
     def __init__(self, dtype: DType) -> None:
         self.dtype = dtype
 
+    @property
+    def __name__(self) -> str:
+        return self.dtype.name
+
     def __call__(self, value: ArrayLike = 0) -> AnyTensor:
         """The value as an array of this element type."""
         return asarray(value, dtype=self.dtype)

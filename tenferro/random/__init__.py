@@ -29,11 +29,7 @@ MISSING: dict[str, str] = {
     ),
     **dict.fromkeys(("rand", "random", "random_sample"), "use tn.random.uniform(key, shape)"),
     **dict.fromkeys(("randn", "standard_normal"), "use tn.random.normal(key, shape)"),
-    **dict.fromkeys(
-        ("key_impl", "key_dtype"), "all keys are of one kind, of Threefry, and are not a dtype"
-    ),
-    "clone": "use the key again; TENFERRO_CHECK_KEYS=1 tells where keys are used twice",
-    "double_sided_maxwell": "use tn.random.rademacher and tn.random.maxwell",
+    "key_dtype": "key.dtype is the type of keys",
     "random_gamma_p": "it is an internal of JAX; use tn.random.gamma",
     "shuffle": "use tn.random.permutation(key, x)",
 }

@@ -8,6 +8,7 @@ import numpy as np
 
 from tenferro import numpy as tn
 from tenferro.ir import INT64, AnyTensor, ArrayLike, DTypeLike, Shape, default_float
+from tenferro.ops.functions import manipulation
 from tenferro.random.continuous import AnyKey, exponential, normal, uniform
 from tenferro.random.discrete import rademacher
 from tenferro.random.gamma import gamma, loggamma
@@ -15,6 +16,7 @@ from tenferro.random.prng import element, prepared, real_array, sizes, split, wo
 
 __all__ = [
     "chisquare",
+    "double_sided_maxwell",
     "f",
     "generalized_normal",
     "geometric",
@@ -223,6 +225,42 @@ def maxwell(key: AnyKey, shape: Shape = (), dtype: DTypeLike | None = None) -> A
     kind, result = prepared("random.maxwell", key, shape, dtype)
     vectors: Any = normal(key, (*result, 3), kind)
     return tn.sqrt(tn.sum(vectors * vectors, axis=-1))
+
+
+def double_sided_maxwell(
+    key: AnyKey,
+    loc: ArrayLike,
+    scale: ArrayLike,
+    shape: Shape = (),
+    dtype: DTypeLike | None = None,
+) -> AnyTensor:
+    """Numbers of the Maxwell distribution with a random sign, times `scale`, plus `loc`.
+
+    Args:
+        key: a key.
+        loc: the center.
+        scale: the scale, which broadcasts with the center.
+        shape: the axes before those of the center and the scale; if it is (), there are only those.
+        dtype: floating-point; float64 by default.
+
+    Raises:
+        DTypeError: it is not a key, dtype is not floating-point, or a parameter is complex.
+        ShapeError: it is an array of keys, or the parameters do not broadcast.
+
+    >>> tn.random.double_sided_maxwell(tn.random.key(0), 0.0, 2.0, (3,)).shape
+    (3,)
+    """
+    name = "random.double_sided_maxwell"
+    words_of(name, key)
+    own = sizes(name, None, loc, scale)
+    kind = element(name, dtype)
+    whole = (*(manipulation.sizes_of(shape) or own), *own)
+    lengths, signs = split(key)
+    center: Any = real_array(name, "loc", loc, kind)
+    width: Any = real_array(name, "scale", scale, kind)
+    drawn = maxwell(lengths, whole, kind) * rademacher(signs, whole, kind)
+    result: AnyTensor = drawn * width + center
+    return result
 
 
 def geometric(

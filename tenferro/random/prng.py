@@ -7,7 +7,7 @@ result: this is the layout of `jax.random` (`jax_threefry_partitionable`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, NoReturn, overload
+from typing import Any, ClassVar, NoReturn, cast, overload
 
 import numpy as np
 import optree
@@ -21,11 +21,13 @@ from tenferro.ir import (
     UINT64,
     AnyTensor,
     ArrayLike,
+    Axis,
     Dim,
     DimExpr,
     DType,
     DTypeLike,
     Exact,
+    Order,
     Shape,
     TensorMeta,
     as_dtype,
@@ -44,6 +46,7 @@ from tenferro.ops.functions import (
     convert,
     emit,
     emit_all,
+    enter_kind,
     is_number,
     logical,
     manipulation,
@@ -53,7 +56,17 @@ from tenferro.ops.functions import (
 from tenferro.runtime import Tensor, is_array, meta_of_value
 from tenferro.transforms import NAMESPACE, EagerTensor, TracedTensor, check_named, create
 
-__all__ = ["Key", "PRNGKey", "fold_in", "key", "key_data", "split", "wrap_key_data"]
+__all__ = [
+    "Key",
+    "PRNGKey",
+    "clone",
+    "fold_in",
+    "key",
+    "key_data",
+    "key_impl",
+    "split",
+    "wrap_key_data",
+]
 
 
 _Tensors = Tensor | TracedTensor | EagerTensor
@@ -100,6 +113,92 @@ class Key:
         """Number of axes."""
         return len(self.words.shape) - 1
 
+    @property
+    def size(self) -> Dim:
+        """Number of keys."""
+        return product(self.shape)
+
+    @property
+    def dtype(self) -> KeyType:
+        """The type of keys, which is no dtype of NumPy."""
+        return KEY_TYPE
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a key."""
+        return KEY_TYPE.itemsize
+
+    @property
+    def nbytes(self) -> Dim:
+        """Bytes of all keys."""
+        return self.size * KEY_TYPE.itemsize
+
+    @property
+    def device(self) -> Any:
+        """Where the words are."""
+        return self.words.device
+
+    @property
+    def sharding(self) -> Any:
+        """How the words are divided among devices."""
+        return self.words.sharding
+
+    @property
+    def T(self) -> Key:  # noqa: N802  # NumPy's name
+        """The axes in reverse order."""
+        return self.transpose()
+
+    @property
+    def at(self) -> KeysAt:
+        """Keys to change: `keys.at[i].set(key)` returns a changed copy; `.get()` returns them."""
+        return KeysAt(self)
+
+    def reshape(self, *shape: Shape, order: Order = "C") -> Key:
+        """The keys in another shape; a size of -1 is inferred."""
+        target = cast(Shape, shape[0] if len(shape) == 1 else shape)
+        moved: Any = apply(manipulation.reshape, self, shape=target, order=order)
+        return cast(Key, moved)
+
+    def ravel(self, order: Order = "C") -> Key:
+        """All keys along one axis."""
+        return self.reshape((-1,), order=order)
+
+    flatten = ravel
+
+    def transpose(self, *axes: int | Sequence[int] | None) -> Key:
+        """The axes in the order `axes`; reversed if there are none."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        moved: Any = apply(manipulation.permute_dims, self, axes=order or None)
+        return cast(Key, moved)
+
+    def squeeze(self, axis: Axis = None) -> Key:
+        """The keys without `axis`, of size 1; without all axes of size 1 if None."""
+        moved: Any = apply(manipulation.squeeze, self, axis=axis)
+        return cast(Key, moved)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Key:
+        """Two axes exchanged."""
+        moved: Any = apply(manipulation.swapaxes, self, axis1=axis1, axis2=axis2)
+        return cast(Key, moved)
+
+    def copy(self) -> Key:
+        """The keys themselves: they cannot be changed."""
+        return self
+
+    def devices(self) -> set[str]:
+        """The devices that have a part of the words."""
+        found: set[str] = self.words.devices()
+        return found
+
+    def block_until_ready(self) -> Key:
+        """The keys, once they are computed."""
+        self.words.block_until_ready()
+        return self
+
+    def to_device(self, device: Any, *, stream: None = None) -> Key:
+        """The keys on a device."""
+        return Key.of(self.words.to_device(device, stream=stream))
+
     def __getitem__(self, index: Any) -> Key:
         items = index if isinstance(index, tuple) else (index,)
         used = sum(item is not None and item is not Ellipsis for item in items)
@@ -133,6 +232,91 @@ class Key:
         except (AttributeError, TracingError):
             return f"Key({self.words!r})"
 
+
+class KeyType:
+    """The type of keys, as they say of themselves; it is no dtype of NumPy."""
+
+    name = "key<fry>"
+    itemsize = 8
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+KEY_TYPE = KeyType()
+
+
+class KeysAt:
+    """Keys to change: what `Key.at` returns; `[index]` names them."""
+
+    __slots__ = ("_index", "_keys")
+
+    def __init__(self, keys: Key, index: tuple[Any, ...] = ()) -> None:
+        self._keys, self._index = keys, index
+
+    def __getitem__(self, index: Any) -> KeysAt:
+        return KeysAt(self._keys, index if isinstance(index, tuple) else (index,))
+
+    def get(self, **options: Any) -> Key:
+        """The keys at the index; options are those of `x.at[i].get`."""
+        return Key.of(self._keys.words.at[(*self._index, slice(None))].get(**options))
+
+    def set(self, keys: Key, **options: Any) -> Key:
+        """A copy with other keys at the index; options are those of `x.at[i].set`.
+
+        Raises:
+            DTypeError: `keys` are no keys.
+        """
+        if not isinstance(keys, Key):
+            raise DTypeError(f"key: at[...].set takes keys, got a {type(keys).__name__}")
+        changed = self._keys.words.at[(*self._index, slice(None))]
+        return Key.of(changed.set(keys.words, **options))
+
+
+# Array functions that move elements take keys: they are applied to each of the two words.
+
+_MOVES = frozenset(
+    (
+        *("append", "broadcast_arrays", "broadcast_to", "concat", "dstack", "expand_dims", "flip"),
+        *("full_like", "hstack", "index", "moveaxis", "permute_dims", "ravel", "repeat", "reshape"),
+        *("roll", "squeeze", "stack", "swapaxes", "take", "take_along_axis", "tile", "unstack"),
+        *("vstack", "where", "matrix_transpose", "diagonal", "atleast_1d", "atleast_2d"),
+        *("atleast_3d", "entries", "concatenate", "select", "zeros_like", "empty_like", "rot90"),
+    )
+)
+_WITH_OTHERS = {"where": 1, "select": 1, "index": 0, "take": 0, "take_along_axis": 0}
+"""Of functions that take other arrays than keys, the place of the first key."""
+
+
+def _on_keys(
+    function: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any], operator: bool
+) -> Any:
+    name = function.__name__
+    if name not in _MOVES:
+        raise DTypeError(
+            f"{name}: keys are no numbers; tn.random.key_data(keys) are the words of keys"
+        )
+    first = _WITH_OTHERS.get(name)
+    checked = operands if first is None else operands[first : first + 1 + first]
+    for each in checked:
+        if not isinstance(each, Key):
+            raise DTypeError(f"{name}: keys go with keys only, got a {type(each).__name__}")
+
+    def of_word(place: int) -> Any:
+        own = [each.words[..., place] if isinstance(each, Key) else each for each in operands]
+        return apply(function, *own, **options)
+
+    left, right = of_word(0), of_word(1)
+    if isinstance(left, tuple | list):
+        return [_paired(*pair) for pair in zip(left, right, strict=True)]
+    return _paired(left, right)
+
+
+def _paired(left: Any, right: Any) -> Key:
+    return Key.of(apply(manipulation.stack, left, right, axis=-1))
+
+
+enter_kind(Key, 4, _on_keys)
 
 _register: Any = optree.register_pytree_node  # whose stubs ask for a `Collection`
 _register(
@@ -524,6 +708,26 @@ def fold_in(key: Key | ArrayLike, data: ArrayLike) -> Key | AnyTensor:
 def _like(key: Any, words: AnyTensor) -> Key | AnyTensor:
     """The words as keys, if a key was given, else as they are."""
     return Key.of(words) if isinstance(key, Key) else words
+
+
+def key_impl(keys: Any) -> str:
+    """The name of the kind of keys, of which there is one.
+
+    >>> tn.random.key_impl(tn.random.key(0))
+    'threefry2x32'
+    """
+    words_of("random.key_impl", keys, several=True)
+    return "threefry2x32"
+
+
+def clone(key: Key) -> Key:
+    """The same key, to be used again on purpose; see `TENFERRO_CHECK_KEYS`.
+
+    >>> tn.random.clone(tn.random.key(0))
+    Key(shape=(), words=[0, 0])
+    """
+    words = words_of("random.clone", key, several=True)
+    return Key.of(words * 1) if isinstance(key, Key) else words
 
 
 def key_data(keys: Key | ArrayLike) -> AnyTensor:

@@ -14,6 +14,7 @@ from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, dtype_rules, rules_
 from tenferro.core import Emitter, PrimitiveOp, called_function, only_output
 from tenferro.errors import (
     ADError,
+    AxisError,
     DeviceError,
     DTypeError,
     ExtentError,
@@ -45,6 +46,7 @@ from tenferro.ops.functions import (
     manipulation,
     outside,
 )
+from tenferro.runtime.array_attributes import ArrayAttributes
 from tenferro.runtime.devices import (
     absent,
     device_of,
@@ -192,7 +194,7 @@ def page_of(text: str, title: str = "") -> str:
 # Tensor: a value at run time.
 
 
-class Tensor(ArrayOperators):
+class Tensor(ArrayAttributes, ArrayOperators):
     """An input or result of a program: dtype, shape, and a buffer on host or device.
 
     Immutable. Operators compute immediately, on the device of the operands. A tensor on the host
@@ -398,13 +400,19 @@ class Tensor(ArrayOperators):
             "x = tn.EagerRuntime().variable(array) and call loss.backward()"
         )
 
-    def item(self) -> Any:
-        """The only element, as a Python number.
+    def item(self, *args: Any) -> Any:
+        """The only element, or that at an index, as a Python number.
 
         Raises:
             ShapeError: there is more than one element, or none.
+            AxisError: there is no element at the index.
         """
-        return self._only("item")
+        if not args:
+            return self._only("item")
+        try:
+            return self.numpy().item(*args)
+        except IndexError as error:
+            raise AxisError(f"item: {self.meta}: {error}") from None
 
     def _only(self, name: str) -> Any:
         """The only element; `name` is what the user called."""

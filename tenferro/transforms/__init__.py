@@ -26,6 +26,7 @@ from tenferro.transforms.scopes import *
 from tenferro.transforms.shard_map import *
 from tenferro.transforms.shardings import *
 from tenferro.transforms.sparse_matrix import *
+from tenferro.transforms.stages import *
 from tenferro.transforms.trace import *
 from tenferro.transforms.traced_tensor import *
 from tenferro.transforms.transpose import *

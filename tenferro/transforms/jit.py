@@ -62,9 +62,10 @@ from tenferro.transforms.jit_arguments import (
 )
 from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
 from tenferro.transforms.known_elements import hidden_elements
-from tenferro.transforms.program import checked_options, program_of_graph, wraps
-from tenferro.transforms.shardings import JitShardings, mesh_of, program_shardings
+from tenferro.transforms.program import checked_options, eval_shape, program_of_graph, wraps
+from tenferro.transforms.shardings import AT_CALLS, JitShardings, mesh_of, program_shardings
 from tenferro.transforms.signatures import First, P, R
+from tenferro.transforms.stages import CallForm, TracedCall
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
 from tenferro.transforms.trace import trace_function
 from tenferro.transforms.traced_tensor import TracedTensor
@@ -176,8 +177,6 @@ Options = ParamSpec("Options")
 Others = ParamSpec("Others")
 R_co = TypeVar("R_co", covariant=True)
 _new = object.__new__
-AT_CALLS = object()
-"""The mesh of a function is that which is set when it is called."""
 
 
 class Jitted(Generic[P, R_co]):
@@ -522,10 +521,29 @@ class Jitted(Generic[P, R_co]):
             )
         traced, leaves, shardings = self._program_of(args, kwargs, "lower")
         program = traced.program
-        named = zip((declared.name for declared in program.inputs), leaves, strict=False)
-        specs = dict(named) if self._symbolic is not None else None
+        names = [declared.name for declared in program.inputs]
+        specs = dict(zip(names, leaves, strict=False)) if self._symbolic is not None else None
         on_mesh = {} if self._shardings is None else {"shardings": shardings}
-        return executor.lower(program, specs, **on_mesh)
+        lowered = executor.lower(program, specs, **on_mesh)
+        call = self._parameters.split(args, kwargs, self)
+        count = flatten((call.args, call.kwargs))
+        lowered.form = CallForm(count[1], traced.out_tree, tuple(names[: len(count[0])]))
+        return lowered
+
+    def trace(self, *args: P.args, **kwargs: P.kwargs) -> TracedCall:
+        """The program for these arguments, with the structure of the result.
+
+        >>> import tenferro as tn
+        >>> tn.jit(lambda x: {"y": tn.sin(x)}).trace(1.0).out_info
+        {'y': TensorSpec(f64[])}
+        """
+        traced, _, _ = self._program_of(args, kwargs, "trace")
+        return TracedCall(self, traced.program, traced.out_tree, args, kwargs)
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> PyTree:
+        """The types of the results for these arguments, as `tn.eval_shape` gives them."""
+        call = self._parameters.split(args, kwargs, self)
+        return eval_shape(call.function, *call.args, **call.kwargs)
 
     def stats(self) -> CacheStats:
         """Numbers of cached compiled versions and of their uses."""
@@ -540,6 +558,8 @@ class Jitted(Generic[P, R_co]):
         self._cache.clear()
         for function in [*self._on_meshes.values()]:
             function.clear()
+
+    clear_cache = clear
 
     @property
     def capacity(self) -> Capacity:
@@ -647,7 +667,7 @@ class Jitted(Generic[P, R_co]):
             for declared in program.inputs[len(trace.inputs) :]
             if declared.default is not None
         ]
-        donated = self._parameters.donated_inputs(call, self)
+        donated = self._parameters.donated_inputs(call)
         traced = TracedFunction(program, tuple(captured), donated, tree, context.packages)
         return self._cache.traces.put(key, traced)
 
@@ -705,7 +725,7 @@ def jit(fun: Callable[P, R] | None = None, **options: Any) -> Jitted[P, R] | Dec
         executor: `"xla"`, `"numpy"`, or an executor; by default `TENFERRO_EXECUTOR`, else `"xla"`.
         static_argnames: arguments that are Python values, which become part of the program; they
             must be hashable.
-        donate_argnums: positional arguments whose buffers the program may overwrite.
+        donate_argnums: positions of arguments whose buffers the program may overwrite.
         options: select the compiler passes.
         symbolic: shapes with names, by argument name: `{"x": ("n", 3)}`. All occurrences of a name
             are the same size; sizes may be expressions of names, such as `"2*n"`. For an argument

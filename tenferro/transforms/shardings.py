@@ -20,6 +20,9 @@ from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, prefix_leaves
 
 __all__ = ["is_spec"]
 
+AT_CALLS = object()
+"""The mesh of a compiled function is that which is set when it is called."""
+
 
 class ShardingTree:
     """A sharding, None, or a tree of these that is a prefix of another tree."""

@@ -8,8 +8,9 @@ from typing import Any
 from tenferro.compiler import Observer
 from tenferro.compiler.device import refuse_dynamic
 from tenferro.errors import BindingError, ExecutorError, UnsupportedDynamicShapeError
-from tenferro.ir import ExecProgram, Leaf
+from tenferro.ir import ExecProgram, Leaf, TensorSpec
 from tenferro.runtime import INFERRED, BoundInputs, GraphProgram, Shardings, Tensor, bind_inputs
+from tenferro.transforms import CallForm
 from tenferro_xla.compiled.cache import CompileRequest, Executables
 from tenferro_xla.compiled.derived_executables import sizes_text
 from tenferro_xla.compiled.executable import LoadedExecutable
@@ -30,7 +31,13 @@ Runner = Callable[[LoadedExecutable, BoundInputs], list[Tensor]]
 
 
 class Lowered:
-    """A program as StableHLO, for given sizes."""
+    """A program as StableHLO, for given sizes.
+
+    Attributes:
+        form: the arguments and the result of the function that was lowered; None of a program.
+    """
+
+    form: CallForm | None = None
 
     def __init__(
         self,
@@ -65,9 +72,33 @@ class Lowered:
         """The text of the StableHLO module."""
         return self._module.lowered.as_text()
 
-    def as_text(self) -> str:
-        """The same, under the name that JAX gives it."""
-        return self.stablehlo()
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The text, in a dialect that XLA knows: "stablehlo" or "hlo"."""
+        return self._module.lowered.as_text(dialect, debug_info=debug_info)
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The module as an object of the compiler."""
+        return self._module.lowered.compiler_ir(dialect)
+
+    def cost_analysis(self) -> Any:
+        """XLA's estimate of the work of one run, as JAX gives it; see `cost`."""
+        return self._module.lowered.cost_analysis()
+
+    @property
+    def in_tree(self) -> Any:
+        """The structure of the arguments."""
+        return None if self.form is None else self.form.in_tree
+
+    @property
+    def out_tree(self) -> Any:
+        """The structure of the result."""
+        return None if self.form is None else self.form.out_tree
+
+    @property
+    def out_info(self) -> Any:
+        """The types of the results."""
+        specs = [TensorSpec.of(meta) for meta in self._bound.output_metas]
+        return specs if self.form is None else self.form.result(specs)
 
     def cost(self) -> Cost:
         """XLA's estimate of the work of one run, before it optimizes the program."""
@@ -94,11 +125,19 @@ class Lowered:
         if not isinstance(executable, LoadedExecutable):  # it is for larger sizes, or for any mesh
             executable = cache.get_or_make((*request.key, request.part), make)
         assert isinstance(executable, LoadedExecutable), "a lowered program is static"
-        return Compiled(self._program, self._sizes, executable, self._run)
+        compiled = Compiled(self._program, self._sizes, executable, self._run)
+        compiled.form = self.form
+        return compiled
 
 
 class Compiled:
-    """A program compiled by XLA, for given sizes."""
+    """A program compiled by XLA, for given sizes.
+
+    Attributes:
+        form: as of `Lowered`.
+    """
+
+    form: CallForm | None = None
 
     def __init__(
         self,
@@ -111,6 +150,39 @@ class Compiled:
         self._sizes = sizes
         self._executable = executable
         self._run = run
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result of the function that was lowered, without its static arguments.
+
+        Raises:
+            BindingError: as `run`; or it was a program that was lowered, and no function.
+            PytreeError: the arguments have another structure than those it is compiled for.
+        """
+        if self.form is None:
+            raise BindingError("call: a program was compiled, and no function; use run(bindings)")
+        return self.form.result(self.run(self.form.bindings(args, kwargs)))
+
+    @property
+    def in_tree(self) -> Any:
+        """The structure of the arguments."""
+        return None if self.form is None else self.form.in_tree
+
+    @property
+    def out_tree(self) -> Any:
+        """The structure of the result."""
+        return None if self.form is None else self.form.out_tree
+
+    def cost_analysis(self) -> Any:
+        """XLA's estimate of the work of one run, as JAX gives it; see `cost`."""
+        return self._executable.compiled.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """The memory that the executable needs, as JAX gives it; see `memory`."""
+        return self._executable.compiled.memory_analysis()
+
+    def runtime_executable(self) -> Any:
+        """The executable as an object of XLA."""
+        return self._executable.compiled.runtime_executable()
 
     def run(self, bindings: Mapping[Any, Any]) -> list[Tensor]:
         """The program's outputs; see `XlaExecutor.run`.

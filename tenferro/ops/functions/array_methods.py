@@ -47,6 +47,7 @@ from tenferro.ops.functions.dispatch import (
     run_body,
     with_optional,
 )
+from tenferro.ops.functions.named_methods import NamedMethods
 from tenferro.ops.functions.promotion import is_number
 from tenferro.ops.functions.updates import At
 
@@ -97,7 +98,7 @@ class Flags:
     c_contiguous: bool = True
 
 
-class ArrayOperators:
+class ArrayOperators(NamedMethods):
     """Operators and methods of arrays, each an array function."""
 
     __slots__ = ()
