@@ -228,8 +228,10 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> No
         ShardingError: the tensor is traced, and so not yet anywhere.
 
     >>> import tenferro as tn
-    >>> tn.debug.inspect_array_sharding(tn.device_put(tn.ones(2), "host"), callback=tn.debug.print)
-    None
+    >>> found = []
+    >>> tn.debug.inspect_array_sharding(tn.device_put(tn.ones(2), "host"), callback=found.append)
+    >>> found
+    [None]
     """
     callback(_placed("inspect_array_sharding", value).sharding)
 

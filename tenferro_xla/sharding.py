@@ -254,7 +254,8 @@ def draw(data: jax.Array, options: dict[str, Any]) -> None:
         ShardingError: JAX cannot draw it.
     """
     try:
-        jax.debug.visualize_array_sharding(data, **options)
+        visualize: Any = jax.debug.visualize_array_sharding
+        visualize(data, **options)
     except (ImportError, TypeError, ValueError, AssertionError, NotImplementedError) as error:
         raise ShardingError(f"visualize_array_sharding: {error}") from None
 

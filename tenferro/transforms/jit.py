@@ -390,11 +390,10 @@ class Jitted(Generic[P, R_co]):
 
     def _on(self, mesh: object, set_mesh: object) -> Jitted[P, R_co]:
         """The function on a mesh, for calls where another one, or the same, is set."""
-        key = mesh, set_mesh
-        if key not in self._on_meshes:
-            settings = replace(self._settings, mesh=mesh)
-            self._on_meshes[key] = Jitted(self._function, settings, set_mesh)
-        return self._on_meshes[key]
+        known, settings = self._on_meshes, replace(self._settings, mesh=mesh)
+        if (mesh, set_mesh) not in known:
+            known[mesh, set_mesh] = Jitted(self._function, settings, set_mesh)
+        return known[mesh, set_mesh]
 
     def _inlined(self, call: CallArguments) -> Any:
         """The function within the enclosing trace, which takes over the packages."""
@@ -537,7 +536,7 @@ class Jitted(Generic[P, R_co]):
         >>> tn.jit(lambda x: {"y": tn.sin(x)}).trace(1.0).out_info
         {'y': TensorSpec(f64[])}
         """
-        traced, _, _ = self._program_of(args, kwargs, "trace")
+        traced, _, _ = self._here()._program_of(args, kwargs, "trace")
         return TracedCall(self, traced.program, traced.out_tree, args, kwargs)
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> PyTree:
