@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def rewritten(library: str, out: Path, tests: Path | None) -> list[str]:
     return [str(out / "tests" / name) for name in FILES[library]]
 
 
-def outcomes(files: list[str], out: Path) -> dict[str, str]:
+def outcomes(files: list[str], out: Path, settings: Mapping[str, str] = DTYPES) -> dict[str, str]:
     """For each test that pytest ran `passed`, or the first line of why it failed."""
     report = out / "report.xml"
     search_path = os.pathsep.join(filter(None, [str(out), os.environ.get("PYTHONPATH")]))
@@ -63,7 +64,7 @@ def outcomes(files: list[str], out: Path) -> dict[str, str]:
             *("--continue-on-collection-errors", f"--junitxml={report}", *files),
         ],
         cwd=out,
-        env={**os.environ, **DTYPES, "PYTHONPATH": search_path},
+        env={**os.environ, **settings, "PYTHONPATH": search_path},
         timeout=LIMIT,
         check=False,
     )
