@@ -36,7 +36,9 @@ def array_function(
     if name in _WRITERS:
         _refuse_writing(_called_as(function), [*args, *options.values()][:1])
     meant = None if name is None or name in _OF_NUMPY else _named(name)
-    if meant is None or any(map(_is_special, _leaves((args, options)))):
+    leaves = list(_leaves((args, options)))
+    by_numpy = any(map(_is_special, leaves)) or (name in _FOR_NUMPY and _all_known(leaves))
+    if meant is None or by_numpy:
         return _computed_by_numpy(function, args, options)
     try:
         translated = _translated(function, meant, args, options)
@@ -86,6 +88,15 @@ _WRITERS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis
 """What writes to its first argument."""
 
 _NO_OUT = "leave out= away: the result is a new array"
+
+_FOR_NUMPY = frozenset(
+    {"atleast_1d", "atleast_2d", "atleast_3d", "copy"}
+    | {"empty_like", "full_like", "ones_like", "zeros_like"}
+)
+"""What programs call to have an array of NumPy, often to write to it: they do, as from `asarray`.
+
+While a tensor is traced, tenferro's function makes a tensor.
+"""
 
 _PREDICATES = frozenset({"allclose", "array_equal", "array_equiv"})
 """What gives True or False, and no array."""
@@ -229,6 +240,14 @@ def _leaves(tree: Any) -> Iterator[Any]:
 def _is_special(value: Any) -> bool:
     """Whether a value is an array of NumPy of another class, such as a masked array."""
     return isinstance(value, np.ndarray) and type(value) is not np.ndarray
+
+
+def _all_known(leaves: Sequence[Any]) -> bool:
+    """Whether no tensor is traced or tracked."""
+    return not any(
+        isinstance(each, ArrayOperators) and (not isinstance(each, Tensor) or each.tracked)
+        for each in leaves
+    )
 
 
 def _elements(function: Any, tree: Any, why: str = "") -> Any:

@@ -23,6 +23,10 @@ NUMPYS_OWN = {
     *("real_if_close", "save", "savetxt", "savez", "savez_compressed", "shares_memory"),
 }
 """What shows, writes or describes arrays, writes to them, or that tenferro lacks."""
+FOR_NUMPY = {"copy", "atleast_1d", "atleast_2d", "atleast_3d"} | {
+    f"{name}_like" for name in ("empty", "full", "ones", "zeros")
+}
+"""What gives arrays of NumPy, which programs write to, while nothing is traced."""
 
 OWN_CALLS = [call for call in (*CALLS, *COMPOSITE) if call.numpy is None and call.operands]
 UFUNCS = sorted(
@@ -66,7 +70,8 @@ def test_numpys_function_of_tensors_is_tenferros(call: Call) -> None:
     if isinstance(found, bool):  # such as allclose
         assert found == numpys(call)[0]
         return
-    assert all(isinstance(each, tn.Tensor | int | tuple | str) for each in values(found))
+    arrays: Any = np.ndarray if call.name in FOR_NUMPY else tn.Tensor
+    assert all(isinstance(each, arrays | int | tuple | str) for each in values(found))
     assert_results([tn.asarray(each) for each in values(found)], numpys(call))
 
 
@@ -176,6 +181,18 @@ def test_creation_like_a_tensor_makes_tensors() -> None:
     like: Any = tn.asarray(X)
     assert isinstance(np.zeros(3, like=like), tn.Tensor)
     assert isinstance(np.asarray([1.0], like=like), tn.Tensor)
+
+
+def test_arrays_to_write_to_are_numpys_until_something_is_traced() -> None:
+    x: Any = tn.asarray(X)
+    shares = np.divide(X, x, out=np.zeros_like(x), where=x > 1)
+    assert shares.tolist() == (X > 1).astype(float).tolist()
+    for name in sorted(FOR_NUMPY):
+        args = (3.0,) if name == "full_like" else ()
+        function = getattr(np, name)
+        assert type(function(x, *args)) is np.ndarray
+        traced = tn.jit(lambda x, function=function, args=args: function(x, *args))(X)
+        assert name == "empty_like" or traced.tolist() == function(X, *args).tolist()
 
 
 def test_numpys_own_functions_read_the_elements() -> None:
