@@ -47,7 +47,7 @@ def saved_residuals(
 
     >>> import tenferro as tn
     >>> saved_residuals(lambda x: tn.sum(tn.sin(x)), tn.ones(3))
-    [(TensorSpec(f64[3]), 'from the argument x')]
+    [(TensorSpec(f64[3]), 'output of cosine')]
     """
     trace, _ = trace_function(f, args, kwargs, nested=False)
     wrt = [key for key in trace.inputs if is_inexact(type_of(key).dtype)]
@@ -78,7 +78,7 @@ def print_saved_residuals(f: Callable[..., PyTree], *args: PyTree, **kwargs: PyT
 
     >>> import tenferro as tn
     >>> print_saved_residuals(lambda x: tn.sum(tn.sin(x)), tn.ones(3))
-    f64[3] from the argument x
+    f64[3] output of cosine
     """
     for spec, source in saved_residuals(f, *args, **kwargs):
         print(f"{spec.meta} {source}")  # noqa: T201  # what it is for

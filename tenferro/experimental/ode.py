@@ -47,7 +47,7 @@ def odeint(
     which solve the adjoint equation backward in time.
 
     Args:
-        func: returns a tree like y0.
+        func: returns a tree like y0, or another one with as many numbers in the same order.
         y0: the value at the first time, a tree of floating-point arrays.
         t: the times, a vector, ascending strictly.
         args: trees of arrays.
@@ -60,7 +60,7 @@ def odeint(
         A tree like y0, with a new first axis for the times.
 
     Raises:
-        ShapeError: t is not a vector, or `func` does not return what y0 is.
+        ShapeError: t is not a vector, or `func` does not return as many numbers as y0 has.
         ConfigError: y0 has no numbers that change.
 
     >>> t = np.array([0.0, 1.0, 2.0])
@@ -86,8 +86,7 @@ def odeint(
         leaves = list(operands)
         for place, value in zip(moving, values, strict=True):
             leaves[place] = value
-        slope = func(state.tree(y), t, *unflatten(tree, leaves))
-        return state.vector(slope, "the result of func")
+        return state.ravelled(func(state.tree(y), t, *unflatten(tree, leaves)))
 
     times = times.astype(state.real_dtype)
     changing = [operands[place] for place in moving]
@@ -141,6 +140,16 @@ class _Vector:
         if structure != self.structure or [part.shape for part in parts] != shapes:
             types = ", ".join(str(part.meta) for part in parts)
             raise ShapeError(f"{self.name}: {what} must be a tree like y0, got {types}")
+        return self._joined(parts)
+
+    def ravelled(self, tree: PyTree) -> Any:
+        """A tree with as many numbers, in the same order, as a vector."""
+        parts = [array(self.name, leaf) for leaf in flatten(tree)[0]]
+        if sum(part.size for part in parts) != sum(math.prod(shape) for shape, _ in self.types):
+            types = ", ".join(str(part.meta) for part in parts)
+            raise ShapeError(
+                f"{self.name}: the result of func must have the numbers of y0, got {types}"
+            )
         return self._joined(parts)
 
     def tree(self, vector: Any) -> PyTree:

@@ -70,7 +70,8 @@ class SvdAlgorithm(enum.Enum):
     DEFAULT = "default"
     QR = "QR"
     JACOBI = "Jacobi"
-    POLAR = "Polar"
+    POLAR = "polar"
+    DIVIDE_AND_CONQUER = "divide_and_conquer"
 
 
 # Factorizations.

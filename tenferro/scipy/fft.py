@@ -107,6 +107,8 @@ def _along_axes(
     inverse: bool,
 ) -> AnyTensor:
     (value,) = promoted(name, x, inexact=True)
+    if s is not None and len(s) > value.ndim:
+        raise ShapeError(f"{name}: got {len(s)} sizes for the {value.ndim} axes of {value.meta}")
     if axes is None:
         axes = range(value.ndim) if s is None else range(value.ndim - len(s), value.ndim)
     lengths = [None] * len(axes) if s is None else list(s)

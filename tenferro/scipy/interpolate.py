@@ -92,7 +92,9 @@ class RegularGridInterpolator:
             parts = tn.broadcast_arrays(*(array(_NAME, part) for part in xi))
             places = tn.stack(list(parts), axis=-1)
         else:
-            places = tn.atleast_2d(array(_NAME, xi))
+            places = array(_NAME, xi)
+            if places.ndim < 2:  # several places for one axis, or one place
+                places = places.reshape(-1, dims)
         if not places.ndim or places.shape[-1] != dims:
             raise ShapeError(f"{_NAME}: places must be [..., {dims}], got {places.meta}")
         pieces = [self._piece(axis, places[..., axis]) for axis in range(dims)]

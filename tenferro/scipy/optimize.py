@@ -77,7 +77,8 @@ def minimize(
 
     Args:
         fun: takes a vector and `args`, and returns a real number.
-        x0: where to start, a vector of floating-point numbers.
+        x0: where to start, a vector of floating-point numbers; complex ones are pairs of real ones,
+            and `hess_inv` is that of the pairs.
         args: further arguments.
         method: "BFGS"; or "l-bfgs-experimental-do-not-rely-on-this", or "L-BFGS-B", without
             bounds, which stores a few vectors in place of a matrix.
@@ -89,7 +90,7 @@ def minimize(
     Raises:
         ConfigError: there is no such method or option, or `args` is not a tuple.
         ShapeError: x0 is not a vector.
-        DTypeError: x0 is not of a real floating-point dtype.
+        DTypeError: x0 is not of a floating-point dtype.
 
     >>> def rosenbrock(x, a):
     ...     return (a - x[0]) ** 2 + 100.0 * (x[1] - x[0] ** 2) ** 2
@@ -111,8 +112,10 @@ def minimize(
     x = array(name, x0)
     if x.ndim != 1:
         raise ShapeError(f"{name}: x0 must be a vector, got {x.meta}; flatten it with tn.ravel")
-    if x.dtype.kind != "f":
-        raise DTypeError(f"{name}: x0 must be real floating-point numbers, got {x.meta}")
+    if x.dtype.kind not in "fc":
+        raise DTypeError(f"{name}: x0 must be floating-point numbers, got {x.meta}")
+    if x.dtype.kind == "c":
+        return _of_parts(fun, x, args, method, tol, options)
     gtol = number(name, "gtol", chosen.get("gtol", 1e-5 if tol is None else tol))
     most = chosen.get("maxiter")
     search = _Search(
@@ -126,6 +129,28 @@ def minimize(
         return search.with_matrix(x)
     stored = count(name, "maxcor", chosen.get("maxcor", 10), 1)
     return search.with_vectors(x, stored, number(name, "ftol", chosen.get("ftol", 0.0)))
+
+
+def _of_parts(
+    fun: Callable[..., Any],
+    x: Any,
+    args: tuple[Any, ...],
+    method: str,
+    tol: float | None,
+    options: Mapping[str, Any] | None,
+) -> OptimizeResults:
+    """The minimum of a function of complex numbers, as one of their parts."""
+
+    def joined(parts: Any) -> Any:
+        half = x.shape[0]
+        return (parts[:half] + 1j * parts[half:]).astype(x.dtype)
+
+    def of_parts(parts: Any, *args: Any) -> Any:
+        return fun(joined(parts), *args)
+
+    start = tn.concat([x.real, x.imag])
+    found = minimize(of_parts, start, args, method=method, tol=tol, options=options)
+    return found._replace(x=joined(found.x), jac=joined(found.jac))
 
 
 class _Search:

@@ -96,7 +96,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[
     ... def f(x):
     ...     return x ** 2, lambda ct: 10.0 * ct * x
     >>> f(3.0), tn.grad(f)(3.0)
-    (Tensor(9.), Tensor(30.))
+    (9.0, Tensor(30.))
     """
     if not callable(fun):
         raise ADError(f"custom_gradient: takes a function, got a {type(fun).__name__}")

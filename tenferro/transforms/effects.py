@@ -18,7 +18,7 @@ import numpy as np
 
 from tenferro.core import PRIMAL, Batched, BatchSite, V, op_key, user_site
 from tenferro.errors import ADError, UnsupportedADRuleError
-from tenferro.ir import BOOL, DType, NumpyArray, PyTree, annotate
+from tenferro.ir import BOOL, DType, NumpyArray, PyTree, TensorMeta, annotate, type_of
 from tenferro.ops.extension import (
     DTypes,
     Extension,
@@ -95,6 +95,7 @@ class Effect(Callback):
         return one_by_one(Extension(self), at)
 
 
+_TOKEN = TensorMeta(BOOL, ())
 CALLBACK = family_package("tenferro-callback", Callback, Effect)
 
 
@@ -117,10 +118,12 @@ def called_for_effect(
         for leaf in leaves
     ]
     before = [] if trace.seed is None else [trace.seed]
+    if trace.effects and type_of(trace.effects[-1]) == _TOKEN:  # calls stay in order, if it is free
+        before.append(trace.effects[-1])
     around: Any = trace
     while ordered and around is not None:
         if around.last is not None:
-            before.append(around.last)
+            before += [around.last] if around.last not in before else []
             break
         around = around.parent
     op = Effect(function, len(operands) + len(before), results, before=len(before), ordered=ordered)

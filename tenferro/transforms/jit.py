@@ -630,7 +630,7 @@ class Jitted(Generic[P, R_co]):
             for declared in program.inputs[len(trace.inputs) :]
             if declared.default is not None
         ]
-        donated = self._parameters.donated_inputs(call, self)
+        donated = self._parameters.donated_inputs(call)
         traced = TracedFunction(program, tuple(captured), donated, tree, context.packages)
         return self._cache.traces.put(key, traced)
 
@@ -688,7 +688,7 @@ def jit(fun: Callable[P, R] | None = None, **options: Any) -> Jitted[P, R] | Dec
         executor: `"xla"`, `"numpy"`, or an executor; by default `TENFERRO_EXECUTOR`, else `"xla"`.
         static_argnames: arguments that are Python values, which become part of the program; they
             must be hashable.
-        donate_argnums: positional arguments whose buffers the program may overwrite.
+        donate_argnums: positions of arguments whose buffers the program may overwrite.
         options: select the compiler passes.
         symbolic: shapes with names, by argument name: `{"x": ("n", 3)}`. All occurrences of a name
             are the same size; sizes may be expressions of names, such as `"2*n"`. For an argument

@@ -195,16 +195,19 @@ class Parameters:
             of_others.__signature__ = self._signature.replace(parameters=shown)  # type: ignore[attr-defined]
         return of_others
 
-    def donated_inputs(self, call: CallArguments, text: object) -> tuple[int, ...]:
-        """The inputs of the program of `call` that belong to arguments to donate.
-
-        To donate is a permission: what a call passes by name is not overwritten.
-        """
+    def donated_inputs(self, call: CallArguments) -> tuple[int, ...]:
+        """The inputs of the program of `call` that belong to arguments to donate."""
+        if not self.donated:
+            return ()
+        named = {self._names[number] for number in self.donated if number < len(self._names)}
+        by_place = zip(call.positions, call.args, strict=True)
+        passed = [(arg, number in self.donated) for number, arg in by_place]
+        passed += [(call.kwargs[name], name in named) for name in sorted(call.kwargs)]
         donated: list[int] = []
         start = 0
-        for number, arg in zip(call.positions, call.args, strict=True):
+        for arg, is_donated in passed:
             count = len(flatten(arg)[0])
-            donated += range(start, start + count) if number in self.donated else ()
+            donated += range(start, start + count) if is_donated else ()
             start += count
         return tuple(donated)
 

@@ -567,7 +567,7 @@ def make_jaxpr(
     # inputs: %0 = x, %1 = y
     exec_program(%0: f64[], %1: f64[]) {
       %2: f64[] = sine %0!
-      %3: f64[] = multiply %2!, %1!
+      %3: f64[] = multiply %1!, %2!
       return %3
     }
     """

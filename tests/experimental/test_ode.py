@@ -54,6 +54,8 @@ def test_second_derivatives_batches_and_dtypes() -> None:
     np.testing.assert_allclose(turned[1], np.exp(0.3 + 1j), 1e-6)
     few = odeint(lambda y, t: -y, 1.0, np.array([0.0, 9.0]), mxstep=2)
     assert few[1] > 0.2
+    listed = odeint(lambda y, t: [y[1], -y[0]], np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    np.testing.assert_allclose(listed[1], [math.cos(1), -math.sin(1)], 1e-6)
     small = odeint(lambda y, t, n: -y * n, 1.0, np.array([0.0, 1.0]), 2, hmax=0.1)
     np.testing.assert_allclose(small[1], math.exp(-2), 1e-6)
 
@@ -61,7 +63,7 @@ def test_second_derivatives_batches_and_dtypes() -> None:
 def test_wrong_calls_are_refused() -> None:
     with pytest.raises(ShapeError, match="t must be a vector of times"):
         odeint(lambda y, t: y, 1.0, 2.0)
-    with pytest.raises(ShapeError, match="the result of func must be a tree like y0"):
+    with pytest.raises(ShapeError, match="the result of func must have the numbers of y0"):
         odeint(lambda y, t: (y, y), 1.0, T)
     with pytest.raises(ConfigError, match="y0 has no numbers"):
         odeint(lambda y, t: y, (), T)

@@ -72,7 +72,12 @@ def test_names_and_parameters_are_those_of_jax() -> None:
         other = getattr(theirs, name)
         if name[0] == "_" or name.endswith("_p") or inspect.ismodule(other) or name in ours.MISSING:
             continue
-        if not inspect.isclass(other):
+        if inspect.isclass(other):
+            members = {key: each.value for key, each in other.__members__.items()}
+            assert {
+                key: each.value for key, each in getattr(ours, name).__members__.items()
+            } == members
+        else:
             assert list(inspect.signature(getattr(ours, name)).parameters) == list(
                 inspect.signature(other).parameters
             ), name

@@ -132,6 +132,8 @@ def test_wrong_calls_are_refused() -> None:
         ts.stft(x, nperseg=4, noverlap=4)
     with pytest.raises(ConfigError, match="type must be 1, 2, 3 or 4"):
         tn.scipy.fft.dct(x, 5)
+    with pytest.raises(ShapeError, match="got 3 sizes for the 1 axes of"):
+        tn.scipy.fft.dctn(x, s=(2, 3, 4))
     with pytest.raises(ShapeError, match="is too short for type 1"):
         tn.scipy.fft.dct(x[:1], 1)
     with pytest.raises(AttributeError, match="on arrays that are known, use SciPy itself"):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import ExtentError, PytreeError, TracingError
+from tenferro.errors import DeviceError, ExtentError, PytreeError, TracingError
 from tests.transforms.numerical_derivatives import Layer, Pair
 
 X = tn.Tensor([2.0, 3.0])
@@ -293,6 +293,11 @@ def test_static_arguments_that_are_equal_but_not_the_same_have_programs_of_their
 def test_an_argument_to_donate_may_be_passed_by_name_or_left_out() -> None:
     f = tn.jit(lambda x, y=2.0: x * y, executor="numpy", donate_argnums=1)
     assert [f(1.0).item(), f(1.0, y=3.0).item()] == [2, 3]
+    g = tn.jit(lambda x, y: y + x, donate_argnums=1)
+    y = tn.device_put(np.ones(2), "cpu")
+    assert g(y=y, x=1.0).tolist() == [2, 2]
+    with pytest.raises(DeviceError, match="donated to an earlier call"):
+        y.numpy()
 
 
 def test_results_of_any_executor_of_numpy_arrays_are_on_the_host() -> None:

@@ -400,11 +400,6 @@ class ArrayOperators(NamedMethods):
             cast(AnyTensor, self) if min is None else apply_method(elementwise.maximum, self, min)
         )
 
-    @property
-    def flat(self) -> Self:
-        """All elements along one axis, to read one after the other; as `ravel`."""
-        return self.ravel()
-
     def flatten(self, order: Order = "C") -> Self:
         """All elements along one axis; as `ravel`."""
         return self.ravel(order)

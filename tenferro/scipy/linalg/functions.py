@@ -680,8 +680,8 @@ def funm(
     if disp:
         return result
     eps = float(tn.finfo(form.real.dtype).eps)
-    apart = tn.where(columns > rows, tn.abs(gaps), 1.0)
-    closest = tn.minimum(1.0, tn.min(apart) if n else 1.0)
+    apart = tn.where(columns > rows, tn.abs(gaps), tn.abs(values[:1]))
+    closest = tn.min(apart) if n else tn.asarray(1.0)
     closest = tn.where(closest == 0, eps, closest)
     strict = tn.sum(tn.abs(tn.triu(form, 1)), axis=0)
     error = eps / closest * (tn.max(strict) if n else 0.0)

@@ -59,7 +59,7 @@ def circulant(c: ArrayLike) -> AnyTensor:
             [2, 1, 3],
             [3, 2, 1]])
     """
-    x, n = _vector("circulant", "c", c)
+    x, n = _vector("circulant", "c", tn.atleast_1d(c))
     row = np.arange(n)
     return x[..., (row[:, None] - row) % max(n, 1)]  # type: ignore[no-any-return]
 

@@ -169,6 +169,8 @@ def _solved(
 
 
 def _product(name: str, what: str, linear: Any) -> Map:
+    if not hasattr(linear, "shape") and hasattr(type(linear), "__matmul__"):
+        return lambda x: linear @ x
     matrix = tn.asarray(linear)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ConfigError(

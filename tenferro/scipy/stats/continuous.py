@@ -323,7 +323,27 @@ def _t_logpdf(y: Any, df: Any) -> Any:
     return _log_half_step(df / 2) - _LOG_ROOT_TAU - power
 
 
-@row(allowed=lambda df: df > 0, logpdf=_t_logpdf)
+def _t_cdf(y: Any, df: Any) -> Any:
+    """By the incomplete beta function, or its first term, a line, in the middle."""
+    normal = isinf(df)
+    n = where(normal, 1.0, df)
+    middle = y * y < 1e-16 * n
+    line = 0.5 + y * exp(_t_logpdf(y * 0, n))
+    safe = where(middle, 1.0, y)
+    square = safe * safe
+    near = square < 1.0
+    share = where(near, square, n) / (square + n)
+    outer = betainc(n / 2, 0.5, where(near, 0.5, share))
+    tail = where(near, 1 - betainc(0.5, n / 2, where(near, share, 0.5)), outer) * 0.5
+    return where(normal, ndtr(y), where(middle, line, where(y < 0, tail, 1 - tail)))
+
+
+@row(
+    allowed=lambda df: df > 0,
+    logpdf=_t_logpdf,
+    cdf=_t_cdf,
+    sf=lambda y, df: _t_cdf(-y, df),
+)
 def t(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Any:
     """Student's t distribution of df degrees of freedom.
 
