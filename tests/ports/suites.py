@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -60,10 +61,9 @@ def rewritten(package: Path, tests: Path, out: Path) -> Path:
     return out / "tests"
 
 
-def outcomes(library: str, tests: Path, out: Path, dtypes: dict[str, str]) -> dict[str, str]:
+def outcomes(files: list[str], out: Path, settings: Mapping[str, str] = DTYPES) -> dict[str, str]:
     """For each test that pytest ran `passed`, or the first line of why it failed."""
     report = out / "report.xml"
-    files = [str(tests / name) for name in FILES[library]]
     search_path = os.pathsep.join(filter(None, [str(out), os.environ.get("PYTHONPATH")]))
     subprocess.run(
         [
@@ -71,7 +71,7 @@ def outcomes(library: str, tests: Path, out: Path, dtypes: dict[str, str]) -> di
             *("--continue-on-collection-errors", f"--junitxml={report}", *files),
         ],
         cwd=out,
-        env={**os.environ, **dtypes, "PYTHONPATH": search_path},
+        env={**os.environ, **settings, "PYTHONPATH": search_path},
         timeout=LIMIT,
         check=False,
     )
@@ -84,6 +84,11 @@ def outcomes(library: str, tests: Path, out: Path, dtypes: dict[str, str]) -> di
         elif not any(each.tag == "skipped" for each in case):
             found.setdefault(name, "passed")
     return found
+
+
+def without_folder(name: str) -> str:
+    """Class and name of a test, wherever its file lies."""
+    return name.rpartition("_test.")[2]
 
 
 def expected() -> dict[str, str]:
@@ -105,11 +110,13 @@ def main() -> int:
         out = options.out or Path(tempfile.mkdtemp(prefix=f"{library}-"))
         out.mkdir(parents=True, exist_ok=True)
         package, tests = sources(library, options.tests)
-        found = outcomes(library, rewritten(package, tests, out), out, DTYPES)
+        here = rewritten(package, tests, out)
+        found = outcomes([str(here / name) for name in FILES[library]], out)
         if options.jax:
-            empty = Path(tempfile.mkdtemp(prefix=f"{library}-on-jax-"))
-            of_jax = outcomes(library, tests.resolve(), empty, {})
-            found = {name: found[name] for name in found if of_jax.get(name) == "passed"}
+            files = [str(tests.resolve() / name) for name in FILES[library]]
+            of_jax = outcomes(files, Path(tempfile.mkdtemp(prefix=f"{library}-on-jax-")), {})
+            passed_there = {without_folder(name) for name in of_jax if of_jax[name] == "passed"}
+            found = {name: found[name] for name in found if without_folder(name) in passed_there}
         failed = {name: why for name, why in found.items() if why != "passed"}
         listed = {name for name in failed if any(fnmatchcase(name, pattern) for pattern in reasons)}
         for name in sorted(failed.keys() - listed):
