@@ -309,14 +309,20 @@ _planned_for: ContextVar[object] = ContextVar("tenferro_planned_for", default=No
 
 @contextmanager
 def planning_for(executor: object) -> Iterator[None]:
-    """Within the block, plans are made for the device of `executor`; None changes nothing."""
+    """Within the block, plans are made for the device of `executor`; None changes nothing.
+
+    Where it runs on a mesh, that is the mesh that is used where none is passed.
+    """
     if executor is None:
         yield
         return
-    token = _planned_for.set(executor)
+    token, before = _planned_for.set(executor), MESH_OF_THREAD.mesh
+    mesh = getattr(getattr(executor, "placement", None), "mesh", None)
+    MESH_OF_THREAD.mesh = before if mesh is None else mesh
     try:
         yield
     finally:
+        MESH_OF_THREAD.mesh = before
         _planned_for.reset(token)
 
 

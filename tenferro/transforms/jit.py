@@ -200,7 +200,7 @@ class Jitted(Generic[P, R_co]):
         if settings.device is not None or settings.backend is not None:
             chosen = settings.on_device()
         divided = (chosen, settings.mesh, settings.in_shardings, settings.out_shardings)
-        waits = mesh is AT_CALLS and settings.slices is None and JitShardings.wait(*divided)
+        waits = mesh is AT_CALLS and divided[2:] != (None, None) and JitShardings.wait(*divided)
         self._mesh = None if mesh is AT_CALLS and not waits else mesh  # what is set when it runs
         self._shardings = None if waits else JitShardings.read(*divided, settings.slices)
         self._choice: str | Executor = (
@@ -646,7 +646,7 @@ class Jitted(Generic[P, R_co]):
             return traced
         require_hashable(treedef)
         executor = self.executor
-        with planning_for(executor), using_mesh(mesh_of(executor)):
+        with planning_for(executor):
             trace, _ = trace_function(call.function, call.args, call.kwargs, checks_sizes=True)
         if (trace.outer or trace.context.uses_axes) and is_tracing():
             return None
