@@ -257,12 +257,15 @@ def array_api(session: nox.Session) -> None:
 def ports(session: nox.Session) -> None:
     """What others wrote for JAX, rewritten by `tenferro port`: programs, and the tests of optax.
 
+    The tests of array-api-extra run with tensors.
+
     Needs `pip install -e ".[test,ports]"`. After `--` may stand a checkout of JAX at the tag of the
     installed version: the cells of its documentation are run too, and counted in a table.
     """
     python = (sys.executable, "-m")
     session.run(*python, "pytest", "-q", "tests/ports/agreement.py")
     session.run(*python, "tests.ports.suites", "optax")
+    session.run(*python, "tests.ports.array_libraries")
     for checkout in session.posargs:
         session.run(*python, "tests.ports.pages", str(Path(checkout, "docs")))
 

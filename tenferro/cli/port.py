@@ -29,6 +29,8 @@ from tenferro.errors import CommandError, counted
 from tenferro.ops import load_named
 
 MOVED: dict[str, str] = {
+    "jax.NamedSharding": "tenferro.sharding.NamedSharding",
+    "jax.P": "tenferro.sharding.PartitionSpec",
     "jax.ad_checkpoint.checkpoint": "tenferro.checkpoint",
     "jax.ad_checkpoint.checkpoint_name": "tenferro.checkpoint_name",
     "jax.ad_checkpoint.checkpoint_policies": "tenferro.checkpoint_policies",
@@ -41,6 +43,7 @@ MOVED: dict[str, str] = {
     "jax.dtypes.result_type": "tenferro.result_type",
     "jax.experimental.enable_x64": "tenferro.enable_x64",
     "jax.experimental.jet.jet": "tenferro.jet",
+    "jax.make_mesh": "tenferro.sharding.make_mesh",
 }
 """Names of JAX that tenferro has elsewhere. Those at the same place need no row."""
 

@@ -59,6 +59,10 @@ def array_ufunc(
     ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]
 ) -> Any:
     """What a universal function of NumPy, or a method of it, makes of inputs with tensors."""
+    if method == "__call__" and not options and all(map(_is_plain, inputs)):  # most often
+        usual = _ufunc_named(ufunc)
+        if usual is not None:
+            return usual(*inputs)
     out = options.pop("out", None)
     for each in ("subok", "order"):
         options.pop(each, None)
@@ -129,6 +133,7 @@ def _named(name: str) -> Callable[..., Any] | None:
     return at if callable(at) else None
 
 
+@cache
 def _ufunc_named(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """The function of tenferro for a ufunc of NumPy or of `scipy.special`."""
     name = _names().get(ufunc)
@@ -235,6 +240,11 @@ def _leaves(tree: Any) -> Iterator[Any]:
             stack.extend(each.values())
         else:
             yield each
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is a tensor, an array of NumPy, or a number."""
+    return isinstance(value, ArrayOperators) or type(value) in (np.ndarray, int, float, complex)
 
 
 def _is_special(value: Any) -> bool:

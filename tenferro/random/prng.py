@@ -190,6 +190,18 @@ class Key:
         found: set[str] = self.words.devices()
         return found
 
+    def is_deleted(self) -> bool:
+        """Whether the memory of the words has been freed."""
+        return bool(self.words.is_deleted())
+
+    def delete(self) -> None:
+        """Free the memory of the words on a device."""
+        self.words.delete()
+
+    def copy_to_host_async(self) -> None:
+        """Begin to copy the words to the host."""
+        self.words.copy_to_host_async()
+
     def block_until_ready(self) -> Key:
         """The keys, once they are computed."""
         self.words.block_until_ready()

@@ -67,6 +67,10 @@ def test_keys_say_what_they_are() -> None:
         assert getattr(keys, name) == getattr(theirs, name), name
     assert str(keys.dtype) == str(theirs.dtype)
     assert keys.devices() == {keys.device}
+    assert not keys.is_deleted()
+    keys.copy_to_host_async()
+    keys.delete()  # those on the host stay
+    assert keys.block_until_ready().to_device("host").copy().shape == (2, 3)
     assert tn.random.key_impl(keys) == "threefry2x32"
     assert tn.random.key(0, impl=tn.random.key_impl(keys)).shape == ()
     assert tn.all(tn.random.clone(keys) == keys)

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -99,3 +101,35 @@ def test_a_program_survives_the_way_through_jax_and_back() -> None:
 def test_symbolic_specs_are_refused() -> None:
     with pytest.raises(BindingError, match=re.escape("f64[n] has symbolic extents")):
         from_jax(jnp.sin, TensorSpec(("n",), "float64"))
+
+
+def test_arguments_may_be_trees_of_the_registry_of_jax() -> None:
+    model = Model({"w": np.arange(6.0).reshape(2, 3)}, (np.ones(2), None), "tanh")
+
+    def apply(model: Model, x: Any) -> Any:
+        return getattr(jnp, model.activation)(model.weights["w"] @ x + model.bias[0])
+
+    x = np.array([0.1, -0.2, 0.3])
+    program = from_jax(apply, model, x)
+    assert [each.name for each in program.inputs] == ["model.weights['w']", "model.bias[0]", "x"]
+    leaves = jax.tree.leaves(model)
+    np.testing.assert_allclose(program(*leaves, x), apply(model, x), rtol=1e-6)
+    with jax.enable_x64(True):
+        expected = jax.grad(lambda model: jnp.sum(apply(model, x)))(model)
+    found = tn.grad(lambda *leaves: tn.sum(program(*leaves, x)), argnums=(0, 1))(*leaves)
+    for one, other in zip(found, jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["weights", "bias"],
+    meta_fields=["activation"],
+)
+@dataclass
+class Model:
+    """Parameters, as a library of layers has them."""
+
+    weights: Any
+    bias: Any
+    activation: str
