@@ -157,7 +157,7 @@ class DtypeRules:
     @property
     def narrows(self) -> bool:
         """Whether floats of 64 bits in arrays of NumPy become floats of 32 bits, as in JAX."""
-        return self is JAX_RULES
+        return self is RULES_OF_JAX
 
 
 _RULES = {
@@ -166,7 +166,7 @@ _RULES = {
     for default in _CHOICES["default_float"]
 }
 DEFAULT_RULES = _RULES["numpy", "float64"]
-JAX_RULES = _RULES["jax", "float32"]
+RULES_OF_JAX = _RULES["jax", "float32"]
 rules_here: ContextVar[DtypeRules | None] = ContextVar("tenferro_dtype_rules", default=None)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, Protocol
 
 import numpy as np
 
@@ -166,7 +166,14 @@ def _unary(name: str, op: StdTensorOp, doc: str = "") -> Callable[[ArrayLike], A
     return array_function(module=LAX)(function)
 
 
-def _accurate(name: str, op: StdTensorOp) -> Callable[..., AnyTensor]:
+class _Accurate(Protocol):
+    """A function with the parameter `accuracy` of JAX."""
+
+    def __call__(self, x: ArrayLike, *, accuracy: object = None) -> AnyTensor:
+        """Its value."""
+
+
+def _accurate(name: str, op: StdTensorOp) -> _Accurate:
     def function(x: ArrayLike, *, accuracy: object = None) -> AnyTensor:
         return lax_op(name, op, x)
 

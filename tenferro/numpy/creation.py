@@ -117,6 +117,8 @@ def asarray(
     if order not in _ORDERS:
         raise ConfigError(f"asarray: order must be one of 'C', 'F', 'A', 'K', got {order!r}")
     a = manipulation.from_entries(a)
+    if isinstance(a, DimExpr):
+        a = full((), a)
     if not isinstance(a, Tensor | TracedTensor | EagerTensor) and type(a) in KINDS:
         return a  # type: ignore[return-value]  # keys, which are no numbers
     if copy is False:
@@ -129,8 +131,6 @@ def asarray(
                 f"asarray: {shared.meta} {wanted} is a copy; allow it, with copy=None"
             )
         return shared
-    if isinstance(a, DimExpr):
-        a = full((), a)
     if isinstance(a, TracedTensor) and a.weak is not None:
         a = elementwise.positive(a)  # an array, whose dtype is its own
     known = a if isinstance(a, Tensor | TracedTensor) else None

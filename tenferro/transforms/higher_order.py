@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.compiler import MemoryLimit, tighter
-from tenferro.config import JAX_RULES, RULES_OF_PROCESS, rules_here
+from tenferro.config import RULES_OF_JAX, RULES_OF_PROCESS, rules_here
 from tenferro.core import PRIMAL, GlobalValKey, Input, op_key, user_site
 from tenferro.errors import ControlFlowError, PytreeError, UnsupportedDynamicShapeError
 from tenferro.ir import (
@@ -94,7 +94,7 @@ class Leaves:
 def leaves_of(tree: PyTree, where: str) -> Leaves:
     """The leaves of a tree. Errors call it `where`: `scan: init`."""
     values, treedef = flatten(tree)
-    if (rules_here.get() or RULES_OF_PROCESS[0]) is JAX_RULES:
+    if (rules_here.get() or RULES_OF_PROCESS[0]) is RULES_OF_JAX:
         values = list(map(narrowed, values))
     leaves = Leaves(values, treedef, leaf_names(tree, ""), [], [])
     for place, (value, path) in enumerate(zip(leaves.values, leaves.paths, strict=True)):

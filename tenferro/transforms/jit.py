@@ -15,7 +15,7 @@ from typing import Any, Concatenate, Generic, Never, ParamSpec, Protocol, TypeVa
 import numpy as np
 
 from tenferro.compiler import MemoryLimit, MemoryReport, OptimizerOptions
-from tenferro.config import JAX_RULES, RULES_OF_PROCESS, config, flag, rules_here
+from tenferro.config import RULES_OF_JAX, RULES_OF_PROCESS, config, flag, rules_here
 from tenferro.core import CacheStats, Capacity, filtered
 from tenferro.errors import ConfigError, DeviceError, ExecutorError, ShapeError, TracingError
 from tenferro.ir import PyTree
@@ -264,7 +264,7 @@ class Jitted(Generic[P, R_co]):
                 if kind is Tensor and leaf._executor is owner:
                     buffers.append(leaf._buffer)
                 elif kind is np.ndarray and leaf.dtype.isnative:
-                    buffers.append(narrowed(leaf) if rules is JAX_RULES else leaf)
+                    buffers.append(narrowed(leaf) if rules is RULES_OF_JAX else leaf)
                     on_host = True
                 else:
                     entry = None
@@ -301,7 +301,7 @@ class Jitted(Generic[P, R_co]):
         if there is no version, or the call is of another structure.
         """
         signature, owner, on_host = self._cache.latest, self._owner, False
-        number_dtypes, narrows = self._cache.number_dtypes, self._cache.rules is JAX_RULES
+        number_dtypes, narrows = self._cache.number_dtypes, self._cache.rules is RULES_OF_JAX
         leaves: Any = args if signature.plain and not kwargs else signature.leaves(args, kwargs)
         buffers: list[Any] = []
         numbers: tuple[Any, ...] = ()

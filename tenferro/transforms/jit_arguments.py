@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 import optree
 
-from tenferro.config import JAX_RULES, RULES_OF_PROCESS, rules_here
+from tenferro.config import RULES_OF_JAX, RULES_OF_PROCESS, rules_here
 from tenferro.errors import BindingError, PytreeError, ShapeError, TenferroError, TracingError
 from tenferro.ir import DimExpr, DType, TensorMeta, TensorSpec, encode, integer_of
 from tenferro.ops.functions import is_number
@@ -452,7 +452,7 @@ def with_arrays(
 
     Arrays, numbers, and what is none of these are as they were; but see `DtypeRules.narrows`.
     """
-    narrows = (rules_here.get() or RULES_OF_PROCESS[0]) is JAX_RULES
+    narrows = (rules_here.get() or RULES_OF_PROCESS[0]) is RULES_OF_JAX
     if _AS_THEY_ARE.issuperset(map(type, leaves)) and not narrows:
         return call, leaves
     arrays = [leaf if is_number(leaf) else _as_array(leaf) for leaf in leaves]

@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from tenferro.config import JAX_RULES, RULES_OF_PROCESS, rules_here
+from tenferro.config import RULES_OF_JAX, RULES_OF_PROCESS, rules_here
 from tenferro.core import (
     GlobalOpKey,
     GlobalValKey,
@@ -350,7 +350,7 @@ def trace_function(
         PytreeError: a leaf that must be an array, or a leaf of the result, is not one.
     """
     leaves, treedef = flatten((args, dict(kwargs)))
-    if (rules_here.get() or RULES_OF_PROCESS[0]) is JAX_RULES:
+    if (rules_here.get() or RULES_OF_PROCESS[0]) is RULES_OF_JAX:
         leaves = list(map(narrowed, leaves))
     names = argument_names(function, args, kwargs)
     input_at: dict[int, GlobalValKey] = {}

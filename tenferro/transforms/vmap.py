@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import optree
 
-from tenferro.config import JAX_RULES, RULES_OF_PROCESS, rules_here
+from tenferro.config import RULES_OF_JAX, RULES_OF_PROCESS, rules_here
 from tenferro.core import (
     GlobalValKey,
     Input,
@@ -296,7 +296,7 @@ class _Mapping:
     def results(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The results for all entries, of the function traced for one."""
         leaves, treedef = flatten((args, kwargs))
-        if (rules_here.get() or RULES_OF_PROCESS[0]) is JAX_RULES:
+        if (rules_here.get() or RULES_OF_PROCESS[0]) is RULES_OF_JAX:
             leaves = list(map(narrowed, leaves))
             args, kwargs = unflatten(treedef, leaves)
         mapped = self._mapped(args, kwargs, leaves)

@@ -15,7 +15,7 @@ from tenferro.linalg.eigh import Eigh
 from tenferro.linalg.lu import Lu, PivotsToPermutation
 from tenferro.linalg.matrix_functions import Frechet, MatrixFunction
 from tenferro.linalg.pinv import Pinv
-from tenferro.linalg.qr import Qr
+from tenferro.linalg.qr import Qr, QrPivots
 from tenferro.linalg.schur import Hessenberg, Schur
 from tenferro.linalg.solve import Inverse, LuSolve
 from tenferro.linalg.svd import Svd
@@ -145,6 +145,7 @@ def general_cases() -> list[Case]:
             into=contracting,
         ),
         Case(Schur(), (square,), has_derivative=False),
+        Case(QrPivots(), (square,), has_derivative=False),
         Case(
             Hessenberg(),
             (square,),

@@ -341,7 +341,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
     "too few pivots": (
         lambda: tn.linalg.lu_solve((TWO, np.zeros(1, np.int32)), TWO),
         ShapeError,
-        "lu_solve: lu f64[2,2] has 2 rows, but piv i32[1] has 1 pivots",
+        "lu_solve: lu f64[2,2] has 2 rows, but piv i32[1] has 1 pivot",
     ),
     "batches": (
         lambda: tn.linalg.solve(np.ones((2, 3, 3)), np.ones((4, 3, 1))),

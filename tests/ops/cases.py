@@ -117,6 +117,12 @@ CONVERSIONS: list[Case] = [
         (*NUMBERS, "bool"),
     ),
     Case("constant of nothing", lambda dtype: ops.Constant(np.zeros((0, 2)), dtype), (), ("f64",)),
+    Case(
+        "a value after others",
+        ops.After(2),
+        (Operand(), Operand(differentiable=False), Operand(differentiable=False)),
+        jax=lambda x, *_: x,
+    ),
     Case("set bits", ops.POPULATION_COUNT, (Operand(),), INTS, lax.population_count),
     Case("leading zeros", ops.COUNT_LEADING_ZEROS, (Operand(),), INTS, lax.clz),
     *(

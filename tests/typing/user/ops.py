@@ -26,7 +26,7 @@ def calls() -> None:
 
 
 def refused() -> None:
-    tn.lax.exp(X, X)  # E: Too many arguments
+    tn.lax.exp(X, X)  # E: Too many positional arguments
     tn.lax.transpose(X)  # E: Missing positional argument "permutation"
     tn.lax.transpose(X, perm=(1, 0))  # E: Unexpected keyword argument "perm"
     tn.lax.reduce_sum(X, 0)  # E: has incompatible type "int"
