@@ -38,6 +38,7 @@ __all__ = [
     "automatic",
     "canonical_sharding",
     "check_divides",
+    "check_reduced",
     "entry_names",
     "from_block",
     "mesh_name",
@@ -237,6 +238,7 @@ class OnMesh:
 
     def check_names(self, spec: PartitionSpec, where: str) -> None:
         """Raise ShardingError if the spec names an axis twice, or one that the mesh lacks."""
+        check_reduced(spec, where)
         names = names_of(spec)
         for name in names:
             if names.count(name) > 1:
@@ -376,9 +378,19 @@ def entry_names(entry: Any) -> tuple[str, ...]:
     return (entry,) if isinstance(entry, str) else tuple(entry)
 
 
+def check_reduced(spec: PartitionSpec, what: str) -> None:
+    """Raise ShardingError if a spec says that values are still to be summed over an axis."""
+    if getattr(spec, "unreduced", None) or getattr(spec, "reduced", None):
+        raise ShardingError(
+            f"{what}: {spec}: arrays are whole sums, and specs say only how axes are divided; sum "
+            "with tn.lax.psum in a function of tn.shard_map"
+        )
+
+
 def check_rank(sharding: NamedSharding, shape: Sequence[int], what: str, value: object) -> None:
     """Raise ShardingError if a sharding divides more axes than there are; see `check_divides`."""
     spec = sharding.spec
+    check_reduced(spec, what)
     if len(spec) > len(shape):
         raise ShardingError(
             f"{what}: {value} has {len(shape)} axes, but {spec} has {len(spec)}; write at most one "

@@ -28,7 +28,15 @@ from tenferro_xla.devices import find_device, named_device, own_settings
 from tenferro_xla.distributed import initialize, shutdown
 from tenferro_xla.executor import XlaExecutor
 from tenferro_xla.in_flight import refuse_forked
-from tenferro_xla.placement import OnMesh, automatic, check_divides, entry_names, from_block, read
+from tenferro_xla.placement import (
+    OnMesh,
+    automatic,
+    check_divides,
+    check_reduced,
+    entry_names,
+    from_block,
+    read,
+)
 from tenferro_xla.target import platform_of
 
 __all__ = [
@@ -280,6 +288,7 @@ def spec_entries(
     spec: Any = sharding.spec if isinstance(sharding, NamedSharding) else sharding
     if not isinstance(spec, PartitionSpec):
         raise ShardingError(f"{name}: takes a NamedSharding or a PartitionSpec, got {sharding!r}")
+    check_reduced(spec, name)
     if len(spec) > rank:
         raise ShardingError(
             f"{name}: the array has {counted(rank, 'axis', 'axes')}, but {spec} has {len(spec)}"

@@ -133,6 +133,16 @@ REFUSED: dict[str, tuple[Callable[[], object], type[TenferroError], str]] = {
         ShardingError,
         r"device_put: the mesh has axes \('i',\), not 'j'",
     ),
+    "a sum that is not computed": (
+        on_line(lambda: tn.device_put(X, P(unreduced={"i"}))),
+        ShardingError,
+        "arrays are whole sums, and specs say only how axes are divided; sum with tn.lax.psum",
+    ),
+    "a sum that is not computed, of a mapped function": (
+        lambda: tn.shard_map(tn.sin, mesh=LINE, in_specs=P("i"), out_specs=P(unreduced={"i"}))(X),
+        ShardingError,
+        "shard_map: out_specs: .*: arrays are whole sums",
+    ),
     "an unknown axis of a constraint": (
         on_line(lambda: tn.jit(lambda x: tn.with_sharding_constraint(x, P("j")))(X)),
         ShardingError,
