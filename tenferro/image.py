@@ -88,17 +88,17 @@ def resize(
             f"{name}: shape {tuple(goal)} must have a size for each axis of {value.meta}"
         )
     changed = [axis for axis, size in enumerate(goal) if size != value.shape[axis]]
-    if kind is ResizeMethod.NEAREST:
-        for axis in changed:
-            own = constant_size(name, value, axis)
-            _check_not_empty(name, value, axis)
-            places = tn.floor((tn.arange(goal[axis]) + 0.5) * (own / goal[axis])).astype(int)
-            value = tn.take(value, places, axis=axis, mode="clip")
-        return value  # type: ignore[no-any-return]
     for axis in changed:
         _check_not_empty(name, value, axis)
         if not goal[axis]:
             return tn.zeros(goal, dtype=value.dtype)
+    if kind is ResizeMethod.NEAREST:
+        for axis in changed:
+            own = constant_size(name, value, axis)
+            places = tn.floor((tn.arange(goal[axis]) + 0.5) * (own / goal[axis])).astype(int)
+            value = tn.take(value, places, axis=axis, mode="clip")
+        return value  # type: ignore[no-any-return]
+    for axis in changed:
         scale = goal[axis] / constant_size(name, value, axis)
         value = _resampled(value, axis, goal[axis], scale, 0.0, kind, antialias)
     return value  # type: ignore[no-any-return]

@@ -68,6 +68,8 @@ _BY_NAME: dict[str, DType] = {
     "c64": COMPLEX64,
     "c128": COMPLEX128,
 }
+_TWO_MEANINGS = {"i8": "int", "u8": "uint"}
+_CHOICE = ", ".join(f"{_TWO_MEANINGS[n]}8" if n in _TWO_MEANINGS else n for n in _BY_NAME)
 _SHORT: dict[DType, str] = {dtype: name for name, dtype in _BY_NAME.items()}
 
 
@@ -77,12 +79,19 @@ def as_dtype(value: object) -> DType:
     None is the default, as Python's `float` is: float64, or as `tn.config.default_float` says.
 
     Raises:
-        DTypeError: tenferro does not have this element type.
+        DTypeError: tenferro does not have this element type, or the name has two meanings: `i8` and
+            `u8` count bytes in NumPy, and bits in the texts of tenferro.
 
     >>> as_dtype("f64") == as_dtype("float64") == as_dtype(float)
     True
     """
     if isinstance(value, str) and value in _BY_NAME:
+        if value in _TWO_MEANINGS:
+            word = _TWO_MEANINGS[value]
+            raise DTypeError(
+                f"dtype: {value!r} is {word}64 in NumPy and {word}8 in tenferro's texts; write "
+                f"'{word}64' or '{word}8'"
+            )
         return _BY_NAME[value]
     if value is None or value is float:
         return default_float()
@@ -92,11 +101,11 @@ def as_dtype(value: object) -> DType:
         dtype: DType = np.dtype(value)  # type: ignore[call-overload]  # any object of the user
     except TypeError:
         raise DTypeError(
-            f"dtype: {value!r} is not an element type; use one of {', '.join(_BY_NAME)}"
+            f"dtype: {value!r} is not an element type; use one of {_CHOICE}"
         ) from None
     dtype = dtype.newbyteorder("=")
     if dtype not in _SHORT:
-        raise DTypeError(f"dtype: {dtype} is not supported; use one of {', '.join(_BY_NAME)}")
+        raise DTypeError(f"dtype: {dtype} is not supported; use one of {_CHOICE}")
     return _BY_NAME[_SHORT[dtype]]
 
 

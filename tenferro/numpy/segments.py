@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.errors import DTypeError, ShapeError
+from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Number
 from tenferro.numpy.arguments import array, count, numbers
 from tenferro.numpy.creation import full
@@ -135,8 +135,14 @@ def _combined(
     if start is None:
         start = _extreme(parts.dtype, largest=method == "min")
     results = full((size, *parts.shape[1:]), start, parts.dtype)
+    if not size:
+        return results
     if mode in (None, "drop", "fill"):
         ids, mode = where(ids < 0, size, ids), "drop"
+    elif mode == "clip":
+        ids = where(ids < 0, 0, ids)
+    elif mode == "wrap":
+        raise ConfigError(f"{name}: mode 'wrap' is not there; pass segment_ids % num_segments")
     return getattr(results.at[ids], method)(parts, mode=mode, unique_indices=unique)  # type: ignore[no-any-return]
 
 

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.ma import MaskedArray, is_masked
 
+from tenferro.config import dtype_rules
 from tenferro.errors import DTypeError, ExchangeError, ShapeError, TenferroError
 from tenferro.ir import Dim, NumpyArray, TensorMeta, as_dtype, make_meta
 from tenferro.ops.functions import entering
 from tenferro.runtime.executors import Buffer
 
-__all__ = ["buffer_meta", "host_array", "refuse_masked", "sealed"]
+__all__ = ["buffer_meta", "host_array", "narrowed", "refuse_masked", "sealed"]
 
 
 def buffer_meta(buffer: Buffer) -> TensorMeta:
@@ -55,9 +56,32 @@ def host_array(data: object, dtype: object = None) -> NumpyArray:
         raise DTypeError("tensor: the integer does not fit in 64 bits")
     if source is None and target is None and array.dtype.kind in "fc" and is_of_numbers(data):
         array = array.astype(as_dtype(complex if array.dtype.kind == "c" else float), copy=False)
+    elif source is None and target is None and dtype_rules().narrows:
+        array = narrowed(array)
     array = array.astype(as_dtype(array.dtype), copy=False)
     array.setflags(write=False)
     return array
+
+
+NARROWER: dict[Any, np.dtype[Any]] = {
+    np.dtype(np.float64): np.dtype(np.float32),
+    np.dtype(complex): np.dtype(np.complex64),
+}
+
+
+def narrowed(value: Any) -> Any:
+    """An array of NumPy in floats of 32 bits, if its floats have 64; any other value as it is.
+
+    >>> narrowed(np.ones(2)).dtype, narrowed(np.arange(2)).dtype
+    (dtype('float32'), dtype('int64'))
+    """
+    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "fc":
+        return value
+    narrow = NARROWER.get(value.dtype.newbyteorder("="))
+    if narrow is None:
+        return value
+    with np.errstate(over="ignore", under="ignore"):
+        return value.astype(narrow)
 
 
 def is_of_numbers(data: object) -> bool:

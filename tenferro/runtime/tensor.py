@@ -60,9 +60,11 @@ from tenferro.runtime.devices import (
 from tenferro.runtime.executors import Buffer, Executor, executor_named, owner_of, tensor_owner
 from tenferro.runtime.host_arrays import (
     DLPACK_HOST,
+    NARROWER,
     buffer_meta,
     exported,
     host_array,
+    narrowed,
     refuse_masked,
     sealed,
     shared_array,
@@ -85,7 +87,6 @@ __all__ = [
     "is_array",
     "mentions_symbols",
     "meta_of_value",
-    "narrowed",
     "page_of",
     "text_of",
     "weak_number",
@@ -677,28 +678,7 @@ def with_weak_scalars(operands: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _is_wide_tensor(value: Any) -> bool:
-    return not isinstance(value, np.ndarray) and getattr(value, "dtype", None) in _NARROWER
-
-
-_NARROWER: dict[Any, np.dtype[Any]] = {
-    np.dtype(np.float64): np.dtype(np.float32),
-    np.dtype(complex): np.dtype(np.complex64),
-}
-
-
-def narrowed(value: Any) -> Any:
-    """An array of NumPy in floats of 32 bits, if its floats have 64; any other value as it is.
-
-    >>> narrowed(np.ones(2)).dtype, narrowed(np.arange(2)).dtype
-    (dtype('float32'), dtype('int64'))
-    """
-    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "fc":
-        return value
-    narrow = _NARROWER.get(value.dtype.newbyteorder("="))
-    if narrow is None:
-        return value
-    with np.errstate(over="ignore", under="ignore"):
-        return value.astype(narrow)
+    return not isinstance(value, np.ndarray) and getattr(value, "dtype", None) in NARROWER
 
 
 # Kinds of values of users: arrays, numbers with a weak dtype, and others.
@@ -776,7 +756,7 @@ def fitted(value: Any, meta: TensorMeta) -> Any:
     if not is_number(value) and not isinstance(value, list | tuple):
         if not isinstance(value, np.ndarray) or not dtype_rules().narrows:
             return value
-        return narrowed(value) if meta.dtype in _NARROWER.values() else Tensor(value)
+        return narrowed(value) if meta.dtype in NARROWER.values() else Tensor(value)
     plain = Tensor(value)
     if plain.dtype == meta.dtype:
         return plain

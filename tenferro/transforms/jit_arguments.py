@@ -68,6 +68,8 @@ def as_written(call: CallArguments) -> Any:
     """What the function itself returns; arrays are tensors, as they are in a trace."""
     leaves, treedef = flatten((call.args, call.kwargs))
     known = (Tensor, TracedTensor, bool, int, float, complex)
+    if (rules_here.get() or RULES_OF_PROCESS[0]) is RULES_OF_JAX:
+        leaves = list(map(narrowed, leaves))
     values = [leaf if isinstance(leaf, known) else Tensor(leaf) for leaf in leaves]
     args, kwargs = unflatten(treedef, values)
     return call.function(*args, **kwargs)

@@ -131,7 +131,7 @@ APPLICATIONS: list[tuple[StdTensorOp, list[tuple[str, tuple[Any, ...]]]]] = [
     ),
     (
         ScatterReduce((), (0,), (0,), 2, (1,), (0,), "max"),
-        [REALS, ("u8", (3, "m")), ("f64", (3, "m"))],
+        [REALS, ("uint8", (3, "m")), ("f64", (3, "m"))],
     ),
     (DynamicSlice((N, 2)), [REALS, ("i32", ()), ("i32", ())]),
     (DynamicUpdateSlice(), [REALS, ("f64", ("n", 2)), ("i64", ()), ("i64", ())]),

@@ -276,10 +276,12 @@ def test_arrays_of_numpy_are_narrowed_as_in_jax_and_tensors_are_not() -> None:
                 *(square(data), of_tree({"a": data, "b": 2.0}), tn.grad(tn.sum)(data)),
                 *(tn.vmap(tn.cos)(data), tn.jvp(tn.sin, (data,), (data,))[1], rt.variable(data)),
                 *(tn.stack([tn.ones(3), data]), tn.einsum("i,i->i", data, data)),
-                *(tn.where(data > 0.5, data, 0.0), tn.asarray(np.float64(2.0))),
+                *(tn.where(data > 0.5, data, 0.0), tn.asarray(np.float64(2.0)), tn.array([*data])),
             )
             assert {np.dtype(each.dtype).name for each in results} == {"float32"}
             assert square(data * 1j).dtype == np.complex64
+            with tn.disable_jit():
+                assert square(data).dtype == np.float32
             wide = (plain * data, tn.asarray(data, "float64"), square(plain), program(data))
             assert {np.dtype(each.dtype).name for each in wide} == {"float64"}
             assert np.all(np.asarray(plain * data) == data)
