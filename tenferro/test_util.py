@@ -57,6 +57,10 @@ def check_grads(
         modes = (modes,)
     if unknown := [mode for mode in modes if mode not in ("fwd", "rev")]:
         raise ADError(f"check_grads: modes are 'fwd' and 'rev', got {unknown[0]!r}")
+    if not callable(f):
+        raise ADError(f"check_grads: takes a function, got a {type(f).__name__}")
+    if not isinstance(args, tuple | list):
+        raise ADError(f"check_grads: args must be a tuple of arguments, got {args!r}")
     if not isinstance(order, int) or order < 1:
         raise ADError(f"check_grads: order must be a positive integer, got {order!r}")
     leaves, structure = tree.flatten(tuple(args))

@@ -435,7 +435,7 @@ def transpose(
     """
     try:
         return optree.tree_transpose(outer_treedef, inner_treedef, pytree_to_transpose)
-    except (TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise PytreeError(f"tree.transpose: {error}") from None
 
 

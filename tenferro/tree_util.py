@@ -403,7 +403,7 @@ def treedef_is_leaf(treedef: TreeDef) -> bool:
     >>> treedef_is_leaf(tree_structure(1.0))
     True
     """
-    return treedef.is_leaf()
+    return _structure("treedef_is_leaf", treedef).is_leaf()
 
 
 def treedef_children(treedef: TreeDef) -> list[TreeDef]:
@@ -412,7 +412,13 @@ def treedef_children(treedef: TreeDef) -> list[TreeDef]:
     >>> [treedef_is_leaf(each) for each in treedef_children(tree_structure((1.0, [2.0])))]
     [True, False]
     """
-    return treedef.children()
+    return _structure("treedef_children", treedef).children()
+
+
+def _structure(name: str, treedef: object) -> TreeDef:
+    if not isinstance(treedef, TreeDef):
+        raise PytreeError(f"{name}: takes a structure of a tree, got a {type(treedef).__name__}")
+    return treedef
 
 
 def treedef_tuple(treedefs: Iterable[TreeDef]) -> TreeDef:

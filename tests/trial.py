@@ -86,14 +86,15 @@ def commands(folder: Path) -> None:
     assert "tensor<3xf64>" in said(folder, "lower", *shape)
     assert "2.718281828" in said(folder, "run", "energy.py:energy", "x.npy")
     assert "slope" in said(folder, "verify", "slope.tenferro")
-    for wrong in (
-        ["inspect", "nothing.py:energy", "--shape", "3"],
-        ["inspect", "energy.py:nothing", "--shape", "3"],
-        ["inspect", "energy.py:energy", "--shape", "3,x,-1"],
-        ["run", "energy.py:energy", "nothing.npy"],
-        ["verify", "energy.py"],
+    for status, wrong in (
+        (2, ["inspect", "nothing.py:energy", "--shape", "3"]),
+        (2, ["inspect", "energy.py:nothing", "--shape", "3"]),
+        (2, ["inspect", "energy.py:energy", "--shape", "3,x,-1"]),
+        (2, ["run", "energy.py:energy", "nothing.npy"]),
+        (2, ["verify", "nothing.tenferro"]),
+        (1, ["verify", "energy.py"]),
     ):
-        text = said(folder, *wrong, status=2)
+        text = said(folder, *wrong, status=status)
         assert text.startswith(("tenferro ", "usage: ")), text
         assert "Traceback" not in text, text
 

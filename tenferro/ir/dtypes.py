@@ -100,9 +100,7 @@ def as_dtype(value: object) -> DType:
     try:
         dtype: DType = np.dtype(value)  # type: ignore[call-overload]  # any object of the user
     except TypeError:
-        raise DTypeError(
-            f"dtype: {value!r} is not an element type; use one of {_CHOICE}"
-        ) from None
+        raise DTypeError(f"dtype: {value!r} is not an element type; use one of {_CHOICE}") from None
     dtype = dtype.newbyteorder("=")
     if dtype not in _SHORT:
         raise DTypeError(f"dtype: {dtype} is not supported; use one of {_CHOICE}")

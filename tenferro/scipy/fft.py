@@ -16,7 +16,7 @@ from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.missing_names import refusal
 from tenferro.numpy.arguments import constant_size, count, option, promoted
-from tenferro.ops.functions import normal_axis
+from tenferro.ops.functions import integers, normal_axis
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
 
@@ -92,7 +92,7 @@ def idctn(
 
 
 def _type(name: str, type: Any) -> int:
-    if type not in (1, 2, 3, 4):
+    if not isinstance(type, int) or type not in (1, 2, 3, 4):
         raise ConfigError(f"{name}: type must be 1, 2, 3 or 4, got {type!r}")
     return int(type)
 
@@ -107,6 +107,8 @@ def _along_axes(
     inverse: bool,
 ) -> AnyTensor:
     (value,) = promoted(name, x, inexact=True)
+    s = None if s is None else integers(name, "s", s)
+    axes = None if axes is None else integers(name, "axes", axes)
     if s is not None and len(s) > value.ndim:
         raise ShapeError(f"{name}: got {len(s)} sizes for the {value.ndim} axes of {value.meta}")
     if axes is None:

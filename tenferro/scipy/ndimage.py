@@ -7,11 +7,11 @@ Tensor([2.5])
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tenferro import numpy as tn
-from tenferro.errors import ShapeError
+from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.missing_names import refusal
 from tenferro.numpy.arguments import array, constant_size, option
@@ -50,6 +50,8 @@ def map_coordinates(
     option(name, "order", order, (0, 1))
     option(name, "mode", mode, ("constant", "nearest", "wrap", "mirror", "reflect"))
     x = array(name, input)
+    if not isinstance(coordinates, Iterable):
+        raise DTypeError(f"{name}: coordinates must be an array for each axis, got {coordinates!r}")
     places = [array(name, each) for each in coordinates]
     if len(places) != x.ndim:
         raise ShapeError(f"{name}: got {len(places)} coordinates for the {x.ndim} axes of {x.meta}")

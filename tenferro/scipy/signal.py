@@ -19,7 +19,7 @@ from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.missing_names import refusal
 from tenferro.numpy.arguments import array, constant_size, count, option, promoted
 from tenferro.ops import load_named
-from tenferro.ops.functions import normal_axis
+from tenferro.ops.functions import integers, normal_axis
 
 __all__ = [
     "convolve",
@@ -162,7 +162,7 @@ def fftconvolve(
     """
     name = "fftconvolve"
     x, y = _pair(name, in1, in2, mode, inexact=True)
-    every = range(x.ndim) if axes is None else ([axes] if isinstance(axes, int) else axes)
+    every = range(x.ndim) if axes is None else integers(name, "axes", axes)
     along = [normal_axis(name, axis, x.ndim) for axis in every]
     if not along or 0 in (*x.shape, *y.shape):
         whole = x * y if not along else tn.zeros(_full_shape(x, y, along), dtype=x.dtype)
@@ -430,7 +430,12 @@ def _window(name: str, window: Any, nperseg: Any, size: int | None) -> tuple[Any
         length = 256 if nperseg is None else count(name, "nperseg", nperseg, 1)
         if size is not None:
             length = min(length, size)
-        return load_named("scipy.signal:get_window")(window, length), length
+        if not length:
+            raise ShapeError(f"{name}: the signal is empty")
+        try:
+            return load_named("scipy.signal:get_window")(window, length), length
+        except (ValueError, TypeError, IndexError) as error:
+            raise ConfigError(f"{name}: there is no window {window!r}: {error}") from None
     values = array(name, window)
     if values.ndim != 1:
         raise ShapeError(f"{name}: the window must be a vector, got {values.meta}")

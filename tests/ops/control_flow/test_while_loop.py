@@ -144,7 +144,7 @@ def test_a_field_that_does_not_fit_is_refused(fields: dict[str, Any], message: s
     [
         (
             TYPES[:3],
-            "while: takes 4 operands (1 cond consts, 1 body consts and 2 carried values), got 3",
+            "while: takes 4 operands (1 cond const, 1 body const and 2 carried values), got 3",
         ),
         (
             ["f32[]", *TYPES[1:]],
