@@ -380,12 +380,19 @@ def csd(
     >>> f.shape, p.shape
     ((3,), (3,))
     """
-    option("csd", "scaling", scaling, ("density", "spectrum"))
-    option("csd", "average", average, ("mean", "median"))
-    frequencies, _, spectra = _spectra(
-        "csd", x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided,
-        scaling, axis, "psd", None, False,
+    return _density(
+        "csd", x, y, average, fs, window, nperseg, noverlap, nfft, detrend, return_onesided,
+        scaling, axis,
     )  # fmt: skip
+
+
+def _density(
+    name: str, x: ArrayLike, y: ArrayLike | None, average: str, *options: Any
+) -> tuple[AnyTensor, AnyTensor]:
+    """The frequencies and the spectral density; the last two options are `scaling` and `axis`."""
+    option(name, "scaling", options[-2], ("density", "spectrum"))
+    option(name, "average", average, ("mean", "median"))
+    frequencies, _, spectra = _spectra(name, x, y, *options, "psd", None, False)
     segments = spectra.shape[-1]
     if average == "mean" or segments == 1:
         return frequencies, tn.mean(spectra, axis=-1)
@@ -417,9 +424,9 @@ def welch(
     >>> p
     Tensor([0., 0., 0.])
     """
-    frequencies, density = csd(
-        x, None, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis,
-        average,
+    frequencies, density = _density(
+        "welch", x, None, average, fs, window, nperseg, noverlap, nfft, detrend, return_onesided,
+        scaling, axis,
     )  # fmt: skip
     return frequencies, density.real
 
