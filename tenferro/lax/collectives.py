@@ -60,7 +60,7 @@ AxisName = str | int | tuple[str | int, ...]
 # The axes that are bound where a function is called.
 
 
-def axis_index(axis_name: str | tuple[str, ...]) -> Any:
+def axis_index(axis_name: str | tuple[str, ...]) -> AnyTensor:
     """The place of this entry along a named axis; of several, the first one varies slowest.
 
     Raises:
@@ -74,7 +74,7 @@ def axis_index(axis_name: str | tuple[str, ...]) -> Any:
     for axis in _bound("axis_index", axis_name):
         place = _index(axis)
         index = place if index is None else index * np.int32(_number(axis.size)) + place
-    return index
+    return index  # type: ignore[no-any-return]
 
 
 def axis_size(axis_name: str | tuple[str, ...]) -> Dim:
@@ -169,7 +169,7 @@ def _names(axes: Sequence[NamedAxis]) -> tuple[str, ...]:
 # Sums and extrema over axes.
 
 
-def psum(x: PyTree, axis_name: AxisName, *, axis_index_groups: None = None) -> Any:
+def psum(x: PyTree, axis_name: AxisName, *, axis_index_groups: None = None) -> PyTree:
     """The sum of x over all entries along a named axis, or several.
 
     A number among the names is an axis of the arrays. The sum of a Python number is a number:
@@ -202,7 +202,7 @@ def _is_number(leaf: object) -> bool:
     return isinstance(leaf, builtins.int | builtins.float | builtins.complex)
 
 
-def pmean(x: PyTree, axis_name: AxisName, *, axis_index_groups: None = None) -> Any:
+def pmean(x: PyTree, axis_name: AxisName, *, axis_index_groups: None = None) -> PyTree:
     """The mean of x over all entries along a named axis, or several; see `psum`.
 
     Raises:
@@ -222,7 +222,7 @@ def pmean(x: PyTree, axis_name: AxisName, *, axis_index_groups: None = None) -> 
     return _of_leaves(mean, x)
 
 
-def pmax(x: PyTree, axis_name: AxisName, *, axis_index_groups: None = None) -> Any:
+def pmax(x: PyTree, axis_name: AxisName, *, axis_index_groups: None = None) -> PyTree:
     """The largest value of x along a named axis, or several, elementwise; see `psum`.
 
     Its derivative is the mean of those of the entries that have it.
@@ -237,7 +237,7 @@ def pmax(x: PyTree, axis_name: AxisName, *, axis_index_groups: None = None) -> A
     return _extremum("pmax", PMax, max_of, x, axis_name, axis_index_groups)
 
 
-def pmin(x: PyTree, axis_name: AxisName, *, axis_index_groups: None = None) -> Any:
+def pmin(x: PyTree, axis_name: AxisName, *, axis_index_groups: None = None) -> PyTree:
     """The smallest value of x along a named axis, or several, elementwise; see `pmax`.
 
     Raises:
@@ -284,7 +284,7 @@ def all_gather(
     axis: int = 0,
     tiled: bool = False,
     to: str = "varying",
-) -> Any:
+) -> PyTree:
     """The values of x of all entries along a named axis, stacked along a new `axis`.
 
     Args:
@@ -334,7 +334,7 @@ def psum_scatter(
     scatter_dimension: int = 0,
     axis_index_groups: None = None,
     tiled: bool = False,
-) -> Any:
+) -> PyTree:
     """The sum of x over a named axis, of which each entry has its part of one axis of x.
 
     The axis `scatter_dimension` has a part for each entry, and the result does not have it. If
@@ -379,7 +379,7 @@ def all_to_all(
     *,
     axis_index_groups: None = None,
     tiled: bool = False,
-) -> Any:
+) -> PyTree:
     """Part j of x along `split_axis` goes to entry j, where parts come along `concat_axis`.
 
     The axis `split_axis` has a part for each entry along the named axis, and the result has one
@@ -423,7 +423,7 @@ def all_to_all(
 
 def pswapaxes(
     x: PyTree, axis_name: str | tuple[str, ...], axis: int, *, axis_index_groups: None = None
-) -> Any:
+) -> PyTree:
     """x with an axis exchanged with a named one, of the same size.
 
     Raises:
@@ -439,7 +439,7 @@ def pswapaxes(
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
-def ppermute(x: PyTree, axis_name: str, perm: Sequence[tuple[int, int]]) -> Any:
+def ppermute(x: PyTree, axis_name: str, perm: Sequence[tuple[int, int]]) -> PyTree:
     """The value of x that another entry sends along a named axis; zeros if none does.
 
     `perm` has pairs of an entry that sends and the one that receives; each sends and receives once
@@ -475,7 +475,7 @@ def _permuted(caller: str, x: Any, axis_name: Any, perm: Any) -> Any:
     return _of_leaves(lambda leaf: _emitted(op, leaf, [axis]), x)
 
 
-def pshuffle(x: PyTree, axis_name: str, perm: Sequence[int]) -> Any:
+def pshuffle(x: PyTree, axis_name: str, perm: Sequence[int]) -> PyTree:
     """The value of x of entry `perm[i]` along a named axis, at entry i.
 
     Raises:
@@ -494,7 +494,7 @@ def pshuffle(x: PyTree, axis_name: str, perm: Sequence[int]) -> Any:
     return _permuted("pshuffle", x, axis_name, list(zip(places, range(size), strict=True)))
 
 
-def pbroadcast(x: PyTree, axis_name: str, source: int) -> Any:
+def pbroadcast(x: PyTree, axis_name: str, source: int) -> PyTree:
     """The value of x of the entry `source` along a named axis.
 
     Raises:
@@ -514,7 +514,7 @@ def pbroadcast(x: PyTree, axis_name: str, source: int) -> Any:
     return _of_leaves(lambda leaf: _emitted(gather, leaf, [axis])[place], x)
 
 
-def pcast(x: PyTree, axis_name: str | tuple[str, ...], *, to: str) -> Any:
+def pcast(x: PyTree, axis_name: str | tuple[str, ...], *, to: str) -> PyTree:
     """x, as an array that differs along named axes, for `to="varying"`.
 
     Its copies have cotangents of their own, which are added where derivatives within `tn.shard_map`
@@ -538,7 +538,7 @@ def pcast(x: PyTree, axis_name: str | tuple[str, ...], *, to: str) -> Any:
     return _of_leaves(lambda leaf: _emitted(PVary(_names(axes)), leaf, axes), x)
 
 
-def pvary(x: PyTree, axis_name: str | tuple[str, ...]) -> Any:
+def pvary(x: PyTree, axis_name: str | tuple[str, ...]) -> PyTree:
     """x, as an array that differs along named axes; see `pcast`.
 
     >>> import tenferro as tn

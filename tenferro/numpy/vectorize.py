@@ -226,7 +226,7 @@ def fromfunction(
     function: Callable[..., Any],
     shape: Sequence[int] | int,
     *,
-    dtype: DTypeLike | None = None,
+    dtype: DTypeLike = float,
     **kwargs: Any,
 ) -> AnyTensor:
     """The array whose element at each index is `function` of the index, which is traced once.

@@ -392,7 +392,7 @@ def _density(
     """The frequencies and the spectral density; the last two options are `scaling` and `axis`."""
     option(name, "scaling", options[-2], ("density", "spectrum"))
     option(name, "average", average, ("mean", "median"))
-    frequencies, _, spectra = _spectra(name, x, y, *options, "psd", None, False)
+    frequencies, _, spectra = _spectra(*(name, x, y, *options, "psd", None, False))
     segments = spectra.shape[-1]
     if average == "mean" or segments == 1:
         return frequencies, tn.mean(spectra, axis=-1)

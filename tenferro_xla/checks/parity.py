@@ -79,6 +79,19 @@ NOT_CALLED = {
     # They are ops of sizes that are not known; or of others, which have functions of their own.
     *("assume_size", "dynamic_broadcast_in_dim", "gather_dynamic_slice_sizes", "trim_zeros"),
     *("scatter_reduce", "special", "threefry2x32"),
+    # They describe, call or mark something, or take functions.
+    *("clone", "closure_convert", "composite", "custom_gradient", "effects_barrier", "key_impl"),
+    *("make_jaxpr", "make_mesh", "named_call", "padtype_to_pads", "platform_dependent"),
+    *("scatter_apply", "shard_map", "typeof"),
+    # They ask for a named axis.
+    *("all_gather", "all_to_all", "axis_index", "axis_size", "pbroadcast", "pcast", "ppermute"),
+    *("pshuffle", "psum_scatter", "pswapaxes", "pvary"),
+    # They are made of functions that have cases, and take a size, a mode or a pair of arguments.
+    *("bernoulli", "bessel_jn", "cho_solve", "conv_general_dilated_local", "conv_transpose"),
+    *("conv_general_dilated_patches", "dft", "eigh_tridiagonal", "funm", "hadamard", "helmert"),
+    *("hilbert", "index_take", "invhilbert", "invpascal", "leslie", "lu_solve", "pascal"),
+    *("ragged_dot", "ragged_dot_general", "rng_bit_generator", "segment_max", "segment_min"),
+    *("segment_prod", "segment_sum", "solve_banded", "sph_harm_y"),
 }
 """Functions that compute nothing of their own, or nothing that is defined."""
 
@@ -173,8 +186,9 @@ def public_functions() -> Iterator[tuple[str, Function]]:
 
 
 def _names(home: Any) -> list[str]:
+    left_out = NOT_CALLED | {"fft"} if home is tn.lax else NOT_CALLED  # `tn.fft` has its functions
     listed = getattr(home, "__all__", None) or dir(home)
-    return sorted(name for name in listed if not name.startswith("_") and name not in NOT_CALLED)
+    return sorted(name for name in listed if not name.startswith("_") and name not in left_out)
 
 
 def cases_of(name: str, function: Function) -> Iterator[Case]:

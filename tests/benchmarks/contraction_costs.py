@@ -126,7 +126,8 @@ def main() -> None:
     show(rows)
     costs = fitted(options, device) if options.fit else None
     if costs is not None:
-        note(f"DeviceCosts({', '.join(f'{name}={value:.3g}' for name, value in costs.items())})")
+        known = {name: value for name, value in costs.items() if value is not None}
+        note(f"DeviceCosts({', '.join(f'{name}={value:.3g}' for name, value in known.items())})")
     finish(options, device, {"operations": rows, "costs": costs})
 
 

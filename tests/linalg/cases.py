@@ -145,7 +145,7 @@ def general_cases() -> list[Case]:
             into=contracting,
         ),
         Case(Schur(), (square,), has_derivative=False),
-        Case(QrPivots(), (square,), has_derivative=False),
+        Case(QrPivots(), (square,), lowering_needs=LATE, is_portable=False, has_derivative=False),
         Case(
             Hessenberg(),
             (square,),

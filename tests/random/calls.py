@@ -8,7 +8,8 @@ import numpy as np
 
 import tenferro as tn
 
-KEYS = {"Key", "PRNGKey", "fold_in", "key", "key_data", "split", "wrap_key_data"}
+KEYS = {"Key", "PRNGKey", "clone", "fold_in", "key", "key_data", "key_impl", "split"}
+KEYS |= {"wrap_key_data"}
 """The names of `tn.random` that do not draw."""
 
 SHAPES = np.array([0.5, 3.0])
@@ -25,6 +26,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "chisquare": (SHAPES,),
     "choice": (9, (4,), False),
     "dirichlet": (SHAPES,),
+    "double_sided_maxwell": (1.0, 2.0, (2,)),
     "exponential": ((2,),),
     "f": (SHAPES, 4.0),
     "gamma": (SHAPES,),

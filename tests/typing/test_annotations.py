@@ -47,10 +47,14 @@ MAY_BE_ANY: dict[str, str] = {
     for name in (
         "associative_scan",
         "map",
+        "platform_dependent",
         "reduce",
         "reduce_window",
     )
 }
+MAY_BE_ANY |= dict.fromkeys(
+    ("tensor.__array_function__", "tensor.__array_ufunc__"), "NumPy's protocols"
+)
 MAY_BE_ANY |= {
     f"tn.{name}": "users' functions and lists, and NumPy's options"
     for name in (

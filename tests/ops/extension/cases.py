@@ -41,6 +41,9 @@ class Case:
     """Whether the usual tests run it on XLA by itself. Otherwise the exhaustive ones do, and they
     leave out JAX's derivatives of its lowering."""
 
+    is_portable: bool = True
+    """Whether JAX exports what it is lowered to: it refuses kernels that may change."""
+
     has_derivative: bool = True
     """Whether it has one; in the tests of gradients others are left out."""
 

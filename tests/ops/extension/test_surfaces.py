@@ -16,7 +16,7 @@ import pytest
 import tenferro as tn
 import tenferro_xla
 from tenferro.cli import main
-from tenferro.errors import UnsupportedExtensionError
+from tenferro.errors import ExecutorError, UnsupportedExtensionError
 from tenferro.extension import Extension
 from tenferro.fft.op import Fft
 from tenferro.network.einsum_op import EinsumOp, NetworkDerivative
@@ -225,6 +225,10 @@ def test_export_or_a_refusal_that_says_what_to_do(case: Case, named: bool) -> No
             tenferro_xla.export(program, platforms=["cpu"], packages=case.packages)
         assert "register_extension" not in str(caught.value)
         return  # what the text says to do is the other case of this test
+    if not case.is_portable:
+        with pytest.raises(ExecutorError, match="no compatibility guarantees"):
+            tenferro_xla.export(program, platforms=["cpu"], packages=case.packages)
+        return
     artifact = tenferro_xla.export(program, platforms=["cpu"], packages=case.packages)
     assert_is_value(artifact.run(case.bindings(program))[0], case)
 
