@@ -126,7 +126,6 @@ def test_operands_that_do_not_fit_the_body_are_refused(types: list[str], message
 
 
 WIDENED = "exec_program(%0: i64[]) {\n %1: f64[] = convert[dtype=f64] %0\n return %1\n}"
-GROWN = "exec_program(%0: f64[2]) {\n %1: f64[4] = pad[low=(0,), high=(2,)] %0\n return %1\n}"
 DECIDED = """
 exec_program(%0: f64[4], %1: i64[]) {
   %2: f64[<=4] = dynamic_truncate[axis=0] %0, %1  # user.py:12
