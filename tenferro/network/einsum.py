@@ -32,7 +32,7 @@ from tenferro.network.search import Auto, EinsumOptimize, as_optimize
 from tenferro.network.subscripts import NestedEinsum, Subscripts
 from tenferro.ops.functions import apply, refuse_out
 from tenferro.ops.functions.products import check_precision, preferred
-from tenferro.runtime import HOST_MODEL, Tensor, holder_of, planned_model, with_weak_scalars
+from tenferro.runtime import HOST_MODEL, Tensor, by_dtype_rules, holder_of, planned_model
 from tenferro.transforms import apply as apply_extension
 
 __all__ = ["PLANS", "einsum", "einsum_path", "einsum_plan"]
@@ -162,7 +162,7 @@ def read_call(
     _check_arguments(expression, operands)
     limit = MemoryLimit.read("einsum", memory_limit)
     if (rules_here.get() or RULES_OF_PROCESS[0]) is not DEFAULT_RULES:
-        operands = with_weak_scalars(tuple(operands))
+        operands = by_dtype_rules(tuple(operands))
     values = [_operand(operand, position) for position, operand in enumerate(operands)]
     if not values:
         raise SubscriptError("einsum: there are no operands; pass at least one")

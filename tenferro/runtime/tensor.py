@@ -83,6 +83,7 @@ __all__ = [
     "ShownType",
     "Tensor",
     "as_operand",
+    "by_dtype_rules",
     "fitted",
     "is_array",
     "mentions_symbols",
@@ -90,7 +91,6 @@ __all__ = [
     "page_of",
     "text_of",
     "weak_number",
-    "with_weak_scalars",
     "wrap_all",
 ]
 
@@ -548,7 +548,7 @@ def _compute(  # noqa: C901  # the usual case is written out, since every call p
     parts: list[Any] = [function]
     if rules is not DEFAULT_RULES:
         parts.append(rules)
-        operands = with_weak_scalars(operands)
+        operands = by_dtype_rules(operands)
     buffers: list[Any] = []
     try:
         for operand in operands:
@@ -662,8 +662,8 @@ def as_operand(value: Any) -> Any:
     return NotImplemented
 
 
-def with_weak_scalars(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands, with Python numbers for NumPy's scalars of 64 bits if floats have 32.
+def by_dtype_rules(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands as the rules say; where floats have 32 bits, NumPy's scalars are Python numbers.
 
     By the rules of JAX, arrays of NumPy are narrowed, too, unless a tensor has floats of 64 bits.
     """

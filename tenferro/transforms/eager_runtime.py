@@ -49,6 +49,7 @@ from tenferro.runtime import (
     Tensor,
     ValueContext,
     added_packages,
+    by_dtype_rules,
     executor_named,
     host_array,
     is_worth_caching,
@@ -58,7 +59,6 @@ from tenferro.runtime import (
     program_of_function,
     with_options,
     with_packages,
-    with_weak_scalars,
 )
 from tenferro.transforms.ad_context import (
     AdContext,
@@ -222,7 +222,7 @@ class EagerRuntime(CacheOwner, Derivatives[EagerTensor]):
         parts: list[Any] = [function]
         if rules is not DEFAULT_RULES:
             parts.append(rules)
-            operands = with_weak_scalars(operands)
+            operands = by_dtype_rules(operands)
         tensors: list[EagerTensor] = []
         for operand in operands:
             if type(operand) is not EagerTensor or operand._runtime is not self:

@@ -67,12 +67,12 @@ from tenferro.ops.functions import (
 from tenferro.runtime import (
     Tensor,
     TraceContext,
+    by_dtype_rules,
     current_trace,
     is_tracing,
     open_traces,
     owner_of,
     text_of,
-    with_weak_scalars,
 )
 from tenferro.transforms.data_sizes import (
     as_sized_op,
@@ -598,7 +598,7 @@ def record(  # noqa: C901  # the usual case is written out, since every array fu
     Returns NotImplemented if the type of an operand is not supported.
     """
     if (rules_here.get() or RULES_OF_PROCESS[0]) is not DEFAULT_RULES:
-        operands = with_weak_scalars(operands)
+        operands = by_dtype_rules(operands)
     if is_decided(operands) or is_decided(options):
         return _record_for_names(function, operands, options, weak_result)
     lifted: list[Any] = []
