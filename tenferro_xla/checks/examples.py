@@ -67,6 +67,35 @@ EXAMPLES: dict[str, tuple[str, Function]] = {
     "at min": ("mi", lambda m, i: m.at[i].min(m[::-1])),
     "at max": ("mi", lambda m, i: m.at[i].max(m[::-1])),
     "lax.conv": ("m", lambda m: _lax.conv(m[None, None], m[None, None, :2, :3], (1, 1), "SAME")),
+    "segments, sum": ("mi", lambda m, i: tn.ops.segment_sum(m, i, m.shape[0])),
+    "segments, max": ("mi", lambda m, i: tn.ops.segment_max(tn.real(m), i, m.shape[0])),
+    "lax.conv_transpose": (
+        "m",
+        lambda m: _lax.conv_transpose(m[None, :, :, None], m[:2, :2, None, None], (2, 2), "SAME"),
+    ),
+    "lax.ragged_dot": (
+        "m",
+        lambda m: _lax.ragged_dot(m, tn.stack([m.T, 2 * m.T]), tn.array([1, m.shape[0] - 1])),
+    ),
+    "a named axis, sum": ("m", lambda m: tn.vmap(lambda r: _lax.psum(r, "i"), axis_name="i")(m)),
+    "a named axis, places": (
+        "m",
+        lambda m: tn.vmap(
+            lambda r: _lax.ppermute(r, "i", [(0, 1), (1, 0)]) + _lax.axis_index("i"), axis_name="i"
+        )(m[:2]),
+    ),
+    "scipy.linalg.lu_solve": (
+        "mm",
+        lambda m, n: tn.scipy.linalg.lu_solve(
+            tn.scipy.linalg.lu_factor(m @ m.T + 9 * tn.eye(m.shape[0])), n
+        ),
+    ),
+    "scipy.linalg.cho_solve": (
+        "mm",
+        lambda m, n: tn.scipy.linalg.cho_solve(
+            tn.scipy.linalg.cho_factor(m @ tn.conj(m.T) + 9 * tn.eye(m.shape[0])), n
+        ),
+    ),
     "windows, sum": ("m", lambda m: _lax.reduce_window(m, 0, _lax.add, (2, 2), (1, 1), "VALID")),
     "windows, maximum": (
         "m",
