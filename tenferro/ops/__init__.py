@@ -7,6 +7,7 @@ a complete pair of ops, each the other's transpose; then `elementwise`, whose op
 import typing as _typing
 from collections.abc import Callable as _Callable
 
+from tenferro.ir import AnyTensor as _AnyTensor
 from tenferro.ir import ShapeGuardContext as ShapeGuardContext
 from tenferro.missing_names import public as _public
 from tenferro.missing_names import refusal as _refusal
@@ -52,6 +53,10 @@ def shape_context(rules: _Callable[[str], object | None] | None = None) -> Shape
 
 _OF_ARRAYS = ("segment_max", "segment_min", "segment_prod", "segment_sum")
 """The functions of `jax.ops`, which are array functions; they are loaded when they are used."""
+segment_max: _Callable[..., _AnyTensor]
+segment_min: _Callable[..., _AnyTensor]
+segment_prod: _Callable[..., _AnyTensor]
+segment_sum: _Callable[..., _AnyTensor]
 
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
