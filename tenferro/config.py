@@ -218,6 +218,12 @@ def _changed(caller: str, promotion: str | None, default_float: str | None) -> D
     return _RULES[promotion or rules.promotion, default_float or rules.default_float]
 
 
+promotion: str
+default_float: str
+jax_enable_x64: bool
+x64_enabled: bool
+
+
 class _Settings(ModuleType):
     """This module, whose settings of the process are assigned as those of JAX are."""
 
