@@ -93,7 +93,7 @@ def test_asarray_of_a_tensor_can_be_copied_and_converted() -> None:
 @pytest.mark.parametrize(
     ("data", "dtype", "error", "text"),
     [
-        ("text", None, DTypeError, "dtype: <U4 is not supported; use one of bool, i8"),
+        ("text", None, DTypeError, "dtype: <U4 is not supported; use one of bool, int8"),
         (None, None, DTypeError, "dtype: object is not supported"),
         ([[1], [2, 3]], None, ShapeError, "tensor: .*inhomogeneous"),
         ([1j], "float64", DTypeError, "tensor: .*complex"),
