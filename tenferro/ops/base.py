@@ -51,6 +51,7 @@ from tenferro.ir import (
     Unknown,
     UpperBound,
     describe,
+    dtype_kind,
     grows,
     leaves,
     make_meta,
@@ -316,7 +317,7 @@ def check_same_shape(name: str, x: TensorMeta, y: TensorMeta, otherwise: str) ->
 
 def check_kind(name: str, meta: TensorMeta, kinds: str) -> None:
     """Raise DTypeError if the operand's dtype is not of one of the NumPy kinds."""
-    if meta.dtype.kind not in kinds:
+    if dtype_kind(meta.dtype) not in kinds:
         expected = ", ".join(word for kind, word in _KIND_WORDS.items() if kind in kinds)
         raise DTypeError(f"{name}: takes {counted(expected, 'operand')}, got {meta}")
 
