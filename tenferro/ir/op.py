@@ -257,8 +257,10 @@ class Conjugation(enum.Enum):
 def in_float32(compute: Callable[..., Any], *inputs: NumpyArray) -> Any:
     """`compute` on arrays of bfloat16 as float32; its results of float32 are rounded to bfloat16.
 
-    The result is an array, or a tuple of arrays.
+    The result is an array, or a tuple of arrays. Where no array is of bfloat16 nothing is rounded.
     """
+    if all(x.dtype != BFLOAT16 for x in inputs):
+        return compute(*inputs)
     results = compute(*[x.astype(FLOAT32) if x.dtype == BFLOAT16 else x for x in inputs])
     return tuple(map(_rounded, results)) if type(results) is tuple else _rounded(results)
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V, jointly_linear
-from tenferro.errors import DTypeError
+from tenferro.errors import ADRuleError, DTypeError
 from tenferro.ir import (
     BOOL,
     Conjugation,
@@ -27,8 +27,10 @@ from tenferro.ir import (
     is_complex,
     is_inexact,
     is_integer,
+    is_storage,
     payload,
     real_dtype,
+    short_name,
 )
 from tenferro.ops.base import StdTensorOp, check_same_shape, same_type, types
 from tenferro.ops.broadcast import (
@@ -482,7 +484,16 @@ class Convert(Elementwise, name="convert"):
 
     @property
     def jvp(self) -> Sequence[Formula]:  # type: ignore[override]  # depends on the payload
-        """Linear between inexact dtypes; inactive if either dtype is exact."""
+        """Linear between inexact dtypes; inactive if either dtype is exact.
+
+        Raises:
+            ADRuleError: the numbers are rounded to 8 bits.
+        """
+        if is_storage(self.dtype):
+            raise ADRuleError(
+                f"convert: to {short_name(self.dtype)} has no derivative; convert "
+                "stop_gradient(x), or define one by custom_jvp"
+            )
         exact = not is_inexact(self.dtype)
         return (lambda t, y, x: self(t) if not exact and is_inexact(x.dtype) else None,)
 
@@ -549,7 +560,7 @@ class Select(Elementwise, name="select", numpy=np.where, lax="select"):
     """The second operand where `pred` is true, elsewhere the third."""
 
     n_inputs = 3
-    kinds = "biufc"
+    kinds = "biufcV"
     conjugation = Conjugation.EXACT
     vjp = (
         None,

@@ -196,7 +196,7 @@ def unit(key: AnyTensor, shape: Sizes, dtype: DType, name: str) -> AnyTensor:
         low = low >> (64 - digits)
         return high.astype(dtype) * 2.0**-32 + low.astype(dtype) * 2.0**-digits
     width = 8 if digits < 8 else 8 * dtype.itemsize
-    bits = drawn_bits(key, shape, as_dtype(f"u{width}"), name)
+    bits = drawn_bits(key, shape, as_dtype(f"uint{width}"), name)
     return (bits >> (width - digits)).astype(dtype) * 2.0**-digits
 
 

@@ -161,7 +161,8 @@ class Lowerings:
         if (entry := self._rules.get(type(op))) is not None:
             rule, takes_options = entry
             call = partial(rule, op, options=options) if takes_options else partial(rule, op)
-            result = in_single(call, operands) if _computes(op) else call(*operands)
+            narrow = any(x.dtype == BFLOAT16 for x in operands) and _computes(op)
+            result = in_single(call, operands) if narrow else call(*operands)
         elif (name := vars(type(op)).get("lax")) is not None:
             result = getattr(jax.lax, name)(*operands)
         else:
@@ -182,8 +183,6 @@ def in_single(call: Callable[..., Any], operands: Sequence[Any]) -> Any:
 
     XLA does this for each of its own ops. A rule of several ops would round between them.
     """
-    if not any(x.dtype == BFLOAT16 for x in operands):
-        return call(*operands)
     wide = [
         jax.lax.convert_element_type(x, FLOAT32) if x.dtype == BFLOAT16 else x for x in operands
     ]

@@ -296,7 +296,7 @@ def _aligned_extent(
 
 # Operands of array functions: promotion of dtypes and broadcasting of shapes, as in NumPy.
 
-KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 _NUMBERS = (bool, int, float, complex)
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
