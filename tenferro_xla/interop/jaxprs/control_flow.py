@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.core import GlobalValKey, ResolvedView, resolve_keys
-from tenferro.ir import INT32
+from tenferro.ir import INT32, dtype_kind
 from tenferro.ops import (
     SELECT,
     STOP_GRADIENT,
@@ -232,7 +232,7 @@ def _cond(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     if not equation.outvars and not equation.effects:
         return []
     index, *rest = operands
-    if at.ctx.meta(index).dtype.kind == "b":
+    if dtype_kind(at.ctx.meta(index).dtype) == "b":
         index = emit_function(at, elementwise.astype, index, dtype=INT32)
     produced = at.producer(index)
     if produced is not None and isinstance(produced[0], Constant):

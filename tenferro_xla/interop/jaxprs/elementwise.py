@@ -9,7 +9,7 @@ from jax.lax import RoundingMethod
 
 from tenferro import lax, ops
 from tenferro.core import GlobalValKey
-from tenferro.ir import as_dtype
+from tenferro.ir import as_dtype, dtype_kind
 from tenferro.ops.functions import analytic, elementwise, emit_function, logical
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, of_function, shape_of
 
@@ -61,7 +61,7 @@ def _before(direction: str) -> Translation:
     def translation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
         shape = shape_of(equation)
         x, y = (at.spread(operand, shape) for operand in operands)
-        if at.ctx.meta(x).dtype.kind != "f":
+        if dtype_kind(at.ctx.meta(x).dtype) != "f":
             return at.emit(ops.Compare(direction), x, y)
         x, y = (x, y) if direction == "LT" else (y, x)  # x <= y is the opposite of y < x
         one = ops.full_like(at, 1, x)
@@ -92,7 +92,7 @@ def _select_n(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Global
     shape = shape_of(equation)
     if not cases:
         return result
-    if at.ctx.meta(which).dtype.kind == "b":
+    if dtype_kind(at.ctx.meta(which).dtype) == "b":
         return at.emit(ops.SELECT, at.spread(which, shape), cases[0], result)
     for number, case in enumerate(cases, 1):
         chosen = at.emit(ops.Compare("GE"), which, ops.full_like(at, number, which))
@@ -130,7 +130,7 @@ def _round(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
 def _shift_right_arithmetic(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     """A shift that fills with the sign."""
     meta = at.ctx.meta(x[0])
-    if meta.dtype.kind != "i":
+    if dtype_kind(meta.dtype) != "i":
         raise at.refuse(equation, f"of {meta} has no counterpart")
     return _op(ops.SHIFT_RIGHT)(at, equation, x)  # type: ignore[return-value]  # one result
 

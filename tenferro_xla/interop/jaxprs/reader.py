@@ -40,14 +40,19 @@ class Reader(TraceEmitter):
 
     Attributes:
         table: the translation of each primitive, by its name.
-        otherwise: the translation of those that are not in the table.
+        otherwise: from an equation of one that is not in the table to its results.
         x64: whether JAX's 64-bit mode is on where functions are traced that the jaxpr holds.
         captured: the arrays that it met and that are not constants, but inputs of the graph.
     """
 
     __slots__ = ("_arrays", "captured", "otherwise", "table", "x64")
 
-    def __init__(self, table: Mapping[str, Translation], x64: bool, otherwise: Translation) -> None:
+    def __init__(
+        self,
+        table: Mapping[str, Translation],
+        x64: bool,
+        otherwise: Callable[[Reader, Any, list[GlobalValKey]], Keys],
+    ) -> None:
         super().__init__()
         self.captured: dict[Input, None] = {}
         self.table = table
@@ -153,7 +158,9 @@ class Reader(TraceEmitter):
         return key
 
     def _equation(self, equation: Any, operands: list[GlobalValKey]) -> Keys:
-        translation = self.table.get(equation.primitive.name, self.otherwise)
+        translation = self.table.get(equation.primitive.name)
+        if translation is None:
+            return self.otherwise(self, equation, operands)
         try:
             made = translation(self, equation, operands)
         except TenferroError as error:

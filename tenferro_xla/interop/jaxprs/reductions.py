@@ -9,7 +9,7 @@ import numpy as np
 
 from tenferro import lax, ops
 from tenferro.core import GlobalValKey
-from tenferro.ir import as_dtype
+from tenferro.ir import as_dtype, dtype_kind
 from tenferro.ops.functions import elementwise, emit_function
 from tenferro_xla.interop.jaxprs.reader import (
     Keys,
@@ -41,7 +41,7 @@ def _bits(
 
     def translation(at: Reader, equation: Any, x: list[GlobalValKey]) -> Keys:
         axes, dtype = integers(equation.params["axes"]), at.ctx.meta(x[0]).dtype
-        if dtype.kind == "b":
+        if dtype_kind(dtype) == "b":
             return [at.emit(op(axes), *x)]
         start = at.constant(np.asarray(first).astype(dtype))
         return at.apply(lambda value, start: lax.reduce(value, start, combine, axes), *x, start)
@@ -160,7 +160,7 @@ def _sort(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     axis, count = int(equation.params["dimension"]), int(equation.params["num_keys"])
     keys: list[GlobalValKey] = []
     for key in operands[:count]:
-        is_complex = at.ctx.meta(key).dtype.kind == "c"
+        is_complex = dtype_kind(at.ctx.meta(key).dtype) == "c"
         keys += [at.emit(ops.REAL, key), at.emit(ops.IMAG, key)] if is_complex else [key]
     if len(keys) == len(operands) == 1:
         return at.emit_all(ops.Sort(axis), keys[0])[:1]

@@ -12,7 +12,7 @@ from jax.extend import core
 
 from tenferro import ops
 from tenferro.core import GlobalValKey
-from tenferro.ir import INT64, DType, TensorMeta, as_dtype
+from tenferro.ir import INT64, DType, TensorMeta, as_dtype, dtype_kind
 from tenferro.ops.functions import elementwise, emit_function, manipulation
 from tenferro.transforms import vmap
 from tenferro_xla.interop.jaxprs.reader import (
@@ -187,7 +187,7 @@ def _fill(value: Any, dtype: DType) -> Any:
     """What a gather reads out of bounds: JAX's default is NaN, or the extreme of an integer."""
     if value is not None:
         return value
-    match dtype.kind:
+    match dtype_kind(dtype):
         case "f" | "c":
             return np.nan
         case "i":

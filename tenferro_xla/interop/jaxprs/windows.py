@@ -11,7 +11,7 @@ from jax.extend import core
 from tenferro import lax
 from tenferro import numpy as tn
 from tenferro.core import GlobalValKey
-from tenferro.ir import DType
+from tenferro.ir import DType, dtype_kind
 from tenferro.lax.reductions import windows
 from tenferro.transforms import vmap
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, of_function
@@ -29,15 +29,15 @@ def _convolution(params: Any, x: Any, kernel: Any) -> Any:
 
 def _lowest(dtype: DType) -> Any:
     """The number that is not above any other."""
-    if dtype.kind == "f":
+    if dtype_kind(dtype) == "f":
         return -np.inf
-    return False if dtype.kind == "b" else np.iinfo(dtype).min
+    return False if dtype_kind(dtype) == "b" else np.iinfo(dtype).min
 
 
 def _highest(dtype: DType) -> Any:
-    if dtype.kind == "f":
+    if dtype_kind(dtype) == "f":
         return np.inf
-    return True if dtype.kind == "b" else np.iinfo(dtype).max
+    return True if dtype_kind(dtype) == "b" else np.iinfo(dtype).max
 
 
 def _combined(combine: Callable[[Any, Any], Any], first: Callable[[DType], Any]) -> Translation:
