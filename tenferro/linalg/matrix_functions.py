@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenferro.errors import ConfigError
-from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, assume_equal
+from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, assume_equal, dtype_kind
 from tenferro.linalg.arguments import (
     agreed,
     check_dtype,
@@ -151,7 +151,7 @@ def _in_dtype(result: NumpyArray, dtype: Any) -> NumpyArray:
     Raises:
         LinAlgError: it has one.
     """
-    if dtype.kind == "f" and result.dtype.kind == "c":
+    if dtype_kind(dtype) == "f" and dtype_kind(result.dtype) == "c":
         size = np.abs(result).max(initial=0)
         if not np.abs(result.imag).max(initial=0) <= 1e-8 * size:
             raise np.linalg.LinAlgError("not real")

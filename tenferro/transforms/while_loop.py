@@ -19,6 +19,8 @@ from tenferro.ir import (
     PyTree,
     TensorMeta,
     at_most,
+    common_dtype,
+    dtype_kind,
     integer_of,
     maximum,
     promoted_dtype,
@@ -120,7 +122,7 @@ def _start(value: Any, meta: TensorMeta) -> str:
 
 def _result(a: DType, b: DType) -> object:
     try:
-        return np.result_type(a, b)
+        return common_dtype(a, b)
     except TypeError:
         return None
 
@@ -433,7 +435,7 @@ def _bound(name: str, value: Any) -> Any:
     if isinstance(value, DimExpr | float):
         return value
     meta = meta_of_value(value)
-    kind = "" if meta is None or meta.rank else meta.dtype.kind
+    kind = "" if meta is None or meta.rank else dtype_kind(meta.dtype)
     is_traced = isinstance(value, TracedTensor)
     if is_traced and (kind == "f" or (kind in ("i", "u") and value.elements is None)):
         return value
@@ -449,7 +451,7 @@ def _bound(name: str, value: Any) -> Any:
 def _common(lower: Any, upper: Any) -> tuple[Any, Any]:
     """Bounds as arrays of one dtype. A number that is not negative may become a uint64."""
     bounds = first, last = _value(lower), _value(upper)
-    if "f" in (first.dtype.kind, last.dtype.kind):
+    if "f" in map(dtype_kind, (first.dtype, last.dtype)):
         numbers = [each for each in (lower, upper) if isinstance(each, int | float)]
         others = [
             each.dtype
@@ -458,10 +460,10 @@ def _common(lower: Any, upper: Any) -> tuple[Any, Any]:
         ]
         dtype = promoted_dtype(*others, *numbers)
         return first.astype(dtype), last.astype(dtype)
-    dtype = np.result_type(first.dtype, last.dtype)
-    if dtype.kind not in "iu" and any(isinstance(b, int) and b >= 0 for b in (lower, upper)):
+    dtype = common_dtype(first.dtype, last.dtype)
+    if dtype_kind(dtype) not in "iu" and any(isinstance(b, int) and b >= 0 for b in (lower, upper)):
         dtype = np.dtype(np.uint64)
-    if dtype.kind not in "iu":
+    if dtype_kind(dtype) not in "iu":
         raise ControlFlowError(
             f"fori_loop: the bounds are {bounds[0].dtype} and {bounds[1].dtype}, which have "
             "no common integer dtype; convert one of them"
@@ -482,8 +484,10 @@ def _traced(bounds: tuple[Any, Any]) -> str:
     name, bound = next(
         (name, bound)
         for name, bound in zip(("lower", "upper"), bounds, strict=True)
-        if isinstance(bound, TracedTensor)
+        if not isinstance(bound, int | DimExpr)
     )
+    if not isinstance(bound, TracedTensor):
+        return f"{name} is {bound!r}"
     made = bound.key.op.site if isinstance(bound.key, Derived) else None
     place = "" if made is None else f", made at {made}"
     return f"{name} is a traced value {bound.meta} ({bound.name}{place}); {bound.dependence}"
