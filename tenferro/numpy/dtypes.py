@@ -403,4 +403,6 @@ printoptions = np.printoptions
 
 
 def _kind(x: Any) -> str:
+    if x is None:
+        return "O"
     return str(x.dtype.kind if hasattr(x, "dtype") else asarray(x).dtype.kind)
