@@ -15,15 +15,17 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import functools
+import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import optree
 
+from tenferro import transforms
 from tenferro.errors import PytreeError
 from tenferro.ir import PyTree
 from tenferro.missing_names import refusal
-from tenferro.transforms import NAMESPACE, TreeDef, in_order
+from tenferro.transforms import NAMESPACE, Named, TreeDef, in_order, with_known_classes
 
 __all__ = [
     "all",
@@ -166,19 +168,10 @@ class FlattenedIndexKey(KeyEntry):
         return f"[<flat index {self._held}>]"
 
 
-class Named:
-    """A key that a class gives its child itself; see `tree_util.register_pytree_with_keys`."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-
 def _key_of(entry: optree.PyTreeEntry) -> Any:
     held = entry.entry
     if isinstance(held, Named):
-        return held.key
+        return _own_key(held.key)
     if isinstance(entry, optree.NamedTupleEntry):
         return GetAttrKey(entry.field)
     if isinstance(entry, optree.MappingEntry):
@@ -188,6 +181,17 @@ def _key_of(entry: optree.PyTreeEntry) -> Any:
     if isinstance(held, str):
         return GetAttrKey(held)
     return FlattenedIndexKey(held)
+
+
+def _own_key(key: Any) -> Any:
+    """The key itself; for one of JAX the key of tenferro of the same name."""
+    kind = type(key)
+    is_of_jax = kind is getattr(sys.modules.get("jax.tree_util"), kind.__name__, None)
+    own = _KEYS.get(kind.__name__) if is_of_jax else None
+    return key if own is None else own(*[getattr(key, name) for name in own.__match_args__])
+
+
+_KEYS = {kind.__name__: kind for kind in (DictKey, SequenceKey, GetAttrKey, FlattenedIndexKey)}
 
 
 def _without_paths(tree: PyTree, is_leaf: IsLeaf, takes_path: bool) -> IsLeaf:
@@ -227,8 +231,7 @@ def flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[PyTree], TreeDef
     >>> tn.tree.flatten((1, {"a": 2}))[0]
     [1, 2]
     """
-    found, treedef = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
-    return list(found), in_order(treedef)
+    return transforms.flatten(tree, is_leaf)
 
 
 def unflatten(treedef: TreeDef, leaves: Iterable[PyTree]) -> PyTree:
@@ -356,7 +359,8 @@ def broadcast(prefix_tree: PyTree, full_tree: PyTree, is_leaf: IsLeaf = None) ->
     """
     treedef = structure(full_tree, is_leaf)
     try:
-        found = optree.broadcast_prefix(prefix_tree, full_tree, is_leaf, namespace=NAMESPACE)
+        prefix = with_known_classes(prefix_tree)
+        found = optree.broadcast_prefix(prefix, full_tree, is_leaf, namespace=NAMESPACE)
     except ValueError as error:
         raise PytreeError(f"tree.broadcast: {error}") from None
     return optree.tree_unflatten(treedef, found)
@@ -385,7 +389,7 @@ def flatten_with_path(
     >>> tn.tree.flatten_with_path({"a": [1.0]})[0]
     [((DictKey(key='a'), SequenceKey(idx=0)), 1.0)]
     """
-    stops = _without_paths(tree, is_leaf, is_leaf_takes_path)
+    stops = _without_paths(with_known_classes(tree), is_leaf, is_leaf_takes_path)
     steps, found, treedef = optree.tree_flatten_with_accessor(tree, stops, namespace=NAMESPACE)
     paths = [tuple(builtins.map(_key_of, accessor)) for accessor in steps]
     return list(zip(paths, found, strict=True)), in_order(treedef)

@@ -29,7 +29,7 @@ from tenferro import tree
 from tenferro.errors import PytreeError
 from tenferro.ir import PyTree
 from tenferro.missing_names import refusal
-from tenferro.transforms import NAMESPACE, Rest, TreeDef
+from tenferro.transforms import NAMESPACE, Named, NamedEntry, Rest, TreeDef, is_tree_of_jax
 
 __all__ = [
     "DictKey",
@@ -166,7 +166,7 @@ def register_pytree_with_keys(
     def flattened(value: Any) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]:
         pairs, aux = flatten_with_keys(value)
         pairs = tuple(pairs)
-        keys = tuple([tree.Named(key) for key, _ in pairs])
+        keys = tuple([Named(key) for key, _ in pairs])
         return tuple([child for _, child in pairs]), aux, keys
 
     _register(
@@ -174,6 +174,7 @@ def register_pytree_with_keys(
         nodetype,
         flattened,
         lambda aux, children: unflatten_func(aux, tuple(children)),
+        NamedEntry,
     )
 
 
@@ -203,7 +204,7 @@ def is_tree_node(typ: type) -> bool:
     if typ is type(None) or (issubclass(typ, tuple) and hasattr(typ, "_fields")):
         return True
     registry: Any = optree.register_pytree_node  # whose stubs do not know the attribute
-    return typ in registry.get(namespace=NAMESPACE)
+    return typ in registry.get(namespace=NAMESPACE) or is_tree_of_jax(typ)
 
 
 def flatten_one_level(tree: PyTree) -> tuple[list[PyTree], Any]:
@@ -328,7 +329,9 @@ def register_static(cls: C) -> C:
     return cls
 
 
-def _register(name: str, cls: Any, children_of: Any, rebuild: Any) -> None:
+def _register(
+    name: str, cls: Any, children_of: Any, rebuild: Any, entry_type: Any = optree.AutoEntry
+) -> None:
     if not isinstance(cls, type):
         raise PytreeError(f"{name}: takes a class first, got {cls!r}")
     owner = cls.__name__
@@ -341,7 +344,9 @@ def _register(name: str, cls: Any, children_of: Any, rebuild: Any) -> None:
         return rebuild(rest.value, children)
 
     try:
-        optree.register_pytree_node(cls, flattened, made_again, namespace=NAMESPACE)
+        optree.register_pytree_node(
+            cls, flattened, made_again, path_entry_type=entry_type, namespace=NAMESPACE
+        )
     except ValueError:
         raise PytreeError(
             f"{name}: instances of {owner} are trees already; register a class once"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tenferro import linalg
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.ir import AnyTensor, ArrayLike, dtype_kind
 from tenferro.linalg.arguments import matrix as matrix_operand
 from tenferro.linalg.arguments import square as square_operand
 from tenferro.linalg.lu import lu_factors
@@ -164,7 +164,7 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> AnyTen
     name = "lu_pivots_to_permutation"
     exchanges = tn.asarray(pivots)
     size = count(name, "permutation_size", permutation_size)
-    if not exchanges.ndim or exchanges.dtype.kind not in "iu":
+    if not exchanges.ndim or dtype_kind(exchanges.dtype) not in "iu":
         raise ShapeError(f"{name}: takes integers [..., k], got {exchanges.meta}")
     k = exchanges.shape[-1]
     if isinstance(k, int) and k > size:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenferro.errors import ConfigError
-from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, assume_equal
+from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, assume_equal, dtype_kind
 from tenferro.linalg.arguments import (
     agreed,
     check_dtype,
@@ -151,7 +151,7 @@ def _in_dtype(result: NumpyArray, dtype: Any) -> NumpyArray:
     Raises:
         LinAlgError: it has one.
     """
-    if dtype.kind == "f" and result.dtype.kind == "c":
+    if dtype_kind(dtype) == "f" and dtype_kind(result.dtype) == "c":
         size = np.abs(result).max(initial=0)
         if not np.abs(result.imag).max(initial=0) <= 1e-8 * size:
             raise np.linalg.LinAlgError("not real")
@@ -550,7 +550,7 @@ def matrix_power(a: ArrayLike, n: int) -> AnyTensor:
         raise ConfigError(f"matrix_power: the exponent must be an integer, got {n!r}")
     n = exponent
     (base,) = promote((a,))
-    if n < 0 or base.dtype.kind in "fc":
+    if n < 0 or dtype_kind(base.dtype) in "fc":
         base = square("matrix_power", base)
     else:
         check_square("matrix_power", base.dtype, base.meta.exact_shape("matrix_power", "a"))

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import AxisError, ConfigError, ShapeError, counted
-from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, is_traced_value, read_integer
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    DTypeLike,
+    dtype_kind,
+    is_traced_value,
+    read_integer,
+)
 from tenferro.numpy.arguments import (
     array,
     callable_of,
@@ -159,7 +166,7 @@ def ix_(*args: ArrayLike) -> tuple[AnyTensor, ...]:
     parts = []
     for i, arg in enumerate(args):
         each = vector("ix_", arg)
-        each = nonzero(each)[0] if each.dtype.kind == "b" else each
+        each = nonzero(each)[0] if dtype_kind(each.dtype) == "b" else each
         parts.append(expand_dims(each, [axis for axis in range(len(args)) if axis != i]))
     return tuple(parts)
 

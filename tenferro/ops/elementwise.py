@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V, jointly_linear
-from tenferro.errors import DTypeError
+from tenferro.errors import ADRuleError, DTypeError
 from tenferro.ir import (
     BOOL,
     Conjugation,
@@ -22,11 +22,15 @@ from tenferro.ir import (
     NumpyArray,
     TensorMeta,
     complex_dtype,
+    dtype_kind,
+    float_limits,
     is_complex,
     is_inexact,
     is_integer,
+    is_storage,
     payload,
     real_dtype,
+    short_name,
 )
 from tenferro.ops.base import StdTensorOp, check_same_shape, same_type, types
 from tenferro.ops.broadcast import (
@@ -134,7 +138,7 @@ class Elementwise(StdTensorOp):
     def infer(self, *metas: TensorMeta) -> TensorMeta:
         first = metas[0]
         alike = metas[-1] is first and len(metas) < 3  # equal types are nearly always one object
-        if not (alike and first.as_size is None and first.dtype.kind in self.kinds):
+        if not (alike and first.as_size is None and dtype_kind(first.dtype) in self.kinds):
             first = same_type(self.name, metas, self.kinds)
         dtype_of = type(self).dtype_of
         return first if dtype_of is None else first.with_dtype(dtype_of(first.dtype))
@@ -322,7 +326,7 @@ def _integer(value: NumpyArray) -> int:
 
 def _largest(dtype: DType) -> int:
     """A bound up to which a dtype holds every integer; such a product of factors is exact."""
-    return 2 ** min(31, np.finfo(dtype).nmant + 1) if is_inexact(dtype) else 2**31
+    return 2 ** min(31, float_limits(dtype).nmant + 1) if is_inexact(dtype) else 2**31
 
 
 class Neg(Elementwise, name="negate", numpy=np.negative, lax="neg"):
@@ -465,20 +469,31 @@ class Convert(Elementwise, name="convert"):
 
     dtype: DType
 
+    own_precision = True
+
     def infer(self, *metas: TensorMeta) -> TensorMeta:
         return metas[0].with_dtype(self.dtype)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """`astype`, with defined results for the conversions that NumPy leaves undefined."""
-        if is_complex(x.dtype) and self.dtype.kind in "iuf":
+        if is_complex(x.dtype) and dtype_kind(self.dtype) in "iuf":
             x = x.real
-        if x.dtype.kind == "f" and is_integer(self.dtype):
+        if dtype_kind(x.dtype) == "f" and is_integer(self.dtype):
             return _saturate(x, self.dtype)
         return x.astype(self.dtype)
 
     @property
     def jvp(self) -> Sequence[Formula]:  # type: ignore[override]  # depends on the payload
-        """Linear between inexact dtypes; inactive if either dtype is exact."""
+        """Linear between inexact dtypes; inactive if either dtype is exact.
+
+        Raises:
+            ADRuleError: the numbers are rounded to 8 bits.
+        """
+        if is_storage(self.dtype):
+            raise ADRuleError(
+                f"convert: to {short_name(self.dtype)} has no derivative; convert "
+                "stop_gradient(x), or define one by custom_jvp"
+            )
         exact = not is_inexact(self.dtype)
         return (lambda t, y, x: self(t) if not exact and is_inexact(x.dtype) else None,)
 
@@ -545,7 +560,7 @@ class Select(Elementwise, name="select", numpy=np.where, lax="select"):
     """The second operand where `pred` is true, elsewhere the third."""
 
     n_inputs = 3
-    kinds = "biufc"
+    kinds = "biufcV"
     conjugation = Conjugation.EXACT
     vjp = (
         None,

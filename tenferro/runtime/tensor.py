@@ -33,6 +33,7 @@ from tenferro.ir import (
     NumpyArray,
     TensorMeta,
     as_dtype,
+    dtype_kind,
 )
 from tenferro.ops.functions import (
     KINDS,
@@ -752,7 +753,7 @@ def fitted(value: Any, meta: TensorMeta) -> Any:
         ShapeError: a list is ragged.
     """
     if getattr(value, "weak", None) is not None:
-        if value.dtype.kind != meta.dtype.kind:
+        if dtype_kind(value.dtype) != dtype_kind(meta.dtype):
             return value
         return apply(convert, value, dtype=meta.dtype)
     if not is_number(value) and not isinstance(value, list | tuple):
@@ -762,7 +763,7 @@ def fitted(value: Any, meta: TensorMeta) -> Any:
     plain = Tensor(value)
     if plain.dtype == meta.dtype:
         return plain
-    kind, declared = (dtype.kind.replace("u", "i") for dtype in (plain.dtype, meta.dtype))
+    kind, declared = (dtype_kind(dtype).replace("u", "i") for dtype in (plain.dtype, meta.dtype))
     if "bifc".index(kind) > "bifc".index(declared):
         raise DTypeError(f"{plain.meta} does not fit {meta}")
     with np.errstate(over="ignore"):

@@ -25,7 +25,7 @@ from tenferro.transforms.custom_jvp import CallRule, CustomFunction, RuledCall, 
 from tenferro.transforms.scan import map as map_entries
 from tenferro.transforms.trace import traced_values
 from tenferro.transforms.traced_tensor import as_key
-from tenferro.transforms.trees import NAMESPACE, flatten, unflatten
+from tenferro.transforms.trees import NAMESPACE, flatten, unflatten, with_known_classes
 
 __all__ = ["CustomVmap", "custom_vmap", "sequential_vmap"]
 
@@ -107,7 +107,8 @@ class _BatchRule(CallRule):
                     "structure that the function returns"
                 )
             try:
-                spread = optree.broadcast_prefix(batched, value, namespace=NAMESPACE)
+                prefix = with_known_classes(batched)
+                spread = optree.broadcast_prefix(prefix, value, namespace=NAMESPACE)
             except ValueError as error:
                 raise BatchingError(
                     f"{form.name}: out_batched does not fit the result: {error}"

@@ -27,6 +27,7 @@ from tenferro.ir import (
     PyTree,
     TensorMeta,
     annotate,
+    common_dtype,
     describe,
     fresh_input,
     type_of,
@@ -121,7 +122,7 @@ def promoted(meta: TensorMeta, weak: Number | None, goal: TensorMeta) -> bool:
         weak is not None
         and meta.dtype != goal.dtype
         and meta.extents == goal.extents
-        and np.result_type(goal.dtype, weak) == goal.dtype
+        and common_dtype(goal.dtype, weak) == goal.dtype
     )
 
 

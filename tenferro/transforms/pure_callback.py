@@ -21,6 +21,7 @@ from tenferro.ir import (
     TensorMeta,
     annotate,
     as_dtype,
+    dtype_kind,
     fresh_token,
     integer_of,
     is_inexact,
@@ -44,7 +45,7 @@ from tenferro.transforms.extension import apply
 from tenferro.transforms.higher_order import require_function
 from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor, as_key
-from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, in_order, unflatten
+from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, unflatten
 
 __all__ = ["Callback", "HostFunction", "called", "declared_types", "on_leaves", "pure_callback"]
 
@@ -170,7 +171,9 @@ class Callback(FamilyOp):
             array = np.asarray(value)
             got = TensorMeta.of(array.dtype, array.shape)
             is_plain = isinstance(value, bool | int | float | complex | list)
-            if is_plain and _KINDS.index(array.dtype.kind) <= _KINDS.index(dtype.kind):
+            if is_plain and _KINDS.index(dtype_kind(array.dtype)) <= _KINDS.index(
+                dtype_kind(dtype)
+            ):
                 array = np.asarray(value, dtype)
         except (ValueError, TypeError, OverflowError) as error:
             self.refuse(
@@ -309,12 +312,10 @@ def declared_types(
     tree: PyTree, caller: str = "pure_callback"
 ) -> tuple[tuple[tuple[DType, tuple[int, ...]], ...], TreeDef]:
     """The dtype and shape of each leaf of what a user says of results, and their structure."""
-    leaves, treedef = optree.tree_flatten(
-        tree,
-        is_leaf=lambda value: hasattr(value, "shape") and hasattr(value, "dtype"),
-        namespace=NAMESPACE,
+    leaves, treedef = flatten(
+        tree, lambda value: hasattr(value, "shape") and hasattr(value, "dtype")
     )
-    return tuple([_type(leaf, caller) for leaf in leaves]), in_order(treedef)
+    return tuple([_type(leaf, caller) for leaf in leaves]), treedef
 
 
 def _type(leaf: Any, caller: str) -> tuple[DType, tuple[int, ...]]:

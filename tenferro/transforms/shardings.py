@@ -16,7 +16,14 @@ from tenferro.runtime import INFERRED, Executor, RunsOnMesh, Shardings, executor
 from tenferro.transforms.jit_arguments import CallArguments
 from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, prefix_leaves, unflatten
+from tenferro.transforms.trees import (
+    NAMESPACE,
+    TreeDef,
+    flatten,
+    prefix_leaves,
+    unflatten,
+    with_known_classes,
+)
 
 __all__ = ["is_spec"]
 
@@ -29,9 +36,8 @@ class ShardingTree:
 
     def __init__(self, name: str, tree: PyTree, executor: RunsOnMesh) -> None:
         self._caller = name
-        flatten(tree)  # registers dataclasses
         accessors, leaves, treedef = optree.tree_flatten_with_accessor(
-            tree, none_is_leaf=True, namespace=NAMESPACE
+            with_known_classes(tree), none_is_leaf=True, namespace=NAMESPACE
         )
         entries = [
             executor.sharding(leaf, accessor.codify(name))

@@ -411,16 +411,21 @@ def leaf_meta(leaf: Any, name: str) -> TensorMeta:
                 raise DTypeError(f"{name}: {error}") from None
         advice = registering(leaf) or entering(leaf)
         if not advice and name.startswith("argument"):
-            advice = _advice(leaf)
+            advice = _advice(leaf, name.removeprefix("argument "))
         raise PytreeError(f"{name} is {_what(leaf)}{advice}")
     return meta
 
 
-def _advice(leaf: Any) -> str:
+def _advice(leaf: Any, name: str) -> str:
     for kind in (list, tuple, dict):
         if isinstance(leaf, kind):
             register = "register its class with tn.tree_util.register_pytree_node"
             return f"; {register}, or pass a {kind.__name__}"
+    if callable(leaf) and not name.isidentifier():
+        return (
+            "; pass the arrays of the tree alone, and let the function add the rest, as "
+            "eqx.partition and eqx.combine do for modules of Equinox"
+        )
     return "; make it static, or leave it out of the arguments"
 
 

@@ -8,23 +8,29 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import methodcaller
 from typing import Any, TypeVar
 
+import numpy as np
 import optree
 
 from tenferro.errors import PytreeError
 from tenferro.ir import PyTree
+from tenferro.ops.functions import KINDS
 from tenferro.runtime import ShownType
 
 __all__ = [
     "NAMESPACE",
+    "Named",
+    "NamedEntry",
     "Rest",
     "TreeDef",
     "flatten",
     "in_order",
+    "is_tree_of_jax",
     "leaf_names",
     "longer",
     "merged",
@@ -33,6 +39,7 @@ __all__ = [
     "require_hashable",
     "shown",
     "unflatten",
+    "with_known_classes",
 ]
 
 NAMESPACE = "tenferro"
@@ -41,7 +48,9 @@ TreeDef = optree.PyTreeSpec
 _LEAF = optree.treespec_leaf(namespace=NAMESPACE)
 
 
-def flatten(tree: PyTree, *, in_any_order: bool = False) -> tuple[list[PyTree], TreeDef]:
+def flatten(
+    tree: PyTree, is_leaf: Callable[[Any], bool] | None = None, *, in_any_order: bool = False
+) -> tuple[list[PyTree], TreeDef]:
     """The leaves of a tree and its structure. None is an empty tree.
 
     A structure `in_any_order` costs less, and is good for comparisons only: dicts made of it have
@@ -55,6 +64,10 @@ def flatten(tree: PyTree, *, in_any_order: bool = False) -> tuple[list[PyTree], 
     ([1.0, 2.0], {'a': [1.0, None], 'b': 2.0})
     """
     leaves, treedef = optree.tree_flatten(tree, namespace=NAMESPACE)
+    while _adopted(leaves):
+        leaves, treedef = optree.tree_flatten(tree, namespace=NAMESPACE)
+    if is_leaf is not None:
+        leaves, treedef = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
     if in_any_order or treedef.is_leaf():
         return leaves, treedef
     return leaves, treedef.transform(_in_order)
@@ -105,7 +118,9 @@ def prefix_leaves(prefix: PyTree, tree: PyTree, mismatch: str) -> list[Any]:
     leaves, treedef = flatten(tree)
     if optree.tree_is_leaf(prefix, none_is_leaf=True, namespace=NAMESPACE):
         return [prefix] * len(leaves)
-    boxed = optree.tree_map(_Box, prefix, none_is_leaf=True, namespace=NAMESPACE)
+    boxed = optree.tree_map(
+        _Box, with_known_classes(prefix), none_is_leaf=True, namespace=NAMESPACE
+    )
     places = unflatten(treedef, map(ShownType, leaves))
     try:
         boxes = optree.broadcast_prefix(boxed, places, namespace=NAMESPACE)
@@ -184,6 +199,9 @@ def longer(treedef: TreeDef, count: int) -> TreeDef:
     return in_order(optree.tree_structure(tree, namespace=NAMESPACE))
 
 
+# Registered classes: what their instances consist of, and the names of their children.
+
+
 class Rest:
     """What an instance of a registered class consists of in addition to its children.
 
@@ -246,3 +264,78 @@ def require_hashable(treedef: TreeDef) -> None:
             hash(part)
         elif type(part) is tuple:
             parts += part
+
+
+class Named:
+    """A key that a class gives its child itself; see `tree_util.register_pytree_with_keys`."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+
+class NamedEntry(optree.PyTreeEntry):
+    """An entry of a path whose key is `Named`: errors show the key as it prints."""
+
+    __slots__ = ()
+
+    def codify(self, node: str = "") -> str:
+        """The path of `node`, and the key."""
+        return f"{node}{self.entry.key}"
+
+
+# Classes that are registered with JAX, such as the modules of Equinox.
+
+
+def with_known_classes(tree: T) -> T:
+    """The tree, after the classes of its nodes that JAX has registered are registered here.
+
+    JAX is asked only if the process has imported it. `flatten` does this by itself.
+    """
+    flatten(tree, in_any_order=True)
+    return tree
+
+
+_NO_TREES = {float, int, bool, complex, np.ndarray}
+
+
+def _adopted(leaves: Iterable[Any]) -> bool:
+    """Whether one of the leaves is a tree now, as its class is registered with JAX."""
+    for leaf in leaves:
+        kind = type(leaf)
+        if kind in KINDS or kind in _NO_TREES:
+            continue
+        if is_tree_of_jax(kind) and _adopt(kind):
+            return True
+    return False
+
+
+def is_tree_of_jax(kind: type) -> bool:
+    """Whether instances of a class are trees for JAX, if the process has imported it."""
+    is_node = getattr(sys.modules.get("jax.tree_util"), "is_tree_node", None)
+    return is_node is not None and bool(is_node(kind))
+
+
+def _adopt(kind: Any) -> bool:
+    """Register a class by what JAX makes of it; False if it is registered already."""
+    jax: Any = sys.modules["jax.tree_util"]
+    leaf = jax.tree_structure(0)
+
+    def flattened(value: Any) -> tuple[list[Any], Rest, list[Named]]:
+        pairs, rest = jax.flatten_one_level_with_keys(value)
+        pairs = list(pairs)
+        keys = [Named(key) for key, _ in pairs]
+        return [child for _, child in pairs], Rest(kind.__name__, rest), keys
+
+    def made_again(rest: Rest, children: Iterable[Any]) -> Any:
+        children = list(children)
+        node = (kind, rest.value), [leaf] * len(children)
+        one_level = jax.PyTreeDef.from_node_data_and_children(jax.default_registry, *node)
+        return one_level.unflatten(children)
+
+    try:
+        _register(kind, flattened, made_again, path_entry_type=NamedEntry, namespace=NAMESPACE)
+    except ValueError:
+        return False
+    return True

@@ -54,7 +54,14 @@ from tenferro.runtime import (
 from tenferro.transforms.program import Evaluation, wraps
 from tenferro.transforms.trace import also_for_data_sizes, is_traced, leaf_meta, trace_function
 from tenferro.transforms.traced_tensor import TracedTensor, argument_names, as_key
-from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, prefix_leaves, unflatten
+from tenferro.transforms.trees import (
+    NAMESPACE,
+    TreeDef,
+    flatten,
+    prefix_leaves,
+    unflatten,
+    with_known_classes,
+)
 
 __all__ = ["new_index", "vmap"]
 
@@ -67,7 +74,9 @@ class AxesTree:
 
     def __init__(self, name: str, axes: Any) -> None:
         self._name = name
-        self._axes: Any = optree.tree_map(self._leaf, axes, none_is_leaf=True, namespace=NAMESPACE)
+        self._axes: Any = optree.tree_map(
+            self._leaf, with_known_classes(axes), none_is_leaf=True, namespace=NAMESPACE
+        )
 
     def of(self, tree: Any, what: str) -> list[int | None]:
         """The axis of each leaf of `tree`; `what` names the tree in errors."""

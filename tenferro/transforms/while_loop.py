@@ -19,6 +19,8 @@ from tenferro.ir import (
     PyTree,
     TensorMeta,
     at_most,
+    common_dtype,
+    dtype_kind,
     integer_of,
     maximum,
     short_name,
@@ -118,7 +120,7 @@ def _start(value: Any, meta: TensorMeta) -> str:
 
 def _result(a: DType, b: DType) -> object:
     try:
-        return np.result_type(a, b)
+        return common_dtype(a, b)
     except TypeError:
         return None
 
@@ -427,7 +429,7 @@ def _bound(name: str, value: Any) -> Any:
         return value
     if isinstance(value, TracedTensor):
         meta = value.meta
-        if meta.rank or meta.dtype.kind not in "iu":
+        if meta.rank or dtype_kind(meta.dtype) not in "iu":
             raise ControlFlowError(f"fori_loop: {name} must be an integer, got {meta}")
         if value.elements is None:
             return value
@@ -441,10 +443,10 @@ def _bound(name: str, value: Any) -> Any:
 def _common(lower: Any, upper: Any) -> tuple[Any, Any]:
     """Bounds as arrays of one integer dtype. A number that is not negative may become a uint64."""
     bounds = _value(lower), _value(upper)
-    dtype = np.result_type(*(bound.dtype for bound in bounds))
-    if dtype.kind not in "iu" and any(isinstance(b, int) and b >= 0 for b in (lower, upper)):
+    dtype = common_dtype(*(bound.dtype for bound in bounds))
+    if dtype_kind(dtype) not in "iu" and any(isinstance(b, int) and b >= 0 for b in (lower, upper)):
         dtype = np.dtype(np.uint64)
-    if dtype.kind not in "iu":
+    if dtype_kind(dtype) not in "iu":
         raise ControlFlowError(
             f"fori_loop: the bounds are {bounds[0].dtype} and {bounds[1].dtype}, which have "
             "no common integer dtype; convert one of them"

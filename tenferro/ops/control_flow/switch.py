@@ -32,6 +32,7 @@ from tenferro.ir import (
     Pruned,
     Steps,
     TensorMeta,
+    dtype_kind,
     fresh_input,
     payload,
     restricted,
@@ -136,7 +137,7 @@ class Switch(ControlOp, name="switch"):
         first = self.branches[0]
         self._check_operands(metas, (*metas[:1], *first.input_metas))
         index = metas[0]
-        if index.rank or index.dtype.kind not in "iu":
+        if index.rank or dtype_kind(index.dtype) not in "iu":
             raise ControlFlowError(f"switch: the index must be a rank-0 integer, got {index}")
         return plain(first.output_metas)
 

@@ -27,6 +27,7 @@ from tenferro.ir import (
     Shape,
     TensorMeta,
     as_dtype,
+    dtype_kind,
 )
 from tenferro.ops import Constant, StdTensorOp, load_named
 from tenferro.ops.functions import (
@@ -627,7 +628,7 @@ class Expression(ArrayOperators):
     @property
     def H(self) -> Self:  # noqa: N802  # the mathematical name
         """The adjoint: the conjugate with the last two axes exchanged."""
-        return self.mT.conj() if self.dtype.kind == "c" else self.mT
+        return self.mT.conj() if dtype_kind(self.dtype) == "c" else self.mT
 
     def emit_all(self, op: PrimitiveOp, *operands: Expression) -> tuple[Expression, ...]:
         """The outputs of an op on this value and others."""

@@ -30,6 +30,7 @@ from tenferro.ir import (
     assume_positive,
     canonical,
     dim,
+    dtype_kind,
     floordiv,
     maximum,
     minimum,
@@ -419,9 +420,9 @@ def _border(value: ArrayLike, dtype: DType) -> AnyTensor:
     """
     if dtype == BOOL and is_number(value) and value in (0, 1):
         return as_value(value, dtype)
-    if dtype.kind in "iu":
+    if dtype_kind(dtype) in "iu":
         meta = getattr(value, "meta", None)
-        if isinstance(meta, TensorMeta) and meta.dtype.kind == "f":
+        if isinstance(meta, TensorMeta) and dtype_kind(meta.dtype) == "f":
             return convert(cast(AnyTensor, value), dtype)
         if isinstance(value, float | np.floating) and np.isfinite(value):
             return as_value(int(value), dtype)

@@ -17,7 +17,7 @@ import numpy as np
 from jax.extend import core
 
 from tenferro.core import GlobalValKey, ResolvedView, resolve_keys
-from tenferro.ir import INT32
+from tenferro.ir import INT32, dtype_kind
 from tenferro.ops import (
     SELECT,
     STOP_GRADIENT,
@@ -186,7 +186,7 @@ def _cond(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     if not equation.outvars:
         return []
     index, *rest = operands
-    if at.ctx.meta(index).dtype.kind == "b":
+    if dtype_kind(at.ctx.meta(index).dtype) == "b":
         index = emit_function(at, elementwise.astype, index, dtype=INT32)
     produced = at.producer(index)
     if produced is not None and isinstance(produced[0], Constant):
@@ -302,7 +302,9 @@ def _jvp(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 
         found = iter(this.read(pushed, *primals, *(t for t in tangents if t is not None)))
         value = ruled(*primals)
-        return value, tuple([next(found) if leaf.dtype.kind in "fc" else None for leaf in value])
+        return value, tuple(
+            [next(found) if dtype_kind(leaf.dtype) in "fc" else None for leaf in value]
+        )
 
     ruled.defjvp(rule)
     return [value.key for value in ruled(*this.traced_operands(operands))]

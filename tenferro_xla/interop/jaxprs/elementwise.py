@@ -9,7 +9,7 @@ from jax import lax
 
 from tenferro import ops
 from tenferro.core import GlobalValKey
-from tenferro.ir import as_dtype
+from tenferro.ir import as_dtype, dtype_kind
 from tenferro.ops.functions import analytic, elementwise, emit_function, logical
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, shape_of
 
@@ -58,7 +58,7 @@ def _before(direction: str) -> Translation:
     def translation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
         shape = shape_of(equation)
         x, y = (at.spread(operand, shape) for operand in operands)
-        if at.ctx.meta(x).dtype.kind != "f":
+        if dtype_kind(at.ctx.meta(x).dtype) != "f":
             return at.emit(ops.Compare(direction), x, y)
         x, y = (x, y) if direction == "LT" else (y, x)  # x <= y is the opposite of y < x
         one = ops.full_like(at, 1, x)
@@ -81,7 +81,7 @@ def _select_n(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Global
     shape = shape_of(equation)
     if not cases:
         return result
-    if at.ctx.meta(which).dtype.kind == "b":
+    if dtype_kind(at.ctx.meta(which).dtype) == "b":
         return at.emit(ops.SELECT, at.spread(which, shape), cases[0], result)
     for number, case in enumerate(cases, 1):
         chosen = at.emit(ops.Compare("GE"), which, ops.full_like(at, number, which))
@@ -119,7 +119,7 @@ def _round(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
 def _shift_right_arithmetic(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     """A shift that fills with the sign."""
     meta = at.ctx.meta(x[0])
-    if meta.dtype.kind != "i":
+    if dtype_kind(meta.dtype) != "i":
         raise at.refuse(equation, f"of {meta} has no counterpart")
     return _op(ops.SHIFT_RIGHT)(at, equation, x)  # type: ignore[return-value]  # one result
 
@@ -140,7 +140,9 @@ def _reduce_precision(at: Reader, equation: Any, x: list[GlobalValKey]) -> Globa
     """The nearest numbers of a float format that is one of NumPy's."""
     params, dtype = equation.params, at.ctx.meta(x[0]).dtype
     bits = (int(params["exponent_bits"]), int(params["mantissa_bits"]))
-    narrow = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}.get(bits)
+    narrow = {(8, 7): "bfloat16", (5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}.get(
+        bits
+    )
     if narrow is None:
         raise at.refuse(equation, f"to {bits[0]} and {bits[1]} bits has no counterpart")
     rounded = emit_function(at, elementwise.astype, x[0], dtype=as_dtype(narrow))

@@ -7,7 +7,7 @@ from typing import Any
 
 from tenferro import ops
 from tenferro.core import GlobalValKey
-from tenferro.ir import as_dtype
+from tenferro.ir import as_dtype, dtype_kind
 from tenferro.ops.functions import elementwise, emit_function
 from tenferro_xla.interop.jaxprs.reader import (
     Keys,
@@ -110,7 +110,7 @@ def _sort(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     axis, count = int(equation.params["dimension"]), int(equation.params["num_keys"])
     keys: list[GlobalValKey] = []
     for key in operands[:count]:
-        is_complex = at.ctx.meta(key).dtype.kind == "c"
+        is_complex = dtype_kind(at.ctx.meta(key).dtype) == "c"
         keys += [at.emit(ops.REAL, key), at.emit(ops.IMAG, key)] if is_complex else [key]
     if len(keys) == len(operands) == 1:
         return at.emit_all(ops.Sort(axis), keys[0])[:1]

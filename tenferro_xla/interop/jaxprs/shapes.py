@@ -11,7 +11,7 @@ from jax import lax
 
 from tenferro import ops
 from tenferro.core import GlobalValKey
-from tenferro.ir import INT64, DType, TensorMeta, as_dtype
+from tenferro.ir import INT64, DType, TensorMeta, as_dtype, dtype_kind
 from tenferro.ops.functions import elementwise, emit_function, manipulation
 from tenferro_xla.interop.jaxprs.reader import (
     Keys,
@@ -166,7 +166,7 @@ def _fill(value: Any, dtype: DType) -> Any:
     """What a gather reads out of bounds: JAX's default is NaN, or the extreme of an integer."""
     if value is not None:
         return value
-    match dtype.kind:
+    match dtype_kind(dtype):
         case "f" | "c":
             return np.nan
         case "i":

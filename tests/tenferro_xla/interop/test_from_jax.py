@@ -204,8 +204,8 @@ def test_a_reduction_by_another_function_is_refused() -> None:
 def test_what_a_primitive_cannot_do_is_said_with_its_line() -> None:
     with pytest.raises(ExecutorError, match=r"'reduce_precision' at .* to 3 and 4 bits has no"):
         from_jax(lambda x: lax.reduce_precision(x, 3, 4), X)
-    with pytest.raises(DTypeError, match="bfloat16 is not supported") as raised:
-        from_jax(lambda x: x.astype(jnp.bfloat16), X)
+    with pytest.raises(DTypeError, match="int4 is not supported") as raised:
+        from_jax(lambda x: x.astype(jnp.int4), X)
     assert re.search(r"'convert_element_type' at test_from_jax.py:\d+", raised.value.__notes__[0])
 
 
