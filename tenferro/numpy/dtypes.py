@@ -437,4 +437,6 @@ printoptions = np.printoptions
 
 
 def _kind(x: Any) -> str:
+    if x is None:
+        return "O"
     return str(dtype_kind(x.dtype) if hasattr(x, "dtype") else dtype_kind(asarray(x).dtype))

@@ -120,7 +120,10 @@ def polyder(p: ArrayLike, m: int = 1) -> AnyTensor:
         return a  # type: ignore[no-any-return]
     powers = np.arange(size - 1, order - 1, -1)
     factors = np.prod([powers - i for i in range(order)], axis=0, dtype=np.int64)
-    return a[: max(size - order, 0)] * asarray(factors).astype(a.dtype)  # type: ignore[no-any-return]
+    products = asarray(factors)  # of integers, as in NumPy, with the digits of int64
+    if dtype_kind(a.dtype) not in "iu":
+        products = products.astype(a.dtype)
+    return a[: max(size - order, 0)] * products  # type: ignore[no-any-return]
 
 
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> AnyTensor:
@@ -191,11 +194,12 @@ def polyfit(
     if not cov:
         return coefficients
     base = tn.linalg.inv(lhs.T @ lhs)
+    if values.ndim == 2:
+        base = base[:, :, None]
     if cov == "unscaled":
         return coefficients, base
     apart: Any = reductions.sum(square(lhs @ coefficients - values), axis=0)
-    scaled = base if apart.ndim == 0 else base[:, :, None]
-    return coefficients, scaled * (apart / (points.shape[0] - order))
+    return coefficients, base * (apart / (points.shape[0] - order))
 
 
 def roots(p: ArrayLike, *, strip_zeros: bool = True) -> AnyTensor:

@@ -360,7 +360,7 @@ class Tensor(ArrayAttributes, ArrayOperators):
         buffer = sealed(host.copy()) if executor is None else executor.put(host)
         return type(self).wrap(buffer, executor)
 
-    def view(self, dtype: DTypeLike) -> Tensor:
+    def view(self, dtype: DTypeLike | None = None) -> Tensor:
         """The bits of the elements read as another dtype; the last axis takes up other sizes.
 
         Raises:
@@ -370,6 +370,8 @@ class Tensor(ArrayAttributes, ArrayOperators):
         Tensor([4607182418800017408])
         """
         self.refuse_if_tracked("view")
+        if dtype is None:
+            return self
         try:
             bits = self.numpy().view(as_dtype(dtype))
         except ValueError as error:

@@ -140,3 +140,23 @@ def test_wrong_calls_are_refused() -> None:
         ours.householder_product(A[0, :2], W)
     with pytest.raises(AttributeError, match="it is how JAX computes"):
         ours.qdwh  # noqa: B018
+
+
+@pytest.mark.parametrize("kind", ["d", "z"])
+def test_packed_forms_are_those_of_lapack(kind: str) -> None:
+    lapack: Any = scipy.linalg.lapack
+    a = A + 1j * A[::-1] if kind == "z" else A
+    compiled = tn.jit(lambda x: (ours.tridiagonal(x), ours.hessenberg(x)))(a)
+    for i, matrix in enumerate(a):
+        for lower in (True, False):
+            reduced = lapack.zhetrd if kind == "z" else lapack.dsytrd
+            expected = reduced(matrix, lower=lower)[:4]
+            results = (
+                [x[i] for x in compiled[0]] if lower else ours.tridiagonal(matrix, lower=False)
+            )
+            for actual, reference in zip(results, expected, strict=True):
+                np.testing.assert_allclose(actual, reference, atol=1e-12)
+        expected = (lapack.zgehrd if kind == "z" else lapack.dgehrd)(matrix)[:2]
+        for actual, reference in zip(compiled[1], expected, strict=True):
+            np.testing.assert_allclose(actual[i], reference, atol=1e-12)
+    assert ours.tridiagonal(np.ones((1, 1)))[3].shape == (0,)

@@ -153,3 +153,16 @@ def test_a_function_makes_a_border_as_in_jax() -> None:
 def test_a_wrong_call_is_refused(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_numbers_of_a_border_of_integers_are_cut_off() -> None:
+    x = np.array([1, 2], "int32")
+    for number in (3.7, -3.7, np.float64(2.5)):
+        expected = np.pad(x, 1, constant_values=number)
+        results = (
+            tn.pad(x, 1, constant_values=number),
+            tn.jit(lambda v: tn.pad(x, 1, constant_values=v))(number),
+        )
+        for actual in results:
+            assert actual.dtype == expected.dtype
+            np.testing.assert_array_equal(actual, expected)
