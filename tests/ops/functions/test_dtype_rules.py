@@ -59,6 +59,16 @@ def test_dtypes_promote_as_in_jax(wide: bool) -> None:
             assert {named(each.dtype, wide) for each in got} == {want.name}, (a, number)
 
 
+def test_a_number_less_a_mask_yields_to_int32_as_in_jax() -> None:
+    counter, mask = np.int32(3), np.True_
+    with jax.enable_x64(False), as_in_jax(wide=False):
+        want = (1 - jnp.asarray(mask)) * jnp.asarray(counter)
+        assert ((1 - tn.asarray(mask)) * tn.asarray(counter)).dtype == want.dtype == "int32"
+        assert tn.jit(lambda m, n: (1 - m) * n)(mask, counter).dtype == want.dtype
+        assert (tn.asarray(mask) * 2**40).dtype == "int64"  # which JAX refuses
+    assert (1 - tn.asarray(mask)).dtype == "int64"
+
+
 def test_without_a_setting_dtypes_promote_as_in_numpy() -> None:
     for a, b in itertools.product(DTYPES, repeat=2):
         assert tn.promote_types(a, b) == np.promote_types(a, b)
