@@ -307,12 +307,21 @@ _Words = tuple[Array, Array]
 
 
 @lower.register
-def _(op: ops.Threefry2x32, key0: Array, key1: Array, left: Array, right: Array) -> _Words:
+def _(
+    op: ops.Threefry2x32,
+    key0: Array,
+    key1: Array,
+    left: Array,
+    right: Array,
+    *,
+    options: LoweringOptions,
+) -> _Words:
     words = (key0, key1, left, right)
-    if not known(left.shape) or left.size > _FEW:
-        return _written_out(*words)
-    result: _Words = lax.platform_dependent(*words, cpu=_looped, default=_written_out)
-    return result
+    few = known(left.shape) and left.size <= _FEW
+    if few and options.platform is None:  # JAX traces both, and chooses when it compiles
+        chosen: _Words = lax.platform_dependent(*words, cpu=_looped, default=_written_out)
+        return chosen
+    return _looped(*words) if few and options.platform == "cpu" else _written_out(*words)
 
 
 def _written_out(key0: Array, key1: Array, left: Array, right: Array) -> _Words:
