@@ -28,6 +28,7 @@ import jax.test_util
 import numpy as np
 from absl.testing import parameterized
 from jax._src import public_test_util, test_util
+from jax._src.random import prng
 
 import tenferro as tn
 from tenferro import missing_names
@@ -397,20 +398,25 @@ class NoError:
         return not isinstance(error, KeyboardInterrupt)
 
 
+PRNG = {name: each for name, each in vars(prng).items() if name != "PRNGKeyArray"}
 INTERNALS = {
-    **dict.fromkeys(("api", "custom_derivatives", "custom_batching"), JAX),
-    **{name: getattr(JAX, name) for name in ("tree_util", "ad_checkpoint")},
+    "jax._src": {
+        **dict.fromkeys(("api", "custom_derivatives", "custom_batching"), JAX),
+        **{name: getattr(JAX, name) for name in ("tree_util", "ad_checkpoint")},
+    },
+    "jax._src.lax": {"linalg": JAX.lax.linalg},
+    "jax._src.random": {"prng": types.SimpleNamespace(**PRNG, PRNGKeyArray=tn.random.Key)},
 }
-"""Modules of `jax._src` whose names are tenferro's."""
+"""Private modules of JAX whose names are tenferro's, by the package they are in."""
 
 
 def imported(
     name: str, globals_: Any = None, locals_: Any = None, names: Any = (), level: int = 0
 ) -> Any:
     """`__import__` of a file of tests."""
-    if name == "jax._src" and names and any(each in INTERNALS for each in names):
+    if INTERNALS.get(name, {}).keys() & set(names or ()):
         found = builtins.__import__(name, globals_, locals_, names, level)
-        return types.SimpleNamespace(**{**vars(found), **INTERNALS})
+        return types.SimpleNamespace(**{**vars(found), **INTERNALS[name]})
     if name.partition(".")[0] != "tenferro":
         return builtins.__import__(name, globals_, locals_, names, level)
     module: Any = JAX
