@@ -46,7 +46,7 @@ _HOMES = {
         "custom_gradient custom_jvp custom_linear_solve custom_root custom_vjp derivative "
         "disable_jit effects_barrier eval_shape fori_loop grad grad_optional hessian hvp jacfwd "
         "jacobian jacrev jet jit jvp linear_transpose linearize make_jaxpr make_program map "
-        "named_call named_scope pure_callback remat scan shard_map stop_gradient switch "
+        "named_call named_scope pure_callback remat scan shard_map smap stop_gradient switch "
         "typeof value_and_grad vjp vmap while_loop"
     ),
 }

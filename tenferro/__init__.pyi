@@ -98,6 +98,7 @@ from tenferro.transforms import pure_callback as pure_callback
 from tenferro.transforms import remat as remat
 from tenferro.transforms import scan as scan
 from tenferro.transforms import shard_map as shard_map
+from tenferro.transforms import smap as smap
 from tenferro.transforms import stop_gradient as stop_gradient
 from tenferro.transforms import switch as switch
 from tenferro.transforms import typeof as typeof

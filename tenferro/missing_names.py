@@ -208,7 +208,6 @@ JAX: dict[str, str] = {
     "pmap": "use tn.vmap(f, axis_name=...) in tn.jit(mesh=, in_shardings=), or tn.shard_map",
     "get_mesh": "use tn.sharding.get_mesh()",
     "get_abstract_mesh": "use tn.sharding.get_abstract_mesh()",
-    "smap": "use tn.shard_map(axis_names=...)",
     "make_array_from_callback": "use tn.device_put(x, sharding)",
     "make_array_from_process_local_data": "use tn.sharding.from_local",
     "reshard": "use tn.device_put, or tn.with_sharding_constraint in a trace",

@@ -159,13 +159,16 @@ def is_complex(dtype: DType) -> bool:
 
 
 def is_floating(dtype: DType) -> bool:
-    """Whether elements are real floating-point numbers with which ops compute."""
-    return dtype_kind(dtype) == "f"
+    """Whether elements are real floating-point numbers."""
+    return dtype_kind(dtype) in "fV"
 
 
 def is_inexact(dtype: DType) -> bool:
-    """Whether elements are floating-point or complex: whether a derivative can exist."""
-    return dtype_kind(dtype) in "fc"
+    """Whether elements are floating-point or complex: whether a derivative can exist.
+
+    Those of 8 bits are, so that they are not taken for integers.
+    """
+    return dtype_kind(dtype) in "fcV"
 
 
 def is_integer(dtype: DType) -> bool:

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from tenferro.ir import TensorSpec
 
-__all__ = ["ArrayAttributes"]
+__all__ = ["ArrayAttributes", "Shard"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The part of a tensor that one device has.
+
+    Attributes:
+        device: its name.
+        index: the slice of each axis that it is of the tensor.
+        replica_id: the number of devices before this one that have the same part.
+        data: the part, a tensor on this device.
+    """
+
+    device: str
+    index: tuple[slice, ...]
+    replica_id: int
+    data: Any
 
 
 class ArrayAttributes:
@@ -38,6 +56,20 @@ class ArrayAttributes:
         """Whether each device has the whole tensor."""
         array: Any = self
         return bool(getattr(array._buffer, "is_fully_replicated", True))
+
+    @property
+    def addressable_shards(self) -> list[Shard]:
+        """The parts that the devices of this process have."""
+        array: Any = self
+        parts = getattr(array._buffer, "addressable_shards", None)
+        if parts is None:
+            return [Shard(array.device, (slice(None),) * array.ndim, 0, array)]
+        tensors = [(part, type(array)(part.data)) for part in parts]
+        return [Shard(x.device, part.index, part.replica_id, x) for part, x in tensors]
+
+    def addressable_data(self, index: int) -> Any:
+        """The part that the device number `index` of this process has."""
+        return self.addressable_shards[index].data
 
     def is_deleted(self) -> bool:
         """Whether the memory has been freed, or passed on to a program."""

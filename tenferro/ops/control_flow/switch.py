@@ -127,6 +127,19 @@ class Switch(ControlOp, name="switch"):
         """All operands but the index, for each branch."""
         return dict.fromkeys(self.bodies, range(1, 1 + len(self.branches[0].input_slots)))
 
+    @property
+    def passed_on(self) -> Mapping[int, int]:
+        """The results that are the same operand in all branches."""
+        ways: list[list[int | None]] = []
+        for branch in self.branches:
+            places = {slot: 1 + place for place, slot in enumerate(branch.input_slots)}
+            ways.append([places.get(slot) for slot in branch.output_slots])
+        return {
+            result: way[0]
+            for result, way in enumerate(zip(*ways, strict=True))
+            if way[0] is not None and len(set(way)) == 1
+        }
+
     def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
         return self.with_bodies(bodies)
 
