@@ -58,10 +58,13 @@ class Absent:
             raise AbsentError(f"{self.__name__}: {self._reason}")
         return self
 
-    __call__ = __getitem__ = __enter__ = __iter__ = __len__ = _use
+    __call__ = __getitem__ = __enter__ = __len__ = _use
     __add__ = __radd__ = __mul__ = __or__ = __ror__ = __contains__ = _use
 
     def __exit__(self, *raised: object) -> None: ...
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self._use(),))
 
     def __getattr__(self, name: str) -> Absent:
         if name.startswith("__"):
