@@ -26,8 +26,8 @@ from tenferro.runtime import (
 )
 from tenferro.transforms import GraphCompiler
 from tenferro_xla.compiled import require_static
-from tenferro_xla.interop.jaxprs import TABLE
-from tenferro_xla.interop.jaxprs.reader import Reader, is_key, meta_of
+from tenferro_xla.interop.jaxprs import outputs_of
+from tenferro_xla.interop.jaxprs.reader import is_key, meta_of
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
 from tenferro_xla.target import platform_of
 
@@ -73,7 +73,7 @@ def from_jax(function: Callable[..., Any], *specs: Any, x64: bool = True) -> Gra
     inputs = [
         fresh_input(meta_of(leaf), name) for name, (_, leaf) in zip(names, leaves, strict=True)
     ]
-    outputs = Reader(TABLE, x64).read(jaxpr, inputs)
+    outputs = outputs_of(jaxpr, inputs, x64)
     return GraphCompiler(capacity=1).compile_keys(outputs, inputs)
 
 
