@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tenferro.errors import PytreeError
@@ -16,31 +17,35 @@ __all__ = ["CallForm", "TracedCall"]
 
 @dataclass(frozen=True)
 class CallForm:
-    """The arguments and the result of a call, for what is compiled for such calls.
+    """The structures of the arguments and the result of a call, for programs of such calls.
 
     Attributes:
         in_tree: the structure of the arguments that are not static, and of those by name.
         out_tree: that of the result.
-        names: the inputs of the program that are arguments.
     """
 
     in_tree: TreeDef
     out_tree: TreeDef
-    names: tuple[str, ...]
 
-    def bindings(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The arrays by the names of inputs.
+    @cached_property
+    def is_flat(self) -> bool:
+        """Whether arguments and results are arrays one by one, several results in a tuple."""
+        args, kwargs = self.in_tree.children()
+        count, out = args.num_leaves, self.out_tree
+        several = out.type is tuple and out.num_nodes == out.num_leaves + 1 and out.num_leaves != 1
+        return args.num_nodes == count + 1 and kwargs.num_nodes == 1 and (several or out.is_leaf())
 
-        Raises:
-            PytreeError: the arguments have another structure.
-        """
-        leaves, tree = flatten((args, kwargs))
-        if tree != self.in_tree:
-            raise PytreeError(
-                f"call: compiled for arguments of the structure {self.in_tree}, got {tree}; "
-                "static arguments are left out"
-            )
-        return dict(zip(self.names, leaves, strict=True))
+    def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+        """The arrays of arguments; None if they have another structure."""
+        leaves, tree = flatten((args, kwargs), in_any_order=True)
+        return leaves if tree == self.in_tree else None
+
+    def mismatch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> PytreeError:
+        """The error that says which structure arguments have, and which they should have."""
+        return PytreeError(
+            f"call: made for arguments of the structure {self.in_tree}, got "
+            f"{flatten((args, kwargs))[1]}; static arguments are left out"
+        )
 
     def result(self, outputs: Sequence[Any]) -> Any:
         """The tree of results."""

@@ -10,7 +10,6 @@ from tenferro.compiler.device import refuse_dynamic
 from tenferro.errors import BindingError, ExecutorError, UnsupportedDynamicShapeError
 from tenferro.ir import ExecProgram, Leaf, TensorSpec
 from tenferro.runtime import INFERRED, BoundInputs, GraphProgram, Shardings, Tensor, bind_inputs
-from tenferro.transforms import CallForm
 from tenferro_xla.compiled.cache import CompileRequest, Executables
 from tenferro_xla.compiled.derived_executables import sizes_text
 from tenferro_xla.compiled.executable import LoadedExecutable
@@ -31,13 +30,7 @@ Runner = Callable[[LoadedExecutable, BoundInputs], list[Tensor]]
 
 
 class Lowered:
-    """A program as StableHLO, for given sizes.
-
-    Attributes:
-        form: the arguments and the result of the function that was lowered; None of a program.
-    """
-
-    form: CallForm | None = None
+    """A program as StableHLO, for given sizes."""
 
     def __init__(
         self,
@@ -87,18 +80,18 @@ class Lowered:
     @property
     def in_tree(self) -> Any:
         """The structure of the arguments."""
-        return None if self.form is None else self.form.in_tree
+        return None if self._program.form is None else self._program.form.in_tree
 
     @property
     def out_tree(self) -> Any:
         """The structure of the result."""
-        return None if self.form is None else self.form.out_tree
+        return None if self._program.form is None else self._program.form.out_tree
 
     @property
     def out_info(self) -> Any:
         """The types of the results."""
         specs = [TensorSpec.of(meta) for meta in self._bound.output_metas]
-        return specs if self.form is None else self.form.result(specs)
+        return specs if self._program.form is None else self._program.form.result(specs)
 
     def cost(self) -> Cost:
         """XLA's estimate of the work of one run, before it optimizes the program."""
@@ -125,19 +118,11 @@ class Lowered:
         if not isinstance(executable, LoadedExecutable):  # it is for larger sizes, or for any mesh
             executable = cache.get_or_make((*request.key, request.part), make)
         assert isinstance(executable, LoadedExecutable), "a lowered program is static"
-        compiled = Compiled(self._program, self._sizes, executable, self._run)
-        compiled.form = self.form
-        return compiled
+        return Compiled(self._program, self._sizes, executable, self._run)
 
 
 class Compiled:
-    """A program compiled by XLA, for given sizes.
-
-    Attributes:
-        form: as of `Lowered`.
-    """
-
-    form: CallForm | None = None
+    """A program compiled by XLA, for given sizes."""
 
     def __init__(
         self,
@@ -158,19 +143,24 @@ class Compiled:
             BindingError: as `run`; or it was a program that was lowered, and no function.
             PytreeError: the arguments have another structure than those it is compiled for.
         """
-        if self.form is None:
+        form = self._program.form
+        if form is None:
             raise BindingError("call: a program was compiled, and no function; use run(bindings)")
-        return self.form.result(self.run(self.form.bindings(args, kwargs)))
+        leaves = form.leaves(args, kwargs)
+        if leaves is None:
+            raise form.mismatch(args, kwargs)
+        names = [declared.name for declared in self._program.inputs]
+        return form.result(self.run(dict(zip(names, leaves, strict=False))))
 
     @property
     def in_tree(self) -> Any:
         """The structure of the arguments."""
-        return None if self.form is None else self.form.in_tree
+        return None if self._program.form is None else self._program.form.in_tree
 
     @property
     def out_tree(self) -> Any:
         """The structure of the result."""
-        return None if self.form is None else self.form.out_tree
+        return None if self._program.form is None else self._program.form.out_tree
 
     def cost_analysis(self) -> Any:
         """XLA's estimate of the work of one run, as JAX gives it; see `cost`."""
