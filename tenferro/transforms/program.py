@@ -51,6 +51,7 @@ from tenferro.runtime import (
     GraphProgram,
     ProgramInput,
     Tensor,
+    bind_shapes,
     bind_specs,
     current_trace,
     executor_named,
@@ -441,7 +442,10 @@ class Evaluation:
         executor = where_to_run("call", operands) if compiled is None else compiled.executor
         runs_on = executor_named("numpy") if executor is None else executor
         runs_on = with_missing_packages(runs_on, self.packages)
-        execute = runs_on.compile_exec(program.exec_program, options=program.options)
+        sizes = None
+        if any(declared.meta.static_shape is None for declared in program.inputs):
+            sizes = bind_shapes(program, [tensor.shape for tensor in operands])
+        execute = runs_on.compile_exec(program.exec_program, sizes=sizes, options=program.options)
         results = execute(*[place(runs_on.name, tensor, runs_on) for tensor in operands])
         owner = tensor_owner(runs_on)
         return [Tensor.wrap(buffer, owner) for buffer in results]
