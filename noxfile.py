@@ -165,7 +165,8 @@ def no_jax(session: nox.Session) -> None:
     session.install(*without, *FOR_SMOKE)
     session.install("--no-deps", "-e", ".")
     session.run("python", "-c", "import tenferro")
-    session.run("python", "-m", "pytest", *(f"tests/{name}" for name in WITHOUT_JAX))
+    pytest = ("pytest", "-m", "not slow", "--programs", "10", "--cases", "3")
+    session.run("python", "-m", *pytest, *(f"tests/{name}" for name in WITHOUT_JAX))
 
 
 @nox.session(python=False)
@@ -255,19 +256,41 @@ def array_api(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def ports(session: nox.Session) -> None:
-    """What others wrote for JAX, rewritten by `tenferro port`: programs, and the tests of optax.
+    """What others wrote for JAX: programs, libraries with their tests, pages of documentation.
 
-    The tests of array-api-extra run with tensors.
-
-    Needs `pip install -e ".[test,ports]"`. After `--` may stand a checkout of JAX at the tag of the
-    installed version: the cells of its documentation are run too, and counted in a table.
+    `tenferro port` rewrites them. Needs `pip install -e ".[test,ports]"`. What is published without
+    its tests runs from checkouts, which are named after `--`: `-- jax=FOLDER jaxopt=FOLDER
+    autograd=FOLDER autoray=FOLDER`, that of JAX at the tag of the installed version.
     """
-    python = (sys.executable, "-m")
-    session.run(*python, "pytest", "-q", "tests/ports/agreement.py")
-    session.run(*python, "tests.ports.suites", "optax")
-    session.run(*python, "tests.ports.array_libraries")
-    for checkout in session.posargs:
-        session.run(*python, "tests.ports.pages", str(Path(checkout, "docs")))
+    checkouts = {
+        name: Path(path) for name, _, path in (each.partition("=") for each in session.posargs)
+    }
+    runs = [
+        ("pytest", "-q", "tests/ports/agreement.py"),
+        ("tests.ports.suites", "optax"),
+        ("tests.ports.array_libraries",),
+    ]
+    if "autoray" in checkouts:
+        runs[-1] += ("--autoray", str(checkouts["autoray"] / "tests"))
+    if "jaxopt" in checkouts:
+        tests = str(checkouts["jaxopt"] / "tests")
+        runs.append(("tests.ports.suites", "jaxopt", "--jax", "--tests", tests))
+    if "autograd" in checkouts:
+        runs.append(
+            ("tests.ports.suites", "autograd", "--tests", str(checkouts["autograd"] / "tests"))
+        )
+    if "jax" in checkouts:
+        runs.append(("tests.ports.pages", str(checkouts["jax"] / "docs")))
+    failed = []
+    for module, *arguments in runs:
+        try:
+            session.run(sys.executable, "-m", module, *arguments)
+        except CommandFailed:
+            failed.append(" ".join((module, *arguments[:1])))
+    if failed:
+        session.error(
+            f"{', '.join(failed)}: tests fail that tests/ports/failures.txt does not list"
+        )
 
 
 def required() -> list[str]:

@@ -37,7 +37,7 @@ _HOMES = {
     "ir": "ShapeDtypeStruct SymDim TensorSpec",
     "network": "einsum einsum_path einsum_plan",
     "numpy": "__array_namespace_info__",
-    "runtime": "GraphExecutor GraphProgram NumpyBackend executor_named",
+    "runtime": "Device GraphExecutor GraphProgram NumpyBackend executor_named",
     "sharding": "NamedSharding P make_mesh set_mesh",
     "serialization": "PayloadCodecs cache call dumps load loads save",
     "transforms": (
@@ -46,7 +46,7 @@ _HOMES = {
         "custom_gradient custom_jvp custom_linear_solve custom_root custom_vjp derivative "
         "disable_jit effects_barrier eval_shape fori_loop grad grad_optional hessian hvp jacfwd "
         "jacobian jacrev jet jit jvp linear_transpose linearize make_jaxpr make_program map "
-        "named_call named_scope pure_callback remat scan shard_map stop_gradient switch "
+        "named_call named_scope pure_callback remat scan shard_map smap stop_gradient switch "
         "typeof value_and_grad vjp vmap while_loop"
     ),
 }

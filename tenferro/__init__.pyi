@@ -39,6 +39,7 @@ from tenferro.network import einsum_path as einsum_path
 from tenferro.network import einsum_plan as einsum_plan
 from tenferro.numpy import *  # type: ignore[no-redef]  # `shape` is a function there
 from tenferro.numpy import __array_namespace_info__ as __array_namespace_info__
+from tenferro.runtime import Device as Device
 from tenferro.runtime import GraphExecutor as GraphExecutor
 from tenferro.runtime import GraphProgram as GraphProgram
 from tenferro.runtime import NumpyBackend as NumpyBackend
@@ -98,6 +99,7 @@ from tenferro.transforms import pure_callback as pure_callback
 from tenferro.transforms import remat as remat
 from tenferro.transforms import scan as scan
 from tenferro.transforms import shard_map as shard_map
+from tenferro.transforms import smap as smap
 from tenferro.transforms import stop_gradient as stop_gradient
 from tenferro.transforms import switch as switch
 from tenferro.transforms import typeof as typeof

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro import tree
-from tenferro.ir import PyTree
+from tenferro.ir import PyTree, dtype_kind
 from tenferro.missing_names import refusal
 from tenferro.runtime import Tensor
 from tenferro.transforms import (
@@ -48,7 +48,7 @@ def zero_from_primal(primal: Any, symbolic_zeros: bool = False) -> Any:
     (Tensor([0., 0.]), None)
     """
     meta = leaf_meta(primal, "zero_from_primal: the value")
-    if symbolic_zeros or meta.dtype.kind not in "fc":
+    if symbolic_zeros or dtype_kind(meta.dtype) not in "fc":
         return None
     array = primal if hasattr(primal, "dtype") else Tensor(primal)
     return array * 0 if meta.rank else Tensor(0, meta.dtype)

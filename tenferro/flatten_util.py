@@ -8,7 +8,7 @@ from typing import Any
 
 from tenferro import tree
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.ir import AnyTensor, DType, PyTree
+from tenferro.ir import AnyTensor, DType, PyTree, dtype_kind
 from tenferro.missing_names import refusal
 from tenferro.numpy import asarray, concatenate, result_type, zeros
 from tenferro.transforms import leaf_meta
@@ -70,7 +70,9 @@ def _converted(part: AnyTensor, dtype: DType) -> AnyTensor:
     """A part in the dtype of its leaf, which may drop an imaginary part."""
     if part.dtype == dtype:
         return part
-    return (part.real if part.dtype.kind == "c" and dtype.kind != "c" else part).astype(dtype)
+    return (
+        part.real if dtype_kind(part.dtype) == "c" and dtype_kind(dtype) != "c" else part
+    ).astype(dtype)
 
 
 __getattr__ = refusal("tenferro.flatten_util", __all__)

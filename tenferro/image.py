@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tenferro import numpy as tn
 from tenferro.errors import AxisError, ConfigError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, Shape
+from tenferro.ir import AnyTensor, ArrayLike, Shape, in_single
 from tenferro.missing_names import refusal
 from tenferro.numpy.arguments import array, constant_size, promoted, sizes
 from tenferro.ops.functions import normal_axis
@@ -178,7 +178,7 @@ def _resampled(
 ) -> Any:
     """The image with `size` elements along an axis."""
     own = x.shape[axis]
-    dtype = "float32" if x.real.dtype == "float16" else x.real.dtype
+    dtype = in_single(x.real.dtype)
     inverse = tn.asarray(1.0 / scale).astype(dtype)
     shift = tn.asarray(shift).astype(dtype)
     places = (tn.arange(size, dtype=dtype) + 0.5) * inverse - shift * inverse - 0.5

@@ -9,7 +9,7 @@ import numpy as np
 
 from tenferro import tree
 from tenferro.errors import ADError, PytreeError
-from tenferro.ir import NumpyArray, PyTree
+from tenferro.ir import NumpyArray, PyTree, dtype_kind
 from tenferro.missing_names import refusal
 from tenferro.runtime import Tensor
 from tenferro.transforms import jvp, vjp
@@ -18,7 +18,7 @@ __all__ = ["check_grads", "check_jvp", "check_vjp"]
 
 STEP = 1e-4
 """Of central differences."""
-_TOLERANCES = {"float16": 1e-2, "float32": 2e-3, "complex64": 1e-3}
+_TOLERANCES = {"bfloat16": 1e-1, "float16": 1e-2, "float32": 2e-3, "complex64": 1e-3}
 _EXACT = 1e-5
 """The tolerance for other dtypes."""
 
@@ -64,7 +64,7 @@ def check_grads(
     if not isinstance(order, int) or order < 1:
         raise ADError(f"check_grads: order must be a positive integer, got {order!r}")
     leaves, structure = tree.flatten(tuple(args))
-    active = [at for at, leaf in enumerate(leaves) if _array(leaf).dtype.kind in "fc"]
+    active = [at for at, leaf in enumerate(leaves) if dtype_kind(_array(leaf).dtype) in "fc"]
 
     def of_active(*moving: Any) -> PyTree:
         whole = list(leaves)
@@ -204,10 +204,10 @@ def _direction(values: PyTree, seed: int = 0) -> Any:
 
     def of_leaf(leaf: Any) -> Any:
         array = _array(leaf)
-        if array.dtype.kind not in "fc":
+        if dtype_kind(array.dtype) not in "fc":
             return np.zeros(array.shape, array.dtype)
         direction: Any = draw.standard_normal(array.shape)
-        if array.dtype.kind == "c":
+        if dtype_kind(array.dtype) == "c":
             direction = direction + 1j * draw.standard_normal(array.shape)
         return Tensor(np.asarray(direction, array.dtype))
 
@@ -222,7 +222,7 @@ def _difference(
     def moved(sign: float) -> Any:
         def of_leaf(value: Any, direction: Any) -> Any:
             array, along = _array(value), _array(direction)
-            if array.dtype.kind not in "fc":
+            if dtype_kind(array.dtype) not in "fc":
                 return value
             return Tensor((array + array.dtype.type(sign * step) * along).astype(array.dtype))
 
@@ -230,7 +230,7 @@ def _difference(
 
     def slope(above: Any, below: Any) -> Any:
         high, low = _array(above), _array(below)
-        if high.dtype.kind not in "fc":
+        if dtype_kind(high.dtype) not in "fc":
             return np.zeros(high.shape, high.dtype)
         return ((high - low) * high.dtype.type(0.5 / step)).astype(high.dtype)
 
@@ -246,7 +246,11 @@ def _inner(x: Any, y: Any) -> float:
         raise PytreeError(f"check_vjp: cotangents have another structure: {error}") from None
     pairs = [(_array(a), _array(b)) for a, b in zip(left, right, strict=True) if b is not None]
     return float(
-        sum(np.sum((np.conj(a) * b).real) for a, b in pairs if a.dtype.kind in "fc" and a.size)
+        sum(
+            np.sum((np.conj(a) * b).real)
+            for a, b in pairs
+            if dtype_kind(a.dtype) in "fc" and a.size
+        )
     )
 
 

@@ -57,10 +57,16 @@ def set_of(item: pytest.Item) -> str | None:
     return next((name for name in SETS if item.get_closest_marker(name)), None)
 
 
+def pytest_collection() -> None:
+    """Collecting makes no garbage."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """What has been imported and collected stays: the garbage collector need not look at it."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.ir import float_limits, is_inexact
 from tenferro.shape import as_dtype
 
 
@@ -22,7 +23,7 @@ def difference(*dtypes: Any) -> float:
 def epsilon(dtype: Any) -> float:
     """The distance from 1 to the next number; 0 for what is not floating-point."""
     dtype = as_dtype(dtype)
-    return float(np.finfo(dtype).eps) if dtype.kind in "fc" else 0.0
+    return float(float_limits(dtype).eps) if is_inexact(dtype) else 0.0
 
 
 def assert_close(actual: Any, expected: Any, tolerance: float, what: str = "") -> None:

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import cast
 
-from tenferro.ir import DType, ExecOp, ExecProgram
+from tenferro.ir import DType, ExecOp, ExecProgram, dtype_kind
 from tenferro.ops import DotGeneral
 from tenferro.ops.control_flow import ControlOp
 
@@ -80,7 +80,7 @@ class DeviceCosts:
         arithmetic = batch * rows * columns * terms * self.multiply
         if not arithmetic:
             return 0.0
-        is_complex = dtype.kind == "c"
+        is_complex = dtype_kind(dtype) == "c"
         if is_complex:
             arithmetic *= 4
         matrix = self.complex_matrix if is_complex else self.matrix
@@ -123,7 +123,7 @@ class DeviceCosts:
 
     def scale(self, dtype: DType) -> float:
         """The bytes of a real or imaginary part, relative to a 64-bit number."""
-        return dtype.itemsize / (16 if dtype.kind == "c" else 8)
+        return dtype.itemsize / (16 if dtype_kind(dtype) == "c" else 8)
 
 
 CPU = DeviceCosts()
@@ -149,7 +149,7 @@ def numpy_seconds(program: ExecProgram) -> float:
     >>> 0 < numpy_seconds(parse(text)) < 1e-3
     True
     """
-    is_complex = any(meta.dtype.kind == "c" for _, meta in program.results())
+    is_complex = any(dtype_kind(meta.dtype) == "c" for _, meta in program.results())
     product = CPU.complex_multiply if is_complex else CPU.multiply
     pairs = zip(program.ops(), program.work_of(), strict=True)
     return sum(DISPATCH + _seconds(op, work, product) for op, work in pairs)

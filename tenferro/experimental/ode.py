@@ -13,7 +13,7 @@ import numpy as np
 
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.ir import PyTree
+from tenferro.ir import PyTree, common_dtype, dtype_kind
 from tenferro.missing_names import refusal
 from tenferro.numpy.arguments import array, callable_of, constant_size, number
 from tenferro.transforms import (
@@ -80,7 +80,7 @@ def odeint(
     state = _Vector.of(name, y0)
     passed, tree = flatten(args)
     operands = [tn.asarray(each) for each in passed]
-    moving = [place for place, each in enumerate(operands) if each.dtype.kind in "fc"]
+    moving = [place for place, each in enumerate(operands) if dtype_kind(each.dtype) in "fc"]
 
     def field(y: Any, t: Any, *values: Any) -> Any:
         leaves = list(operands)
@@ -97,7 +97,7 @@ def odeint(
 def _converted(field: Field, *like: Any) -> tuple[Field, list[Any]]:
     """The field, which takes the floating-point values that it closes over as arguments too."""
     converted, values = closure_convert(field, *like)
-    moving = [place for place, value in enumerate(values) if value.dtype.kind in "fc"]
+    moving = [place for place, value in enumerate(values) if dtype_kind(value.dtype) in "fc"]
 
     def function(*arguments: Any) -> Any:
         closed = list(values)
@@ -115,7 +115,7 @@ class _Vector:
         self.name = name
         self.structure = structure
         self.types = [(part.shape, part.dtype) for part in parts]
-        self.dtype = np.result_type(*[dtype for _, dtype in self.types])
+        self.dtype = common_dtype(*[dtype for _, dtype in self.types])
         self.real_dtype = np.empty(0, self.dtype).real.dtype
         self.start = self._joined(parts)
 
@@ -124,7 +124,9 @@ class _Vector:
         """The vector of a tree; integers become float64."""
         leaves, structure = flatten(tree)
         parts = [array(name, leaf) for leaf in leaves]
-        parts = [part if part.dtype.kind in "fc" else part.astype("float64") for part in parts]
+        parts = [
+            part if dtype_kind(part.dtype) in "fc" else part.astype("float64") for part in parts
+        ]
         if not parts or not any(part.size for part in parts):
             raise ConfigError(f"{name}: y0 has no numbers")
         return cls(name, parts, structure)
@@ -165,7 +167,7 @@ class _Vector:
         for shape, dtype in self.types:
             size = math.prod(shape)
             part = vectors[..., start : start + size].reshape((*front, *shape))
-            if dtype.kind == "f" and self.dtype.kind == "c":
+            if dtype_kind(dtype) == "f" and dtype_kind(self.dtype) == "c":
                 part = part.real
             parts.append(part.astype(dtype))
             start += size

@@ -10,7 +10,6 @@ from tenferro.errors import AxisError, ConfigError, DTypeError, ShapeError, coun
 from tenferro.fft.op import Fft, exact_size, spectrum_length
 from tenferro.ir import (
     BOOL,
-    FLOAT16,
     INT64,
     AnyTensor,
     ArrayLike,
@@ -28,6 +27,7 @@ from tenferro.ir import (
     complex_dtype,
     dim,
     floordiv,
+    in_single,
     inexact_of,
     is_complex,
     is_floating,
@@ -110,7 +110,7 @@ def operand(name: str, x: ArrayLike, real: str = "") -> tuple[AnyTensor, TensorM
     """
     value = array(x)
     meta = value.meta
-    if meta.dtype == FLOAT16:
+    if in_single(meta.dtype) != meta.dtype:
         raise DTypeError(
             f"{name}: takes single and double precision, got {short_name(meta.dtype)}; "
             "convert it with astype(tn.float32)"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from tenferro.config import RULES_OF_PROCESS, rules_here
 from tenferro.errors import DTypeError
 
 __all__ = [
+    "BFLOAT16",
     "BOOL",
     "COMPLEX64",
     "COMPLEX128",
@@ -24,14 +26,19 @@ __all__ = [
     "UINT64",
     "DType",
     "as_dtype",
+    "common_dtype",
     "complex_dtype",
     "default_float",
+    "dtype_kind",
     "dtype_of_short_name",
+    "float_limits",
+    "in_single",
     "inexact_of",
     "is_complex",
     "is_floating",
     "is_inexact",
     "is_integer",
+    "is_storage",
     "promoted_dtype",
     "real_dtype",
     "short_name",
@@ -46,6 +53,7 @@ INT64: DType = np.dtype(np.int64)
 UINT8: DType = np.dtype(np.uint8)
 UINT32: DType = np.dtype(np.uint32)
 UINT64: DType = np.dtype(np.uint64)
+BFLOAT16: DType = np.dtype(ml_dtypes.bfloat16)
 FLOAT16: DType = np.dtype(np.float16)
 FLOAT32: DType = np.dtype(np.float32)
 FLOAT64: DType = np.dtype(np.float64)
@@ -62,12 +70,25 @@ _BY_NAME: dict[str, DType] = {
     "u16": np.dtype(np.uint16),
     "u32": UINT32,
     "u64": UINT64,
+    "bf16": BFLOAT16,
     "f16": FLOAT16,
     "f32": FLOAT32,
     "f64": FLOAT64,
     "c64": COMPLEX64,
     "c128": COMPLEX128,
 }
+_STORAGE: dict[str, DType] = {
+    "f8e3m4": np.dtype(ml_dtypes.float8_e3m4),
+    "f8e4m3": np.dtype(ml_dtypes.float8_e4m3),
+    "f8e4m3b11fnuz": np.dtype(ml_dtypes.float8_e4m3b11fnuz),
+    "f8e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8e4m3fnuz": np.dtype(ml_dtypes.float8_e4m3fnuz),
+    "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "f8e5m2fnuz": np.dtype(ml_dtypes.float8_e5m2fnuz),
+}
+_KINDS: dict[DType, str] = {dtype: dtype.kind for dtype in _BY_NAME.values()}
+_KINDS |= {BFLOAT16: "f"} | dict.fromkeys(_STORAGE.values(), "V")
+_BY_NAME |= _STORAGE
 _TWO_MEANINGS = {"i8": "int", "u8": "uint"}
 _CHOICE = ", ".join(f"{_TWO_MEANINGS[n]}8" if n in _TWO_MEANINGS else n for n in _BY_NAME)
 _SHORT: dict[DType, str] = {dtype: name for name, dtype in _BY_NAME.items()}
@@ -121,24 +142,62 @@ def dtype_of_short_name(name: str) -> DType | None:
     return _BY_NAME.get(name)
 
 
+def dtype_kind(dtype: DType) -> str:
+    """The letter for the kind of numbers: that of NumPy, where the dtype is NumPy's own.
+
+    It is "f" for bfloat16, and "V", with which no op computes, for numbers of 8 bits.
+
+    >>> dtype_kind(BFLOAT16), BFLOAT16.kind
+    ('f', 'V')
+    """
+    return _KINDS.get(dtype) or dtype.kind
+
+
 def is_complex(dtype: DType) -> bool:
     """Whether elements have an imaginary part."""
-    return dtype.kind == "c"
+    return dtype_kind(dtype) == "c"
 
 
 def is_floating(dtype: DType) -> bool:
     """Whether elements are real floating-point numbers."""
-    return dtype.kind == "f"
+    return dtype_kind(dtype) in "fV"
 
 
 def is_inexact(dtype: DType) -> bool:
-    """Whether elements are floating-point or complex: whether a derivative can exist."""
-    return dtype.kind in "fc"
+    """Whether elements are floating-point or complex: whether a derivative can exist.
+
+    Those of 8 bits are, so that they are not taken for integers.
+    """
+    return dtype_kind(dtype) in "fcV"
 
 
 def is_integer(dtype: DType) -> bool:
     """Whether elements are signed or unsigned integers."""
-    return dtype.kind in "iu"
+    return dtype_kind(dtype) in "iu"
+
+
+def is_storage(dtype: DType) -> bool:
+    """Whether elements are floating-point numbers of 8 bits, which are stored and converted."""
+    return dtype_kind(dtype) == "V"
+
+
+def in_single(dtype: DType) -> DType:
+    """The dtype in which sums of numbers of this dtype are computed: float32 for 16 bits.
+
+    >>> short_name(in_single(BFLOAT16)), short_name(in_single(FLOAT64))
+    ('f32', 'f64')
+    """
+    return FLOAT32 if dtype in (FLOAT16, BFLOAT16) else dtype
+
+
+def float_limits(dtype: DType) -> np.finfo[Any]:
+    """NumPy's limits of a floating-point dtype; `numpy.finfo` does not have those of bfloat16.
+
+    >>> float_limits(BFLOAT16).nmant
+    7
+    """
+    limits: np.finfo[Any] = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]  # as NumPy's
+    return limits
 
 
 def real_dtype(dtype: DType) -> DType:
@@ -206,10 +265,46 @@ def promoted_dtype(*parts: DType | bool | int | float | complex) -> DType:
     if rules.promotion == "jax":
         common = _promoted_as_in_jax(dtypes, parts)
     else:
-        common = np.result_type(*parts)
+        common = common_dtype(*parts)
     if is_inexact(common) and not any(map(is_inexact, dtypes)):
         return as_dtype(complex if is_complex(common) else float)
     return as_dtype(common)
+
+
+def common_dtype(*parts: DType | bool | int | float | complex) -> DType:
+    """What `numpy.result_type` says, also of dtypes that NumPy does not have.
+
+    bfloat16 promotes as float16 does, and both together to float32. Numbers of 8 bits have no
+    common dtype with others.
+
+    Raises:
+        TypeError: the dtypes have no common one.
+
+    >>> short_name(common_dtype(BFLOAT16, INT8)), short_name(common_dtype(BFLOAT16, FLOAT16))
+    ('bf16', 'f32')
+    """
+    dtypes = [part for part in parts if isinstance(part, np.dtype)]
+    if any(map(is_storage, dtypes)):
+        return _promoted_storage(dtypes)
+    if BFLOAT16 not in dtypes:
+        return np.result_type(*parts)
+    halves = [FLOAT16 if isinstance(x, np.dtype) and x == BFLOAT16 else x for x in parts]
+    common = np.result_type(*halves)
+    if common != FLOAT16:
+        return common
+    return FLOAT32 if FLOAT16 in dtypes else BFLOAT16
+
+
+def _promoted_storage(dtypes: list[DType]) -> DType:
+    """The only dtype, of 8 bits.
+
+    Raises:
+        TypeError: there are others.
+    """
+    if len(set(dtypes)) > 1:
+        names = " and ".join(map(short_name, dict.fromkeys(dtypes)))
+        raise TypeError(f"{names} have no common dtype; convert one of them with astype")
+    return dtypes[0]
 
 
 def _promoted_as_in_jax(dtypes: list[DType], parts: tuple[Any, ...]) -> DType:
@@ -217,6 +312,8 @@ def _promoted_as_in_jax(dtypes: list[DType], parts: tuple[Any, ...]) -> DType:
 
     Source: `jax.numpy.promote_types`, and JAX's documentation, Type promotion semantics.
     """
+    if any(map(is_storage, dtypes)):
+        return _promoted_storage(dtypes)
     inexact = [dtype for dtype in dtypes if is_inexact(dtype)]
     if any(map(is_complex, dtypes)) or any(isinstance(part, complex) for part in parts):
         is_wide = any(real_dtype(dtype).itemsize > 4 for dtype in inexact)
@@ -230,4 +327,8 @@ def _promoted_as_in_jax(dtypes: list[DType], parts: tuple[Any, ...]) -> DType:
     whole = [dtype for dtype in dtypes if is_integer(dtype)]
     if whole:
         return np.result_type(*whole)
-    return BOOL if all(part is True or part is False or part == BOOL for part in parts) else INT64
+    numbers = [part for part in parts if isinstance(part, int) and not isinstance(part, bool)]
+    if not numbers:
+        return BOOL
+    narrow = dtypes and default_float() == FLOAT32 and all(-(2**31) <= n < 2**31 for n in numbers)
+    return INT32 if narrow else INT64  # of a mask and a number; in JAX it yields to int32

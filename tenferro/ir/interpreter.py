@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tenferro.errors import BindingError, counted
+from tenferro.ir.dtypes import DType
 from tenferro.ir.op import ExecOp
 from tenferro.ir.payloads import NumpyArray
 from tenferro.ir.program import ExecInstruction, ExecProgram
@@ -97,6 +98,7 @@ class Steps:
         self._steps: list[tuple[int, Callable[..., Any], Any, Any, Any, Any, Any]] = []
         retained = {program.input_slots[position] for position in reused}
         once: set[int] = set()
+        dtypes = [None if meta is None else meta.dtype for meta in program.slot_metas()]
         for step, drops in zip(program.instructions, _drops(program), strict=True):
             op, same = step.op, once.issuperset(step.input_slots)
             if same and op.family is None and (op.source or op.repeats):
@@ -104,7 +106,8 @@ class Steps:
                 once.update(step.output_slots)
                 continue
             dropped = [slot for slot in drops if slot not in retained and slot not in once]
-            self._steps.append(_prepared(step, dropped, program.n_slots, runtime))
+            operands = [dtypes[slot] for slot in step.input_slots]
+            self._steps.append(_prepared(step, operands, dropped, program.n_slots, runtime))
         self.retained = frozenset(retained | once)
 
     def start(self) -> list[Any]:
@@ -144,7 +147,11 @@ class Steps:
 
 
 def _prepared(
-    step: ExecInstruction, dropped: Sequence[int], none: int, runtime: RuntimeOf | None
+    step: ExecInstruction,
+    dtypes: Sequence[DType | None],
+    dropped: Sequence[int],
+    none: int,
+    runtime: RuntimeOf | None,
 ) -> tuple[int, Callable[..., Any], Any, Any, Any, Any, Any]:
     """How `Steps` runs an instruction.
 
@@ -158,7 +165,7 @@ def _prepared(
     if type(op).evaluate is not ExecOp.evaluate or not slots or not len(dropped) <= len(slots) <= 2:
         return 0, op.evaluate, slots, None, places, tuple(dropped), None
     first, second = (*dropped, none, none)[:2]
-    return len(slots), op.numpy, slots[0], slots[-1], places[0], first, second
+    return len(slots), op.kernel(dtypes), slots[0], slots[-1], places[0], first, second
 
 
 def _drops(program: ExecProgram) -> list[list[int]]:

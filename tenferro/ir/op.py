@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from tenferro.core import Emitter, V
 from tenferro.errors import GraphError, PadSafetyError, counted
 from tenferro.ir.dims import InputDim, Leaf
+from tenferro.ir.dtypes import BFLOAT16, FLOAT32, DType, dtype_kind
 from tenferro.ir.payloads import (
     Body,
     NumpyArray,
@@ -40,6 +42,7 @@ __all__ = [
     "Reach",
     "Resolution",
     "fields_of_bodies",
+    "in_float32",
     "numbered",
     "payload",
     "places_of",
@@ -251,6 +254,21 @@ class Conjugation(enum.Enum):
     NEGATED = "the negative of its result"
 
 
+def in_float32(compute: Callable[..., Any], *inputs: NumpyArray) -> Any:
+    """`compute` on arrays of bfloat16 as float32; its results of float32 are rounded to bfloat16.
+
+    The result is an array, or a tuple of arrays. Where no array is of bfloat16 nothing is rounded.
+    """
+    if all(x.dtype != BFLOAT16 for x in inputs):
+        return compute(*inputs)
+    results = compute(*[x.astype(FLOAT32) if x.dtype == BFLOAT16 else x for x in inputs])
+    return tuple(map(_rounded, results)) if type(results) is tuple else _rounded(results)
+
+
+def _rounded(x: NumpyArray) -> NumpyArray:
+    return np.asarray(x).astype(BFLOAT16) if x.dtype == FLOAT32 else x
+
+
 class OpCore(Payload):
     """A name and a payload, a shape rule, the meaning on NumPy arrays, and facts.
 
@@ -279,13 +297,26 @@ class OpCore(Payload):
         raise AssertionError(f"{self.name}: has neither numpy nor evaluate")
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        """The outputs on NumPy arrays."""
+        """The outputs on NumPy arrays; those of bfloat16 are computed in float32 and rounded."""
+        for x in inputs:
+            if x.dtype == BFLOAT16 and not self.own_precision:
+                return (in_float32(self.numpy, *inputs),)
         return (self.numpy(*inputs),)
+
+    def kernel(self, dtypes: Collection[DType | None]) -> Callable[..., NumpyArray]:
+        """What `evaluate` does for operands of these dtypes, of an op with one result."""
+        alone = BFLOAT16 not in dtypes or self.own_precision
+        return self.numpy if alone else partial(in_float32, self.numpy)
 
     def check_arity(self, count: int) -> None:
         """Raise GraphError unless the op takes `count` operands."""
         if self.n_inputs is not None and count != self.n_inputs:
             raise GraphError(f"{self.name}: takes {counted(self.n_inputs, 'operand')}, got {count}")
+
+    @property
+    def own_precision(self) -> bool:
+        """Whether `numpy` takes bfloat16 as it is: it moves elements, or the dtype decides."""
+        return self.moves
 
     pointwise: bool = False
     """Whether each element of the result depends on the elements at its own place alone, and the
@@ -664,7 +695,7 @@ class Sparsity(DynamicShape):
 
     def _decides_places(self, operand: int, meta: TensorMeta) -> bool:
         """Whether the value of an operand decides where elements of others come."""
-        is_number = meta.dtype.kind in "iub" and not self.reads_shape_only(operand)
+        is_number = dtype_kind(meta.dtype) in "iub" and not self.reads_shape_only(operand)
         return is_number or operand == self.size_operand
 
 

@@ -38,6 +38,7 @@ from tenferro.lax.shapes import *
 from tenferro.lax.slicing import *
 from tenferro.missing_names import public as _public
 from tenferro.missing_names import refusal as _refusal
+from tenferro.transforms import with_sharding_constraint as with_sharding_constraint
 
 _COLLECTIVE = "it belongs to the devices of one kind of machine; use tn.lax.ppermute or all_to_all"
 _KERNEL = "it belongs to kernels of an accelerator, and programs here have none"
@@ -48,7 +49,7 @@ MISSING: dict[str, str] = {
         _COLLECTIVE,
     ),
     **dict.fromkeys(("after_all", "create_token", "dce_sink", "stage"), _KERNEL),
-    **dict.fromkeys(("with_sharding_constraint", "reshard"), "use tn.with_sharding_constraint"),
+    "reshard": "use tn.with_sharding_constraint",
     **dict.fromkeys(
         (
             *("conv_general_permutations", "conv_general_shape_tuple", "conv_shape_tuple"),

@@ -17,6 +17,7 @@ from tenferro.ir import (
     DTypeLike,
     Exact,
     as_dtype,
+    common_dtype,
     integer_of,
     is_inexact,
 )
@@ -72,8 +73,8 @@ def same_dtype(name: str, operands: Sequence[Any]) -> list[AnyTensor]:
     first: Any = operands[numbers.index(False)]
     meta = first.meta
     for operand in operands:
-        number = getattr(operand, "weak", None) if hasattr(operand, "weak") else operand
-        if is_number(number) and np.result_type(meta.dtype, number) != meta.dtype:
+        number: Any = getattr(operand, "weak", None) if hasattr(operand, "weak") else operand
+        if is_number(number) and common_dtype(meta.dtype, number) != meta.dtype:
             shown = operand.meta if hasattr(operand, "weak") else operand
             raise DTypeError(f"{name}: the number {shown} is not one for {meta}; convert one")
     return [
@@ -95,7 +96,7 @@ def result_type(name: str, values: Sequence[AnyTensor], preferred: DTypeLike | N
     metas = [value.meta for value in values]
     if len({meta.dtype for meta in metas}) == 1:
         return as_dtype(metas[0].dtype)
-    common = np.result_type(*(meta.dtype for meta in metas))
+    common = common_dtype(*(meta.dtype for meta in metas))
     if not is_inexact(common):
         types = " and ".join(str(meta) for meta in metas)
         raise DTypeError(f"{name}: operands have types {types}; convert them to one dtype")

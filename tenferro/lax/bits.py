@@ -10,7 +10,7 @@ import numpy as np
 from tenferro import numpy as tn
 from tenferro import ops
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, Shape, as_dtype, read_integer
+from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, Shape, as_dtype, dtype_kind, read_integer
 from tenferro.lax.arguments import LAX, lax_op, matched
 from tenferro.lax.elementwise import (
     bitwise_and,
@@ -86,22 +86,22 @@ def mulhi(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     name = "mulhi"
     left, right = tn.asarray(x), tn.asarray(y)
     dtype = left.dtype
-    if dtype.kind not in "iu" or right.dtype != dtype:
+    if dtype_kind(dtype) not in "iu" or right.dtype != dtype:
         raise DTypeError(f"{name}: takes integers of one dtype, got {left.meta} and {right.meta}")
     if left.ndim != right.ndim and left.ndim and right.ndim:
         raise ShapeError(f"{name}: {left.meta} and {right.meta} must have as many axes")
     width = 8 * dtype.itemsize
     if width < 64:
-        wide = as_dtype("int64" if dtype.kind == "i" else "uint64")
+        wide = as_dtype("int64" if dtype_kind(dtype) == "i" else "uint64")
         product = left.astype(wide) * right.astype(wide)
-        shift = shift_right_arithmetic if dtype.kind == "i" else shift_right_logical
+        shift = shift_right_arithmetic if dtype_kind(dtype) == "i" else shift_right_logical
         return shift(product, width).astype(dtype)
     return _upper_half(left, right).astype(dtype)  # type: ignore[no-any-return]
 
 
 def _upper_half(x: Any, y: Any) -> Any:
     """Of 64-bit integers, by their halves; the lower ones have no sign."""
-    shift = shift_right_arithmetic if x.dtype.kind == "i" else shift_right_logical
+    shift = shift_right_arithmetic if dtype_kind(x.dtype) == "i" else shift_right_logical
     low = (1 << 32) - 1
     (x0, x1), (y0, y1) = ((bitwise_and(v, low), shift(v, 32)) for v in (x, y))
     bits = [bitcast_convert_type(v, "uint64") for v in (x0, y0)]
@@ -113,8 +113,8 @@ def _upper_half(x: Any, y: Any) -> Any:
 
 # Rounding to fewer bits.
 
-_FORMATS = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}
-_BITS = {np.dtype("float16"): (5, 10), np.dtype("float32"): (8, 23), np.dtype("float64"): (11, 52)}
+_FORMATS = {(8, 7): "bf16", (5, 10): "f16", (8, 23): "f32", (11, 52): "f64"}
+_BITS = {as_dtype(name): bits for bits, name in _FORMATS.items()}
 
 
 def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> AnyTensor:
@@ -234,7 +234,7 @@ def rng_bit_generator(
     kind = str(state.dtype)
     if state.shape != {"uint32": (4,), "uint64": (2,)}.get(kind):
         raise ShapeError(f"{name}: the key must be u32[4] or u64[2], got {state.meta}")
-    if target.kind != "u":
+    if dtype_kind(target) != "u":
         raise DTypeError(f"{name}: dtype must be one of unsigned integers, got {target}")
     words = state if kind == "uint32" else bitcast_convert_type(state, "uint32").reshape(4)
     places = sizes(name, shape)

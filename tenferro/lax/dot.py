@@ -11,7 +11,7 @@ import numpy as np
 
 from tenferro import numpy as tn
 from tenferro.errors import AxisError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, DTypeLike
+from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, dtype_kind
 from tenferro.lax.arguments import LAX, axes_of, require_default, result_type, same_dtype
 from tenferro.ops import DotGeneral
 from tenferro.ops.functions import array_function, called, elementwise
@@ -246,7 +246,7 @@ def _ragged(
         check_precision(name, precision)
     require_default(name, "group_offset", group_offset, "slice group_sizes and rhs")
     left, right, sizes = tn.asarray(lhs), tn.asarray(rhs), tn.asarray(group_sizes)
-    if sizes.ndim != 1 or sizes.dtype.kind not in "iu":
+    if sizes.ndim != 1 or dtype_kind(sizes.dtype) not in "iu":
         raise ShapeError(f"{name}: group_sizes must be a vector of integers, got {sizes.meta}")
     (contract, batch) = numbers.dot_dimension_numbers
     contracts = [

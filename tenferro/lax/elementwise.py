@@ -20,6 +20,7 @@ from tenferro.ir import (
     DTypeLike,
     TensorMeta,
     as_dtype,
+    dtype_kind,
     integer_of,
     refuse_traced,
 )
@@ -314,7 +315,7 @@ def pow(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     """
     first, second = matched("pow", [x, y])
     dtype = first.meta.dtype
-    if dtype.kind in "fc" and second.meta.dtype.kind in "iu":
+    if dtype_kind(dtype) in "fc" and dtype_kind(second.meta.dtype) in "iu":
         second = elementwise.astype(second, dtype)
     return lax_op("pow", ops.POW, first, second)
 
@@ -384,11 +385,11 @@ def _select_n(which: ArrayLike, *cases: ArrayLike) -> AnyTensor:
     result, *rest = matched("select_n", cases)
     (number,) = same_dtype("select_n", [which])
     meta: TensorMeta = number.meta
-    if meta.dtype.kind == "b":
+    if dtype_kind(meta.dtype) == "b":
         if len(rest) > 1:
             raise ShapeError(f"select_n: {meta} chooses among two cases, got {len(cases)}")
         return _chosen("select_n", number, rest[0], result) if rest else result
-    if meta.dtype.kind not in "iu":
+    if dtype_kind(meta.dtype) not in "iu":
         raise DTypeError(f"select_n: takes bools or integers to choose by, got {meta}")
     for place, case in enumerate(rest, 1):
         is_later = emit(ops.Compare("GE"), number, full_like(place, number))
@@ -408,7 +409,7 @@ def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     """
     first, second = matched("shift_right_arithmetic", [x, y])
     meta: TensorMeta = first.meta
-    if meta.dtype.kind == "u":
+    if dtype_kind(meta.dtype) == "u":
         raise DTypeError(f"shift_right_arithmetic: {meta} has no sign; use shift_right_logical")
     return lax_op("shift_right_arithmetic", ops.SHIFT_RIGHT, first, second)
 
@@ -422,7 +423,7 @@ def shift_right_logical(x: ArrayLike, y: ArrayLike) -> AnyTensor:
     """
     values = matched("shift_right_logical", [x, y])
     meta: TensorMeta = values[0].meta
-    if meta.dtype.kind not in "iu":
+    if dtype_kind(meta.dtype) not in "iu":
         raise DTypeError(f"shift_right_logical: takes integers, got {meta}")
     unsigned = np.dtype(f"u{meta.dtype.itemsize}")
     operands = [elementwise.astype(value, unsigned) for value in values]

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from tenferro import linalg
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.ir import AnyTensor, ArrayLike, dtype_kind
 from tenferro.linalg.arguments import matrix as matrix_operand
+from tenferro.linalg.arguments import square as square_operand
 from tenferro.linalg.lu import lu_factors
 from tenferro.linalg.qr import pivots as pivots_of
 from tenferro.linalg.triangular_solve import triangular_solve as solve_triangle
@@ -35,6 +36,7 @@ __all__ = [
     "cholesky_update",
     "eig",
     "eigh",
+    "hessenberg",
     "householder_product",
     "lu",
     "lu_pivots_to_permutation",
@@ -44,6 +46,7 @@ __all__ = [
     "svd",
     "symmetric_product",
     "triangular_solve",
+    "tridiagonal",
     "tridiagonal_solve",
 ]
 
@@ -161,7 +164,7 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> AnyTen
     name = "lu_pivots_to_permutation"
     exchanges = tn.asarray(pivots)
     size = count(name, "permutation_size", permutation_size)
-    if not exchanges.ndim or exchanges.dtype.kind not in "iu":
+    if not exchanges.ndim or dtype_kind(exchanges.dtype) not in "iu":
         raise ShapeError(f"{name}: takes integers [..., k], got {exchanges.meta}")
     k = exchanges.shape[-1]
     if isinstance(k, int) and k > size:
@@ -289,6 +292,92 @@ def _reflected(columns: AnyTensor, scales: AnyTensor, x: AnyTensor, adjoint: boo
         return x - (tau.conj() if adjoint else tau) * (v @ (v.conj().mT @ x))
 
     return fori_loop(0, k, reflected, x)  # type: ignore[no-any-return]
+
+
+def hessenberg(a: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
+    """The Hessenberg form of square matrices and the reflections that make it, packed as by LAPACK.
+
+    Args:
+        a: matrices, of shape [..., n, n].
+
+    Returns:
+        Matrices, of which the upper triangle and the first subdiagonal are the form, and what is
+        below holds the reflections; and their factors, of shape [..., n - 1]. The unitary Q of
+        a = Q H Qᴴ is 1, and behind it `householder_product(packed[..., 1:, :-1], taus)`.
+        `tn.linalg.hessenberg` returns H and Q.
+
+    Raises:
+        ShapeError: the matrices are not square.
+
+    >>> packed, taus = tn.lax.linalg.hessenberg(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> packed, taus
+    (Tensor([[1., 2.],
+            [3., 4.]]), Tensor([0.]))
+    """
+    form, reflections, taus = _reduced(apply(Named("hessenberg", square_operand), a))
+    return tn.triu(form, -1) + reflections, taus
+
+
+def tridiagonal(
+    a: ArrayLike, *, lower: bool = True
+) -> tuple[AnyTensor, AnyTensor, AnyTensor, AnyTensor]:
+    """The tridiagonal form of Hermitian matrices, and the reflections that make it, as LAPACK does.
+
+    Args:
+        a: matrices, of shape [..., n, n].
+        lower: which triangle is read; the other one is returned as it is.
+
+    Returns:
+        Packed matrices, in whose triangle the form stands next to the diagonal and the reflections
+        beyond; the diagonal d; the real off-diagonal e; and the factors of the reflections.
+
+    Raises:
+        ShapeError: the matrices are not square.
+
+    >>> a = np.array([[2.0, 3.0, 4.0], [3.0, 1.0, 0.0], [4.0, 0.0, 5.0]])
+    >>> tn.round(tn.lax.linalg.tridiagonal(a)[2], 6)
+    Tensor([-5.  , -1.92])
+    """
+    value: AnyTensor = apply(Named("tridiagonal", square_operand), a)
+    both = (-2, -1)
+    triangle = value if lower else tn.flip(value, axis=both)  # the last reflection first
+    below = tn.tril(triangle, -1)
+    main = tn.linalg.diagonal(triangle).real[..., None] * tn.eye(value.shape[-1], dtype=value.dtype)
+    form, reflections, taus = _reduced(below + main + below.conj().mT)
+    d, e = tn.linalg.diagonal(form).real, tn.linalg.diagonal(form, offset=-1).real
+    packed = tn.tril(tn.triu(form, -1) + reflections) + tn.triu(triangle, 1)
+    if lower:
+        return packed, d, e, taus
+    d, e, taus = (tn.flip(each, axis=-1) for each in (d, e, taus))
+    return tn.flip(packed, axis=both), d, e, taus
+
+
+def _reduced(a: AnyTensor) -> tuple[AnyTensor, AnyTensor, AnyTensor]:
+    """Q* a Q, zero below its first subdiagonal; the reflections in Q, in columns; their factors."""
+    n = a.shape[-1]
+    rows = tn.arange(n)
+    steps = max(n - 1, 0)
+
+    def reduced(k: Any, state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        form, reflections, taus = state
+        column = tn.take(form, k, axis=-1, mode="clip")
+        first = tn.take(column, k + 1, axis=-1, mode="clip")
+        rest = tn.where(rows > k + 1, column, 0.0)
+        length = tn.sqrt(tn.sum((rest.conj() * rest).real, axis=-1) + (first.conj() * first).real)
+        done = tn.all(rest == 0, axis=-1) & (tn.imag(first) == 0)
+        end = tn.where(first.real < 0, length, -length).astype(form.dtype)
+        safe, step = (tn.where(done, 1.0, each) for each in (end, first - end))
+        tau = tn.where(done, 0.0, (end - first) / safe)
+        stored = rest / step[..., None]
+        v = (stored + (rows == k + 1))[..., None]
+        factor = tau[..., None, None]
+        form = form - factor.conj() * (v @ (v.conj().mT @ form))
+        form = form - factor * ((form @ v) @ v.conj().mT)
+        reflections = tn.where(rows == k, stored[..., None], reflections)
+        return form, reflections, tn.where(rows[:steps] == k, tau[..., None], taus)
+
+    start = (a, tn.zeros_like(a), tn.zeros_like(a[..., :steps, 0]))
+    return fori_loop(0, steps, reduced, start)  # type: ignore[no-any-return]
 
 
 # Eigenvalues and singular values.
@@ -508,12 +597,7 @@ def symmetric_product(
     return (a @ a.mT) * alpha + c * beta  # type: ignore[no-any-return]
 
 
-_PACKED = "it returns LAPACK's packed reflections; use tn.linalg.hessenberg(a, calc_q=True)"
-MISSING: dict[str, str] = {
-    "hessenberg": _PACKED,
-    "tridiagonal": _PACKED,
-    "qdwh": "it is how JAX computes tn.linalg.polar",
-}
+MISSING: dict[str, str] = {"qdwh": "it is how JAX computes tn.linalg.polar"}
 """Names of `jax.lax.linalg`, and what to do instead."""
 
 

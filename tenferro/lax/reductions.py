@@ -17,6 +17,7 @@ from tenferro.ir import (
     PyTree,
     as_dtype,
     assume_positive,
+    dtype_kind,
     maximum,
 )
 from tenferro.lax import elementwise as lax_elementwise
@@ -96,7 +97,7 @@ def _place(name: str, op: Callable[[int], ops.StdTensorOp]) -> Callable[..., Any
     def function(operand: ArrayLike, axis: int, index_dtype: DTypeLike = "int64") -> AnyTensor:
         (value,) = matched(name, [operand])
         dtype = as_dtype(index_dtype)
-        if dtype.kind not in "iu":
+        if dtype_kind(dtype) not in "iu":
             raise DTypeError(f"{name}: index_dtype must be one of integers, got {dtype}")
         place = called(name, op(along(name, axis, value.meta.rank)), value)
         return elementwise.astype(place, dtype)
@@ -219,7 +220,7 @@ def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> AnyTensor:
     Tensor(2)
     """
     array = asarray(operand)
-    if array.dtype.kind not in "biu":
+    if dtype_kind(array.dtype) not in "biu":
         raise DTypeError(f"reduce_xor: takes integers and bools, got {array.meta}")
     return reduce(array, full((), 0, array.dtype), lax_elementwise.bitwise_xor, axes)  # type: ignore[no-any-return]
 
@@ -436,7 +437,9 @@ def _sorted(*operands: ArrayLike, axis: int, count: int) -> tuple[AnyTensor, ...
     place = along("sort", axis, metas[0].rank)
     keys: list[AnyTensor] = []
     for key, meta in zip(values[:count], metas, strict=False):
-        keys += [emit(ops.REAL, key), emit(ops.IMAG, key)] if meta.dtype.kind == "c" else [key]
+        keys += (
+            [emit(ops.REAL, key), emit(ops.IMAG, key)] if dtype_kind(meta.dtype) == "c" else [key]
+        )
     if len(keys) == len(values) == 1:
         return (emit_all(ops.Sort(place), keys[0])[0],)
     places: AnyTensor | None = None

@@ -10,7 +10,18 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import AxisError, DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, Dim, DTypeLike, Shape, Size, TensorMeta, as_dtype, dim
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    Dim,
+    DTypeLike,
+    Shape,
+    Size,
+    TensorMeta,
+    as_dtype,
+    dim,
+    dtype_kind,
+)
 from tenferro.lax.arguments import (
     LAX,
     Config,
@@ -438,7 +449,7 @@ def broadcasted_iota(dtype: DTypeLike, shape: Shape, dimension: int) -> AnyTenso
     """
     sizes: list[Dim] = [dim(size) for size in manipulation.sizes_of(shape)]
     element = as_dtype(dtype)
-    if element.kind not in "iufc":
+    if dtype_kind(element) not in "iufc":
         raise DTypeError(f"iota: counts in numbers, not in {element}")
     place = along("broadcasted_iota", dimension, len(sizes))
     return create(_counted, 0, shape=tuple(sizes), dtype=element, place=place)

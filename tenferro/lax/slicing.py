@@ -10,7 +10,7 @@ import numpy as np
 
 from tenferro import ops
 from tenferro.errors import AxisError, GraphError, counted
-from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, Number, Shape, TensorMeta, dim
+from tenferro.ir import INT64, AnyTensor, ArrayLike, Dim, Number, Shape, TensorMeta, dim, dtype_kind
 from tenferro.lax.arguments import LAX, along, axes_of, matched, same_dtype, tuple_of
 from tenferro.numpy import asarray, moveaxis
 from tenferro.ops.functions import (
@@ -244,13 +244,13 @@ def _from_front(
             places += same_dtype("start", [start + size if back and size else start])
             continue
         (place,) = same_dtype("start", [start])
-        if counts_back and place.meta.dtype.kind == "i":
+        if counts_back and dtype_kind(place.meta.dtype) == "i":
             length = indexing.size_value(value, axis)
             below = elementwise.add(place, length)
             place = elementwise.where(logical.less(place, 0), below, place)
         places.append(place)
     dtypes = {place.meta.dtype for place in places}
-    kinds = {dtype.kind for dtype in dtypes}
+    kinds = {dtype_kind(dtype) for dtype in dtypes}
     if len(dtypes) > 1 and kinds <= {"i", "u"}:
         return [elementwise.astype(place, INT64) for place in places]
     return places

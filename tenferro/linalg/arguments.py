@@ -10,7 +10,6 @@ from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, 
 from tenferro.ir import (
     COMPLEX64,
     COMPLEX128,
-    FLOAT16,
     FLOAT32,
     FLOAT64,
     AnyTensor,
@@ -18,6 +17,7 @@ from tenferro.ir import (
     DType,
     TensorMeta,
     canonical,
+    in_single,
     inexact_of,
     integer_of,
     short_name,
@@ -132,7 +132,7 @@ def floating(name: str, *operands: Any) -> list[AnyTensor]:
         DTypeError: an operand is of half precision.
     """
     dtype = result_dtype(operands)
-    if dtype == FLOAT16:
+    if in_single(dtype) != dtype:
         raise DTypeError(
             f"{name}: takes single and double precision, got {short_name(dtype)}; "
             "convert it with astype(tn.float32)"

@@ -11,7 +11,7 @@ import numpy as np
 
 from tenferro.core import Emitter, V
 from tenferro.errors import ConfigError
-from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta
+from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, dtype_kind
 from tenferro.linalg.arguments import REAL_OF, check_equal_sizes, check_factored, square
 from tenferro.linalg.gauge import factor
 from tenferro.linalg.lu import inverse_of, lu_factors, packed_of
@@ -95,7 +95,7 @@ class Determinant(FactoredOp):
         if self.kind == "det":
             return [change]
         growth: AnyTensor = change.real
-        if a.dtype.kind != "c":
+        if dtype_kind(a.dtype) != "c":
             return [None, growth]
         return [sign * (change - growth.astype(a.dtype)), growth]
 

@@ -20,7 +20,17 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import ConfigError, ShapeError, counted
-from tenferro.ir import BOOL, INT64, AnyTensor, ArrayLike, Dim, DType, is_complex, maximum
+from tenferro.ir import (
+    BOOL,
+    INT64,
+    AnyTensor,
+    ArrayLike,
+    Dim,
+    DType,
+    dtype_kind,
+    is_complex,
+    maximum,
+)
 from tenferro.linalg.arguments import matrix, number
 from tenferro.linalg.matrix_op import H, columns, concatenated, padded, places, rows
 from tenferro.ops.functions import analytic, array_function, elementwise, reductions
@@ -456,7 +466,7 @@ def gauge_report(loss: Callable[..., Any], x: Any) -> GaugeReport:
     if a.ndim != 2 or (count == 2 and a.shape[0] != a.shape[1]):
         kind = "a square matrix" if count == 2 else "a matrix"
         raise ShapeError(f"gauge_report: takes {kind}, got shape {a.shape}")
-    a = a if a.dtype.kind in "fc" else a.astype(float)
+    a = a if dtype_kind(a.dtype) in "fc" else a.astype(float)
     return _of_eigh(loss, a) if count == 2 else _of_svd(loss, a)
 
 
@@ -567,7 +577,7 @@ def _turns(
     for group in groups:
         shape = (len(group), len(group))
         x = rng.normal(size=shape)
-        x = x + 1j * rng.normal(size=shape) if np.dtype(dtype).kind == "c" else x
+        x = x + 1j * rng.normal(size=shape) if dtype_kind(np.dtype(dtype)) == "c" else x
         result[np.ix_(group, group)] = np.linalg.qr(x)[0]
     return result
 

@@ -16,6 +16,7 @@ from tenferro.ir import (
     NumpyArray,
     TensorMeta,
     assume_equal,
+    dtype_kind,
     minimum,
 )
 from tenferro.linalg.arguments import (
@@ -333,7 +334,7 @@ def lu_solve(
 def _check_pivots(packed: AnyTensor, pivots: AnyTensor) -> None:
     """Raise ConfigError if a pivot is no row. Other mistakes are found when the op is emitted."""
     places = pivots.numpy() if isinstance(pivots, Tensor) else np.asarray(pivots)
-    if places.dtype.kind not in "iu" or not places.size or not places.ndim:
+    if dtype_kind(places.dtype) not in "iu" or not places.size or not places.ndim:
         return
     wrong = places[(places < 0) | (places >= places.shape[-1])]
     if wrong.size:

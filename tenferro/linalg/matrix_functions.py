@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenferro.errors import ConfigError
-from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, assume_equal
+from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, assume_equal, dtype_kind
 from tenferro.linalg.arguments import (
     agreed,
     check_dtype,
@@ -66,7 +66,7 @@ from tenferro.ops.extension import (
     Terms,
     Transform,
 )
-from tenferro.ops.functions import array_function, elementwise, emit, emit_all
+from tenferro.ops.functions import array_function, elementwise, emit, emit_all, promote
 from tenferro.ops.functions.elementwise import where
 
 __all__ = [
@@ -151,7 +151,7 @@ def _in_dtype(result: NumpyArray, dtype: Any) -> NumpyArray:
     Raises:
         LinAlgError: it has one.
     """
-    if dtype.kind == "f" and result.dtype.kind == "c":
+    if dtype_kind(dtype) == "f" and dtype_kind(result.dtype) == "c":
         size = np.abs(result).max(initial=0)
         if not np.abs(result.imag).max(initial=0) <= 1e-8 * size:
             raise np.linalg.LinAlgError("not real")
@@ -530,6 +530,8 @@ def funm_hermitian(x: ArrayLike, name: str, parameter: float | None = None) -> A
 def matrix_power(a: ArrayLike, n: int) -> AnyTensor:
     """The n-th power of square matrices, by repeated squaring; of the inverse for negative n.
 
+    Powers of integers and bools are of their dtype, unless n is negative.
+
     Args:
         a: matrices, of shape [..., n, n].
         n: an integer, not an array.
@@ -547,7 +549,11 @@ def matrix_power(a: ArrayLike, n: int) -> AnyTensor:
     if exponent is None:
         raise ConfigError(f"matrix_power: the exponent must be an integer, got {n!r}")
     n = exponent
-    base = square("matrix_power", a)
+    (base,) = promote((a,))
+    if n < 0 or dtype_kind(base.dtype) in "fc":
+        base = square("matrix_power", base)
+    else:
+        check_square("matrix_power", base.dtype, base.meta.exact_shape("matrix_power", "a"))
     if n < 0:
         base, n = inverse(base), -n
     result: AnyTensor | None = None

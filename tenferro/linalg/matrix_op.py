@@ -19,6 +19,7 @@ from tenferro.ir import (
     InputDim,
     NumpyArray,
     TensorMeta,
+    dtype_kind,
     is_complex,
     make_meta,
     symbol,
@@ -329,7 +330,7 @@ def over_batch(
         for number, output in enumerate(outputs):
             if results is not None:
                 output[index] = results[number]
-            elif output.dtype.kind in "fc":
+            elif dtype_kind(output.dtype) in "fc":
                 output[index] = np.nan
     return list(outputs)
 

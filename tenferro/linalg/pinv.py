@@ -15,10 +15,12 @@ from tenferro.linalg.arguments import (
     check_equal_sizes,
     check_matrix,
     floating,
+    known,
     matrix,
     number,
     rows_of,
     same_batch,
+    shown_type,
     square,
 )
 from tenferro.linalg.matrix_op import H, adjoint, family, rows, stacked, sym
@@ -34,7 +36,6 @@ from tenferro.ops.extension import (
 )
 from tenferro.ops.functions import (
     apply,
-    array_function,
     common_batch,
     convert,
     emit,
@@ -165,8 +166,9 @@ class LstsqResult(NamedTuple):
     singular_values: AnyTensor
 
 
-@array_function(operands=2, module="tenferro.linalg", results=LstsqResult)
-def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> LstsqResult:
+def lstsq(
+    a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
+) -> LstsqResult:
     """The x of least |a x − b|, and of least |x| among these, for matrices of any rank.
 
     x is a⁺ b. Its derivatives are those along matrices of equal rank.
@@ -176,6 +178,8 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> LstsqResult
         b: right sides, of shape [..., m, k], or one vector of shape [m].
         rcond: singular values up to this, relative to the largest, count as zero; by default the
             rounding error of the dtype times the larger of m and n.
+        numpy_resid: whether there are no sums of squares if the rank of a is less than n, or m is
+            at most n, as in NumPy; the rank must be known.
 
     Returns:
         x; the sums of squares of b − a x, for each right side, whatever the rank; the rank of a;
@@ -184,11 +188,22 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> LstsqResult
     Raises:
         ShapeError: a has fewer than two axes, or b does not have its number of rows.
         DTypeError: an operand is of half precision.
+        TracingError: a is traced, and `numpy_resid` is true.
 
     >>> tn.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0]).x
     Tensor([1., 2.])
     """
     rcond = None if rcond is None else number("lstsq", "rcond", rcond)
+    found = LstsqResult(*apply(_lstsq, a, b, rcond=rcond))
+    if not numpy_resid:
+        return found
+    m, n = shown_type(a).exact_shape("lstsq", "a")[-2:]
+    deficient = bool((known("lstsq", "the rank of a, for numpy_resid,", found.rank) < n).any())
+    return found._replace(residuals=found.residuals[:0]) if deficient or m <= n else found
+
+
+@named("lstsq")
+def _lstsq(a: AnyTensor, b: AnyTensor, rcond: float | None) -> tuple[AnyTensor, ...]:
     lhs, rhs = floating("lstsq", a, b)
     _, m, _ = check_matrix("lstsq", lhs.dtype, lhs.meta.exact_shape("lstsq", "a"))
     rows_of("lstsq", lhs.meta, rhs.meta, m)
@@ -199,7 +214,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> LstsqResult
     x = emit(Extension(Pinv(rcond)), matrices) @ sides
     rest = sides - matrices @ x
     residuals = (rest.conj() * rest).real.sum(axis=-2)
-    return LstsqResult(manipulation.squeeze(x, axis=-1) if vector else x, residuals, rank, s)
+    return manipulation.squeeze(x, axis=-1) if vector else x, residuals, rank, s
 
 
 def matrix_rank(

@@ -207,11 +207,11 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> AnyTensor:
     """The matrices with constant diagonals, of which c is the first column and r the first row.
 
     Args:
-        c: columns, of shape [..., n].
+        c: columns, of shape [..., n]; a number is a column of it.
         r: rows, of shape [..., m], of which the first element is not read; by default c.conj().
 
     Raises:
-        ShapeError: an operand has no axis, or batch axes do not fit.
+        ShapeError: batch axes do not fit.
 
     >>> tn.linalg.toeplitz([1, 2, 3], [1, 4])
     Tensor([[1, 4],
@@ -225,9 +225,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> AnyTensor:
 def _toeplitz(c: AnyTensor, r: AnyTensor | None = None) -> AnyTensor:
     name = "toeplitz"
     column, row = promote((c, elementwise.conj(c) if r is None else r))
-    for label, value in (("c", column), ("r", row)):
-        if not value.meta.rank:
-            raise ShapeError(f"{name}: {label} must have an axis, got {value.meta}")
+    column, row = (x if x.meta.rank else manipulation.expand_dims(x, 0) for x in (column, row))
     types = [column.meta, row.meta]
     lines = same_batch(name, columns(column), columns(row), types=types)
     first, top = (manipulation.squeeze(line, -2) for line in lines)

@@ -8,7 +8,7 @@ from operator import add
 
 import numpy as np
 
-from tenferro.ir import AnyTensor, ArrayLike, NumpyArray
+from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, dtype_kind
 from tenferro.linalg.arguments import (
     agreed,
     check_dtype,
@@ -118,7 +118,7 @@ def _stein(a: NumpyArray, b: NumpyArray, c: NumpyArray) -> NumpyArray:
         column = right[:, k] + r @ (y @ s[:, k])
         y[:, k] = scipy_linalg().solve_triangular(matrix, column)
     x = u @ y @ v.conj().T
-    return np.asarray(x if c.dtype.kind == "c" else x.real)
+    return np.asarray(x if dtype_kind(c.dtype) == "c" else x.real)
 
 
 def sylvester(a: AnyTensor, b: AnyTensor, c: AnyTensor, *, discrete: bool = False) -> AnyTensor:

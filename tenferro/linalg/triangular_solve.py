@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, canonical
+from tenferro.ir import AnyTensor, ArrayLike, NumpyArray, TensorMeta, canonical, dtype_kind
 from tenferro.linalg.arguments import (
     check_dtype,
     check_equal_sizes,
@@ -139,7 +139,7 @@ class TriangularSolve(SystemOp):
 def adjoint_solved(op: Any, trans: str, at: FormulaSite) -> Terms:
     """The op that solves with op(A), of the last operand, applied to the cotangent for op(A)ᴴ."""
     (*factors, _), (ct,) = at.operands, at.cts
-    adjoint = "t" if factors[0].dtype.kind != "c" else "c"
+    adjoint = "t" if dtype_kind(factors[0].dtype) != "c" else "c"
     back = Extension(replace(op, trans=adjoint if trans == "n" else "n"))
     if trans == "t" and adjoint == "c":  # the adjoint of Aᵀ is the conjugate of A
         return [emit(back, *factors, ct.conj()).conj()]
@@ -163,7 +163,7 @@ def triangular_solve(
     unit: bool = False,
 ) -> AnyTensor:
     """The solution of a triangular system; see `TriangularSolve`."""
-    trans = "t" if trans == "c" and a.dtype.kind != "c" else trans
+    trans = "t" if trans == "c" and dtype_kind(a.dtype) != "c" else trans
     return emit(Extension(TriangularSolve(left, lower, trans, unit)), a, b)
 
 

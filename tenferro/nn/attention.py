@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.ir import AnyTensor, ArrayLike, float_limits
 from tenferro.network import einsum
 
 __all__ = ["dot_product_attention"]
@@ -72,7 +70,7 @@ def dot_product_attention(
         logits = logits + bias
     visible = _mask(logits, mask, is_causal, local_window_size, key_value_seq_lengths)
     if visible is not None:
-        logits = tn.where(visible, logits, float(-0.7 * np.finfo(logits.dtype).max))
+        logits = tn.where(visible, logits, float(-0.7 * float_limits(logits.dtype).max))
     result: Any = einsum("bnts,bsnh->btnh", tn.softmax(logits, axis=-1), v)
     if query_seq_lengths is not None:
         inside = tn.arange(q.shape[1]) < tn.asarray(query_seq_lengths)[:, None]

@@ -17,6 +17,7 @@ from tenferro.ir import (
     TensorMeta,
     check_size,
     dependence_of,
+    dtype_kind,
     inexact_of,
     number_of,
     read_integer,
@@ -76,7 +77,7 @@ def comparable(name: str, x: Any, y: Any) -> list[Any]:
     Comparisons of integers are exact in any dtypes, and numbers need not fit the other one.
     """
     arrays = [array(name, operand) for operand in (x, y)]
-    whole_numbers = all(each.dtype.kind in "iu" for each in arrays)
+    whole_numbers = all(dtype_kind(each.dtype) in "iu" for each in arrays)
     return arrays if whole_numbers else promoted(name, x, y)
 
 
@@ -88,7 +89,7 @@ def number_or_array(name: str, operand: Any) -> Any:
 def reals(name: str, *operands: Any) -> list[Any]:
     """As `promoted`; complex numbers are refused."""
     arrays = promoted(name, *operands)
-    if arrays[0].dtype.kind == "c":
+    if dtype_kind(arrays[0].dtype) == "c":
         types = " and ".join(str(each.meta) for each in arrays)
         raise DTypeError(f"{name}: takes real numbers, got {types}")
     return arrays
@@ -97,7 +98,7 @@ def reals(name: str, *operands: Any) -> list[Any]:
 def integers(name: str, *operands: Any) -> list[Any]:
     """As `promoted`; takes integers and bools only."""
     arrays = promoted(name, *operands)
-    if arrays[0].dtype.kind not in "biu":
+    if dtype_kind(arrays[0].dtype) not in "biu":
         types = " and ".join(str(each.meta) for each in arrays)
         raise DTypeError(f"{name}: takes integers, got {types}")
     return arrays

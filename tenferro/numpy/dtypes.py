@@ -15,8 +15,12 @@ from tenferro.ir import (
     DType,
     DTypeLike,
     as_dtype,
+    common_dtype,
+    dtype_kind,
+    float_limits,
     is_inexact,
     is_integer,
+    is_storage,
     promoted_dtype,
     short_name,
 )
@@ -29,6 +33,7 @@ __all__ = [
     "Array",
     "array_repr",
     "array_str",
+    "bfloat16",
     "bool",
     "bool_",
     "can_cast",
@@ -43,6 +48,13 @@ __all__ = [
     "e",
     "euler_gamma",
     "finfo",
+    "float8_e3m4",
+    "float8_e4m3",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
     "float16",
     "float32",
     "float64",
@@ -138,9 +150,17 @@ class ElementType:
         return ElementType, (self.dtype,)
 
 
+bfloat16 = ElementType(as_dtype("bfloat16"))
 bool = ElementType(as_dtype("bool"))
 complex64 = ElementType(as_dtype("complex64"))
 complex128 = ElementType(as_dtype("complex128"))
+float8_e3m4 = ElementType(as_dtype("float8_e3m4"))
+float8_e4m3 = ElementType(as_dtype("float8_e4m3"))
+float8_e4m3b11fnuz = ElementType(as_dtype("float8_e4m3b11fnuz"))
+float8_e4m3fn = ElementType(as_dtype("float8_e4m3fn"))
+float8_e4m3fnuz = ElementType(as_dtype("float8_e4m3fnuz"))
+float8_e5m2 = ElementType(as_dtype("float8_e5m2"))
+float8_e5m2fnuz = ElementType(as_dtype("float8_e5m2fnuz"))
 float16 = ElementType(as_dtype("float16"))
 float32 = ElementType(as_dtype("float32"))
 float64 = ElementType(as_dtype("float64"))
@@ -178,7 +198,11 @@ def can_cast(from_: ArrayLike | DTypeLike, to: DTypeLike) -> builtins.bool:
     """
     if is_number(from_):
         raise DTypeError(f"can_cast: takes an array or a dtype, got {from_!r}")
-    return builtins.bool(np.can_cast(_dtype_of(from_), as_dtype(to)))
+    source, target = _dtype_of(from_), as_dtype(to)
+    try:
+        return common_dtype(source, target) == target
+    except TypeError:  # they have no common dtype
+        return False
 
 
 def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> builtins.bool:
@@ -189,7 +213,7 @@ def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> builti
     """
     element = as_dtype(dtype)
     return any(
-        element.kind in _KINDS[each]
+        dtype_kind(element) in _KINDS[each]
         if isinstance(each, str) and each in _KINDS
         else element == as_dtype(each)
         for each in (kind if isinstance(kind, tuple) else (kind,))
@@ -215,11 +239,11 @@ class FloatInfo:
     """The smallest positive number of full precision."""
 
     def __init__(self, dtype: DType) -> None:
-        self._limits = np.finfo(dtype)
+        self._limits = float_limits(dtype)
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(object.__getattribute__(self, "_limits"), name)
-        return float(value) if isinstance(value, np.floating) else value
+        return value.item() if isinstance(value, np.generic) else value
 
     def __repr__(self) -> str:
         return repr(self._limits)
@@ -232,7 +256,7 @@ def finfo(dtype: ArrayLike | DTypeLike) -> FloatInfo:
     32
     """
     element = _dtype_of(dtype)
-    if not is_inexact(element):
+    if not (is_inexact(element) or is_storage(element)):
         raise DTypeError(f"finfo: {short_name(element)} is not a floating-point dtype")
     return FloatInfo(element)
 
@@ -322,11 +346,21 @@ def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> builtins.bool:
     True
     """
     try:
+        if isinstance(arg2, type) and issubclass(np.floating, arg2) and _is_further_float(arg1):
+            return True
         return builtins.bool(np.issubdtype(arg1, arg2))
     except TypeError:
         raise DTypeError(
             f"issubdtype: takes dtypes, or groups such as tn.floating, got {arg1!r} and {arg2!r}"
         ) from None
+
+
+def _is_further_float(element: DTypeLike) -> builtins.bool:
+    """Whether a dtype is floating-point, but in none of NumPy's groups."""
+    if isinstance(element, type) and element.__module__ == "numpy":  # it may be a group
+        return False
+    dtype: DType = np.dtype(element)
+    return dtype.kind not in "fc" and (is_inexact(dtype) or is_storage(dtype))
 
 
 def iscomplexobj(x: object) -> builtins.bool:
@@ -403,4 +437,6 @@ printoptions = np.printoptions
 
 
 def _kind(x: Any) -> str:
-    return str(x.dtype.kind if hasattr(x, "dtype") else asarray(x).dtype.kind)
+    if x is None:
+        return "O"
+    return str(dtype_kind(x.dtype) if hasattr(x, "dtype") else dtype_kind(asarray(x).dtype))

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import AxisError, ConfigError, ShapeError, counted
-from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, read_integer
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    DTypeLike,
+    dtype_kind,
+    is_traced_value,
+    read_integer,
+)
 from tenferro.numpy.arguments import (
     array,
     callable_of,
@@ -25,7 +32,7 @@ from tenferro.numpy.creation import arange, asarray, linspace, ones, zeros
 from tenferro.numpy.manipulation import atleast_1d, concat, stack
 from tenferro.numpy.sorting import nonzero
 from tenferro.numpy.ufuncs import clip
-from tenferro.ops.functions.elementwise import floor_divide, remainder, where
+from tenferro.ops.functions.elementwise import floor_divide, maximum, remainder, where
 from tenferro.ops.functions.manipulation import broadcast_to, expand_dims
 
 __all__ = [
@@ -159,33 +166,46 @@ def ix_(*args: ArrayLike) -> tuple[AnyTensor, ...]:
     parts = []
     for i, arg in enumerate(args):
         each = vector("ix_", arg)
-        each = nonzero(each)[0] if each.dtype.kind == "b" else each
+        each = nonzero(each)[0] if dtype_kind(each.dtype) == "b" else each
         parts.append(expand_dims(each, [axis for axis in range(len(args)) if axis != i]))
     return tuple(parts)
 
 
 def unravel_index(
-    indices: ArrayLike, shape: Sequence[int] | int, order: str = "C"
+    indices: ArrayLike, shape: Sequence[ArrayLike] | ArrayLike, order: str = "C"
 ) -> tuple[AnyTensor, ...]:
     """The coordinates of elements of an array of `shape`, given their places in the flat array.
 
     Negative places count from the end; places out of bounds give the nearest element, as in JAX.
-    With `order="F"` the first axis varies fastest in the flat array.
+    With `order="F"` the first axis varies fastest in the flat array. Sizes may be traced.
 
     >>> tn.unravel_index([1, 3], (2, 2))
     (Tensor([0, 1]), Tensor([1, 1]))
     """
     (places,) = integers("unravel_index", indices)
     option("unravel_index", "order", order, ("C", "F"))
-    lengths = sizes("unravel_index", shape)[:: 1 if order == "C" else -1]
-    total = int(np.prod(lengths, dtype=np.int64))
-    rest: Any = clip(where(places < 0, places + total, places), 0, max(total - 1, 0))
+    several: Any = shape
+    listed = [*several] if isinstance(several, list | tuple) or np.ndim(several) else [several]
+    lengths = [_size(size, places) for size in listed][:: 1 if order == "C" else -1]
+    total: Any = math.prod(lengths)
+    rest: Any = clip(where(places < 0, places + total, places), 0, _at_least(total - 1, 0))
     coordinates: list[Any] = []
     for size in reversed(lengths[1:]):
-        coordinates.append(remainder(rest, max(size, 1)))
-        rest = floor_divide(rest, max(size, 1))
+        coordinates.append(remainder(rest, _at_least(size, 1)))
+        rest = floor_divide(rest, _at_least(size, 1))
     every = (rest, *reversed(coordinates)) if lengths else ()
     return every if order == "C" else every[::-1]
+
+
+def _size(size: Any, places: Any) -> Any:
+    """A size; one that is traced is of the dtype of the places."""
+    if is_traced_value(size) and getattr(size, "elements", None) is None:
+        return integers("unravel_index", size)[0].astype(places.dtype)
+    return count("unravel_index", "a size", size)
+
+
+def _at_least(size: Any, least: int) -> Any:
+    return max(size, least) if isinstance(size, int) else maximum(size, least)
 
 
 def ravel_multi_index(
@@ -288,6 +308,8 @@ class Grid:
         self._sparse = sparse
 
     def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice) and key.stop is None:  # as in NumPy, up to the start
+            key = slice(0, key.start or 0, key.step)
         slices = key if isinstance(key, tuple) else (key,)
         for each in slices:
             if not isinstance(each, slice):
@@ -301,13 +323,13 @@ class Grid:
 
     def _length(self, each: slice) -> int:
         """The number of points that a slice stands for."""
-        start, step = each.start or 0, 1 if each.step is None else each.step
-        bounds = (start, each.stop, step)
+        start, stop, step = each.start or 0, each.stop, 1 if each.step is None else each.step
+        bounds = (start, stop, step)
         if not all(isinstance(value, int | float | complex) for value in bounds) or not step:
             raise ConfigError(f"{self._name}: the slice {each} must have numbers and an end")
         if isinstance(step, complex):
             return int(abs(step))
-        return int(max(math.ceil((each.stop - start) / step), 0))
+        return int(max(math.ceil((stop - start) / step), 0))
 
     def __repr__(self) -> str:
         return f"tn.{self._name}"
@@ -317,7 +339,8 @@ class Joined:
     """`r_` and `c_`: what stands between the brackets, joined.
 
     Slices are ranges; an imaginary step is a number of points. A text first, `"axis,rank,place"`,
-    says along which axis to join, how many axes each item has at least, and where its own axes go.
+    says along which axis to join, how many axes each item has at least, and where its own axes go;
+    "r" and "c" make a row or a column of what would be a vector.
 
     >>> tn.r_[1:3, 0, [5, 6]]
     Tensor([1, 2, 0, 5, 6])
@@ -333,9 +356,13 @@ class Joined:
     def __getitem__(self, key: Any) -> AnyTensor:
         items = list(key) if isinstance(key, tuple) else [key]
         axis, rank, place = self._defaults
-        if items and isinstance(items[0], str):
-            axis, rank, place = self._directive(items.pop(0))
-        return concat([self._part(item, rank, place) for item in items], axis=axis)
+        directive = items.pop(0) if items and isinstance(items[0], str) else None
+        if directive is not None and directive not in ("r", "c"):
+            axis, rank, place = self._directive(directive)
+        joined = concat([self._part(item, rank, place) for item in items], axis=axis)
+        if directive in ("r", "c") and joined.ndim == 1:
+            return expand_dims(joined, 0 if directive == "r" else 1)
+        return joined
 
     def _directive(self, text: str) -> tuple[int, int, int]:
         try:
@@ -344,7 +371,8 @@ class Joined:
             numbers = []
         if not 1 <= len(numbers) <= 3:
             raise ConfigError(
-                f"{self._name}: {text!r} is not up to three integers 'axis,rank,place'"
+                f"{self._name}: {text!r} is neither 'r', 'c' nor up to three integers "
+                "'axis,rank,place'"
             )
         axis, rank, place = (*numbers, *self._defaults[len(numbers) :])
         return axis, rank, place

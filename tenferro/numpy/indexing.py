@@ -134,6 +134,8 @@ def take_along_axis(
     along = normal_axis("take_along_axis", axis, array.ndim)
     if mode is None and fill_value is not None:
         mode = "fill"
+    if str(getattr(mode, "name", mode)).lower() == "one_hot":  # JAX's, which reads 0
+        mode, fill_value = "fill", 0
     known, places = _mode("take_along_axis", mode, places)
     if not wrap_negative_indices:
         known = known or "fill"
@@ -246,7 +248,7 @@ def put_along_axis(
             [3, 9]])
     """
     _copies("put_along_axis", inplace)
-    option("put_along_axis", "mode", mode, (None, "clip", "wrap"))
+    option("put_along_axis", "mode", mode, (None, "clip", "wrap", "promise_in_bounds"))
     a = array("put_along_axis", arr)
     (places,) = integers("put_along_axis", indices)
     place = None if axis is None else normal_axis("put_along_axis", axis, a.ndim)

@@ -22,6 +22,7 @@ from tenferro.ir import (
     Integers,
     Shape,
     canonical,
+    dtype_kind,
     minimum,
     product,
     same_size,
@@ -339,7 +340,7 @@ def _rolled(x: Any, shifts: list[tuple[Any, Any]]) -> Any:
         axis = normal_axis("roll", each, x.ndim)
         size = x.shape[axis]
         shift: Any = asarray(by)
-        if shift.dtype.kind not in "biu":
+        if dtype_kind(shift.dtype) not in "biu":
             raise DTypeError(f"roll: the shifts must be integers, got {shift.meta}")
         # One of uint64 may not fit into int64, and is reduced first.
         shift = (shift % size if shift.dtype == UINT64 else shift).astype(INT64)
@@ -717,9 +718,9 @@ def _positions(name: str, obj: Any, size: int, stop: int) -> np.ndarray[Any, Any
     if isinstance(obj, slice):
         return np.arange(size)[obj]
     places = numbers(name, obj, "pass one, or several that are known")
-    if places.dtype.kind == "b":
+    if dtype_kind(places.dtype) == "b":
         places = np.flatnonzero(places)
-    if places.size and places.dtype.kind not in "iu":
+    if places.size and dtype_kind(places.dtype) not in "iu":
         raise DTypeError(f"{name}: indices must be integers, got {places.dtype}")
     places = places.astype(np.int64)
     if ((places < -size) | (places >= stop)).any():

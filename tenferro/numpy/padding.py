@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, Dim, DimExpr, Size, is_integer
+from tenferro.ir import AnyTensor, ArrayLike, Dim, DimExpr, Size, dtype_kind, is_integer
 from tenferro.numpy.arguments import array as array_of
 from tenferro.numpy.arguments import count, option
 from tenferro.numpy.creation import arange, linspace
@@ -255,7 +255,7 @@ def _end(value: Any, x: Any) -> Any:
     number = array_of("pad", value)
     if number.ndim:
         raise ShapeError(f"pad: end_values must be numbers, got {number.meta}")
-    if number.dtype.kind == "c" and x.dtype.kind != "c":
+    if dtype_kind(number.dtype) == "c" and dtype_kind(x.dtype) != "c":
         raise DTypeError(f"pad: end_values {number.meta} do not fit {x.meta}")
     return value
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import tenferro as tn
 from tenferro.errors import ConfigError, ShapeError, counted
-from tenferro.ir import AnyTensor, ArrayLike, DimExpr
+from tenferro.ir import AnyTensor, ArrayLike, DimExpr, dtype_kind, float_limits
 from tenferro.numpy import creation
 from tenferro.numpy.arguments import check_affordable, constant_size, count, numbers, promoted
 from tenferro.numpy.creation import asarray, eye, ones, ones_like, zeros, zeros_like
@@ -120,7 +120,10 @@ def polyder(p: ArrayLike, m: int = 1) -> AnyTensor:
         return a  # type: ignore[no-any-return]
     powers = np.arange(size - 1, order - 1, -1)
     factors = np.prod([powers - i for i in range(order)], axis=0, dtype=np.int64)
-    return a[: max(size - order, 0)] * asarray(factors).astype(a.dtype)  # type: ignore[no-any-return]
+    products = asarray(factors)  # of integers, as in NumPy, with the digits of int64
+    if dtype_kind(a.dtype) not in "iu":
+        products = products.astype(a.dtype)
+    return a[: max(size - order, 0)] * products  # type: ignore[no-any-return]
 
 
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> AnyTensor:
@@ -177,7 +180,7 @@ def polyfit(
     order = count("polyfit", "deg", deg) + 1
     if rcond is None:
         length = count("polyfit", "the size of x, unless rcond is given,", points.shape[0])
-        rcond = float(length * np.finfo(points.dtype).eps)
+        rcond = float(length * float_limits(points.dtype).eps)
     lhs: Any = vander(points, order)
     if w is not None:
         (weights,) = promoted("polyfit", w, inexact=True)
@@ -191,11 +194,12 @@ def polyfit(
     if not cov:
         return coefficients
     base = tn.linalg.inv(lhs.T @ lhs)
+    if values.ndim == 2:
+        base = base[:, :, None]
     if cov == "unscaled":
         return coefficients, base
     apart: Any = reductions.sum(square(lhs @ coefficients - values), axis=0)
-    scaled = base if apart.ndim == 0 else base[:, :, None]
-    return coefficients, scaled * (apart / (points.shape[0] - order))
+    return coefficients, base * (apart / (points.shape[0] - order))
 
 
 def roots(p: ArrayLike, *, strip_zeros: bool = True) -> AnyTensor:
@@ -237,7 +241,7 @@ def poly(seq_of_zeros: ArrayLike) -> AnyTensor:
     Tensor([ 1., -3.,  2.])
     """
     (zeros,) = promoted("poly", seq_of_zeros, inexact=True)
-    is_real = zeros.dtype.kind == "f"
+    is_real = dtype_kind(zeros.dtype) == "f"
     if zeros.ndim == 2:
         zeros = tn.linalg.eigvals(zeros)
     elif zeros.ndim != 1:
@@ -265,7 +269,7 @@ def vander(x: ArrayLike, N: int | DimExpr | None = None, increasing: bool = Fals
         return rising if increasing else rising[:, ::-1]  # type: ignore[no-any-return]
     columns = count("vander", "N", columns)
     check_affordable("vander", a.shape[0] if isinstance(a.shape[0], int) else 1, columns)
-    powers: list[Any] = [ones_like(a, "int64" if a.dtype.kind == "b" else a.dtype)]
+    powers: list[Any] = [ones_like(a, "int64" if dtype_kind(a.dtype) == "b" else a.dtype)]
     for _ in range(columns - 1):
         powers.append(powers[-1] * a)
     if not columns:

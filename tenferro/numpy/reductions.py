@@ -12,14 +12,14 @@ import numpy as np
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import (
-    FLOAT16,
-    FLOAT32,
     AnyTensor,
     ArrayLike,
     Axis,
     DType,
     DTypeLike,
     as_dtype,
+    dtype_kind,
+    in_single,
     inexact_of,
     is_inexact,
     product,
@@ -315,7 +315,7 @@ def _working(name: str, x: Any, dtype: DTypeLike | None) -> tuple[Any, DType]:
     result = natural if dtype is None else as_dtype(dtype)
     if not is_inexact(result):
         raise DTypeError(f"{name}: dtype must be floating-point or complex, got {dtype}")
-    return a.astype(FLOAT32 if result == FLOAT16 else result, copy=False), result
+    return a.astype(in_single(result), copy=False), result
 
 
 def _variance(
@@ -332,7 +332,9 @@ def _variance(
     a, result = _working(name, x, dtype)
     middle = nanmean(a, axis, keepdims=True, where=where) if mean is None else mean
     apart = elementwise.where(_counts(a, where), a - middle, 0)
-    squares = square(real(apart)) + square(imag(apart)) if a.dtype.kind == "c" else square(apart)
+    squares = (
+        square(real(apart)) + square(imag(apart)) if dtype_kind(a.dtype) == "c" else square(apart)
+    )
     total = reductions.sum(squares, axis=axis, keepdims=keepdims)
     counted = _counted(a, where, axis, keepdims).astype(total.dtype)
     divisor = counted - number(name, "ddof", ddof)
@@ -610,7 +612,7 @@ def _quantile(
     if weights is not None and method != "inverted_cdf":
         raise ConfigError(f"{name}: weights take the method 'inverted_cdf', got {method!r}")
     a, fractions = promoted(name, x, q, inexact=True)
-    if a.dtype.kind == "c":
+    if dtype_kind(a.dtype) == "c":
         raise DTypeError(f"{name}: takes real numbers, got {a.meta}")
     reals(name, x)
     several = range(a.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
@@ -652,7 +654,7 @@ def _check_fractions(name: str, q: Any, whole: float) -> bool:
     if not several and not isinstance(q, int | float | np.ndarray | np.generic):
         return False
     values = np.asarray(q)
-    if values.dtype.kind not in "biuf":
+    if dtype_kind(values.dtype) not in "biuf":
         return False
     wrong = values[~((values >= 0) & (values <= whole))]
     if wrong.size:

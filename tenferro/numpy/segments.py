@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, Number
+from tenferro.ir import AnyTensor, ArrayLike, Number, dtype_kind
 from tenferro.numpy.arguments import array, count, numbers
 from tenferro.numpy.creation import full
 from tenferro.ops.functions.elementwise import where
@@ -121,7 +121,7 @@ def _combined(
     mode: str | None,
 ) -> AnyTensor:
     parts, ids = array(name, data), array(name, segment_ids)
-    if ids.dtype.kind not in "iu":
+    if dtype_kind(ids.dtype) not in "iu":
         raise DTypeError(f"{name}: segment_ids must be integers, got {ids.meta}")
     if ids.ndim != 1 or parts.shape[:1] != ids.shape:
         raise ShapeError(
@@ -148,9 +148,9 @@ def _combined(
 
 def _extreme(dtype: Any, largest: bool) -> Number:
     """What every number of a dtype is smaller, or larger, than."""
-    if dtype.kind == "b":
+    if dtype_kind(dtype) == "b":
         return largest
-    if dtype.kind in "iu":
+    if dtype_kind(dtype) in "iu":
         bounds = np.iinfo(dtype)
         return int(bounds.max if largest else bounds.min)
     return float("inf") if largest else -float("inf")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, overload
 
 from tenferro.errors import DTypeError
-from tenferro.ir import AnyTensor, ArrayLike, PyTree, product
+from tenferro.ir import AnyTensor, ArrayLike, PyTree, dtype_kind, product
 from tenferro.numpy.arguments import array, comparable, promoted
 from tenferro.numpy.creation import arange, full_like, ones, ones_like, zeros, zeros_like
 from tenferro.numpy.manipulation import concat
@@ -221,7 +221,7 @@ def isin(
     among = among.ravel()
     if among.shape[0] == 0:
         result: Any = zeros_like(values, "bool")
-    elif among.dtype.kind == "c":
+    elif dtype_kind(among.dtype) == "c":
         result = reductions.any(values[..., None] == among, axis=-1)
     else:
         ordered: Any = sort(among)
@@ -398,7 +398,7 @@ def _in_order(parts: Any, equal_nan: bool) -> _Sorted:
     order: Any = lexsort(keys) if keys else arange(parts.shape[0])
     ordered = columns[order]
     differs = ordered[1:] != ordered[:-1]
-    if equal_nan and parts.dtype.kind in "fc":
+    if equal_nan and dtype_kind(parts.dtype) in "fc":
         differs = differs & ~(isnan(ordered[1:]) & isnan(ordered[:-1]))
     some: Any = reductions.any(differs, axis=1)
     return _Sorted(parts[order], order, concat([ones(1, "bool"), some]))
@@ -406,4 +406,4 @@ def _in_order(parts: Any, equal_nan: bool) -> _Sorted:
 
 def _keys(column: Any) -> list[Any]:
     """Real keys that order the elements of a vector, the most important last."""
-    return [imag(column), real(column)] if column.dtype.kind == "c" else [column]
+    return [imag(column), real(column)] if dtype_kind(column.dtype) == "c" else [column]

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import ConfigError, ShapeError, counted
-from tenferro.ir import AnyTensor, ArrayLike, DimExpr, DTypeLike, Size, assume_equal, canonical
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    DimExpr,
+    DTypeLike,
+    Size,
+    assume_equal,
+    canonical,
+    dtype_kind,
+)
 from tenferro.numpy.arguments import (
     Named,
     array,
@@ -121,7 +130,7 @@ def _vectors(name: str, x: Any, v: Any, element: DTypeLike | None) -> list[Any]:
 
 
 def _convolved(name: str, a: Any, b: Any, mode: str) -> Any:
-    if a.dtype.kind == "b":
+    if dtype_kind(a.dtype) == "b":
         counts = _convolved(name, a.astype("int64"), b.astype("int64"), mode)
         return counts != 0
     if a.shape[0] < b.shape[0]:
@@ -332,7 +341,7 @@ def unwrap(
     Tensor([0, 1, 2, 3, 4])
     """
     (a,) = reals("unwrap", p)
-    whole = a.dtype.kind in "iu" and isinstance(weak_number(period), int)
+    whole = dtype_kind(a.dtype) in "iu" and isinstance(weak_number(period), int)
     if not whole:
         (a,) = promoted("unwrap", a, inexact=True)
     by: Any = period
@@ -422,7 +431,7 @@ def geomspace(
     first, last = promoted("geomspace", start, stop, inexact=True)
     first, last = broadcast_arrays(first, last)
     length: Any = num if isinstance(num, DimExpr) else count("geomspace", "num", num)
-    if first.dtype.kind == "c":
+    if dtype_kind(first.dtype) == "c":
         turn = sign(first)
     else:
         both: Any = (first < 0) & (last < 0)

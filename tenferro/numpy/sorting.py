@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from tenferro.errors import DTypeError, ShapeError, counted
-from tenferro.ir import AnyTensor, ArrayLike, assume_equal, canonical, integer_of
+from tenferro.ir import AnyTensor, ArrayLike, assume_equal, canonical, dtype_kind, integer_of
 from tenferro.numpy.arguments import (
     along,
     array,
@@ -266,7 +266,7 @@ def searchsorted(
     ordered, values = comparable("searchsorted", a, v)
     if ordered.ndim != 1:
         raise ShapeError(f"searchsorted: x1 must be a vector, got {ordered.meta}")
-    if ordered.dtype.kind == "c":
+    if dtype_kind(ordered.dtype) == "c":
         raise DTypeError(f"searchsorted: takes real numbers, got {ordered.meta}")
     if sorter is not None:
         order = vector("searchsorted", sorter)
@@ -295,7 +295,7 @@ def searchsorted(
 def _before(element: Any, value: Any, side: str) -> Any:
     """Whether an element of the sorted array stands before a value."""
     before = element < value if side == "left" else element <= value
-    if element.dtype.kind != "f":
+    if dtype_kind(element.dtype) != "f":
         return before
     largest = isnan(value)
     return before | (largest & ~isnan(element) if side == "left" else largest)
@@ -326,7 +326,7 @@ def sort_complex(a: ArrayLike) -> AnyTensor:
     Tensor([1.+0.j, 2.+0.j])
     """
     (x,) = promoted("sort_complex", a, inexact=True)
-    if x.dtype.kind != "c":
+    if dtype_kind(x.dtype) != "c":
         return elementwise.complex(sort(x), 0.0)
     return take_along_axis(x, lexsort((imag(x), real(x))), axis=-1, mode="clip")
 
@@ -343,7 +343,7 @@ def partition(
     option("partition", "order", order, (None,))
     x, place = along("partition", array("partition", a), axis)
     _check_kth("partition", x, place, kth)
-    return sort_complex(x) if x.dtype.kind == "c" else sort(x, axis=place)
+    return sort_complex(x) if dtype_kind(x.dtype) == "c" else sort(x, axis=place)
 
 
 def argpartition(

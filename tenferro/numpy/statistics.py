@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, real_dtype
+from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, dtype_kind, real_dtype
 from tenferro.numpy.arguments import array, constant_size, count, number, numbers, promoted, vector
 from tenferro.numpy.creation import asarray, linspace, ones_like, zeros, zeros_like
 from tenferro.numpy.dtypes import float64
@@ -52,7 +52,7 @@ def bincount(
     Tensor([0, 2, 0, 1])
     """
     values = vector("bincount", x)
-    if values.dtype.kind not in "biu":
+    if dtype_kind(values.dtype) not in "biu":
         raise DTypeError(f"bincount: takes integers, got {values.meta}")
     if length is None:
         known = numbers("bincount", values, "pass length=")
@@ -62,7 +62,7 @@ def bincount(
         raise ShapeError("bincount: takes integers that are not negative")
     size = count("bincount", "length", length)
     # A negative index would count from the end.
-    places = where(values < 0, 0, values) if values.dtype.kind == "i" else values
+    places = where(values < 0, 0, values) if dtype_kind(values.dtype) == "i" else values
     amounts: Any = ones_like(places, "int64") if weights is None else _exact(weights)
     return zeros(size, amounts.dtype).at[places.astype("int64")].add(amounts)
 
@@ -70,7 +70,7 @@ def bincount(
 def _exact(weights: Any) -> Any:
     """Weights in float64: many small numbers that are added one by one lose digits in float32."""
     (amounts,) = promoted("weights", weights)
-    return amounts.astype("complex128" if amounts.dtype.kind == "c" else "float64")
+    return amounts.astype("complex128" if dtype_kind(amounts.dtype) == "c" else "float64")
 
 
 def digitize(
@@ -218,7 +218,7 @@ def histogramdd(
     ]
     places = [_bin(column, edge) for column, edge in zip(columns, edges, strict=True)]
     counts: Any = _tally([edge.shape[0] - 1 for edge in edges], places, weights)
-    counts = counts.astype("complex128" if counts.dtype.kind == "c" else "float64")
+    counts = counts.astype("complex128" if dtype_kind(counts.dtype) == "c" else "float64")
     if density:
         counts = counts / reductions.sum(counts)
         for i, edge in enumerate(edges):
@@ -238,7 +238,7 @@ def _tally(shape: Any, places: list[Any], weights: Any) -> Any:
     sizes = shape if isinstance(shape, list) else [shape]
     amounts: Any = ones_like(places[0], "int64") if weights is None else ravel(weights)
     dtype = amounts.dtype
-    amounts = _exact(amounts) if dtype.kind in "fc" else amounts
+    amounts = _exact(amounts) if dtype_kind(dtype) in "fc" else amounts
     wide: Any = zeros([size + 2 for size in sizes], amounts.dtype)
     return wide.at[tuple(places)].add(amounts)[(slice(1, -1),) * len(sizes)].astype(dtype)
 
@@ -307,7 +307,7 @@ def corrcoef(
         return c / c  # type: ignore[no-any-return]
     deviation = sqrt(real(diagonal(c)))
     c = c / deviation[:, None] / deviation[None, :]
-    if c.dtype.kind == "c":
+    if dtype_kind(c.dtype) == "c":
         return elementwise.complex(clip(real(c), -1, 1), clip(imag(c), -1, 1))
     return clip(c, -1, 1)
 

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import ConfigError, DTypeError
-from tenferro.ir import AnyTensor, ArrayLike, as_dtype, is_complex, is_inexact
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    as_dtype,
+    dtype_kind,
+    float_limits,
+    is_complex,
+    is_inexact,
+)
 from tenferro.numpy.arguments import (
     along,
     array,
@@ -239,7 +247,7 @@ def frexp(x: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     regular = isfinite(a) & (a != 0)
     size = elementwise.abs(where(regular, a, 1))
     # A subnormal number is scaled up first; the logarithm may be wrong by one at powers of 2.
-    info = np.finfo(a.dtype)
+    info = float_limits(a.dtype)
     lift = where(size < info.smallest_normal, info.nmant + 1, 0).astype("int32")
     lifted = _scaled(size, lift)
     regular = regular & (lifted > 0)  # XLA takes subnormal numbers for 0
@@ -260,7 +268,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     Tensor([3. , 0.5])
     """
     powers = array("ldexp", x2)
-    if powers.dtype.kind not in "biu":
+    if dtype_kind(powers.dtype) not in "biu":
         raise DTypeError(f"ldexp: x2 must be integers, got {powers.meta}")
     (a,) = _inexact_real("ldexp", x1)
     a, powers = broadcast_arrays(a, powers)
@@ -274,7 +282,7 @@ def spacing(x: ArrayLike) -> AnyTensor:
     Tensor(True)
     """
     (a,) = _inexact_real("spacing", x)
-    info = np.finfo(a.dtype)
+    info = float_limits(a.dtype)
     exponent: Any = maximum(frexp(a)[1], info.minexp + 1) - (info.nmant + 1)
     step = copysign(_scaled(ones_like(a), exponent), a)
     least = copysign(float(info.smallest_subnormal), where(a == 0, 0, a))
@@ -328,7 +336,7 @@ def _inexact_real(name: str, *operands: Any) -> list[Any]:
 
 def _scaled(x: Any, exponent: Any) -> Any:
     """x · 2^exponent, exactly unless the result is subnormal; in steps that do not overflow."""
-    info = np.finfo(x.dtype)
+    info = float_limits(x.dtype)
     limit = int(info.maxexp - info.minexp + info.nmant + 2)
     rest: Any = clip(exponent.astype("int32"), -limit, limit)
     largest = int(info.maxexp) - 2
@@ -369,7 +377,7 @@ def _in_integers(name: str, x1: ArrayLike, x2: ArrayLike, function: Any) -> AnyT
     """`function` of both, where a number takes part with all its digits, in their common dtype."""
     common = integers(name, x1, x2)
     numbers = any(weak_number(each) is not None for each in (x1, x2))
-    if numbers and common[0].dtype.kind in "iu" and common[0].dtype.itemsize < 8:
+    if numbers and dtype_kind(common[0].dtype) in "iu" and common[0].dtype.itemsize < 8:
         wide = [array(name, each).astype("int64") for each in (x1, x2)]
         return astype(function(*wide), common[0].dtype)
     result: AnyTensor = function(*common)
@@ -415,7 +423,7 @@ def bitwise_count(x: ArrayLike) -> AnyTensor:
     (a,) = integers("bitwise_count", x)
     # The magnitude as an unsigned number: the least signed one has none of its own dtype.
     bits: Any = a.astype("uint64")
-    bits = where(a < 0, -bits, bits) if a.dtype.kind == "i" else bits
+    bits = where(a < 0, -bits, bits) if dtype_kind(a.dtype) == "i" else bits
     for shift, mask in (
         (1, 0x5555555555555555),
         (2, 0x3333333333333333),

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from tenferro.core import Emitter, V
-from tenferro.ir import NumpyArray, is_complex, is_integer, payload
+from tenferro.ir import NumpyArray, dtype_kind, is_complex, is_integer, payload
 from tenferro.ops.broadcast import full_like, uniform
 from tenferro.ops.elementwise import MUL, Constants, Elementwise, Formula, Term, is_value, where
 from tenferro.ops.error_function import erf, erf_inv, erfc
@@ -98,7 +98,7 @@ def _expm1(x: NumpyArray) -> NumpyArray:
 
     exp(x) - 1 for complex numbers that are not finite.
     """
-    if x.dtype.kind != "c":
+    if dtype_kind(x.dtype) != "c":
         return np.expm1(x)
     finite = np.isfinite(x)
     number = np.where(finite, x, 0)
@@ -128,7 +128,7 @@ def _log1p(x: NumpyArray) -> NumpyArray:
 
     It is taken near |1 + x| = 1 by that square less 1, summed in twice the precision.
     """
-    if x.dtype.kind != "c":
+    if dtype_kind(x.dtype) != "c":
         return np.log1p(x)
     result = np.array(np.log1p(x))
     near = np.flatnonzero(np.abs(x + 0.5) < 2)
@@ -360,7 +360,7 @@ def _sech_squared(x: NumpyArray) -> NumpyArray:
     turned = np.where(x.real < 0, x, -x)
     power = np.exp(turned + turned)
     result = 4 * power / np.square(1 + power)
-    if x.dtype.kind == "c":
+    if dtype_kind(x.dtype) == "c":
         near = np.abs(x.real) < 1
         result = np.where(near, 1 / np.square(np.cosh(np.where(near, x, 0))), result)
     return np.asarray(result).astype(x.dtype)

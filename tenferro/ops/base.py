@@ -51,7 +51,9 @@ from tenferro.ir import (
     Unknown,
     UpperBound,
     describe,
+    dtype_kind,
     grows,
+    is_storage,
     leaves,
     make_meta,
     numbered,
@@ -316,9 +318,10 @@ def check_same_shape(name: str, x: TensorMeta, y: TensorMeta, otherwise: str) ->
 
 def check_kind(name: str, meta: TensorMeta, kinds: str) -> None:
     """Raise DTypeError if the operand's dtype is not of one of the NumPy kinds."""
-    if meta.dtype.kind not in kinds:
+    if dtype_kind(meta.dtype) not in kinds:
         expected = ", ".join(word for kind, word in _KIND_WORDS.items() if kind in kinds)
-        raise DTypeError(f"{name}: takes {counted(expected, 'operand')}, got {meta}")
+        advice = "; convert it with astype" if is_storage(meta.dtype) else ""
+        raise DTypeError(f"{name}: takes {counted(expected, 'operand')}, got {meta}{advice}")
 
 
 _KIND_WORDS = {"b": "bool", "i": "integer", "u": "unsigned", "f": "floating-point", "c": "complex"}

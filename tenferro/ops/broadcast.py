@@ -26,6 +26,7 @@ from tenferro.ir import (
     Resolution,
     TensorMeta,
     as_dtype,
+    dtype_kind,
     make_meta,
     payload,
     same_size,
@@ -87,7 +88,7 @@ class Constant(Inactive, name="constant"):
         if self.shape is not None:
             array = array.reshape(self.shape)
         array = array.astype(as_dtype(array.dtype), copy=False)
-        if array.dtype.kind in "fc":
+        if dtype_kind(array.dtype) in "fc":
             _unify_nan(array)
         array.setflags(write=False)
         object.__setattr__(self, "value", array)
@@ -109,7 +110,7 @@ class Constant(Inactive, name="constant"):
 
     def infer(self) -> TensorMeta:
         """The literal's type; a rank-0 integer is also known as a size."""
-        if self.shape == () and self.dtype.kind in "iu":
+        if self.shape == () and dtype_kind(self.dtype) in "iu":
             return _size_meta(self.dtype, max(self.value.item(), 0))
         return make_meta(self.dtype, self.shape)
 
@@ -123,7 +124,7 @@ class Constant(Inactive, name="constant"):
 
 def _unify_nan(array: NumpyArray) -> None:
     """Give every NaN the same bits, since sign and payload of a NaN are not part of identity."""
-    for part in (array.real, array.imag) if array.dtype.kind == "c" else (array,):
+    for part in (array.real, array.imag) if dtype_kind(array.dtype) == "c" else (array,):
         unknown = np.isnan(part)
         if unknown.any():
             part[unknown] = np.nan
@@ -207,7 +208,7 @@ class BroadcastInDim(Multilinear, name="broadcast_in_dim"):
 
         `numpy.broadcast_to` makes the same in several times as long.
         """
-        if x.flags.c_contiguous and x.size and x.dtype.kind != "V":  # which has no buffer
+        if x.flags.c_contiguous and x.size and dtype_kind(x.dtype) != "V":  # which has no buffer
             shape: Any = self.shape
             steps = _steps(x.shape, x.itemsize, self.dims, len(shape))
             view: NumpyArray = np.ndarray(shape, x.dtype, x, 0, steps)
@@ -475,7 +476,7 @@ class Iota(Inactive, name="iota"):
     n_inputs = 0
 
     def infer(self) -> TensorMeta:
-        if self.dtype.kind not in "iufc":
+        if dtype_kind(self.dtype) not in "iufc":
             raise DTypeError(f"iota: the dtype must be numeric, got {short_name(self.dtype)}")
         return TensorMeta.of(self.dtype, (self.size,))
 
@@ -484,7 +485,7 @@ class Iota(Inactive, name="iota"):
         at.keep()
 
     def numpy(self) -> NumpyArray:
-        if self.dtype.kind in "iu" and self.dtype.itemsize >= 4:
+        if dtype_kind(self.dtype) in "iu" and self.dtype.itemsize >= 4:
             return np.arange(self.size, dtype=self.dtype)  # type: ignore[arg-type]  # sizes are bound
         return np.arange(self.size).astype(self.dtype)  # type: ignore[arg-type]  # sizes are bound
 

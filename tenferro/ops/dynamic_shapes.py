@@ -27,6 +27,7 @@ from tenferro.ir import (
     Unknown,
     UpperBound,
     at_most,
+    dtype_kind,
     maximum,
     minimum,
     payload,
@@ -110,7 +111,7 @@ class DynamicTruncate(StdTensorOp, name="dynamic_truncate"):
         check_axes(self.name, (self.axis,), x.rank, x)
         if size.rank != 0:
             raise ShapeError(f"{self.name}: the size must be a scalar, got {size}")
-        if size.dtype.kind not in "iuf":
+        if dtype_kind(size.dtype) not in "iuf":
             raise DTypeError(f"{self.name}: the size must be an integer or real, got {size}")
         extents = list(x.extents)
         if size.as_size is not None:

@@ -16,13 +16,17 @@ from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V, jointly_lin
 from tenferro.errors import DTypeError
 from tenferro.ir import (
     BOOL,
+    FLOAT32,
     Conjugation,
     Dim,
     DType,
     NumpyArray,
     TensorMeta,
     complex_dtype,
+    dtype_kind,
+    float_limits,
     is_complex,
+    is_floating,
     is_inexact,
     is_integer,
     payload,
@@ -134,7 +138,7 @@ class Elementwise(StdTensorOp):
     def infer(self, *metas: TensorMeta) -> TensorMeta:
         first = metas[0]
         alike = metas[-1] is first and len(metas) < 3  # equal types are nearly always one object
-        if not (alike and first.as_size is None and first.dtype.kind in self.kinds):
+        if not (alike and first.as_size is None and dtype_kind(first.dtype) in self.kinds):
             first = same_type(self.name, metas, self.kinds)
         dtype_of = type(self).dtype_of
         return first if dtype_of is None else first.with_dtype(dtype_of(first.dtype))
@@ -322,7 +326,7 @@ def _integer(value: NumpyArray) -> int:
 
 def _largest(dtype: DType) -> int:
     """A bound up to which a dtype holds every integer; such a product of factors is exact."""
-    return 2 ** min(31, np.finfo(dtype).nmant + 1) if is_inexact(dtype) else 2**31
+    return 2 ** min(31, float_limits(dtype).nmant + 1) if is_inexact(dtype) else 2**31
 
 
 class Neg(Elementwise, name="negate", numpy=np.negative, lax="neg"):
@@ -465,15 +469,17 @@ class Convert(Elementwise, name="convert"):
 
     dtype: DType
 
+    own_precision = True
+
     def infer(self, *metas: TensorMeta) -> TensorMeta:
         return metas[0].with_dtype(self.dtype)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """`astype`, with defined results for the conversions that NumPy leaves undefined."""
-        if is_complex(x.dtype) and self.dtype.kind in "iuf":
+        if is_complex(x.dtype) and dtype_kind(self.dtype) in "iuf":
             x = x.real
-        if x.dtype.kind == "f" and is_integer(self.dtype):
-            return _saturate(x, self.dtype)
+        if is_floating(x.dtype) and is_integer(self.dtype):
+            return _saturate(x.astype(FLOAT32) if x.itemsize < 4 else x, self.dtype)
         return x.astype(self.dtype)
 
     @property
@@ -545,7 +551,7 @@ class Select(Elementwise, name="select", numpy=np.where, lax="select"):
     """The second operand where `pred` is true, elsewhere the third."""
 
     n_inputs = 3
-    kinds = "biufc"
+    kinds = "biufcV"
     conjugation = Conjugation.EXACT
     vjp = (
         None,

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from tenferro.errors import DTypeError
-from tenferro.ir import BOOL, DType, NumpyArray, TensorMeta, is_integer, payload, short_name
+from tenferro.ir import (
+    BOOL,
+    DType,
+    NumpyArray,
+    TensorMeta,
+    dtype_kind,
+    is_integer,
+    payload,
+    short_name,
+)
 from tenferro.ops.elementwise import Elementwise, Term, where
 
 __all__ = [
@@ -233,12 +242,13 @@ class BitcastConvert(Elementwise, name="bitcast_convert"):
 
     dtype: DType
 
+    own_precision = True
     jvp = (None,)
 
     def infer(self, *metas: TensorMeta) -> TensorMeta:
         (x,) = metas
         source = x.dtype
-        if any(dtype.kind not in "iuf" for dtype in (source, self.dtype)):
+        if any(dtype_kind(dtype) not in "iuf" for dtype in (source, self.dtype)):
             raise DTypeError(
                 f"bitcast_convert: takes integers and real floating-point numbers, got {x} and "
                 f"{short_name(self.dtype)}"

@@ -25,6 +25,8 @@ from tenferro.ir import (
     Pruned,
     Reach,
     TensorMeta,
+    dtype_kind,
+    in_float32,
     is_complex,
     numbered,
     payload,
@@ -164,9 +166,9 @@ class ReduceExtremum(Reduction):
 
     def neutral(self, dtype: DType) -> NumpyArray:
         infinity, name = self.end
-        if dtype.kind == "f":
+        if dtype_kind(dtype) == "f":
             return np.asarray(infinity, dtype)
-        if dtype.kind == "b":
+        if dtype_kind(dtype) == "b":
             return np.asarray(name == "max")
         return np.asarray(getattr(np.iinfo(dtype), name), dtype)
 
@@ -262,7 +264,7 @@ class ReduceNorm(Reduction, name="reduce_norm"):
 
 
 def _sum_of_squares(x: NumpyArray, axes: tuple[int, ...]) -> NumpyArray:
-    squares = x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
+    squares = x.real * x.real + x.imag * x.imag if dtype_kind(x.dtype) == "c" else x * x
     return np.asarray(np.add.reduce(squares, axis=axes, dtype=squares.dtype))
 
 
@@ -528,7 +530,9 @@ class Sort(StdTensorOp, name="sort"):
         return tuple(compress((x, x.with_dtype(INT64)), self.outputs))
 
     def evaluate(self, inputs: Sequence[NumpyArray]) -> tuple[NumpyArray, ...]:
-        (x,) = inputs
+        return in_float32(self._sorted, *inputs)  # type: ignore[no-any-return]  # a tuple, as here
+
+    def _sorted(self, x: NumpyArray) -> tuple[NumpyArray, ...]:
         if self.outputs == (True, False):
             return (np.sort(x, axis=self.axis, kind="stable"),)
         places = np.argsort(x, axis=self.axis, kind="stable").astype(np.int64, copy=False)

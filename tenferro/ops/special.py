@@ -150,6 +150,11 @@ class Special(Elementwise, name="special"):
     def infer_all(self, metas: Any) -> tuple[TensorMeta, ...]:
         return (self.infer(*metas),)
 
+    @property
+    def own_precision(self) -> bool:
+        """Only of a number's neighbours, which depend on the dtype."""
+        return self.function == "nextafter"
+
     def numpy(self, *operands: NumpyArray) -> NumpyArray:
         row, dtype = SPECIAL_FUNCTIONS[self.function], operands[0].dtype
         if self.function != "nextafter":  # whose steps are those of the dtype

@@ -20,6 +20,8 @@ from tenferro.ir import (
     DTypeLike,
     Shape,
     as_dtype,
+    dtype_kind,
+    float_limits,
     real_dtype,
 )
 from tenferro.ops import STOP_GRADIENT
@@ -188,13 +190,13 @@ def truncated_normal(
 
 def unit(key: AnyTensor, shape: Sizes, dtype: DType, name: str) -> AnyTensor:
     """Numbers in [0, 1): multiples of the distance of the numbers below 1, each as likely."""
-    digits = np.finfo(dtype).nmant
+    digits = float_limits(dtype).nmant
     if dtype == FLOAT64:
         high, low = drawn_words(key, shape, name)
         low = low >> (64 - digits)
         return high.astype(dtype) * 2.0**-32 + low.astype(dtype) * 2.0**-digits
-    width = 8 * dtype.itemsize
-    bits = drawn_bits(key, shape, as_dtype(f"u{width}"), name)
+    width = 8 if digits < 8 else 8 * dtype.itemsize
+    bits = drawn_bits(key, shape, as_dtype(f"uint{width}"), name)
     return (bits >> (width - digits)).astype(dtype) * 2.0**-digits
 
 
@@ -218,7 +220,7 @@ def between(
 
 def draw_normal(key: AnyTensor, *, shape: Sizes, dtype: DType) -> AnyTensor:
     """Numbers of the normal distribution, real or complex."""
-    if dtype.kind != "c":
+    if dtype_kind(dtype) != "c":
         return normals(key, shape, dtype)
     keys = split_words(key, shape=(2,))
     parts = [normals(keys[place], shape, real_dtype(dtype)) for place in range(2)]
@@ -246,7 +248,7 @@ def draw_exponential(key: AnyTensor, *, shape: Sizes, dtype: DType) -> AnyTensor
 
 def draw_gumbel(key: AnyTensor, *, shape: Sizes, dtype: DType, mode: str) -> AnyTensor:
     """Numbers of the Gumbel distribution; "high" draws two for each."""
-    info = np.finfo(dtype)
+    info = float_limits(dtype)
     tiny = float(info.tiny)
     if mode == "low":
         numbers = between(key, tiny, 1.0, shape, dtype, "random.gumbel")
@@ -260,7 +262,7 @@ def draw_gumbel(key: AnyTensor, *, shape: Sizes, dtype: DType, mode: str) -> Any
 
 def draw_laplace(key: AnyTensor, *, shape: Sizes, dtype: DType) -> AnyTensor:
     """sign(u)·log(1 - |u|) for u uniform between -1 and 1."""
-    lowest = float(dtype.type(-1.0) + np.finfo(dtype).epsneg)
+    lowest = float(dtype.type(-1.0) + float_limits(dtype).epsneg)
     numbers = between(key, lowest, 1.0, shape, dtype, "random.laplace")
     sign: AnyTensor = elementwise.sign(numbers)
     return sign * analytic.log1p(-abs(numbers))
@@ -268,14 +270,14 @@ def draw_laplace(key: AnyTensor, *, shape: Sizes, dtype: DType) -> AnyTensor:
 
 def draw_logistic(key: AnyTensor, *, shape: Sizes, dtype: DType) -> AnyTensor:
     """log(u/(1 - u)) for uniform u."""
-    tiny = float(np.finfo(dtype).tiny)
+    tiny = float(float_limits(dtype).tiny)
     numbers = between(key, tiny, 1.0, shape, dtype, "random.logistic")
     return analytic.log(numbers) - analytic.log1p(-numbers)
 
 
 def draw_cauchy(key: AnyTensor, *, shape: Sizes, dtype: DType) -> AnyTensor:
     """tan(π(u - 1/2)) for uniform u."""
-    eps = float(np.finfo(dtype).eps)
+    eps = float(float_limits(dtype).eps)
     numbers = between(key, eps, 1.0, shape, dtype, "random.cauchy")
     return analytic.tan((numbers - 0.5) * math.pi)
 
@@ -312,7 +314,7 @@ def _saturated(
     """Where the values of erf have too few digits between both bounds, or the one drawn is ±1."""
     right, left = first > 0, last < 0
     edge: AnyTensor = elementwise.where(right, first, -last)
-    few = edge > 1 - 128 * float(np.finfo(first.dtype).eps)
+    few = edge > 1 - 128 * float(float_limits(first.dtype).eps)
     return (right | left) & (low < high) & (few | (abs(fraction) >= 1))
 
 
@@ -361,7 +363,7 @@ def _next(bound: AnyTensor, direction: int) -> AnyTensor:
     Source: Rump, Zimmermann, Boldo, Melquiond, "Computing predecessor and successor in rounding
     to nearest", BIT 49, 2009.
     """
-    info = np.finfo(bound.dtype)
+    info = float_limits(bound.dtype)
     x = emit(STOP_GRADIENT, bound)
     unit_roundoff = float(info.eps) / 2
     step = abs(x) * (unit_roundoff * (1 + 2 * unit_roundoff)) + float(info.smallest_subnormal)

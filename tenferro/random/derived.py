@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tenferro import numpy as tn
-from tenferro.ir import INT64, AnyTensor, ArrayLike, DTypeLike, Shape, default_float
+from tenferro.ir import (
+    INT64,
+    AnyTensor,
+    ArrayLike,
+    DTypeLike,
+    Shape,
+    default_float,
+    dtype_kind,
+    float_limits,
+)
 from tenferro.ops.functions import manipulation
 from tenferro.random.continuous import AnyKey, exponential, normal, uniform
 from tenferro.random.discrete import rademacher
@@ -156,7 +163,7 @@ def triangular(
     )
     u: Any = uniform(key, result, kind)
     width = high - low
-    info = np.finfo(kind)
+    info = float_limits(kind)
     # JAX's formula, but where squares of the width are not finite or lose digits
     small = (width > 0) & (width < float(info.tiny / info.eps) ** 0.5)
     scaled = small | (width > float(info.max) ** 0.5)
@@ -193,7 +200,7 @@ def wald(
     y: Any = numbers * numbers
     # JAX's formula for the smaller root of a quadratic equation; a formula without a difference
     # where the difference has lost half of its digits, or the square of the mean has
-    info = np.finfo(kind)
+    info = float_limits(kind)
     large = ~(center * y <= float(info.eps) ** -0.25) | (
         center < float(info.tiny / info.eps) ** 0.5
     )
@@ -285,7 +292,9 @@ def geometric(
     words_of(name, key)
     kind, result = element(name, dtype, "iu", INT64), sizes(name, shape, p)
     dtype_of_p = tn.asarray(p).dtype
-    chance = real_array(name, "p", p, dtype_of_p if dtype_of_p.kind == "f" else default_float())
+    chance = real_array(
+        name, "p", p, dtype_of_p if dtype_kind(dtype_of_p) == "f" else default_float()
+    )
     u: Any = uniform(key, result, chance.dtype)
     log_u = tn.log(tn.where(u == 0, 1.0, u))
     trials: AnyTensor = (tn.floor(log_u / tn.log1p(-chance)) + 1).astype(kind)

@@ -22,6 +22,8 @@ from tenferro.ir import (
     TensorMeta,
     as_dtype,
     default_float,
+    dtype_kind,
+    float_limits,
     refuse_traced,
 )
 from tenferro.numpy import arange, asarray
@@ -99,7 +101,7 @@ def randint(
         if isinstance(bound, DimExpr) or (isinstance(bound, int) and not isinstance(bound, bool)):
             continue
         meta = None if is_number(bound) else meta_of_value(lifted(bound))
-        if meta is None or meta.dtype.kind not in "iu":
+        if meta is None or dtype_kind(meta.dtype) not in "iu":
             got = meta or type(bound).__name__
             raise DTypeError(f"{name}: {field} must be an integer, got {got}")
     bounds = (minval, maxval)
@@ -127,7 +129,7 @@ def bernoulli(
     """
     name = "random.bernoulli"
     meta = TensorMeta.of(default_float(), ()) if isinstance(p, float) else meta_of_value(lifted(p))
-    if (is_number(p) and not isinstance(p, float)) or meta is None or meta.dtype.kind != "f":
+    if (is_number(p) and not isinstance(p, float)) or meta is None or dtype_kind(meta.dtype) != "f":
         got = type(p).__name__ if is_number(p) else meta
         raise DTypeError(f"{name}: p must be floating-point, got {got}")
     how = checked_mode(name, mode)
@@ -181,7 +183,7 @@ def categorical(
     name = "random.categorical"
     value: Any = asarray(logits)
     meta: TensorMeta = value.meta
-    if meta.dtype.kind != "f":
+    if dtype_kind(meta.dtype) != "f":
         raise DTypeError(f"{name}: logits must be floating-point, got {meta}")
     place, how = normal_axis(name, axis, meta.rank), checked_mode(name, mode)
     dims = list(meta.exact_shape(name, "logits"))
@@ -259,7 +261,7 @@ def _population(name: str, what: str, x: Any) -> Any:
     if value.meta.rank:
         return value
     refuse_traced(name, what, value)
-    if value.meta.dtype.kind not in "iu":
+    if dtype_kind(value.meta.dtype) not in "iu":
         raise DTypeError(f"{name}: {what} must be an integer or an array, got {value.meta}")
     return _range(natural(name, what, int(value)))
 
@@ -338,9 +340,9 @@ def _weighted(
         raise ShapeError(
             f"{name}: p must have {size} elements, one for each of a, got {weights.meta}"
         )
-    if weights.dtype.kind in "biu":
+    if dtype_kind(weights.dtype) in "biu":
         weights = weights.astype(FLOAT64)
-    if weights.dtype.kind != "f":
+    if dtype_kind(weights.dtype) != "f":
         raise DTypeError(f"{name}: p must be real, got {weights.meta}")
     if count is None:
         return draw(name, chosen_by, key, weights, shape=shape)
@@ -406,7 +408,7 @@ def draw_bernoulli(key: AnyTensor, p: Any, *, shape: Sizes, dtype: DType, mode: 
     if mode == "low":
         return unit(key, shape, dtype, "random.bernoulli") < chance
     both = unit(key, (2, *shape), dtype, "random.bernoulli")
-    fine = both[1] * 2.0 ** -np.finfo(dtype).nmant
+    fine = both[1] * 2.0 ** -float_limits(dtype).nmant
     return fine < chance - both[0]
 
 

@@ -33,6 +33,7 @@ from tenferro.ir import (
     as_dtype,
     default_float,
     dim,
+    dtype_kind,
     integer_of,
     product,
     real_dtype,
@@ -230,6 +231,8 @@ class Key:
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, Key):
             return NotImplemented
+        if not (is_array(self.words) and is_array(other.words)):
+            return self.words == other.words  # what a function of trees put into the leaf
         return apply(_equal, self.words, other.words)
 
     __hash__ = None  # type: ignore[assignment]  # `==` is elementwise
@@ -548,7 +551,7 @@ def element(
     result = as_dtype(default if dtype is None else dtype)
     if dtype is None and default_float() == FLOAT32:
         result = _NARROW.get(result, result)
-    if result.kind not in kinds:
+    if dtype_kind(result) not in kinds:
         raise DTypeError(f"{name}: dtype must be {KINDS[kinds]}, got {short_name(result)}")
     return result
 
@@ -573,7 +576,7 @@ def natural(name: str, what: str, value: object) -> int:
 def real_array(name: str, field: str, value: Any, dtype: DType) -> Any:
     """A real parameter as an array of `dtype`."""
     array: Any = asarray(value)
-    if array.dtype.kind == "c":
+    if dtype_kind(array.dtype) == "c":
         raise DTypeError(f"{name}: {field} must be real, got {array.meta}")
     return array.astype(dtype)
 
@@ -581,7 +584,7 @@ def real_array(name: str, field: str, value: Any, dtype: DType) -> Any:
 def real(name: str, field: str, operand: Any, dtype: DType) -> AnyTensor:
     """A real parameter as a value of `dtype`."""
     meta = None if is_number(operand) or isinstance(operand, DimExpr) else operand.meta
-    if isinstance(operand, complex) or (meta is not None and meta.dtype.kind == "c"):
+    if isinstance(operand, complex) or (meta is not None and dtype_kind(meta.dtype) == "c"):
         got = "complex" if meta is None else meta
         raise DTypeError(f"{name}: {field} must be real, got {got}")
     return promotion.as_value(operand, dtype)
@@ -641,7 +644,7 @@ def _seeded(name: str, seed: Any) -> AnyTensor:
     if is_array(seed):
         meta = meta_of_value(seed)
         assert meta is not None
-        if meta.dtype.kind not in "iu" or meta.rank:
+        if dtype_kind(meta.dtype) not in "iu" or meta.rank:
             raise DTypeError(f"{name}: the seed must be an integer, got {meta}")
         return apply(seed_words, seed)
     number = integer(name, "the seed", seed)
@@ -705,7 +708,7 @@ def fold_in(key: Key | ArrayLike, data: ArrayLike) -> Key | AnyTensor:
     if is_array(data):
         meta = meta_of_value(data)
         assert meta is not None
-        if meta.dtype.kind not in "iu" or meta.rank:
+        if dtype_kind(meta.dtype) not in "iu" or meta.rank:
             raise DTypeError(f"random.fold_in: data must be an integer, got {meta}")
     else:
         number = integer("random.fold_in", "data", data)

@@ -3,11 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from tenferro.ir import TensorSpec
 
-__all__ = ["ArrayAttributes"]
+__all__ = ["Device", "Shard"]
+
+
+class Device(str):
+    """The name of a device, such as `"cpu:0"`, with what a device of JAX says of itself.
+
+    >>> device = Device("gpu:1")
+    >>> device, device.platform, device.id
+    ('gpu:1', 'gpu', 1)
+    """
+
+    __slots__ = ()
+
+    @property
+    def platform(self) -> str:
+        """The first word of the name: `"cpu"`, `"gpu"`, …, or `"host"`."""
+        return self.partition(":")[0]
+
+    @property
+    def device_kind(self) -> str:
+        """The same as `platform`."""
+        return self.platform
+
+    @property
+    def id(self) -> int:
+        """The number in the name; 0 if there is none."""
+        return int(self.partition(":")[2] or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The part of a tensor that one device has.
+
+    Attributes:
+        device: its name.
+        index: the slice of each axis that it is of the tensor.
+        replica_id: the number of devices before this one that have the same part.
+        data: the part, a tensor on this device.
+    """
+
+    device: Device
+    index: tuple[slice, ...]
+    replica_id: int
+    data: Any
 
 
 class ArrayAttributes:
@@ -22,10 +66,10 @@ class ArrayAttributes:
     is_fully_addressable = True
     """Whether this process has all parts; others are refused where they are read."""
 
-    def devices(self) -> set[str]:
+    def devices(self) -> set[Device]:
         """The names of the devices of the tensor: `{"cpu:0"}`."""
         array: Any = self
-        return set(array.device.split(","))
+        return set(map(Device, array.placement.split(",")))
 
     @property
     def aval(self) -> TensorSpec:
@@ -38,6 +82,20 @@ class ArrayAttributes:
         """Whether each device has the whole tensor."""
         array: Any = self
         return bool(getattr(array._buffer, "is_fully_replicated", True))
+
+    @property
+    def addressable_shards(self) -> list[Shard]:
+        """The parts that the devices of this process have."""
+        array: Any = self
+        parts = getattr(array._buffer, "addressable_shards", None)
+        if parts is None:
+            return [Shard(array.device, (slice(None),) * array.ndim, 0, array)]
+        tensors = [(part, type(array)(part.data)) for part in parts]
+        return [Shard(x.device, part.index, part.replica_id, x) for part, x in tensors]
+
+    def addressable_data(self, index: int) -> Any:
+        """The part that the device number `index` of this process has."""
+        return self.addressable_shards[index].data
 
     def is_deleted(self) -> bool:
         """Whether the memory has been freed, or passed on to a program."""

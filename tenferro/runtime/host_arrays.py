@@ -9,7 +9,7 @@ from numpy.ma import MaskedArray, is_masked
 
 from tenferro.config import dtype_rules
 from tenferro.errors import DTypeError, ExchangeError, ShapeError, TenferroError
-from tenferro.ir import Dim, NumpyArray, TensorMeta, as_dtype, make_meta
+from tenferro.ir import Dim, NumpyArray, TensorMeta, as_dtype, dtype_kind, make_meta
 from tenferro.ops.functions import entering
 from tenferro.runtime.executors import Buffer
 
@@ -39,7 +39,7 @@ def host_array(data: object, dtype: object = None) -> NumpyArray:
         data = np.from_dlpack(data)
     target = None if dtype is None else as_dtype(dtype)
     source = getattr(data, "dtype", None)
-    if target is not None and getattr(source, "kind", "") == "c" and target.kind != "c":
+    if target is not None and getattr(source, "kind", "") == "c" and dtype_kind(target) != "c":
         raise DTypeError(f"tensor: {source} data does not fit {target}; take its real part first")
     try:
         array = np.array(data, dtype=target, order="C", copy=True)
@@ -54,8 +54,15 @@ def host_array(data: object, dtype: object = None) -> NumpyArray:
         raise DTypeError(f"tensor: {what}") from None
     if array.dtype == object and isinstance(data, int):
         raise DTypeError("tensor: the integer does not fit in 64 bits")
-    if source is None and target is None and array.dtype.kind in "fc" and is_of_numbers(data):
-        array = array.astype(as_dtype(complex if array.dtype.kind == "c" else float), copy=False)
+    if (
+        source is None
+        and target is None
+        and dtype_kind(array.dtype) in "fc"
+        and is_of_numbers(data)
+    ):
+        array = array.astype(
+            as_dtype(complex if dtype_kind(array.dtype) == "c" else float), copy=False
+        )
     elif source is None and target is None and dtype_rules().narrows:
         array = narrowed(array)
     array = array.astype(as_dtype(array.dtype), copy=False)
@@ -75,7 +82,7 @@ def narrowed(value: Any) -> Any:
     >>> narrowed(np.ones(2)).dtype, narrowed(np.arange(2)).dtype
     (dtype('float32'), dtype('int64'))
     """
-    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "fc":
+    if not isinstance(value, np.ndarray | np.generic) or dtype_kind(value.dtype) not in "fc":
         return value
     narrow = NARROWER.get(value.dtype.newbyteorder("="))
     if narrow is None:

@@ -33,6 +33,7 @@ from tenferro.ir import (
     NumpyArray,
     TensorMeta,
     as_dtype,
+    dtype_kind,
 )
 from tenferro.ops.functions import (
     KINDS,
@@ -46,7 +47,7 @@ from tenferro.ops.functions import (
     manipulation,
     outside,
 )
-from tenferro.runtime.array_attributes import ArrayAttributes
+from tenferro.runtime.array_attributes import ArrayAttributes, Device
 from tenferro.runtime.devices import (
     absent,
     device_of,
@@ -308,9 +309,9 @@ class Tensor(ArrayAttributes, ArrayOperators):
         return getattr(self._buffer, "sharding", None)
 
     @property
-    def device(self) -> str:
+    def device(self) -> Device:
         """Where the buffer is, as `placement`: what `device=` of functions and `to_device` take."""
-        return self.placement
+        return Device(self.placement)
 
     def to_device(self, device: str | Executor, *, stream: None = None) -> Tensor:
         """The tensor on the host (`"host"`), or on another device.
@@ -359,7 +360,7 @@ class Tensor(ArrayAttributes, ArrayOperators):
         buffer = sealed(host.copy()) if executor is None else executor.put(host)
         return type(self).wrap(buffer, executor)
 
-    def view(self, dtype: DTypeLike) -> Tensor:
+    def view(self, dtype: DTypeLike | None = None) -> Tensor:
         """The bits of the elements read as another dtype; the last axis takes up other sizes.
 
         Raises:
@@ -369,6 +370,8 @@ class Tensor(ArrayAttributes, ArrayOperators):
         Tensor([4607182418800017408])
         """
         self.refuse_if_tracked("view")
+        if dtype is None:
+            return self
         try:
             bits = self.numpy().view(as_dtype(dtype))
         except ValueError as error:
@@ -750,7 +753,7 @@ def fitted(value: Any, meta: TensorMeta) -> Any:
         ShapeError: a list is ragged.
     """
     if getattr(value, "weak", None) is not None:
-        if value.dtype.kind != meta.dtype.kind:
+        if dtype_kind(value.dtype) != dtype_kind(meta.dtype):
             return value
         return apply(convert, value, dtype=meta.dtype)
     if not is_number(value) and not isinstance(value, list | tuple):
@@ -760,7 +763,7 @@ def fitted(value: Any, meta: TensorMeta) -> Any:
     plain = Tensor(value)
     if plain.dtype == meta.dtype:
         return plain
-    kind, declared = (dtype.kind.replace("u", "i") for dtype in (plain.dtype, meta.dtype))
+    kind, declared = (dtype_kind(dtype).replace("u", "i") for dtype in (plain.dtype, meta.dtype))
     if "bifc".index(kind) > "bifc".index(declared):
         raise DTypeError(f"{plain.meta} does not fit {meta}")
     with np.errstate(over="ignore"):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tenferro import fft as transforms
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.ir import AnyTensor, ArrayLike, dtype_kind, in_single
 from tenferro.missing_names import refusal
 from tenferro.numpy.arguments import constant_size, count, option, promoted
 from tenferro.ops.functions import integers, normal_axis
@@ -128,13 +128,13 @@ def _transformed(
     (value,) = promoted(name, x, inexact=True)
     if not value.ndim:
         raise ShapeError(f"{name}: takes an array with an axis, got {value.meta}")
-    if value.dtype.kind == "c":
+    if dtype_kind(value.dtype) == "c":
         parts = [
             _transformed(name, part, type, n, axis, norm, inverse)
             for part in (value.real, value.imag)
         ]
         return tn.asarray(parts[0] + 1j * parts[1]).astype(value.dtype)
-    if value.dtype == "float16":
+    if in_single(value.dtype) != value.dtype:
         raise DTypeError(f"{name}: takes single and double precision, got {value.meta}")
     place = normal_axis(name, axis, value.ndim)
     rows = _of_size(name, tn.moveaxis(value, place, -1), n)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tenferro import numpy as tn
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.ir import AnyTensor, ArrayLike, dtype_kind
 from tenferro.missing_names import refusal
 from tenferro.numpy.arguments import array, constant_size, option
 
@@ -71,14 +71,14 @@ def map_coordinates(
         if mode == "constant" and indices:
             element = tn.where(inside, element, outside)
         total = total + element * weight
-    if x.dtype.kind in "iub" and order:
+    if dtype_kind(x.dtype) in "iub" and order:
         total = tn.trunc(total + tn.copysign(0.5, total))
     return tn.broadcast_to(total, shape).astype(x.dtype)
 
 
 def _neighbours(place: Any, order: int) -> list[tuple[Any, Any]]:
     """The indices near a place, each with its weight."""
-    if place.dtype.kind in "iu":
+    if dtype_kind(place.dtype) in "iu":
         return [(place, 1)]
     if order == 0:
         return [(tn.trunc(place + tn.copysign(0.5, place)).astype("int64"), 1)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.ir import AnyTensor, ArrayLike, dtype_kind
 from tenferro.missing_names import refusal, unlisted
 from tenferro.numpy.arguments import array, callable_of, count, number, option
 from tenferro.transforms import fori_loop, value_and_grad, while_loop
@@ -112,9 +112,9 @@ def minimize(
     x = array(name, x0)
     if x.ndim != 1:
         raise ShapeError(f"{name}: x0 must be a vector, got {x.meta}; flatten it with tn.ravel")
-    if x.dtype.kind not in "fc":
+    if dtype_kind(x.dtype) not in "fc":
         raise DTypeError(f"{name}: x0 must be floating-point numbers, got {x.meta}")
-    if x.dtype.kind == "c":
+    if dtype_kind(x.dtype) == "c":
         return _of_parts(fun, x, args, method, tol, options)
     gtol = number(name, "gtol", chosen.get("gtol", 1e-5 if tol is None else tol))
     most = chosen.get("maxiter")

@@ -15,7 +15,7 @@ import numpy as np
 from tenferro import fft as transforms
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.ir import AnyTensor, ArrayLike, dtype_kind
 from tenferro.missing_names import refusal
 from tenferro.numpy.arguments import array, constant_size, count, option, promoted
 from tenferro.ops import load_named
@@ -169,7 +169,7 @@ def fftconvolve(
     else:
         sizes = [x.shape[axis] + y.shape[axis] - 1 for axis in along]
         fast = [_smooth(size) for size in sizes]
-        is_real = x.dtype.kind == "f"
+        is_real = dtype_kind(x.dtype) == "f"
         forward: Any = transforms.rfftn if is_real else transforms.fftn
         product = forward(x, fast, axes=along) * forward(y, fast, axes=along)
         back: Any = transforms.irfftn if is_real else transforms.ifftn
@@ -204,7 +204,7 @@ def _pair(name: str, in1: Any, in2: Any, mode: str, inexact: bool = False) -> li
     """Two arrays of one dtype, with as many axes, of constant sizes."""
     option(name, "mode", mode, MODES)
     x, y = promoted(name, in1, in2, inexact=inexact)
-    if x.dtype.kind == "b":
+    if dtype_kind(x.dtype) == "b":
         x, y = x.astype(int), y.astype(int)
     if x.ndim != y.ndim:
         raise ShapeError(f"{name}: {x.meta} and {y.meta} must have as many axes")
@@ -398,7 +398,7 @@ def _density(
         return frequencies, tn.mean(spectra, axis=-1)
     odd = np.arange(3, segments + 1, 2)
     bias = 1 + float(np.sum(1 / odd - 1 / (odd - 1)))
-    if spectra.dtype.kind == "c":
+    if dtype_kind(spectra.dtype) == "c":
         middle: Any = tn.median(spectra.real, axis=-1) + 1j * tn.median(spectra.imag, axis=-1)
     else:
         middle = tn.median(spectra, axis=-1)
@@ -500,7 +500,9 @@ def _spectra(
         signals, size = [_lengthened(signal, more) for signal in signals], size + more
     real_dtype = signals[0].real.dtype
     weights = tn.asarray(weights).astype(real_dtype)
-    one_sided = return_onesided and signals[0].dtype.kind == "f" and weights.dtype.kind == "f"
+    one_sided = (
+        return_onesided and dtype_kind(signals[0].dtype) == "f" and dtype_kind(weights.dtype) == "f"
+    )
     starts = np.arange(0, size - length + 1, step)
     places = starts[:, None] + np.arange(length)
     forward: Any = transforms.rfft if one_sided else transforms.fft
@@ -602,7 +604,7 @@ def istft(
     """
     name = "istft"
     (spectra,) = promoted(name, Zxx, inexact=True)
-    if spectra.dtype.kind != "c":
+    if dtype_kind(spectra.dtype) != "c":
         spectra = spectra.astype("complex64" if spectra.dtype == "float32" else "complex128")
     if spectra.ndim < 2:
         raise ShapeError(f"{name}: takes axes of frequencies and times, got {spectra.meta}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tenferro import numpy as tn
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, Axis, is_complex, read_integer
+from tenferro.ir import AnyTensor, ArrayLike, Axis, dtype_kind, is_complex, read_integer
 from tenferro.missing_names import refusal
 from tenferro.numpy import (
     betaln,
@@ -146,7 +146,7 @@ def loggamma(x: ArrayLike) -> AnyTensor:
 def _complex(name: str, x: ArrayLike) -> Any:
     """The operand, if it is complex; else None."""
     value = array(name, x)
-    return value if value.dtype.kind == "c" else None
+    return value if dtype_kind(value.dtype) == "c" else None
 
 
 def gammainc(a: ArrayLike, x: ArrayLike) -> AnyTensor:
@@ -308,7 +308,7 @@ def wofz(z: ArrayLike) -> AnyTensor:
     Tensor(1.+0.j)
     """
     (value,) = promoted("wofz", z, inexact=True)
-    if value.dtype.kind != "c":
+    if dtype_kind(value.dtype) != "c":
         value = value.astype("complex64" if value.dtype == "float32" else "complex128")
     return faddeeva(value)  # type: ignore[no-any-return]
 
@@ -433,7 +433,7 @@ def sph_harm_y(
         raise ShapeError(f"{name}: diff_n must be None; take derivatives with tn.grad or tn.jvp")
     degree, order = array(name, n), array(name, m)
     for each in (degree, order):
-        if each.dtype.kind not in "iu":
+        if dtype_kind(each.dtype) not in "iu":
             raise DTypeError(f"{name}: degrees and orders must be integers, got {each.meta}")
     pole, around = real(name, theta, phi)
     if n_max is None:

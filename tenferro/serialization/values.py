@@ -33,6 +33,7 @@ from tenferro.ir import (
     DType,
     ExecProgram,
     NumpyArray,
+    dtype_kind,
     dtype_of_short_name,
     kind_of,
     kind_of_tag,
@@ -230,7 +231,7 @@ def _read_blob(entry: Json, body: memoryview, offset: int, where: str) -> tuple[
     data = bytes(body[offset : offset + length])
     if hashlib.sha256(data).hexdigest() != fields["sha256"]:
         raise FileError(f"file: the checksum of {where} is wrong; the file is damaged")
-    if dtype.kind == "b" and data.strip(b"\x00\x01"):
+    if dtype_kind(dtype) == "b" and data.strip(b"\x00\x01"):
         raise FileError(f"file: {where} has a bool that is neither 0 nor 1")
     array = np.frombuffer(data, dtype.newbyteorder("<")).astype(dtype, copy=False).reshape(shape)
     array.setflags(write=False)

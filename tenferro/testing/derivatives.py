@@ -14,7 +14,7 @@ from tenferro.errors import (
     UnsupportedADRuleError,
     UnsupportedDynamicShapeError,
 )
-from tenferro.ir import NumpyArray, TensorMeta, is_inexact
+from tenferro.ir import NumpyArray, TensorMeta, dtype_kind, is_inexact
 from tenferro.ops import repeated
 from tenferro.ops.extension import batch_rule_name, called_one_by_one
 from tenferro.testing.execution import compared, xla_executor
@@ -295,7 +295,7 @@ def _reached(function: TracedGraph, base: int, what: str) -> Iterator[str]:
 
 
 def _smooth(array: NumpyArray) -> bool:
-    return array.dtype.kind in "fc"
+    return dtype_kind(array.dtype) in "fc"
 
 
 _JVP, _VJP = ("jvp",), ("jvp", "adjoint")
@@ -345,7 +345,7 @@ def _gradient(subject: FamilySubject) -> Findings:
     entries = _entries(subject)
     outputs = [subject.applied(subject.metas)(*entry) for entry in entries]
     smooth = [
-        [array for array in row if array is not None and array.dtype.kind in "fc"]
+        [array for array in row if array is not None and dtype_kind(array.dtype) in "fc"]
         for row in outputs
     ]
     seeds = [directions(row, number) for number, row in enumerate(smooth)]
@@ -433,8 +433,8 @@ def _entries(subject: FamilySubject) -> Entries:
     first = subject.arrays
     entries = [first]
     for scale in (1.0625, 1.125):
-        scaled = [x * x.dtype.type(scale) if x.dtype.kind in "fc" else x for x in first]
-        turned = [np.flip(x) if x.dtype.kind in "iub" else x for x in scaled]
+        scaled = [x * x.dtype.type(scale) if dtype_kind(x.dtype) in "fc" else x for x in first]
+        turned = [np.flip(x) if dtype_kind(x.dtype) in "iub" else x for x in scaled]
         entries.append(tuple(turned if _is_accepted(subject, turned) else scaled))
     return entries
 

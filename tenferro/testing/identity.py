@@ -15,7 +15,7 @@ import numpy as np
 
 from tenferro.core import input_key, op_key
 from tenferro.errors import UnsupportedExtensionError
-from tenferro.ir import TensorInput, encode
+from tenferro.ir import TensorInput, dtype_kind, encode
 from tenferro.ops.extension import Extension, ExtensionOp, attributes_of, parse_family_id
 from tenferro.serialization import PayloadCodecs, dumps, loads
 from tenferro.testing.report import Clause, Findings, NotCheckedError, Note
@@ -209,7 +209,7 @@ def _uncompared(subject: FamilySubject) -> Iterator[str]:
         except Exception:  # the author's code may raise anything on such a value
             continue
         if any(
-            not np.array_equal(one, result, equal_nan=result.dtype.kind in "fc")
+            not np.array_equal(one, result, equal_nan=dtype_kind(result.dtype) in "fc")
             for one, result in zip(subject.expected, results, strict=True)
         ):
             yield f"{field.name} is declared field(compare=False), but changes results"
@@ -275,7 +275,9 @@ def _saved(subject: FamilySubject) -> Findings:
     names = [declared.name for declared in loaded.inputs]
     results = executor.run(loaded, dict(zip(names, subject.arrays, strict=True)))
     for i, (one, other) in enumerate(zip(results, subject.expected, strict=True)):
-        if text := difference(np.asarray(one), other, 0.0 if other.dtype.kind in "iub" else 1e-6):
+        if text := difference(
+            np.asarray(one), other, 0.0 if dtype_kind(other.dtype) in "iub" else 1e-6
+        ):
             yield f"output {i} of the program that was read {text}"
 
 

@@ -13,7 +13,17 @@ import numpy as np
 from tenferro.compiler import OptimizerOptions
 from tenferro.core import ResolvedView, resolve_keys
 from tenferro.errors import ConfigError, TenferroError
-from tenferro.ir import Leaf, NumpyArray, TensorMeta, TensorSpec, is_inexact, make_meta, symbol
+from tenferro.ir import (
+    Leaf,
+    NumpyArray,
+    TensorMeta,
+    TensorSpec,
+    dtype_kind,
+    float_limits,
+    is_inexact,
+    make_meta,
+    symbol,
+)
 from tenferro.ops import StdTensorOp
 from tenferro.ops.extension import (
     Extension,
@@ -140,7 +150,7 @@ def central(
 
     return [
         None
-        if ahead is None or behind is None or ahead.dtype.kind not in "fc"
+        if ahead is None or behind is None or dtype_kind(ahead.dtype) not in "fc"
         else np.asarray((ahead - behind) / (2 * step))
         for ahead, behind in zip(at(1.0), at(-1.0), strict=True)
     ]
@@ -152,7 +162,7 @@ def directions(arrays: Sequence[NumpyArray], seed: int) -> list[NumpyArray]:
     result = []
     for array in arrays:
         values: Any = rng.uniform(-1, 1, array.shape)
-        if array.dtype.kind == "c":
+        if dtype_kind(array.dtype) == "c":
             values = values + 1j * rng.uniform(-1, 1, array.shape)
         result.append(np.asarray(values).astype(array.dtype))
     return result
@@ -180,8 +190,10 @@ def difference(
 
 def rounding(*arrays: NumpyArray | None) -> float:
     """The tolerance for two ways to compute one thing."""
-    kinds = [array.dtype for array in arrays if array is not None and array.dtype.kind in "fc"]
-    return 200 * max([float(np.finfo(dtype).eps) for dtype in kinds], default=0.0)
+    kinds = [
+        array.dtype for array in arrays if array is not None and dtype_kind(array.dtype) in "fc"
+    ]
+    return 200 * max([float(float_limits(dtype).eps) for dtype in kinds], default=0.0)
 
 
 def inner(a: NumpyArray | None, b: NumpyArray | None) -> float:
@@ -303,14 +315,16 @@ class FamilySubject:
     @cached_property
     def smooth(self) -> tuple[NumpyArray, ...]:
         """The inputs in double precision, if the op takes them; where differences are taken."""
-        wide = [array.astype(DOUBLE.get(array.dtype.kind, array.dtype)) for array in self.arrays]
+        wide = [
+            array.astype(DOUBLE.get(dtype_kind(array.dtype), array.dtype)) for array in self.arrays
+        ]
         try:
             with np.errstate(all="ignore"):
                 results = self.carrier.evaluate(wide)
         except TenferroError:
             return self.arrays
         is_wide = all(
-            result.dtype == DOUBLE.get(result.dtype.kind, result.dtype) for result in results
+            result.dtype == DOUBLE.get(dtype_kind(result.dtype), result.dtype) for result in results
         )
         return tuple(wide) if is_wide else self.arrays
 
@@ -333,7 +347,7 @@ class FamilySubject:
     @property
     def _is_double(self) -> bool:
         return all(
-            array.dtype == DOUBLE.get(array.dtype.kind, array.dtype) for array in self.smooth
+            array.dtype == DOUBLE.get(dtype_kind(array.dtype), array.dtype) for array in self.smooth
         )
 
     def applied(self, metas: Sequence[TensorMeta], op: ExtensionOp | None = None) -> TracedGraph:
@@ -409,10 +423,10 @@ def strict(op: ExtensionOp) -> ExtensionOp:
 
 
 def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NumpyArray:
-    if dtype.kind in "fc":
+    if dtype_kind(dtype) in "fc":
         values: Any = rng.uniform(-1.5, 1.5, shape)
-        if dtype.kind == "c":
+        if dtype_kind(dtype) == "c":
             values = values + 1j * rng.uniform(-1.5, 1.5, shape)
     else:
-        values = rng.integers(0, 2 if dtype.kind == "b" else 4, shape)
+        values = rng.integers(0, 2 if dtype_kind(dtype) == "b" else 4, shape)
     return np.asarray(values).astype(dtype)

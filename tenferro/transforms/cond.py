@@ -9,7 +9,7 @@ import numpy as np
 
 from tenferro.core import GlobalValKey, user_site
 from tenferro.errors import ControlFlowError, PytreeError
-from tenferro.ir import BOOL, INT32, AnyTensor, ArrayLike, PyTree, TensorMeta
+from tenferro.ir import BOOL, INT32, AnyTensor, ArrayLike, PyTree, TensorMeta, dtype_kind
 from tenferro.ops.control_flow import Switch
 from tenferro.ops.functions import convert, emit_function
 from tenferro.runtime import meta_of_value
@@ -266,8 +266,8 @@ def _predicate(pred: Any) -> Any:
 def _index(index: Any) -> Any:
     """The index of a branch: an int, or a traced integer."""
     meta = _meta("switch: index", index)
-    if meta.rank or meta.dtype.kind not in "iu":
-        advice = "; use cond" if meta.dtype.kind == "b" and not meta.rank else ""
+    if meta.rank or dtype_kind(meta.dtype) not in "iu":
+        advice = "; use cond" if dtype_kind(meta.dtype) == "b" and not meta.rank else ""
         raise ControlFlowError(f"switch: index must be a scalar integer, got {meta}{advice}")
     return index if isinstance(index, TracedTensor) else int(index)
 

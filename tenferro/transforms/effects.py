@@ -18,7 +18,7 @@ import numpy as np
 
 from tenferro.core import PRIMAL, Batched, BatchSite, V, op_key, user_site
 from tenferro.errors import ADError, UnsupportedADRuleError
-from tenferro.ir import BOOL, DType, NumpyArray, PyTree, TensorMeta, annotate, type_of
+from tenferro.ir import BOOL, DType, NumpyArray, PyTree, TensorMeta, annotate, dtype_kind, type_of
 from tenferro.ops.extension import (
     DTypes,
     Extension,
@@ -75,7 +75,7 @@ class Effect(Callback):
 
     def jvp(self, at: FormulaSite) -> Terms:
         """No tangents of the token and of integers; for others an error."""
-        if any(dtype.kind in "fc" for dtype, _ in self.results):
+        if any(dtype_kind(dtype) in "fc" for dtype, _ in self.results):
             raise UnsupportedADRuleError(
                 self.family_id,
                 "linearize",

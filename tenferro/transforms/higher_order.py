@@ -27,12 +27,12 @@ from tenferro.ir import (
     PyTree,
     TensorMeta,
     annotate,
+    common_dtype,
     describe,
     fresh_input,
     type_of,
 )
-from tenferro.ops import StdTensorOp
-from tenferro.ops.control_flow import plain, program_of
+from tenferro.ops.control_flow import ControlOp, plain, program_of
 from tenferro.ops.extension import Package
 from tenferro.ops.functions import OpFunction, apply, convert, emit_function, is_number
 from tenferro.runtime import (
@@ -121,7 +121,7 @@ def promoted(meta: TensorMeta, weak: Number | None, goal: TensorMeta) -> bool:
         weak is not None
         and meta.dtype != goal.dtype
         and meta.extents == goal.extents
-        and np.result_type(goal.dtype, weak) == goal.dtype
+        and common_dtype(goal.dtype, weak) == goal.dtype
     )
 
 
@@ -352,15 +352,18 @@ def operands_of(consts: Sequence[GlobalValKey]) -> list[Any]:
     return operands
 
 
-def run(op: StdTensorOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
+def run(op: ControlOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
     """The results of an op on values of users and on captured arrays."""
     if not op.n_outputs:
         return []
     if is_recorded(operands):
-        keys = annotate(op_key(op, tuple(map(_key_of, operands)), PRIMAL, user_site()))
+        read = tuple(map(_key_of, operands))
+        keys = annotate(op_key(op, read, PRIMAL, user_site()))
         if bodies.have_effects:
             note_effects(bodies, keys)
-        return traced_values(keys, bodies.scope_of(operands))
+        on = op.passed_on
+        made = [read[on[place]] if place in on else key for place, key in enumerate(keys)]
+        return traced_values(made, bodies.scope_of(operands))
     if any(isinstance(operand, EagerTensor) for operand in operands):
         result: Any = apply(OpFunction(op), *map(_array_of, operands))
         return list(result) if op.n_outputs > 1 else [result]

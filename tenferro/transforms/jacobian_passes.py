@@ -20,7 +20,7 @@ import numpy as np
 
 from tenferro.compiler import JACOBIAN
 from tenferro.core import Derived, GlobalOpKey, GlobalValKey, KeyEmitter, active_operands
-from tenferro.ir import DType, NumpyArray, ShapeGuardContext, TensorMeta, is_complex
+from tenferro.ir import DType, NumpyArray, ShapeGuardContext, TensorMeta, common_dtype, is_complex
 from tenferro.ops import (
     CONJ,
     Concatenate,
@@ -463,7 +463,7 @@ class Matrices:
 
     def _concatenated(self, images: Images, image: Metas, count: int) -> Key:
         """Images as rows of one matrix, those of all leaves side by side."""
-        dtype = np.result_type(*(meta.dtype for meta in image))
+        dtype = common_dtype(*(meta.dtype for meta in image))
         parts: list[Key] = []
         for key, meta in zip(images, image, strict=True):
             wide = TensorMeta.of(dtype, (count, meta.known_size))

@@ -19,6 +19,7 @@ from tenferro.ir import (
     Reach,
     ShapeGuardContext,
     TensorMeta,
+    dtype_kind,
     run,
 )
 from tenferro.ops import StdTensorOp
@@ -251,7 +252,7 @@ class PatternInterpreter:
 
         def handled(step: ExecInstruction, operands: Sequence[Depending]) -> list[Depending]:
             known = [operand.value for operand in operands if operand.value is not None]
-            is_index = all(meta.dtype.kind in "iub" for meta in step.output_metas)
+            is_index = all(dtype_kind(meta.dtype) in "iub" for meta in step.output_metas)
             if is_index and len(known) == len(operands):
                 results = zip(step.output_metas, step.op.evaluate(known), strict=True)
                 return [Depending(meta, None, value) for meta, value in results]

@@ -20,7 +20,6 @@ from tenferro.core import CacheStats, Capacity, filtered
 from tenferro.errors import ConfigError, DeviceError, ExecutorError, ShapeError, TracingError
 from tenferro.ir import PyTree
 from tenferro.missing_names import unlisted
-from tenferro.ops.control_flow import ShardMap
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
     MESH_OF_THREAD,
@@ -347,7 +346,7 @@ class Jitted(Generic[P, R_co]):
             return self._inlined(call)
         for leaf in leaves:
             if type(leaf) is Tensor and leaf._executor is not self._owner:
-                on_mesh = self._on_mesh_of(leaf, call, leaves, treedef, types)
+                on_mesh = self._on_mesh_of(leaf)
                 if on_mesh is not None:
                     return on_mesh(*args, **kwargs)
         entry = self._entry(call, leaves, treedef, types)
@@ -365,22 +364,12 @@ class Jitted(Generic[P, R_co]):
         buffers = [buffer_of(leaf, executor) for leaf in leaves]
         return entry.results(buffers, np.ndarray in map(type, buffers), self._owner)
 
-    def _on_mesh_of(
-        self,
-        tensor: Tensor,
-        call: CallArguments,
-        leaves: list[Any],
-        treedef: TreeDef,
-        types: list[Hashable],
-    ) -> Jitted[P, R_co] | None:
-        """The function on the mesh that a tensor lies on, if it says what devices do; else None."""
-        mesh = getattr(tensor.sharding, "mesh", None)
+    def _on_mesh_of(self, tensor: Tensor) -> Jitted[P, R_co] | None:
+        """The function on the mesh that a tensor lies on; None if it is said where to run."""
+        settings, mesh = self._settings, getattr(tensor.sharding, "mesh", None)
         if mesh is None or self._shardings is not None or not isinstance(self.executor, RunsOnMesh):
             return None
-        traced = self._traced(call, leaves, treedef, types, self._symbolic)
-        if traced is None or not any(
-            part.has_op(ShardMap) for part in traced.program.exec_program.walk()
-        ):
+        if settings.device is not None or settings.backend is not None:
             return None
         return self._on(mesh, self._mesh)
 

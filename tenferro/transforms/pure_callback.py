@@ -21,6 +21,7 @@ from tenferro.ir import (
     TensorMeta,
     annotate,
     as_dtype,
+    dtype_kind,
     fresh_token,
     integer_of,
     is_inexact,
@@ -170,7 +171,9 @@ class Callback(FamilyOp):
             array = np.asarray(value)
             got = TensorMeta.of(array.dtype, array.shape)
             is_plain = isinstance(value, bool | int | float | complex | list)
-            if is_plain and _KINDS.index(array.dtype.kind) <= _KINDS.index(dtype.kind):
+            if is_plain and _KINDS.index(dtype_kind(array.dtype)) <= _KINDS.index(
+                dtype_kind(dtype)
+            ):
                 array = np.asarray(value, dtype)
         except (ValueError, TypeError, OverflowError) as error:
             self.refuse(

@@ -230,7 +230,8 @@ def map(f: Callable[[Any], R], xs: PyTree, *, batch_size: int | None = None) -> 
     Args:
         f: takes an entry of each leaf of `xs` and returns a tree of arrays.
         xs: a tree of arrays with a common size along axis 0.
-        batch_size: the number of entries that are taken at once, by `vmap`.
+        batch_size: the number of entries that are taken at once, by `vmap`. None and 0 take them
+            one by one.
 
     Raises:
         ControlFlowError: the lengths of `xs` differ, or `xs` has no leaf.
@@ -248,10 +249,10 @@ def map(f: Callable[[Any], R], xs: PyTree, *, batch_size: int | None = None) -> 
     if not entries.values:
         raise ControlFlowError("map: xs has no arrays, so there are no entries to map over")
     iterations = length_of("map", entries, None)
-    if batch_size is None:
+    size = 0 if batch_size is None else integer_of(batch_size)
+    if size == 0:
         return _one_by_one(f, xs, f)  # type: ignore[no-any-return]
-    size = integer_of(batch_size)
-    if size is None or size < 1:
+    if size is None or size < 0:
         raise ControlFlowError(f"map: batch_size must be a positive integer, got {batch_size!r}")
     if not isinstance(iterations, int):
         raise ControlFlowError(

@@ -9,6 +9,8 @@ from itertools import chain
 from math import prod
 from typing import Any, ParamSpec, TypeVar, overload
 
+import optree
+
 from tenferro.errors import ShardingError, TracingError
 from tenferro.ir import Dim, PyTree, TensorMeta
 from tenferro.ops.control_flow import Axes, ShardMap, axes_of
@@ -19,10 +21,10 @@ from tenferro.transforms.jit import jit
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import is_traced
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import flatten, leaf_names, prefix_leaves, unflatten
+from tenferro.transforms.trees import NAMESPACE, flatten, leaf_names, prefix_leaves, unflatten
 from tenferro.transforms.vmap import new_index
 
-__all__ = ["shard_map"]
+__all__ = ["shard_map", "smap"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -122,6 +124,55 @@ def shard_map(
     return mapped_by if f is None else mapped_by(f)
 
 
+def smap(
+    f: Callable[..., Any] | None = None,
+    /,
+    *,
+    out_axes: PyTree,
+    in_axes: PyTree = ...,
+    axis_name: str,
+) -> Any:
+    """`shard_map` along one axis of the mesh that is set, with arguments as of `vmap`.
+
+    Args:
+        f: takes and returns trees of arrays.
+        out_axes: the axis of each result along which blocks are put together: an integer, None for
+            a result that all devices have in common, or a tree of these that is a prefix.
+        in_axes: the axis of each argument that is divided: the same for the tuple of arguments.
+        axis_name: the axis of the mesh. XLA chooses what is divided along the others.
+
+    Raises:
+        ShardingError: as of `shard_map`; or an axis is not an integer that is not negative.
+
+    >>> import tenferro as tn
+    >>> with tn.set_mesh(tn.make_mesh((1,), ("data",))):
+    ...     tn.smap(lambda x: x * 2, in_axes=0, out_axes=0, axis_name="data")(tn.ones(2))
+    Tensor([2., 2.])
+    """
+
+    def specs(option: str, axes: PyTree) -> Any:
+        spec_of = executor_module("xla").sharding.PartitionSpec
+        if axes is ...:
+            raise ShardingError(f"smap: pass {option}, an axis for each argument")
+
+        def spec(axis: Any) -> Any:
+            if axis is not None and (type(axis) is not int or axis < 0):
+                raise ShardingError(
+                    f"smap: {option} must be an axis that is not negative, None, or a tree of "
+                    f"these, got {axis!r}"
+                )
+            return spec_of() if axis is None else spec_of(*(None,) * axis, axis_name)
+
+        return optree.tree_map(spec, axes, none_is_leaf=True, namespace=NAMESPACE)
+
+    return shard_map(
+        f,
+        in_specs=specs("in_axes", in_axes),
+        out_specs=specs("out_axes", out_axes),
+        axis_names={axis_name},
+    )
+
+
 @dataclass(frozen=True)
 class Mapped:
     """A function with its mesh and specs.
@@ -162,6 +213,11 @@ class Mapped:
         if missing:
             raise ShardingError(
                 f"shard_map: axis_names: the mesh has axes {tuple(shape)}, not {missing[0]!r}"
+            )
+        if in_specs is ...:
+            raise ShardingError(
+                "shard_map: in_specs must be a PartitionSpec for each argument, since types of "
+                "arrays do not say how they are divided"
             )
         if not isinstance(in_specs, tuple | list | dict) and not _is_spec(in_specs):
             raise ShardingError(

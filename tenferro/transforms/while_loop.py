@@ -19,18 +19,22 @@ from tenferro.ir import (
     PyTree,
     TensorMeta,
     at_most,
+    common_dtype,
+    dtype_kind,
     integer_of,
     maximum,
+    promoted_dtype,
     short_name,
 )
 from tenferro.ops.control_flow import Scan, While
 from tenferro.ops.functions import apply, elementwise
-from tenferro.runtime import meta_of_value
+from tenferro.runtime import Tensor, meta_of_value
 from tenferro.transforms.device_axes import differing
 from tenferro.transforms.higher_order import (
     Bodies,
     Call,
     Leaves,
+    as_array,
     leaves_of,
     operands_of,
     promoted,
@@ -118,7 +122,7 @@ def _start(value: Any, meta: TensorMeta) -> str:
 
 def _result(a: DType, b: DType) -> object:
     try:
-        return np.result_type(a, b)
+        return common_dtype(a, b)
     except TypeError:
         return None
 
@@ -310,17 +314,19 @@ def fori_loop(
     """The last value of a loop over the integers from `lower` to `upper`, without `upper`.
 
     The loop calls `value = body_fun(i, value)`. If the bounds are known when the loop is traced, it
-    is a `scan` and can be differentiated in all modes; else it is a `while_loop`.
+    is a `scan` and can be differentiated in all modes; else it is a `while_loop`. If a bound is a
+    floating-point number, it counts in steps of 1 up to the last one below `upper`, by a
+    `while_loop`.
 
     Args:
-        lower: the first integer; may be a size of the program or a traced scalar.
-        upper: the integer after the last; the same. If it is not above `lower`, none is run.
+        lower: the first number; may be a size of the program or a traced scalar.
+        upper: the number that ends the loop; the same. If it is not above `lower`, none is run.
         body_fun: takes the integer and the value and returns one of the same structure and types.
         init_val: a tree of arrays. A Python number takes the dtype that `body_fun` gives it.
         unroll: number of iterations that an executor may compile as one; only for known bounds.
 
     Raises:
-        ControlFlowError: the value changes its structure or types, or a bound is not an integer.
+        ControlFlowError: the value changes its structure or types, or a bound is not a real scalar.
         PytreeError: a leaf is neither an array nor a number.
         UnsupportedDynamicShapeError: data decide a size in the loop.
 
@@ -331,7 +337,7 @@ def fori_loop(
     require_function("fori_loop", "body_fun", body_fun)
     bounds = _bound("lower", lower), _bound("upper", upper)
     carry = leaves_of(init_val, "fori_loop: init_val")
-    if any(isinstance(bound, TracedTensor) for bound in bounds):
+    if any(isinstance(bound, float | Tensor | TracedTensor) for bound in bounds):
         if unroll is not None and unroll is not False:
             raise ControlFlowError(
                 "fori_loop: unroll needs bounds that are known when the loop is traced; "
@@ -422,29 +428,42 @@ def _run_while(
 
 
 def _bound(name: str, value: Any) -> Any:
-    """A bound of the range: an int, a size of the program, or a traced scalar."""
-    if isinstance(value, DimExpr):
+    """A bound of the range: an int, a float, a size of the program, or a scalar.
+
+    Integers that are known are an int; floating-point numbers that have a dtype stay arrays.
+    """
+    if isinstance(value, DimExpr | float):
         return value
-    if isinstance(value, TracedTensor):
-        meta = value.meta
-        if meta.rank or meta.dtype.kind not in "iu":
-            raise ControlFlowError(f"fori_loop: {name} must be an integer, got {meta}")
-        if value.elements is None:
-            return value
+    meta = meta_of_value(value)
+    kind = "" if meta is None or meta.rank else dtype_kind(meta.dtype)
+    is_traced = isinstance(value, TracedTensor)
+    if is_traced and (kind == "f" or (kind in ("i", "u") and value.elements is None)):
+        return value
     integer = integer_of(value)
-    if integer is None:
-        got = meta_of_value(value) if hasattr(value, "shape") else repr(value)
-        raise ControlFlowError(f"fori_loop: {name} must be an integer, got {got}")
-    return within_int64("fori_loop", name, integer)
+    if integer is not None:
+        return within_int64("fori_loop", name, integer)
+    if kind != "f":
+        got = meta if hasattr(value, "shape") else repr(value)
+        raise ControlFlowError(f"fori_loop: {name} must be a real scalar, got {got}")
+    return as_array(value)
 
 
 def _common(lower: Any, upper: Any) -> tuple[Any, Any]:
-    """Bounds as arrays of one integer dtype. A number that is not negative may become a uint64."""
-    bounds = _value(lower), _value(upper)
-    dtype = np.result_type(*(bound.dtype for bound in bounds))
-    if dtype.kind not in "iu" and any(isinstance(b, int) and b >= 0 for b in (lower, upper)):
+    """Bounds as arrays of one dtype. A number that is not negative may become a uint64."""
+    bounds = first, last = _value(lower), _value(upper)
+    if "f" in map(dtype_kind, (first.dtype, last.dtype)):
+        numbers = [each for each in (lower, upper) if isinstance(each, int | float)]
+        others = [
+            each.dtype
+            for number, each in zip((lower, upper), bounds, strict=True)
+            if not isinstance(number, int | float)
+        ]
+        dtype = promoted_dtype(*others, *numbers)
+        return first.astype(dtype), last.astype(dtype)
+    dtype = common_dtype(first.dtype, last.dtype)
+    if dtype_kind(dtype) not in "iu" and any(isinstance(b, int) and b >= 0 for b in (lower, upper)):
         dtype = np.dtype(np.uint64)
-    if dtype.kind not in "iu":
+    if dtype_kind(dtype) not in "iu":
         raise ControlFlowError(
             f"fori_loop: the bounds are {bounds[0].dtype} and {bounds[1].dtype}, which have "
             "no common integer dtype; convert one of them"
@@ -456,15 +475,19 @@ def _common(lower: Any, upper: Any) -> tuple[Any, Any]:
 def _value(bound: Any) -> Any:
     if isinstance(bound, DimExpr):
         return apply(elementwise.add, np.asarray(0), bound)
-    return bound if isinstance(bound, TracedTensor) else np.asarray(bound, INT64)
+    if isinstance(bound, float):
+        return as_array(bound)
+    return np.asarray(bound, INT64) if isinstance(bound, int) else bound
 
 
 def _traced(bounds: tuple[Any, Any]) -> str:
     name, bound = next(
         (name, bound)
         for name, bound in zip(("lower", "upper"), bounds, strict=True)
-        if isinstance(bound, TracedTensor)
+        if not isinstance(bound, int | DimExpr)
     )
+    if not isinstance(bound, TracedTensor):
+        return f"{name} is {bound!r}"
     made = bound.key.op.site if isinstance(bound.key, Derived) else None
     place = "" if made is None else f", made at {made}"
     return f"{name} is a traced value {bound.meta} ({bound.name}{place}); {bound.dependence}"

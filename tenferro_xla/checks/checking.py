@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 import tenferro as tn
+from tenferro.ir import dtype_kind, float_limits
 from tenferro_xla.checks.report import Outcome, Record
 from tenferro_xla.devices import device_name, find_device
 from tenferro_xla.executor import XlaExecutor
@@ -164,7 +165,7 @@ def in_short(error: Exception) -> str:
 def epsilon(dtype: Any) -> float:
     """The distance from 1 to the next number; 0 for what is not floating-point."""
     dtype = np.dtype(dtype)
-    return float(np.finfo(dtype).eps) if dtype.kind in "fc" else 0.0
+    return float(float_limits(dtype).eps) if dtype_kind(dtype) in "fc" else 0.0
 
 
 def apart(one: Any, other: Any, least: float = 0.0) -> float:
@@ -182,7 +183,7 @@ def apart(one: Any, other: Any, least: float = 0.0) -> float:
     one, other = np.asarray(one), np.asarray(other)
     if one.shape != other.shape:
         return float("inf")
-    wide = np.complex128 if "c" in (one.dtype.kind + other.dtype.kind) else np.float64
+    wide = np.complex128 if "c" in (dtype_kind(one.dtype) + dtype_kind(other.dtype)) else np.float64
     one, other = one.astype(wide), other.astype(wide)
     finite = np.isfinite(other)
     special = zip(_parts(one[~finite]), _parts(other[~finite]), strict=True)

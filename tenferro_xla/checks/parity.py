@@ -17,7 +17,7 @@ import numpy as np
 
 import tenferro as tn
 from tenferro.errors import TenferroError
-from tenferro.ir import ExecOp, ExecProgram, evaluate
+from tenferro.ir import ExecOp, ExecProgram, dtype_kind, evaluate
 from tenferro_xla.checks.checking import Checking, Function, apart, epsilon, in_short
 from tenferro_xla.checks.examples import EXAMPLES
 from tenferro_xla.checks.report import Outcome
@@ -239,7 +239,7 @@ def _gradients(
 def _gradient(function: Function, call: Callable[..., Any]) -> Function:
     def loss(*arguments: Any) -> Any:
         leaves = tn.tree.leaves(call(function, *arguments))
-        smooth = [leaf for leaf in leaves if np.dtype(leaf.dtype).kind in "fc"]
+        smooth = [leaf for leaf in leaves if dtype_kind(np.dtype(leaf.dtype)) in "fc"]
         return sum(tn.sum(tn.sin(tn.real(leaf))) for leaf in smooth)
 
     return tn.grad(loss)

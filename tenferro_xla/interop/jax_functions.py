@@ -27,8 +27,8 @@ from tenferro.runtime import (
 )
 from tenferro.transforms import CallForm, GraphCompiler, flatten
 from tenferro_xla.compiled import require_static
-from tenferro_xla.interop.jaxprs import TABLE
-from tenferro_xla.interop.jaxprs.reader import Reader, is_key, meta_of
+from tenferro_xla.interop.jaxprs import outputs_of
+from tenferro_xla.interop.jaxprs.reader import is_key, meta_of
 from tenferro_xla.lowering import ExtensionLowerings, LoweringOptions, Precision, jax_function
 from tenferro_xla.target import platform_of
 
@@ -39,9 +39,8 @@ def from_jax(function: Callable[..., Any], *specs: Any, x64: bool = True) -> Gra
     """A JAX function as a program, through its jaxpr.
 
     The program can be called with trees as the function is, differentiated, batched, compiled and
-    saved like any other. `scan`,
-    `while_loop`, `fori_loop`, `cond` and `switch` become loops and branches of the program; called
-    functions are written out in their place. Its derivatives are those of its ops, but of functions
+    saved like any other. `scan`, `while_loop`, `fori_loop`, `cond` and `switch` become loops and
+    branches of the program; called functions are written out in their place. Its derivatives are those of its ops, but of functions
     of `jax.custom_jvp` and `jax.custom_vjp` those of their rules, as long as the program is not
     saved. JAX differentiates these functions when a derivative is asked for.
 
@@ -75,7 +74,7 @@ def from_jax(function: Callable[..., Any], *specs: Any, x64: bool = True) -> Gra
     inputs = [
         fresh_input(meta_of(leaf), name) for name, (_, leaf) in zip(names, leaves, strict=True)
     ]
-    outputs = Reader(TABLE, x64).read(jaxpr, inputs)
+    outputs = outputs_of(jaxpr, inputs, x64)
     program = GraphCompiler(capacity=1).compile_keys(outputs, inputs)
     return replace(program, form=_form(specs, result))
 
@@ -140,10 +139,9 @@ def to_jax(
 ) -> Callable[..., Any]:
     """The program as a JAX function.
 
-    A program of a function of trees takes and returns trees as that function; every program takes
-    the inputs in order, or one dict of them by name, and returns the output, or a tuple where there
-    are several. It works under `jax.jit`, `jax.grad` and `jax.vmap`; JAX differentiates
-    it itself, so gradients at complex inputs obey JAX's convention, not that of `tn.grad`, and the
+    That of a program of a function of trees takes and returns trees. Each takes the inputs in
+    order, or one dict of them by name, and then returns the output, or a tuple where there are
+    several. It works under `jax.jit`, `jax.grad` and `jax.vmap`; JAX differentiates it itself, so gradients at complex inputs obey JAX's convention, not that of `tn.grad`, and the
     rules of `tn.custom_jvp` and `tn.custom_vjp` are not part of it. 64-bit programs stay 64-bit for
     any setting of JAX; but JAX must pass them 64-bit arrays.
 

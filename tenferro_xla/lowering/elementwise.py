@@ -11,7 +11,7 @@ from jax import Array, lax
 from jax import numpy as jnp
 
 from tenferro import ops
-from tenferro.ir import DType, is_complex, is_floating, is_integer
+from tenferro.ir import DType, dtype_kind, is_complex, is_floating, is_integer
 from tenferro_xla.lowering.registry import lower
 
 # Conjugates and quotients.
@@ -145,11 +145,11 @@ def _integer_power(x: Array, y: Array) -> Array:
     zero, one = lax.full_like(x, 0), lax.full_like(x, 1)
     result, base, left = one, x, lax.max(y, zero)
     n_bits = 8 * x.dtype.itemsize
-    for _ in range(n_bits - 1 if x.dtype.kind == "i" else n_bits):
+    for _ in range(n_bits - 1 if dtype_kind(x.dtype) == "i" else n_bits):
         odd = lax.ne(lax.bitwise_and(left, one), zero)
         result = lax.select(odd, lax.mul(result, base), result)
         base, left = lax.mul(base, base), lax.shift_right_logical(left, one)
-    if x.dtype.kind == "u":
+    if dtype_kind(x.dtype) == "u":
         return result
     sign = lax.select(lax.ne(lax.bitwise_and(y, one), zero), x, one)
     inverse = lax.select(lax.eq(lax.abs(x), one), sign, zero)
@@ -228,7 +228,7 @@ def _product(factor: Array, *others: Array) -> Array:
 
 @lower.register
 def _(op: ops.ShiftRight, x: Array, y: Array) -> Array:
-    signed = x.dtype.kind == "i"
+    signed = dtype_kind(x.dtype) == "i"
     return lax.shift_right_arithmetic(x, y) if signed else lax.shift_right_logical(x, y)
 
 
@@ -244,7 +244,7 @@ def _(op: ops.Sign, x: Array) -> Array:
 @lower.register
 def _(op: ops.Abs, x: Array) -> Array:
     if not is_complex(x.dtype):
-        return x if x.dtype.kind == "u" else lax.abs(x)
+        return x if dtype_kind(x.dtype) == "u" else lax.abs(x)
     infinite = jnp.isinf(lax.real(x)) | jnp.isinf(lax.imag(x))  # whatever the other part is
     return jnp.where(infinite, jnp.inf, lax.abs(x))
 
@@ -281,12 +281,13 @@ def _(op: ops.BitcastConvert, x: Array) -> Array:
 def _(op: ops.Convert, x: Array) -> Array:
     if op.dtype == x.dtype:
         return x
-    if op.dtype.kind == "b":
+    if dtype_kind(op.dtype) == "b":
         return lax.ne(x, lax.full_like(x, 0))
     if is_complex(x.dtype) and not is_complex(op.dtype):
         x = lax.real(x)
     if is_floating(x.dtype) and is_integer(op.dtype):
-        return _saturate(x, op.dtype)
+        wide = lax.convert_element_type(x, np.float32) if x.dtype.itemsize < 2 else x
+        return _saturate(wide, op.dtype)
     if x.dtype == np.bool_:  # XLA takes `0.0 * y` for 0.0 if the zero is a converted truth value
         return lax.select(x, *(lax.full(x.shape, number, op.dtype) for number in (1, 0)))
     return lax.convert_element_type(x, op.dtype)

@@ -27,7 +27,7 @@ from tenferro.errors import (
     UnsupportedExtensionError,
 )
 from tenferro.fft.op import Fft, spectrum_length
-from tenferro.ir import DType, TensorMeta, dim, make_meta
+from tenferro.ir import DType, TensorMeta, dim, dtype_kind, make_meta
 from tenferro.ops.extension import (
     Extension,
     ExtensionOp,
@@ -112,7 +112,7 @@ def _of_words(x: Array, dtype: DType) -> Array:
     """A value of a type from what was passed."""
     if x.dtype == dtype:
         return x
-    if dtype.kind != "c":
+    if dtype_kind(dtype) != "c":
         return lax.bitcast_convert_type(x, dtype)
     parts = lax.bitcast_convert_type(x.reshape(*x.shape[:-1], 2, 2), np.float64)
     return lax.complex(parts[..., 0], parts[..., 1])

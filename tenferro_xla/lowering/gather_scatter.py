@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jax import Array, lax
 
-from tenferro.ir import TensorMeta, make_meta
+from tenferro.ir import TensorMeta, dtype_kind, make_meta
 from tenferro.ops import Gather, GatherDynamicSliceSizes, Scatter, Scattering, ScatterReduce
 from tenferro_xla.lowering.extents import known, of_operands
 from tenferro_xla.lowering.registry import LoweringOptions, lower
@@ -129,7 +129,7 @@ def _vectors_last(
     bounds = np.iinfo(np.int32) if narrow else np.iinfo(np.int64)
     if not np.can_cast(indices.dtype, bounds.dtype):
         indices = lax.min(indices, lax.full_like(indices, bounds.max))
-        if indices.dtype.kind == "i":
+        if dtype_kind(indices.dtype) == "i":
             indices = lax.max(indices, lax.full_like(indices, bounds.min))
     indices = lax.convert_element_type(indices, bounds.dtype)
     if vector_dim == indices.ndim:

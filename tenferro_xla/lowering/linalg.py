@@ -20,6 +20,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from tenferro.errors import BackendFailureError, UnsupportedExtensionError
+from tenferro.ir import dtype_kind
 from tenferro.linalg.cholesky import Cholesky
 from tenferro.linalg.determinant import FIRST_LIMIT, SECOND_LIMIT, Adjugate, Determinant
 from tenferro.linalg.eig import Eig, closeness
@@ -80,7 +81,7 @@ def eigh(op: Eigh, a: Array, *, platform: str | None = None) -> tuple[Array, ...
 
     GPUs rotate tiny matrices of 32 bits in 32 bits: most take many times as long for 64.
     """
-    if small_matrices.pays(a, 4) and a.dtype.kind == "f":
+    if small_matrices.pays(a, 4) and dtype_kind(a.dtype) == "f":
         rotated = small_matrices.eigh if platform == "cuda" else small_matrices.wide_eigh
         values, vectors = rotated(a)
     else:

@@ -14,7 +14,7 @@ from jax.sharding import Mesh
 
 from tenferro.compiler import give_way
 from tenferro.errors import ExecutorError, ShardingError
-from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, run
+from tenferro.ir import BFLOAT16, FLOAT32, ExecInstruction, ExecOp, ExecProgram, run
 from tenferro.ops.extension import Extension
 from tenferro_xla.lowering.extensions import ExtensionLowerings
 
@@ -160,7 +160,9 @@ class Lowerings:
         result: Any
         if (entry := self._rules.get(type(op))) is not None:
             rule, takes_options = entry
-            result = rule(op, *operands, options=options) if takes_options else rule(op, *operands)
+            call = partial(rule, op, options=options) if takes_options else partial(rule, op)
+            narrow = any(x.dtype == BFLOAT16 for x in operands) and _computes(op)
+            result = in_single(call, operands) if narrow else call(*operands)
         elif (name := vars(type(op)).get("lax")) is not None:
             result = getattr(jax.lax, name)(*operands)
         else:
@@ -169,6 +171,26 @@ class Lowerings:
                 "write one with @lower.register"
             )
         return result if type(result) is tuple else (result,)
+
+
+def _computes(op: ExecOp) -> bool:
+    """Whether a rule for the op is written for numbers of 32 and 64 bits."""
+    return not (op.own_precision or op.contracts or op.body_fields or op.family)
+
+
+def in_single(call: Callable[..., Any], operands: Sequence[Any]) -> Any:
+    """The results, where operands of bfloat16 are computed with in float32, and rounded at the end.
+
+    XLA does this for each of its own ops. A rule of several ops would round between them.
+    """
+    wide = [
+        jax.lax.convert_element_type(x, FLOAT32) if x.dtype == BFLOAT16 else x for x in operands
+    ]
+    results = call(*wide)
+    several = results if type(results) is tuple else (results,)
+    return tuple(
+        [jax.lax.convert_element_type(x, BFLOAT16) if x.dtype == FLOAT32 else x for x in several]
+    )
 
 
 lower = Lowerings()

@@ -13,6 +13,8 @@ import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
 
+from tenferro.ir import dtype_kind
+
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
 _RADIUS = 0.264
 """The norm of X below which 7 nodes give log(1 + X) to double precision (Higham, table 11.1)."""
@@ -78,7 +80,7 @@ def _by_schur(of_triangular: Callable[[Array], Array], a: Array) -> Array:
 
 def _in_dtype(result: Array, allowed: Array, like: Array) -> Array:
     """The result in the dtype of another; NaN where it is not allowed, or real and should be."""
-    if like.dtype.kind != "c":
+    if dtype_kind(like.dtype) != "c":
         size = jnp.max(jnp.abs(result), axis=(-2, -1), keepdims=True)
         imaginary = jnp.max(jnp.abs(result.imag), axis=(-2, -1), keepdims=True)
         allowed, result = allowed & (imaginary <= 1e-8 * size), result.real
@@ -161,7 +163,7 @@ def _solution(a: Array, b: Array, c: Array, discrete: bool) -> Array:
     solve = _stein_columns if discrete else _sylvester_columns
     y = jnp.vectorize(solve, signature="(m,m),(n,n),(m,n)->(m,n)")(r, s, adjoint(u) @ c @ v)
     x = u @ y @ adjoint(v)
-    return nan_unless(ok_a & ok_b & ok_c, x if c.dtype.kind == "c" else x.real)
+    return nan_unless(ok_a & ok_b & ok_c, x if dtype_kind(c.dtype) == "c" else x.real)
 
 
 def _sylvester_columns(r: Array, s: Array, right: Array) -> Array:

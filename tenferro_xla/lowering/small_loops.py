@@ -20,7 +20,7 @@ import jax
 from jax import Array, lax
 from jax.experimental.xla_metadata import set_xla_metadata
 
-from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, TensorMeta
+from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, TensorMeta, dtype_kind
 from tenferro.ops import DotGeneral, Scatter, ScatterReduce, Sort
 from tenferro.ops.control_flow import ControlOp, Scan, Switch, While
 from tenferro.ops.extension import Extension
@@ -85,7 +85,7 @@ def _fits(step: ExecInstruction, operands: Sequence[TensorMeta], work: int) -> b
         sides = _sides(op, operands)
         if min(sides) == 1 and not op.lhs_batch:
             return work <= MOST_OF_VECTORS
-        by_library = step.dtype.kind == "f" and min(sides) > 1 and max(sides) >= LIBRARY
+        by_library = dtype_kind(step.dtype) == "f" and min(sides) > 1 and max(sides) >= LIBRARY
         return work <= MOST_OPERATIONS and not by_library
     if isinstance(op, Extension | Sort):
         return False  # a call of a library
@@ -122,7 +122,8 @@ def as_one_function(
     """What a function makes of its operands, in a call that XLA compiles as one function.
 
     Operands that are known now stay constants in it. The others are results of the call as well,
-    which takes no time: at a parameter that nothing reads any more XLA ends the process.
+    which takes no time: at a parameter that nothing reads any more XLA ends the process. A barrier
+    keeps it from moving constants into the function, which would leave such parameters too.
     """
     traced = [isinstance(x, jax.core.Tracer) for x in operands]
 
@@ -132,7 +133,8 @@ def as_one_function(
         with set_xla_metadata(**NO_MARK):  # type: ignore[no-untyped-call]  # JAX has no types there
             return (*function(values), *arrays)
 
-    arrays = tuple(compress(operands, traced))
+    arrays: tuple[Array, ...] = tuple(compress(operands, traced))
+    arrays = lax.optimization_barrier(arrays)  # type: ignore[no-untyped-call]
     with set_xla_metadata(**MARK):  # type: ignore[no-untyped-call]
         results = jax.jit(tenferro_loop)(*arrays)
     # Without a barrier, JAX leaves out results that nothing reads.

@@ -13,6 +13,8 @@ import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
 
+from tenferro.ir import dtype_kind
+
 LARGE_BATCH = 64
 """From this many matrices on, the unrolled forms are faster."""
 
@@ -225,4 +227,4 @@ def _square(x: Array) -> Array:
 
 def _size(x: Array) -> Array:
     """The size by which LAPACK compares pivots: |x|, or |re| + |im|."""
-    return jnp.abs(x) if x.dtype.kind == "f" else jnp.abs(jnp.real(x)) + jnp.abs(jnp.imag(x))
+    return jnp.abs(x) if dtype_kind(x.dtype) == "f" else jnp.abs(jnp.real(x)) + jnp.abs(jnp.imag(x))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jax import Array, lax
 
-from tenferro.ir import NumpyArray
+from tenferro.ir import NumpyArray, dtype_kind
 
 __all__ = ["by_windows", "stored"]
 
@@ -83,6 +83,6 @@ def stored(x: Array) -> Array:
 def _least(dtype: np.dtype[Any]) -> NumpyArray:
     if dtype == np.bool_:
         return np.asarray(False)
-    if dtype.kind == "c":  # both parts, so that no zero has a sign that could be lost
+    if dtype_kind(dtype) == "c":  # both parts, so that no zero has a sign that could be lost
         return np.asarray(complex(-np.inf, -np.inf), dtype)
-    return np.asarray(np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf, dtype)
+    return np.asarray(np.iinfo(dtype).min if dtype_kind(dtype) in "iu" else -np.inf, dtype)

@@ -22,6 +22,8 @@ from tenferro.ir import (
     Rewriter,
     TensorMeta,
     as_dtype,
+    dtype_kind,
+    float_limits,
     make_meta,
     payload,
 )
@@ -109,7 +111,7 @@ class Factor(ExecOp, name="xla_factor"):
 
     def infer(self, x: TensorMeta) -> TensorMeta:
         """Both axes doubled."""
-        shape = list(known_shape(x) if x.dtype.kind == "c" else known_shape(x)[:-1])
+        shape = list(known_shape(x) if dtype_kind(x.dtype) == "c" else known_shape(x)[:-1])
         shape[self.contract] *= 2
         if self.free < 0:
             shape.append(2)
@@ -119,7 +121,7 @@ class Factor(ExecOp, name="xla_factor"):
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
         """A Kronecker product of each part with its block, added."""
-        re, im = (x.real, x.imag) if x.dtype.kind == "c" else (x[..., 0], x[..., 1])
+        re, im = (x.real, x.imag) if dtype_kind(x.dtype) == "c" else (x[..., 0], x[..., 1])
         if self.free < 0:
             re, im = re[..., None], im[..., None]
         rank = re.ndim
@@ -289,7 +291,7 @@ def _with_barriers(program: ExecProgram, skipped: frozenset[int]) -> ExecProgram
 def _is_undone(step: ExecInstruction, makers: Mapping[int, ExecInstruction]) -> bool:
     """Whether the left operand is a transpose that XLA would merge into the product."""
     op = step.op
-    if not isinstance(op, DotGeneral) or step.dtype.kind != "f":
+    if not isinstance(op, DotGeneral) or dtype_kind(step.dtype) != "f":
         return False  # a complex product takes the same time either way
     source = makers.get(step.input_slots[0])
     if source is None or not isinstance(source.op, Transpose):
@@ -317,7 +319,7 @@ def _exchanges_slowly(
     It would where the contracted axis of the right side comes first, and where the left side is
     long and the right one short: XLA then reads the long side against its order in memory.
     """
-    if not isinstance(step.op, Transpose) or step.dtype.kind != "f":
+    if not isinstance(step.op, Transpose) or dtype_kind(step.dtype) != "f":
         return False
     source = makers.get(step.input_slots[0])
     if source is None or not isinstance(source.op, DotGeneral):
@@ -374,7 +376,7 @@ def _repeated_products(program: ExecProgram) -> set[int]:
         slot: meta.known_size for slot, meta in enumerate(program.slot_metas()) if meta is not None
     }
     for step in program.instructions:
-        if not step.op.inlined or len(step.output_slots) != 1 or step.dtype.kind not in "fc":
+        if not step.op.inlined or len(step.output_slots) != 1 or dtype_kind(step.dtype) not in "fc":
             continue
         (slot,) = step.output_slots
         for source in step.input_slots:
@@ -445,7 +447,7 @@ class MaterializedPaddings(Pass):
         stored, reads = set[int](), program.read_counts()
         for step, meta in program.results():
             slot = step.output_slots[0]
-            if meta.dtype.kind != "f":
+            if dtype_kind(meta.dtype) != "f":
                 continue
             if isinstance(step.op, Pad):
                 grows = max((*step.op.low, *step.op.high), default=0) > 0
@@ -484,7 +486,7 @@ class MaterializedFunctions(Pass):
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with a `Materialize` after each value that it stores."""
         metas = program.slot_metas()
-        if all(meta is None or meta.dtype.kind != "c" for meta in metas):
+        if all(meta is None or dtype_kind(meta.dtype) != "c" for meta in metas):
             return program
         numbers = [0 if meta is None else meta.known_size for meta in metas]
         ends = _ends_of_functions(program, self.looks_for, numbers)
@@ -507,7 +509,7 @@ def _ends_of_functions(
             for source in ends.intersection(step.input_slots)
             if reads[source] == 1 and numbers[slot] <= numbers[source]
         }
-        if single or (isinstance(step.op, functions) and meta.dtype.kind == "c"):
+        if single or (isinstance(step.op, functions) and dtype_kind(meta.dtype) == "c"):
             ends -= single
             ends.add(slot)
     return ends
@@ -564,7 +566,7 @@ class FusedQuotients(Pass):
         """The program with a `Fuse` after each such value."""
         reads, makers, fused = program.read_counts(), program.makers(), set[int]()
         for place, step in enumerate(program.instructions):
-            if not isinstance(step.op, self.looks_for) or step.dtype.kind != "f":
+            if not isinstance(step.op, self.looks_for) or dtype_kind(step.dtype) != "f":
                 continue
             (slot,), (meta,) = step.output_slots, step.output_metas
             divisor = makers.get(step.input_slots[1])
@@ -636,9 +638,9 @@ class FusedParts(Pass):
                     and len(parts.get(source, ())) > 1
                 ):
                     fused.add(source)
-            elif op.inlined and step.dtype.kind == "f":
+            elif op.inlined and dtype_kind(step.dtype) == "f":
                 read = [metas[source] for source in step.input_slots]
-                if any(meta is not None and meta.dtype.kind == "c" for meta in read):
+                if any(meta is not None and dtype_kind(meta.dtype) == "c" for meta in read):
                     parts[slot] = (slot,)
                 else:
                     every = [part for source in step.input_slots for part in parts.get(source, ())]
@@ -675,7 +677,7 @@ def _compared_with_reductions(program: ExecProgram) -> set[int]:
     makers, metas = program.makers(), program.slot_metas()
     for step in program.steps_of(Compare):
         meta = metas[step.input_slots[0]]
-        if meta is None or meta.dtype.kind != "f":
+        if meta is None or dtype_kind(meta.dtype) != "f":
             continue
         for slot, other in (step.input_slots, step.input_slots[::-1]):
             value = _moved(slot, makers)
@@ -783,7 +785,7 @@ def _(op: Materialize, x: Array) -> Array:
 
 @lower.register
 def _(op: Fuse, x: Array) -> Array:
-    bits = np.finfo(x.dtype)
+    bits = float_limits(x.dtype)
     value: Array = lax.reduce_precision(x, int(bits.nexp), int(bits.nmant))
     return value
 

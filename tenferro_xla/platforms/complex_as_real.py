@@ -10,7 +10,7 @@ import numpy as np
 
 from tenferro import ops
 from tenferro.compiler import CPU, DeviceCosts, Needs, Pass
-from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, Rewriter, TensorMeta
+from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, Rewriter, TensorMeta, dtype_kind
 from tenferro_xla.platforms.barriers import (
     DivideByReal,
     Factor,
@@ -119,7 +119,7 @@ class RealContractions(Pass):
 
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program with real contractions; its inputs and outputs do not change."""
-        if not any(step.dtype.kind == "c" for step in program.steps_of(ops.DotGeneral)):
+        if not any(dtype_kind(step.dtype) == "c" for step in program.steps_of(ops.DotGeneral)):
             return program
         kernel = self.costs.kernel
         fastest = _RealForms(program, self.costs, kernel)
@@ -376,7 +376,7 @@ class _RealForms:
 
     def _is_complex(self, slot: int) -> bool:
         meta = self.types[slot]
-        return meta is not None and meta.dtype.kind == "c"
+        return meta is not None and dtype_kind(meta.dtype) == "c"
 
     def _add(self, op: ExecOp, *operands: int) -> int:
         return self.rewriter.emit_all(op, *operands)[0]
@@ -391,7 +391,12 @@ def _sides(
     lhs, rhs = step.input_slots
     left = _side(lhs, types[lhs], dot.lhs_batch, dot.lhs_contract)
     right = _side(rhs, types[rhs], dot.rhs_batch, dot.rhs_contract)
-    if step.dtype.kind != "c" or left is None or right is None or not left.size * right.extent:
+    if (
+        dtype_kind(step.dtype) != "c"
+        or left is None
+        or right is None
+        or not left.size * right.extent
+    ):
         return None
     return (left, right) if left.inner > 1 else None
 
@@ -429,7 +434,7 @@ class RealDivisors(Pass):
         rewriter = Rewriter(program)
 
         def rule(step: ExecInstruction, operands: tuple[int, ...]) -> tuple[int, ...] | None:
-            if not isinstance(step.op, ops.Div) or step.dtype.kind != "c":
+            if not isinstance(step.op, ops.Div) or dtype_kind(step.dtype) != "c":
                 return None
             if step.output_metas[0].known_size < FEWEST_QUOTIENTS:
                 return None

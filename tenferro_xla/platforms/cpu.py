@@ -64,7 +64,7 @@ import jax
 
 from tenferro.compiler import COMPILED, CPU, DeviceCosts, PartitionedAxes, Pass, predict_memory
 from tenferro.errors import ConfigError, ExecutorError
-from tenferro.ir import ExecProgram
+from tenferro.ir import ExecProgram, dtype_kind
 from tenferro.ops import (
     Acosh,
     Asinh,
@@ -89,7 +89,7 @@ from tenferro_xla.platforms.barriers import (
     TransposeBarriers,
 )
 from tenferro_xla.platforms.complex_as_real import RealContractions, RealDivisors
-from tenferro_xla.platforms.platform import Option, Platform
+from tenferro_xla.platforms.platform import ROUNDED_HALVES, Option, Platform
 from tenferro_xla.platforms.sums import sums_repeated
 
 __all__ = ["CPU_PLATFORM", "keep_host_memory"]
@@ -200,7 +200,7 @@ class CpuPlatform(Platform):
             OWN_SUMS: not is_small and sums_repeated(program),
             WIDE_VECTORS: not is_small and _has_large_extrema(program),
         }
-        return tuple(option for option in self.wanted if fits.get(option, True))
+        return tuple(o for o in super().options_for(program) if fits.get(o, True))
 
     def bytes_limit(self, device: jax.Device) -> int | None:
         """None: the host's memory, which `config.max_bytes` is about."""
@@ -233,7 +233,7 @@ def _has_large_extrema(program: ExecProgram) -> bool:
         op = step.op
         if isinstance(op, ReduceMax | ReduceMin):
             meta = metas[step.input_slots[0]]
-            found |= meta is not None and meta.dtype.kind == "f" and meta.known_size >= MANY
+            found |= meta is not None and dtype_kind(meta.dtype) == "f" and meta.known_size >= MANY
         elif not (op.inlined or op.source or isinstance(op, ReduceSum)):
             return False
     return found
@@ -249,7 +249,7 @@ def _has_few_numbers(program: ExecProgram) -> bool:
     for meta in program.slot_metas():
         if meta is None:
             continue
-        if meta.dtype.kind == "c" or math.prod(meta.static_shape or ()) > FEW:
+        if dtype_kind(meta.dtype) == "c" or math.prod(meta.static_shape or ()) > FEW:
             return False
     return True
 
@@ -265,7 +265,7 @@ def _contracts_small_tensors(program: ExecProgram) -> bool:
     moves = [step for step in kernels if step.op.moves]
     if len(moves) < FEWEST_MOVES or len(kernels) - len(moves) > MOST_OTHERS:
         return False
-    if any(step.op.bodies or step.dtype.kind == "c" for step in steps):
+    if any(step.op.bodies or dtype_kind(step.dtype) == "c" for step in steps):
         return False
     shapes = [meta.static_shape or () for step in moves for meta in step.output_metas]
     return max(map(len, shapes)) <= MOST_AXES and sum(map(math.prod, shapes)) <= SMALL * len(steps)
@@ -277,7 +277,7 @@ CPU_PLATFORM = CpuPlatform(
     rewrites=True,
     runs=COMPILED,
     precision={"highest": "32 bits, as every other"},
-    wanted=(NO_FUSION_EMITTERS, SMALL_HEAPS, OWN_SUMS, WIDE_VECTORS),
+    wanted=(NO_FUSION_EMITTERS, SMALL_HEAPS, OWN_SUMS, WIDE_VECTORS, ROUNDED_HALVES),
     in_flight=1,
     alignment=64,
     keeps_barriers=False,

@@ -20,10 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-
 from tenferro.compiler import Pass
-from tenferro.ir import ExecInstruction, ExecProgram, Rewriter, TensorMeta
+from tenferro.ir import ExecInstruction, ExecProgram, Rewriter, TensorMeta, dtype_kind, float_limits
 from tenferro.ops import (
     ADD,
     MUL,
@@ -61,7 +59,7 @@ class SeparatePaddings(Pass):
         summed: set[int] = set()
         for step, meta in program.results():
             op, found = step.op, sum(paddings.get(slot, 0) for slot in step.input_slots)
-            if isinstance(op, ReduceSum) and found > 1 and meta.dtype.kind == "f":
+            if isinstance(op, ReduceSum) and found > 1 and dtype_kind(meta.dtype) == "f":
                 summed.update(step.input_slots)
             elif op.inlined and not isinstance(op, Fuse):
                 paddings[step.output_slots[0]] = min(2, found + isinstance(op, Pad))
@@ -129,12 +127,14 @@ def sums_repeated(program: ExecProgram) -> bool:
 def _may_be_left(step: ExecInstruction, metas: Sequence[TensorMeta | None]) -> bool:
     """Whether a number may occur more often than the dtype of a sum has numbers in a row."""
     meta = metas[step.input_slots[0]]
-    return meta is not None and meta.dtype.kind == "f" and meta.known_size > _most_times(meta)
+    return (
+        meta is not None and dtype_kind(meta.dtype) == "f" and meta.known_size > _most_times(meta)
+    )
 
 
 def _most_times(meta: TensorMeta) -> int:
     """Up to which number the floating-point dtype has all integers."""
-    return 1 << (int(np.finfo(meta.dtype).nmant) + 1)
+    return 1 << (int(float_limits(meta.dtype).nmant) + 1)
 
 
 class _Sums:
@@ -181,7 +181,7 @@ class _Sums:
 
     def _most(self, step: ExecInstruction) -> int:
         meta = self._metas[step.input_slots[0]]
-        if meta is None or meta.dtype.kind != "f" or meta.known_size < LIBRARY:
+        if meta is None or dtype_kind(meta.dtype) != "f" or meta.known_size < LIBRARY:
             return 0
         found = [self.factors.get(part) for part in self.parts(step) if not self._is_number(part)]
         return max([_times(each, _axes_of(step)) for each in found], default=1)

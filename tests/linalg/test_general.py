@@ -364,3 +364,12 @@ def test_options_that_are_refused() -> None:
 def test_integers_become_double_precision() -> None:
     assert linalg.expm([[0, 0], [0, 0]]).dtype == tn.float64
     assert linalg.eigvals([[1, 0], [0, 2]]).dtype == tn.complex128
+
+
+def test_powers_of_integers_and_bools_are_of_their_dtype() -> None:
+    a = np.array([[1, 1], [0, 1]])
+    for matrix, n in ((a, 5), (a, 0), (a, -2), (a > 0, 2), (a > 0, 0)):
+        expected = np.linalg.matrix_power(matrix, n)
+        actual = linalg.matrix_power(matrix, n)
+        assert actual.dtype == expected.dtype
+        np.testing.assert_allclose(actual, expected)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import ShapeError
+from tenferro.errors import ShapeError, TracingError
 from tests.linalg.matrices import (
     Array,
     adjoint,
@@ -124,3 +124,15 @@ def test_wrong_operands_are_refused() -> None:
         tn.linalg.lstsq(np.ones((3, 2)), np.ones((4, 2)))
     with pytest.raises(ShapeError, match=r"pinv: takes square matrices, got f64\[2,3\]"):
         tn.linalg.pinv(np.ones((2, 3)), hermitian=True)
+
+
+def test_residuals_of_lstsq_are_those_of_numpy_if_asked_for() -> None:
+    tall, wide, zero = RNG.normal(size=(5, 3)), RNG.normal(size=(2, 3)), np.zeros((3, 2))
+    for a, b in ((tall, RNG.normal(size=(5, 2))), (wide, np.ones(2)), (zero, np.ones(3))):
+        expected = np.linalg.lstsq(a, b)
+        for actual, reference in zip(
+            tn.linalg.lstsq(a, b, numpy_resid=True), expected, strict=True
+        ):
+            np.testing.assert_allclose(actual, reference, atol=1e-13)
+    with pytest.raises(TracingError, match="lstsq: the rank of a, for numpy_resid, must be known"):
+        tn.jit(lambda a: tn.linalg.lstsq(a, np.ones(3), numpy_resid=True))(zero)

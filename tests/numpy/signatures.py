@@ -56,7 +56,6 @@ HERE: dict[str, dict[str, str]] = {
         **{f"{name}.out": "as of ufuncs" for name in ("isneginf", "isposinf", "modf")},
     },
     "jax.numpy.linalg": {
-        "lstsq.numpy_resid": "the residuals have one shape for all ranks, which data decide",
         "matrix_rank.rtol": "NumPy and JAX differ; the place is NumPy's",
         "matrix_rank.A": "NumPy and JAX differ; the name is JAX's",
         "pinv.rcond": "the second place is that of `rtol`, which is the same",

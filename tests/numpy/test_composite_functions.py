@@ -171,3 +171,31 @@ def test_subnormal_numbers_are_split_or_are_zeros() -> None:
     mantissas, exponents = tn.jit(tn.frexp, executor="xla")(x)
     assert np.asarray(mantissas).tolist() == [0, 0, 0, np.frexp(3e-308)[0]]
     assert np.asarray(exponents).tolist() == [0, 0, 0, -1021]
+
+
+def test_grids_and_rows_are_those_of_numpy() -> None:
+    for key in (np.s_[:], np.s_[1::2], np.s_[:3]):
+        np.testing.assert_array_equal(tn.mgrid[key], np.mgrid[key])
+        np.testing.assert_array_equal(tn.ogrid[key], np.ogrid[key])
+    assert tn.r_["r", [1, 2], [3]].tolist() == [[1, 2, 3]]
+    assert tn.r_["c", [1, 2], [3]].tolist() == [[1], [2], [3]]
+    assert tn.c_["r", [1, 2], [3, 4]].tolist() == [[1, 3], [2, 4]]
+
+
+def test_polynomials_keep_digits_and_axes() -> None:
+    small = np.array([120, 120, 1], "int8")
+    assert tn.polyder(small).dtype == np.polyder(small).dtype
+    np.testing.assert_array_equal(tn.polyder(small), np.polyder(small))
+    x, y = np.arange(6.0), np.random.default_rng(0).normal(size=(6, 2))
+    for cov in (True, "unscaled"):
+        expected = np.polyfit(x, y, 1, cov=cov)[1]
+        np.testing.assert_allclose(tn.polyfit(x, y, 1, cov=cov)[1], expected, atol=1e-13)
+
+
+def test_coordinates_in_a_traced_shape() -> None:
+    places = np.array([-1, 3, 5, 9], "int32")
+    expected = tn.unravel_index(places, (2, 3))
+    for actual, reference in zip(tn.jit(tn.unravel_index)(places, (2, 3)), expected, strict=True):
+        assert actual.dtype == reference.dtype == np.int32
+        np.testing.assert_array_equal(actual, reference)
+    assert tn.take_along_axis([3, 1], [1, -1, 7], mode="one_hot").tolist() == [1, 1, 0]

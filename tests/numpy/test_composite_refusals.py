@@ -59,7 +59,10 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: tn.ravel_multi_index(([5],), (3,)), "ravel_multi_index: 5 is out of range for axis 0"),
     (lambda: tn.ix_(X), "ix_: takes a vector, got f64[2,3]; flatten it with tn.ravel"),
     (lambda: tn.mgrid[3], "mgrid: takes slices start:stop:step, got 3"),
-    (lambda: tn.r_["a", 1], "r_: 'a' is not up to three integers 'axis,rank,place'"),
+    (
+        lambda: tn.r_["a", 1],
+        "r_: 'a' is neither 'r', 'c' nor up to three integers 'axis,rank,place'",
+    ),
     (lambda: tn.put(V, [0], 1), "put: arrays are not changed; pass inplace=False"),
     (lambda: tn.place(V, V > 0, [1.0]), "place: arrays are not changed; pass inplace=False"),
     (lambda: tn.put_along_axis(X, [[0]], 1.0, 0), "put_along_axis: arrays are not changed; pass"),

@@ -11,6 +11,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
+from tests.in_jax import in_jax
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("constant", {}),
@@ -59,19 +60,36 @@ def test_vectors_numbers_and_further_axes_are_padded() -> None:
                 )
 
 
-@pytest.mark.parametrize(("mode", "options"), CALLS)
-def test_gradients_are_those_of_jax(mode: Any, options: dict[str, Any]) -> None:
+def gradients(library: Any, mode: Any, options: dict[str, Any]) -> list[Any]:
+    """By an array that is padded by two widths."""
     generator = np.random.default_rng(3)
     x = generator.random((3, 4))
+    found = []
     for widths in (1, ((2, 1), (0, 5))):
         weights = generator.random(np.pad(x, widths, mode, **options).shape)
 
-        def loss(library: Any, x: Any, widths: Any = widths, weights: Any = weights) -> Any:
-            return (library.pad(x, widths, mode, **options) ** 2 * weights).sum()
+        def loss(x: Any, widths: Any = widths, weights: Any = weights) -> Any:
+            pad = tn.pad if library is tn else jnp.pad
+            return (pad(x, widths, mode, **options) ** 2 * weights).sum()
 
-        with jax.enable_x64(True):
-            expected = jax.grad(lambda x: loss(jnp, x))(x)
-        np.testing.assert_allclose(tn.grad(lambda x: loss(tn, x))(x), expected, rtol=1e-12)
+        found.append(library.grad(loss)(x))
+    return found
+
+
+@pytest.fixture(scope="module")
+def gradients_by_jax() -> list[Any]:
+    """Those of all calls, which JAX compiles together."""
+    found: list[Any] = in_jax(lambda: [gradients(jax, *call) for call in CALLS])
+    return found
+
+
+@pytest.mark.parametrize(("mode", "options"), CALLS)
+def test_gradients_are_those_of_jax(
+    mode: Any, options: dict[str, Any], gradients_by_jax: list[Any]
+) -> None:
+    expected = gradients_by_jax[CALLS.index((mode, options))]
+    for found, other in zip(gradients(tn, mode, options), expected, strict=True):
+        np.testing.assert_allclose(found, other, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("mode", "options"), CALLS)
@@ -135,3 +153,16 @@ def test_a_function_makes_a_border_as_in_jax() -> None:
 def test_a_wrong_call_is_refused(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_numbers_of_a_border_of_integers_are_cut_off() -> None:
+    x = np.array([1, 2], "int32")
+    for number in (3.7, -3.7, np.float64(2.5)):
+        expected = np.pad(x, 1, constant_values=number)
+        results = (
+            tn.pad(x, 1, constant_values=number),
+            tn.jit(lambda v: tn.pad(x, 1, constant_values=v))(number),
+        )
+        for actual in results:
+            assert actual.dtype == expected.dtype
+            np.testing.assert_array_equal(actual, expected)

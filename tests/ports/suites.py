@@ -1,10 +1,11 @@
-"""The tests of libraries that compute with JAX, with the library and its tests rewritten.
+"""The tests of optax, jaxopt and autograd, all of them, with tensors.
 
-    python -m tests.ports.suites [LIBRARY...] [--tests FOLDER] [--out FOLDER]
+    python -m tests.ports.suites [LIBRARY...] [--tests FOLDER] [--jax] [--out FOLDER]
 
-The libraries are those of the extra `ports`, in the versions that it pins. `tenferro port` writes
-them to a folder, where pytest runs the files of tests that `FILES` names, with the dtypes of JAX.
-jaxopt is published without its tests: `--tests` is their folder in a checkout of its repository.
+optax and jaxopt are those of the extra `ports`, in the versions that it pins. `tenferro port`
+writes them to a folder, where pytest runs their tests, with the dtypes of JAX. The tests of
+autograd run as they are: `autograd_names.py` has its names, by tenferro. jaxopt and autograd are
+published without their tests: `--tests` is their folder in a checkout of the repository.
 `failures.txt` has the tests that do not pass, with reasons. The exit code is 1 if others fail. With
 `--jax` the tests run on JAX too, and those that fail there do not count.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,54 +23,50 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import cast
 
 from tenferro.cli import main as tenferro
 
-FILES = {
-    "optax": (
-        *(f"_src/{name}_test.py" for name in ("base", "combine", "lookahead", "numerics")),
-        *(f"_src/{name}_test.py" for name in ("transform", "update", "linear_algebra")),
-        *("losses", "projections", "schedules", "transforms", "tree_utils"),
-    ),
-    "jaxopt": (
-        *("gradient_descent_test.py", "lbfgs_test.py", "bfgs_test.py", "loss_test.py"),
-        *("projection_test.py", "prox_test.py", "tree_util_test.py", "linear_solve_test.py"),
-        *("loop_test.py", "implicit_diff_test.py", "bisection_test.py", "cond_test.py"),
-    ),
-}
-"""Files and folders of tests; those of optax lie in the package."""
+LIBRARIES = ("optax", "jaxopt", "autograd")
 DTYPES = {"TENFERRO_PROMOTION": "jax", "TENFERRO_DEFAULT_FLOAT": "float32", "TENFERRO_QUIET": "1"}
-LIMIT = 1500
+AS_SCRIPTS = ("-o", "python_files=*_test.py")
+"""Options by which pytest finds files that Google's libraries call `name_test.py`."""
+OF_AUTOGRAD = ("-p", "tests.ports.autograd_names", "-W", "ignore")
+LIMIT = 7200
+"""Seconds for the tests of a library."""
 
 
-def sources(library: str, tests: Path | None) -> tuple[Path, Path]:
-    """The folders of a library and of its tests."""
-    spec = importlib.util.find_spec(library)
-    if spec is None or spec.origin is None:
-        raise SystemExit(f"{library} is not installed: pip install -e '.[ports]'")
-    package = Path(spec.origin).parent
-    if library == "jaxopt" and tests is None:
+def tests_of(library: str, folder: Path | None, out: Path) -> Path:
+    """The tests of a library, rewritten if it computes with JAX; the library lies next to them."""
+    if folder is None and library != "optax":
         raise SystemExit(f"{library} is published without its tests: --tests FOLDER")
-    return package, tests or package
-
-
-def rewritten(package: Path, tests: Path, out: Path) -> Path:
-    """Rewrite a library, and its tests if they lie elsewhere; where those are."""
-    tenferro(["port", str(package), "-o", str(out / package.name)])
-    if tests == package:
-        return out / package.name
-    tenferro(["port", str(tests), "-o", str(out / "tests"), "--promotion", "numpy"])
+    if library == "autograd":
+        return Path(shutil.copytree(cast(Path, folder), out / "tests"))
+    package = installed(library)
+    tenferro(["port", str(package), "-o", str(out / library)])
+    if folder is None:
+        return out / library
+    tenferro(["port", str(folder), "-o", str(out / "tests"), "--promotion", "numpy"])
     return out / "tests"
 
 
-def outcomes(files: list[str], out: Path, settings: Mapping[str, str] = DTYPES) -> dict[str, str]:
+def installed(library: str) -> Path:
+    """The folder of a package."""
+    spec = importlib.util.find_spec(library)
+    if spec is None or spec.origin is None:
+        raise SystemExit(f"{library} is not installed: pip install -e '.[ports]'")
+    return Path(spec.origin).parent
+
+
+def outcomes(options: list[str], out: Path, settings: Mapping[str, str]) -> dict[str, str]:
     """For each test that pytest ran `passed`, or the first line of why it failed."""
     report = out / "report.xml"
-    search_path = os.pathsep.join(filter(None, [str(out), os.environ.get("PYTHONPATH")]))
+    here = str(Path(__file__).parents[2])
+    search_path = os.pathsep.join(filter(None, [str(out), here, os.environ.get("PYTHONPATH")]))
     subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", "-rN"),
-            *("--continue-on-collection-errors", f"--junitxml={report}", *files),
+            *("--continue-on-collection-errors", f"--junitxml={report}", *options),
         ],
         cwd=out,
         env={**os.environ, **settings, "PYTHONPATH": search_path},
@@ -100,8 +98,8 @@ def expected() -> dict[str, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("libraries", nargs="*", default=["optax"], choices=list(FILES))
-    parser.add_argument("--tests", type=Path, help="those of jaxopt, in a checkout")
+    parser.add_argument("libraries", nargs="*", default=["optax"], choices=LIBRARIES)
+    parser.add_argument("--tests", type=Path, help="those of jaxopt or autograd, in a checkout")
     parser.add_argument("--jax", action="store_true", help="leave out what fails on JAX too")
     parser.add_argument("--out", type=Path, help="where to write; a new folder by default")
     options = parser.parse_args()
@@ -109,12 +107,15 @@ def main() -> int:
     for library in options.libraries:
         out = options.out or Path(tempfile.mkdtemp(prefix=f"{library}-"))
         out.mkdir(parents=True, exist_ok=True)
-        package, tests = sources(library, options.tests)
-        here = rewritten(package, tests, out)
-        found = outcomes([str(here / name) for name in FILES[library]], out)
-        if options.jax:
-            files = [str(tests.resolve() / name) for name in FILES[library]]
-            of_jax = outcomes(files, Path(tempfile.mkdtemp(prefix=f"{library}-on-jax-")), {})
+        tests = str(tests_of(library, options.tests, out))
+        if library == "autograd":
+            found = outcomes([tests, *OF_AUTOGRAD], out, {})
+        else:
+            found = outcomes([tests, *AS_SCRIPTS], out, DTYPES)
+        if options.jax and library != "autograd":
+            folder = str((options.tests or installed(library)).resolve())
+            there = Path(tempfile.mkdtemp(prefix=f"{library}-on-jax-"))
+            of_jax = outcomes([folder, *AS_SCRIPTS], there, {})
             passed_there = {without_folder(name) for name in of_jax if of_jax[name] == "passed"}
             found = {name: found[name] for name in found if without_folder(name) in passed_there}
         failed = {name: why for name, why in found.items() if why != "passed"}

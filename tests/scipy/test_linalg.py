@@ -33,3 +33,14 @@ def test_modes_of_qr(mode: str) -> None:
 def test_other_modes_are_refused() -> None:
     with pytest.raises(ConfigError, match="qr: mode must be one of full, economic, r"):
         tn.scipy.linalg.qr(TALL, mode="raw")
+
+
+def test_complex_schur_forms_of_a_batch() -> None:
+    forms = [scipy.linalg.schur(np.random.default_rng(i).normal(size=(4, 4))) for i in range(2)]
+    t, z = (np.stack(each) for each in zip(*forms, strict=True))
+    for basis in (z, z[0]):
+        results = tn.scipy.linalg.rsf2csf(t, basis)
+        for i in range(2):
+            own = basis if basis.ndim == 2 else basis[i]
+            for actual, reference in zip(results, scipy.linalg.rsf2csf(t[i], own), strict=True):
+                np.testing.assert_allclose(actual[i], reference, atol=1e-10)

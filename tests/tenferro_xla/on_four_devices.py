@@ -81,6 +81,30 @@ def test_shardings_are_inferred_from_arguments() -> None:
     assert by_sharding(array).sharding.spec == P("data")
 
 
+def test_compiled_functions_run_on_the_mesh_of_their_arguments() -> None:
+    array = RANDOM.normal(size=(8, 3))
+    f = tn.jit(lambda x, y: tn.sum(tn.sin(x) * y, axis=1))
+    expected = np.sin(array).sum(1)
+    for _ in range(2):
+        assert f(array, 1.0).placement == "cpu:0"
+        y = f(tn.device_put(array, ROWS), np.ones(3))
+        assert y.sharding.spec == P("data")
+        np.testing.assert_allclose(y, expected)
+    shards = y.addressable_shards
+    assert [shard.index for shard in shards] == [(slice(2 * i, 2 * i + 2, None),) for i in range(4)]
+    np.testing.assert_allclose(y.addressable_data(3), expected[6:])
+
+
+def test_smap_divides_along_one_axis() -> None:
+    x = RANDOM.normal(size=(4, 8))
+    with tn.set_mesh(tn.make_mesh((2, 2), ("a", "b"))):
+        split = tn.smap(lambda x, y: x * y, in_axes=(1, None), out_axes=1, axis_name="a")
+        total = tn.smap(lambda x: tn.lax.psum(x, "b"), in_axes=0, out_axes=None, axis_name="b")
+        for f in (split, tn.jit(split)):
+            np.testing.assert_allclose(f(x, 2.0), x * 2)
+        np.testing.assert_allclose(tn.jit(total)(x), x[:2] + x[2:])
+
+
 def test_constraints_are_identities_that_derivatives_keep() -> None:
     def f(x: Any) -> Any:
         return tn.sum(tn.with_sharding_constraint(x * x, P("data")) ** 2)
@@ -128,7 +152,7 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "it with tn.device_put",
     ),
     (
-        lambda: tn.jit(lambda w: w)(tn.device_put(np.ones(4), ROWS)),
+        lambda: tn.jit(lambda w: w, device="cpu:0")(tn.device_put(np.ones(4), ROWS)),
         DeviceError,
         "run: an array is on mesh(data=4), but the program runs on cpu:0; move it with "
         "tn.device_put, or run the program there with tn.jit(mesh=)",

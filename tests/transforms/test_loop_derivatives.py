@@ -12,6 +12,7 @@ import pytest
 
 import tenferro as tn
 from tenferro.transforms import flatten
+from tests.in_jax import in_jax
 from tests.sampling import some
 from tests.tolerances import assert_close, difference, rounding
 from tests.transforms.differentiable_loops import PROGRAMS, BoundedLax
@@ -73,8 +74,8 @@ def expected() -> dict[str, Any]:
     def everything(*args: Any) -> dict[str, Any]:
         return {name: jax.value_and_grad(theirs(name), EACH)(*args) for name in PROGRAMS}
 
-    with jax.enable_x64(True):
-        return jax.tree.map(np.asarray, jax.jit(everything)(*ARGS))  # type: ignore[no-any-return]
+    found: dict[str, Any] = in_jax(everything, *ARGS)
+    return found
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

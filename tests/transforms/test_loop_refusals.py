@@ -134,8 +134,8 @@ CONTROL: dict[str, tuple[Callable[[], Any], str]] = {
         "map: xs has no arrays, so there are no entries to map over",
     ),
     "a batch size": (
-        lambda: tn.map(lambda x: x, X, batch_size=0),
-        "map: batch_size must be a positive integer, got 0",
+        lambda: tn.map(lambda x: x, X, batch_size=-1),
+        "map: batch_size must be a positive integer, got -1",
     ),
     "unroll": (
         lambda: tn.scan(keep, 0.0, X, unroll=-1),
@@ -194,13 +194,13 @@ CONTROL: dict[str, tuple[Callable[[], Any], str]] = {
         "while_loop: max_steps is a traced value i64[], but it must be known when the loop is "
         "traced; pass a Python integer; it depends on the argument n of <lambda>",
     ),
-    "a float bound": (
-        lambda: tn.fori_loop(0, 2.5, lambda i, c: c, 0),
-        "fori_loop: upper must be an integer, got 2.5",
+    "a complex bound": (
+        lambda: tn.fori_loop(0, 2j, lambda i, c: c, 0),
+        "fori_loop: upper must be a real scalar, got 2j",
     ),
     "a traced bound": (
         lambda: traced(lambda n: tn.fori_loop(n, 3, lambda i, c: c, 0), X),
-        "fori_loop: lower must be an integer, got f64[3]",
+        "fori_loop: lower must be a real scalar, got f64[3]",
     ),
     "unroll without bounds": (
         lambda: traced(lambda n: tn.fori_loop(0, n, lambda i, c: c, 0, unroll=2)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -49,6 +50,21 @@ def test_a_number_is_a_bound_beside_any_traced_bound() -> None:
     assert count(np.int64(5)).item() == 0.0
     with pytest.raises(ControlFlowError, match="the bounds are int64 and uint64"):
         count(-1)
+
+
+def test_floating_bounds_count_in_steps_of_one() -> None:
+    def total(lower: Any, upper: Any) -> Any:
+        return tn.fori_loop(lower, upper, lambda i, c: c + i, 0.0)
+
+    compiled = tn.jit(total, executor="numpy")
+    expected = jax.jit(lambda a, b: jax.lax.fori_loop(a, b, lambda i, c: c + i, 0.0))
+    for lower, upper in ((0.5, 3.0), (0.0, 2.5), (3.0, 1.0)):
+        want = expected(lower, upper).item()
+        assert compiled(lower, upper).item() == total(lower, upper).item() == want
+    assert total(1, np.float32(3)).dtype == np.float64
+    assert types(tn.fori_loop(1, np.float32(3), lambda i, c: i, np.float32(0))) == ["f32[]"]
+    last = lambda x: tn.fori_loop(x, x + 2.0, lambda i, c: c, x)  # noqa: E731
+    assert tn.grad(last)(1.0).item() == 1.0
 
 
 def test_numbers_of_branches_take_the_dtype_of_the_other_branches() -> None:

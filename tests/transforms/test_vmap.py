@@ -139,6 +139,23 @@ def test_results_that_do_not_depend_on_the_batch() -> None:
     assert same.tolist() == 3.0
 
 
+def test_what_loops_and_branches_pass_on_does_not_depend_on_the_axis() -> None:
+    def rounds(x: Any, y: Any) -> Any:
+        return tn.while_loop(lambda c: c[0] < 5, lambda c: (c[0] + 1, c[1]), (x, y))
+
+    def branch(x: Any, y: Any) -> Any:
+        return tn.cond(x < 3, lambda x, y: (x * 2, y), lambda x, y: (x * 3, y), x, y)
+
+    def nested(x: Any, y: Any) -> Any:
+        read = lambda _, y: tn.scan(lambda c, _: (c, None), y, None, length=2)[0]  # noqa: E731
+        return x, tn.cond(x < 0, read, read, x, y)
+
+    for f in (rounds, branch, nested):
+        batches, y = tn.vmap(f, in_axes=(0, None), out_axes=(0, None))(np.arange(4.0), 2.0)
+        assert batches.shape == (4,)
+        assert y.item() == 2.0
+
+
 def test_a_function_of_no_mapped_argument_has_an_axis_size() -> None:
     assert tn.vmap(lambda x: x, None, axis_size=2)(1.0).tolist() == [1.0, 1.0]
     assert tn.vmap(lambda: tn.ones(2), axis_size=3)().shape == (3, 2)

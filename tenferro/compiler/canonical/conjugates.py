@@ -6,7 +6,15 @@ import math
 from dataclasses import dataclass
 
 from tenferro.compiler.passes import Pass
-from tenferro.ir import Conjugation, ExecInstruction, ExecOp, ExecProgram, Rewriter, TensorMeta
+from tenferro.ir import (
+    Conjugation,
+    ExecInstruction,
+    ExecOp,
+    ExecProgram,
+    Rewriter,
+    TensorMeta,
+    dtype_kind,
+)
 from tenferro.ops import CONJ, NEG, Conj
 
 __all__ = ["ConjugateSinking"]
@@ -66,7 +74,7 @@ class _ConjugateSinking:
         self, step: ExecInstruction, operands: tuple[int, ...]
     ) -> int | tuple[int, ...] | None:
         is_conjugate = [slot in self.sources for slot in step.input_slots]
-        if isinstance(step.op, Conj) and step.dtype.kind == "c":
+        if isinstance(step.op, Conj) and dtype_kind(step.dtype) == "c":
             if is_conjugate[0]:
                 self.moved = True
                 return self.sources[step.input_slots[0]]
@@ -124,7 +132,7 @@ class _ConjugateSinking:
         while maker is not None and maker[0].repeats:
             maker = self.rewriter.producer(maker[1][0])
         is_constant = maker is not None and maker[0].source
-        return 0 if is_constant or meta.dtype.kind != "c" else _elements(meta)
+        return 0 if is_constant or dtype_kind(meta.dtype) != "c" else _elements(meta)
 
     def _read(self, step: ExecInstruction, operands: tuple[int, ...]) -> list[int]:
         """The operands; conjugates that were put off are written."""
@@ -136,7 +144,7 @@ class _ConjugateSinking:
         ]
 
     def _conj(self, value: int) -> int:
-        if self.rewriter.ctx.meta(value).dtype.kind != "c":
+        if dtype_kind(self.rewriter.ctx.meta(value).dtype) != "c":
             return value
         if value not in self.written:
             self.written[value] = self.rewriter.emit(CONJ, value)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tenferro import ops
 from tenferro.compiler.passes import Needs, Pass
-from tenferro.ir import ExecInstruction, ExecProgram, Rewriter
+from tenferro.ir import ExecInstruction, ExecProgram, Rewriter, dtype_kind
 
 __all__ = ["DotDimensionSorter", "SummedProducts", "TransposeFolding"]
 
@@ -328,7 +328,7 @@ def _of_elements(
 ) -> _Elements | None:
     """A product of elements as one that is contracted; None if it is to be summed as it is."""
     meta = at.ctx.meta(operands[0])
-    if meta.dtype.kind != "f" or meta.dtype.itemsize < 4 or meta.dims is None:
+    if dtype_kind(meta.dtype) != "f" or meta.dtype.itemsize < 4 or meta.dims is None:
         return None
     gone = [frozenset(ops.repeated_axes(at, slot)) for slot in operands]
     if not any(gone) or gone[0] & gone[1] or (gone[0] | gone[1]) & set(summed):

@@ -19,6 +19,8 @@ from tenferro.ir import (
     ExecProgram,
     NumpyArray,
     Rewriter,
+    dtype_kind,
+    float_limits,
     product,
     renumber,
 )
@@ -243,7 +245,7 @@ def _product(at: Rewriter, op: ReduceSum, slot: int) -> int | None:
     value = at.emit(
         ReduceSum(tuple(left.index(axis) for axis in op.axes if axis not in new)), value
     )
-    if meta.dtype.kind != "c":
+    if dtype_kind(meta.dtype) != "c":
         return at.emit(MUL, value, full(at, times, at.ctx.meta(value)))
     # infinity times a complex number without an imaginary part has NaN in it, the sum has not
     parts = [at.emit(op, value) for op in (Real(), Imag())]
@@ -253,9 +255,9 @@ def _product(at: Rewriter, op: ReduceSum, slot: int) -> int | None:
 
 def _is_exact(number: int, dtype: DType) -> bool:
     """Whether a positive number is exact in a dtype; a sum of no numbers is left alone."""
-    if dtype.kind in "iu":
+    if dtype_kind(dtype) in "iu":
         return 0 < number <= np.iinfo(dtype).max
-    return dtype.kind in "fc" and 0 < number <= 1 << (np.finfo(dtype).nmant + 1)
+    return dtype_kind(dtype) in "fc" and 0 < number <= 1 << (float_limits(dtype).nmant + 1)
 
 
 # Common subexpressions: each value computed once.

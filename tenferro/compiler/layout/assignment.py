@@ -40,6 +40,7 @@ from tenferro.ir import (
     ExecProgram,
     Rewriter,
     TensorMeta,
+    dtype_kind,
 )
 from tenferro.ops import MUL, BroadcastInDim, DotGeneral, ReduceSum, Transpose
 
@@ -528,7 +529,11 @@ def _with_outer_products(program: ExecProgram) -> ExecProgram:
 
     def rule(step: ExecInstruction, operands: tuple[int, ...]) -> int | None:
         dot = step.op
-        if not isinstance(dot, DotGeneral) or dot.lhs_contract or step.dtype.kind not in "fc":
+        if (
+            not isinstance(dot, DotGeneral)
+            or dot.lhs_contract
+            or dtype_kind(step.dtype) not in "fc"
+        ):
             return None
         shape = step.output_metas[0].exact_shape(dot.name)
         lhs_rank, rhs_rank = (rewriter.ctx.meta(slot).rank for slot in operands)

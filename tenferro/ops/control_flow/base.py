@@ -101,6 +101,11 @@ class ControlOp(StdTensorOp):
         """The op with other programs, of which each takes that number of consts."""
         raise AssertionError(f"{self.name}: does not say where its consts are")
 
+    @property
+    def passed_on(self) -> Mapping[int, int]:
+        """For each result that is an operand as it is, the position of that operand."""
+        return {}
+
     def without_fixed(self) -> Pruned | None:
         """The loop that carries only what iterations change; None if that is the whole carry.
 

@@ -156,6 +156,12 @@ class Scan(ControlOp, name="scan"):
     def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
         return replace(self, body=cast(ExecProgram, bodies["body"]), consts=counts["body"])
 
+    @property
+    def passed_on(self) -> Mapping[int, int]:
+        """The leaves that the body returns as they are."""
+        fixed = fixed_leaves(self.body, self.consts, self.carry)
+        return {leaf: self.consts + leaf for leaf in fixed}
+
     def without_fixed(self) -> Pruned | None:
         """The scan without the leaves that its body returns as they are."""
         body, start = self.body, self.consts

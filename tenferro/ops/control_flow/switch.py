@@ -32,6 +32,7 @@ from tenferro.ir import (
     Pruned,
     Steps,
     TensorMeta,
+    dtype_kind,
     fresh_input,
     payload,
     restricted,
@@ -126,6 +127,19 @@ class Switch(ControlOp, name="switch"):
         """All operands but the index, for each branch."""
         return dict.fromkeys(self.bodies, range(1, 1 + len(self.branches[0].input_slots)))
 
+    @property
+    def passed_on(self) -> Mapping[int, int]:
+        """The results that are the same operand in all branches."""
+        ways: list[list[int | None]] = []
+        for branch in self.branches:
+            places = {slot: 1 + place for place, slot in enumerate(branch.input_slots)}
+            ways.append([places.get(slot) for slot in branch.output_slots])
+        return {
+            result: way[0]
+            for result, way in enumerate(zip(*ways, strict=True))
+            if way[0] is not None and len(set(way)) == 1
+        }
+
     def with_consts(self, bodies: Mapping[str, Body], counts: Mapping[str, int]) -> Self:
         return self.with_bodies(bodies)
 
@@ -136,7 +150,7 @@ class Switch(ControlOp, name="switch"):
         first = self.branches[0]
         self._check_operands(metas, (*metas[:1], *first.input_metas))
         index = metas[0]
-        if index.rank or index.dtype.kind not in "iu":
+        if index.rank or dtype_kind(index.dtype) not in "iu":
             raise ControlFlowError(f"switch: the index must be a rank-0 integer, got {index}")
         return plain(first.output_metas)
 

@@ -176,6 +176,13 @@ class While(ControlOp, name="while"):
         consts = {"cond_consts": counts["cond"], "body_consts": counts["body"]}
         return replace(self, cond=cond, body=body, **consts)
 
+    @property
+    def passed_on(self) -> Mapping[int, int]:
+        """The leaves that the body returns as they are."""
+        start = self.cond_consts + self.body_consts
+        fixed = fixed_leaves(self.body, self.body_consts, self.n_outputs)
+        return {leaf: start + leaf for leaf in fixed}
+
     def without_fixed(self) -> Pruned | None:
         """The loop without the leaves that its body returns as they are, unless these are all."""
         fixed = fixed_leaves(self.body, self.body_consts, self.n_outputs)

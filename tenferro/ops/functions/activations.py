@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from tenferro.ir import AnyTensor, ArrayLike, Axis, Exact, TensorMeta, is_complex
+from tenferro.ir import AnyTensor, ArrayLike, Axis, Exact, TensorMeta, float_limits, is_complex
 from tenferro.ops import (
     ADD,
     DIV,
@@ -157,7 +155,7 @@ def _shifted(
     named = meta.dims is None or not all(isinstance(size, int) for size in sizes)
     real = emit(STOP_GRADIENT, emit(REAL, value) if is_complex(meta.dtype) else value)
     if not finite:
-        real = emit(MINIMUM, real, full_like(float(np.finfo(real.meta.dtype).max), real))
+        real = emit(MINIMUM, real, full_like(float(float_limits(real.meta.dtype).max), real))
     shift = emit(ReduceMax(axes, named, skips_nan=True), real)
     if finite:
         shift = emit(SELECT, isfinite(shift), shift, zeros_like(shift))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from tenferro.ir import FLOAT16, FLOAT32, AnyTensor, ArrayLike, is_complex
+from tenferro.ir import AnyTensor, ArrayLike, float_limits, in_single, is_complex
 from tenferro.ops import (
     ABS,
     ACOS,
@@ -194,7 +192,7 @@ def _logarithm(x: AnyTensor, base: int) -> AnyTensor:
     quotient = _over_log(emit(LOG, x), base)
     whole = emit(ROUND, quotient)
     missed = emit(STOP_GRADIENT, emit(SUB, whole, quotient))
-    unit = full_like(2 * np.finfo(x.meta.dtype).eps, quotient)
+    unit = full_like(2 * float_limits(x.meta.dtype).eps, quotient)
     near = emit(Compare("LE"), emit(ABS, missed), emit(MUL, unit, emit(ABS, quotient)))
     return emit(ADD, quotient, emit(SELECT, near, missed, full_like(0, quotient)))
 
@@ -383,8 +381,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike) -> AnyTensor:
     """
     left, right = inexact("hypot", x1, x2)
     dtype = left.meta.dtype
-    if dtype == FLOAT16:
-        left, right = (convert(value, FLOAT32) for value in (left, right))
+    left, right = (convert(value, in_single(dtype)) for value in (left, right))
     return convert(emit(ABS, called("hypot", COMPLEX, left, right)), dtype)
 
 

@@ -27,6 +27,7 @@ from tenferro.ir import (
     Shape,
     TensorMeta,
     as_dtype,
+    dtype_kind,
 )
 from tenferro.ops import Constant, StdTensorOp, load_named
 from tenferro.ops.functions import (
@@ -194,12 +195,12 @@ class ArrayOperators(NamedMethods):
         where: ArrayLike | None = None,
     ) -> Self:
         """Sum over `axis`, computed in `dtype` if given; `initial` and `where` as of NumPy."""
-        x = self if dtype is None else self.astype(dtype)
-        if out is initial is where is None:
-            return x._apply(_reductions.sum.body, (x,), {"axis": axis, "keepdims": keepdims}, True)
-        return x._reduced(
-            reductions.sum, out, {"initial": initial, "where": where}, axis=axis, keepdims=keepdims
-        )
+        if dtype is out is initial is where is None:
+            return self._apply(
+                _reductions.sum.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+            )
+        options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
+        return self._reduced(reductions.sum, out, {"initial": initial, "where": where}, **options)
 
     def prod(
         self,
@@ -211,12 +212,12 @@ class ArrayOperators(NamedMethods):
         where: ArrayLike | None = None,
     ) -> Self:
         """Product over `axis`, computed in `dtype` if given; options as of `sum`."""
-        x = self if dtype is None else self.astype(dtype)
-        if out is initial is where is None:
-            return x._apply(_reductions.prod.body, (x,), {"axis": axis, "keepdims": keepdims}, True)
-        return x._reduced(
-            reductions.prod, out, {"initial": initial, "where": where}, axis=axis, keepdims=keepdims
-        )
+        if dtype is out is initial is where is None:
+            return self._apply(
+                _reductions.prod.body, (self,), {"axis": axis, "keepdims": keepdims}, True
+            )
+        options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
+        return self._reduced(reductions.prod, out, {"initial": initial, "where": where}, **options)
 
     def mean(
         self,
@@ -404,9 +405,18 @@ class ArrayOperators(NamedMethods):
         """All elements along one axis; as `ravel`."""
         return self.ravel(order)
 
-    def sort(self, axis: int = -1) -> Self:
-        """The elements along `axis` in ascending order, as a new array."""
-        return self._apply(_reductions.sort.body, (self,), {"axis": axis}, True)
+    def sort(
+        self,
+        axis: int | None = -1,
+        kind: str | None = None,
+        order: None = None,
+        *,
+        stable: bool | None = True,
+        descending: bool = False,
+    ) -> Self:
+        """The elements along `axis` in order, as a new array; see `tn.sort`."""
+        options = {"axis": axis, "kind": kind, "order": order, "descending": descending}
+        return self._apply(_reductions.sort.body, (self,), options, True)
 
     def trace(self, offset: int = 0) -> Self:
         """The sum along a diagonal of the first two axes."""
@@ -431,9 +441,18 @@ class ArrayOperators(NamedMethods):
             _reductions.argmin.body, (self,), {"axis": axis, "keepdims": keepdims}, True
         )
 
-    def argsort(self, axis: int = -1) -> Self:
-        """The indices that sort the elements along `axis`."""
-        return self._apply(_reductions.argsort.body, (self,), {"axis": axis}, True)
+    def argsort(
+        self,
+        axis: int | None = -1,
+        kind: str | None = None,
+        order: None = None,
+        *,
+        stable: bool | None = True,
+        descending: bool = False,
+    ) -> Self:
+        """The indices that sort the elements along `axis`; see `tn.argsort`."""
+        options = {"axis": axis, "kind": kind, "order": order, "descending": descending}
+        return self._apply(_reductions.argsort.body, (self,), options, True)
 
     def __getitem__(self, indices: Index) -> Self:
         expression = indexing.parse(indices, self.meta)
@@ -475,6 +494,13 @@ class ArrayOperators(NamedMethods):
 
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
         return self._apply(_logical.not_equal.body, (self, other), {}, True)
+
+    def __contains__(self, item: object) -> bool:
+        """Whether an element is equal to a number; `bool` of a traced array asks for values."""
+        found: Any = self == item
+        if not hasattr(found, "any"):
+            raise DTypeError(f"in: {item!r} is not a number, and {self.meta} has nothing else")
+        return bool(found.any())
 
     def __pow__(self, other: ArrayLike) -> Self:
         other = int(other) if isinstance(other, np.integer) else other
@@ -602,7 +628,7 @@ class Expression(ArrayOperators):
     @property
     def H(self) -> Self:  # noqa: N802  # the mathematical name
         """The adjoint: the conjugate with the last two axes exchanged."""
-        return self.mT.conj() if self.dtype.kind == "c" else self.mT
+        return self.mT.conj() if dtype_kind(self.dtype) == "c" else self.mT
 
     def emit_all(self, op: PrimitiveOp, *operands: Expression) -> tuple[Expression, ...]:
         """The outputs of an op on this value and others."""

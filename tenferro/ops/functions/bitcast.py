@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tenferro.errors import ShapeError
-from tenferro.ir import AnyTensor, DType, TensorMeta, short_name
+from tenferro.ir import AnyTensor, DType, TensorMeta, dtype_kind, short_name
 from tenferro.ops import OR, SHIFT_LEFT, SHIFT_RIGHT, BitcastConvert, Convert
 from tenferro.ops.functions.dispatch import emit, full_like
 from tenferro.ops.functions.manipulation import stack
@@ -23,9 +23,9 @@ def bitcast(x: AnyTensor, dtype: DType) -> AnyTensor:
     source, width = meta.dtype.itemsize, dtype.itemsize
     if meta.dtype == dtype:
         return x
-    if source == width or dtype.kind not in "iuf" or meta.dtype.kind not in "iuf":
+    if source == width or dtype_kind(dtype) not in "iuf" or dtype_kind(meta.dtype) not in "iuf":
         return emit(BitcastConvert(dtype), x)
-    bits = x if meta.dtype.kind == "u" else emit(BitcastConvert(np.dtype(f"u{source}")), x)
+    bits = x if dtype_kind(meta.dtype) == "u" else emit(BitcastConvert(np.dtype(f"u{source}")), x)
     if source > width:
         narrow = np.dtype(f"u{width}")
         parts = [

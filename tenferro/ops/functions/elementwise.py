@@ -18,6 +18,8 @@ from tenferro.ir import (
     DType,
     DTypeLike,
     as_dtype,
+    common_dtype,
+    float_limits,
     is_complex,
     is_inexact,
     is_integer,
@@ -379,7 +381,7 @@ def nan_to_num(x: ArrayLike, nan: ArrayLike, *infinities: ArrayLike, signs: str)
         return emit(COMPLEX, *broadcast("nan_to_num", parts))
     if not is_inexact(dtype):
         return value
-    info = np.finfo(dtype)
+    info = float_limits(dtype)
     ends: dict[str, ArrayLike] = {"+": info.max.item(), "-": info.min.item()}
     ends |= zip(signs, infinities, strict=True)
     cases = [(isnan(value), nan)]
@@ -489,7 +491,7 @@ def convert(x: ArrayLike, dtype: DTypeLike) -> AnyTensor:
     """
     (value,) = promote((x,))
     source, target = value.meta.dtype, as_dtype(dtype)
-    if np.result_type(source, target) != target:
+    if common_dtype(source, target) != target:
         raise DTypeError(
             f"convert: {short_name(source)} does not fit {short_name(target)}; "
             "use cast if loss is intended"
@@ -601,7 +603,7 @@ def _to_decimals(value: AnyTensor, decimals: int) -> AnyTensor:
     """Floating-point numbers, rounded to decimals; those without so many are unchanged."""
     if not decimals:
         return emit(ROUND, value)
-    most = int(np.finfo(value.meta.dtype).maxexp * math.log10(2))
+    most = int(float_limits(value.meta.dtype).maxexp * math.log10(2))
     if decimals > most:
         return value
     if decimals < -most:

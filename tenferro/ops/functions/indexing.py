@@ -33,6 +33,7 @@ from tenferro.ir import (
     assume_equal,
     at_most,
     dependence_of,
+    dtype_kind,
     floordiv,
     integer_of,
     is_integer,
@@ -439,7 +440,7 @@ def check_places(name: str, indices: Any, axis: int, meta: TensorMeta) -> None:
     size = extent.dim if isinstance(extent, Exact) else None
     if not isinstance(indices, np.ndarray) or size is None or not indices.size:
         return
-    if indices.dtype.kind not in "iu":
+    if dtype_kind(indices.dtype) not in "iu":
         return  # refused elsewhere
     if isinstance(size, DimExpr):
         for place in {int(indices.min()), int(indices.max())}:
@@ -542,7 +543,7 @@ def from_the_front(x: AnyTensor, indices: AnyTensor, axis: int) -> AnyTensor:
 
     Those of at most 32 bits stay so where the size is a number of 32 bits: a sum is then one too.
     """
-    if indices.meta.dtype.kind == "u":
+    if dtype_kind(indices.meta.dtype) == "u":
         return indices
     if indices.meta.dtype.itemsize <= INT32.itemsize:
         indices = convert(indices, INT32)
@@ -600,7 +601,7 @@ def without_negatives(indices: Any, mode: str) -> Any:
 
 def fill_of(dtype: DType) -> bool | int | float:
     """What is read out of bounds, as in JAX."""
-    match dtype.kind:
+    match dtype_kind(dtype):
         case "f" | "c":
             return np.nan
         case "b":
@@ -667,7 +668,7 @@ def _counted_bounds(x: AnyTensor, indices: AnyTensor, axis: int) -> AnyTensor:
     if indices.meta.dtype == UINT64:
         indices = elementwise_minimum(indices, np.iinfo(INT64).max)
     places = from_the_front(x, indices, axis)
-    return convert(places, INT64) if places.meta.dtype.kind == "u" else places
+    return convert(places, INT64) if dtype_kind(places.meta.dtype) == "u" else places
 
 
 def within(places: AnyTensor, x: AnyTensor, axis: int) -> AnyTensor:

@@ -13,6 +13,7 @@ from tenferro.ir import (
     AnyTensor,
     ArrayLike,
     TensorMeta,
+    dtype_kind,
     is_complex,
     is_floating,
     is_inexact,
@@ -102,7 +103,7 @@ def _compared(name: str, direction: str, x: ArrayLike, y: ArrayLike) -> AnyTenso
 
 def _of_integers(name: str, direction: str, x: AnyTensor, y: AnyTensor) -> AnyTensor:
     """A comparison of integers of two types; uint64 and signed ones have no common one."""
-    if result_dtype((x, y)).kind in "iu":
+    if dtype_kind(result_dtype((x, y))) in "iu":
         return called(name, Compare(direction), *broadcast(name, promote((x, y))))
     x, y = broadcast(name, [x, y])
     if x.meta.dtype != UINT64:
@@ -344,7 +345,7 @@ def signbit(x: ArrayLike) -> AnyTensor:
     meta: TensorMeta = value.meta
     if is_inexact(meta.dtype):
         return called("signbit", SIGN_BIT, value)
-    if meta.dtype.kind != "i":
+    if dtype_kind(meta.dtype) != "i":
         return full(False, meta.with_dtype(BOOL))
     return emit(Compare("LT"), value, zeros_like(value))
 

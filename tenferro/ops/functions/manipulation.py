@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from tenferro.ir import (
     assume_positive,
     canonical,
     dim,
+    dtype_kind,
     floordiv,
     maximum,
     minimum,
@@ -64,6 +65,7 @@ from tenferro.ops.functions.promotion import (
     assume_size,
     broadcast,
     called,
+    convert,
     drop_axes,
     fitting,
     is_number,
@@ -412,9 +414,18 @@ def pad(x: AnyTensor, *values: ArrayLike, pad_width: PadWidth) -> AnyTensor:
 
 
 def _border(value: ArrayLike, dtype: DType) -> AnyTensor:
-    """A number of a border as a value of the dtype of the array; 0 and 1 are bools, too."""
+    """A number of a border as a value of the dtype of the array; 0 and 1 are bools, too.
+
+    A real number becomes an integer as in NumPy: it is cut off.
+    """
     if dtype == BOOL and is_number(value) and value in (0, 1):
         return as_value(value, dtype)
+    if dtype_kind(dtype) in "iu":
+        meta = getattr(value, "meta", None)
+        if isinstance(meta, TensorMeta) and dtype_kind(meta.dtype) == "f":
+            return convert(cast(AnyTensor, value), dtype)
+        if isinstance(value, float | np.floating) and np.isfinite(value):
+            return as_value(int(value), dtype)
     return fitting("pad", value, dtype)
 
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import (
     BOOL,
-    FLOAT16,
-    FLOAT32,
     UINT8,
     AnyTensor,
     ArrayLike,
@@ -19,6 +17,8 @@ from tenferro.ir import (
     Exact,
     TensorMeta,
     as_dtype,
+    dtype_kind,
+    in_single,
     is_complex,
     is_inexact,
     number_of,
@@ -127,7 +127,7 @@ def of_counting(
 
 def _start(name: str, initial: ArrayLike, dtype: DType) -> AnyTensor:
     """The initial value in the dtype of the reduction."""
-    if isinstance(initial, float) and initial.is_integer() and dtype.kind in "iu":
+    if isinstance(initial, float) and initial.is_integer() and dtype_kind(dtype) in "iu":
         initial = int(initial)
     if dtype == BOOL and is_number(initial) and initial in (0, 1):
         initial = bool(initial)
@@ -178,11 +178,11 @@ def moment(
     """The mean over `axis` of the elements where a mask holds, their variance, or its root.
 
     `correction` lowers the divisor of the variance; `middle` is the mean, if it is known. Sums of
-    small integers would wrap around, and sums and squares of float16 overflow: they are computed
+    small integers would wrap around, and sums and squares of 16 bits overflow: they are computed
     in a wider dtype.
     """
     element = inexact_dtype((x,)) if dtype is None else as_dtype(dtype)
-    (value,) = promote((x,), FLOAT32 if element == FLOAT16 else element)
+    (value,) = promote((x,), in_single(element))
     holds = None
     if mask is not None:
         value, holds = _masked(name, value, mask)

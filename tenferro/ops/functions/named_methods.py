@@ -48,9 +48,11 @@ class NamedMethods:
         """A diagonal of two axes; see `tn.diagonal`."""
         return _public("diagonal")(self, offset, axis1, axis2)
 
-    def searchsorted(self, v: ArrayLike, side: Any = "left", sorter: Any = None) -> Any:
+    def searchsorted(
+        self, v: ArrayLike, side: str = "left", sorter: Any = None, *, method: str = "scan"
+    ) -> Any:
         """The places where elements are to be inserted; see `tn.searchsorted`."""
-        return _public("searchsorted")(self, v, side, sorter)
+        return _public("searchsorted")(self, v, side, sorter, method=method)
 
     def compress(self, condition: ArrayLike, axis: int | None = None) -> Any:
         """The entries along `axis` where a condition holds; see `tn.compress`."""
@@ -68,9 +70,11 @@ class NamedMethods:
         """The largest element minus the smallest; see `tn.ptp`."""
         return _public("ptp")(self, axis, keepdims=keepdims)
 
-    def view(self, dtype: DTypeLike) -> Any:
+    def view(self, dtype: DTypeLike | None = None) -> Any:
         """The bits of the elements read as another dtype; the last axis takes up other sizes."""
         array: Any = self
+        if dtype is None:
+            return array
         goal = as_dtype(dtype)
         ratio = array.dtype.itemsize / goal.itemsize
         lax: Any = _public("lax")

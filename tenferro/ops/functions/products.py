@@ -18,6 +18,7 @@ from tenferro.ir import (
     TensorMeta,
     as_dtype,
     canonical,
+    dtype_kind,
     integer_of,
     short_name,
 )
@@ -99,7 +100,7 @@ def preferred(name: str, common: DType, element: DTypeLike) -> DType:
         DTypeError: it cannot hold them.
     """
     dtype = as_dtype(element)
-    if KINDS[common.kind] > KINDS[dtype.kind]:
+    if KINDS[dtype_kind(common)] > KINDS[dtype_kind(dtype)]:
         raise DTypeError(
             f"{name}: preferred_element_type {short_name(dtype)} cannot hold products of "
             f"{short_name(common)}"

@@ -42,6 +42,7 @@ from tenferro.ir import (
     at_most,
     canonical,
     describe,
+    dtype_kind,
     inexact_of,
     integer_of,
     is_integer,
@@ -295,7 +296,7 @@ def _aligned_extent(
 
 # Operands of array functions: promotion of dtypes and broadcasting of shapes, as in NumPy.
 
-KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 _NUMBERS = (bool, int, float, complex)
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -366,7 +367,7 @@ def _one_dtype(operands: Sequence[Any]) -> DType | None:
         if operand.weak is not None:
             return None
         dtype = operand.meta.dtype
-        if dtype.kind not in "fc" or (common is not None and dtype is not common):
+        if dtype_kind(dtype) not in "fc" or (common is not None and dtype is not common):
             return None
         common = dtype
     return common
@@ -394,14 +395,14 @@ def is_traced_integer(operand: Any) -> bool:
     """Whether an operand is an integer whose value is not known, and whose dtype is weak."""
     if isinstance(operand, DimExpr):
         return True
-    return not is_number(operand) and operand.weak is not None and operand.dtype.kind in "iu"
+    return not is_number(operand) and operand.weak is not None and dtype_kind(operand.dtype) in "iu"
 
 
 def is_integral(operand: Any) -> bool:
     """Whether an operand is an integer, a size or an array of integers; bools are not."""
     if is_number(operand):
         return isinstance(operand, int) and not isinstance(operand, bool)
-    return isinstance(operand, DimExpr) or operand.meta.dtype.kind in "iu"
+    return isinstance(operand, DimExpr) or dtype_kind(operand.meta.dtype) in "iu"
 
 
 def integers_of(operand: ArrayLike) -> AnyTensor:
@@ -421,10 +422,10 @@ def fitting(name: str, operand: Any, dtype: DType) -> AnyTensor:
         own = np.result_type(operand)
     else:
         own = operand.meta.dtype
-    if KINDS[own.kind] > KINDS[dtype.kind]:
+    if KINDS[dtype_kind(own)] > KINDS[dtype_kind(dtype)]:
         raise DTypeError(
             f"{name}: values of {short_name(as_dtype(own))} do not fit an array of "
-            f"{short_name(dtype)}; convert one of them first"
+            f"{short_name(dtype)}; cast one of them first"
         )
     return as_value(operand, dtype)
 
@@ -492,7 +493,7 @@ def integers(name: str, field: str, value: Integers) -> list[int]:
         return [value]
     refuse_traced(name, field, value)
     numbers = np.ravel(value)
-    if numbers.size and numbers.dtype.kind not in "biu":
+    if numbers.size and dtype_kind(numbers.dtype) not in "biu":
         raise DTypeError(f"{name}: {field} must be integers, got {value!r}")
     return [int(number) for number in numbers]
 
@@ -579,9 +580,9 @@ def countable(x: ArrayLike, dtype: DTypeLike | None = None) -> AnyTensor:
     if dtype is not None:
         return promote((x,), as_dtype(dtype))[0]
     element = result_dtype((x,))
-    if element.kind in "bi":
+    if dtype_kind(element) in "bi":
         element = INT64
-    elif element.kind == "u":
+    elif dtype_kind(element) == "u":
         element = UINT64
     return promote((x,), element)[0]
 

@@ -17,6 +17,7 @@ from tenferro.ir import (
     DType,
     Index,
     TensorMeta,
+    dtype_kind,
     maximum,
     short_name,
 )
@@ -236,7 +237,7 @@ def fill_number(name: str, fill_value: Any, dtype: DType) -> bool | complex | No
         fill_value = fill_value.item()
     if not is_number(fill_value):
         raise DTypeError(f"{name}: fill_value must be one number that is known, got {fill_value!r}")
-    if KINDS[np.result_type(fill_value).kind] > KINDS[dtype.kind]:
+    if KINDS[dtype_kind(np.result_type(fill_value))] > KINDS[dtype_kind(dtype)]:
         raise DTypeError(f"{name}: fill_value {fill_value!r} does not fit {short_name(dtype)}")
     return cast("bool | complex", fill_value)
 

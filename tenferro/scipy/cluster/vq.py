@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tenferro import numpy as tn
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike
+from tenferro.ir import AnyTensor, ArrayLike, dtype_kind
 from tenferro.missing_names import refusal
 from tenferro.numpy.arguments import promoted
 
@@ -35,7 +35,7 @@ def vq(
     (Tensor([0, 1]), Tensor([1., 1.]))
     """
     x, codes = promoted("vq", obs, code_book, inexact=True)
-    if x.dtype.kind == "c":
+    if dtype_kind(x.dtype) == "c":
         raise DTypeError(f"vq: takes real operands, got {x.meta}; pass their parts")
     if x.ndim != codes.ndim or x.ndim not in (1, 2):
         raise ShapeError(f"vq: takes obs [m, n] and code_book [k, n], got {x.meta}, {codes.meta}")

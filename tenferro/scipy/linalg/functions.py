@@ -10,11 +10,12 @@ from tenferro import numpy as tn
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, AnyTensor, ArrayLike, is_complex
 from tenferro.linalg.arguments import matrix as matrix_operand
+from tenferro.linalg.arguments import same_batch
 from tenferro.linalg.arguments import square as square_operand
 from tenferro.linalg.qr import pivots
 from tenferro.numpy.arguments import Named, callable_of, option, promoted
 from tenferro.ops.functions import apply
-from tenferro.transforms import fori_loop
+from tenferro.transforms import fori_loop, vmap
 
 __all__ = [
     "cho_factor",
@@ -410,12 +411,12 @@ def rsf2csf(
     """The complex Schur form of a real one: T becomes triangular, and Z T Zᴴ stays.
 
     Args:
-        T: matrices, of shape [n, n], with 2×2 blocks for pairs of complex eigenvalues.
-        Z: unitary matrices, of the same shape.
+        T: matrices, of shape [..., n, n], with 2×2 blocks for pairs of complex eigenvalues.
+        Z: unitary matrices, of shape [..., n, n].
         check_finite: changes nothing.
 
     Raises:
-        ShapeError: the matrices are not square, or of two sizes.
+        ShapeError: the matrices are not square, or of two sizes, or batch axes do not fit.
 
     >>> t, z = tn.scipy.linalg.rsf2csf([[0.0, 1.0], [-1.0, 0.0]], tn.eye(2))
     >>> tn.linalg.diagonal(t).imag
@@ -425,8 +426,22 @@ def rsf2csf(
     form, basis = (_complex(_operand(name, x, square_operand)) for x in (T, Z))
     form, basis = promoted(name, form, basis)
     n = form.shape[-1]
-    if form.shape != basis.shape or form.ndim != 2:
-        raise ShapeError(f"{name}: T {form.meta} and Z {basis.meta} must be two n × n matrices")
+    if n != basis.shape[-1]:
+        raise ShapeError(f"{name}: T {form.meta} and Z {basis.meta} must be n × n matrices")
+    form, basis = apply(Named(name, _same_batch), form, basis)
+    if form.ndim == 2:
+        return _csf(form, basis, n)
+    flat = (-1, n, n)
+    t, z = vmap(lambda t, z: _csf(t, z, n))(form.reshape(flat), basis.reshape(flat))
+    return t.reshape(form.shape), z.reshape(form.shape)
+
+
+def _same_batch(name: str, *operands: AnyTensor) -> tuple[AnyTensor, ...]:
+    return tuple(same_batch(name, *operands))
+
+
+def _csf(form: AnyTensor, basis: AnyTensor, n: Any) -> tuple[AnyTensor, AnyTensor]:
+    """The complex Schur form of one matrix, block by block from the last row on."""
     if n == 0:
         return form, basis
 

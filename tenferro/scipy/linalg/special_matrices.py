@@ -135,11 +135,16 @@ def fiedler_companion(a: ArrayLike) -> AnyTensor:
     Args:
         a: coefficients, of shape [..., n], the highest power first, which is not 0.
 
+    Raises:
+        ShapeError: there are no coefficients.
+
     >>> tn.scipy.linalg.fiedler_companion([1.0, -3.0, 2.0])
     Tensor([[ 3., -2.],
             [ 1.,  0.]])
     """
     x, n = _vector("fiedler_companion", "a", a)
+    if n == 0:
+        raise ShapeError(f"fiedler_companion: a must have a coefficient, got {x.meta}")
     if n < 2:
         return tn.zeros((*x.shape[:-1], 0, 0), dtype=x.dtype)
     ratios = x / x[..., :1]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
-from tenferro.ir import Number, PyTree
+from tenferro.ir import Number, PyTree, dtype_kind, in_single
 from tenferro.linalg import lstsq, norm
 from tenferro.missing_names import refusal
 from tenferro.numpy.arguments import count, option
@@ -129,9 +129,11 @@ def _solved(
     if not parts:
         raise ShapeError(f"{name}: b has no arrays")
     dtype = tn.result_type(*parts)
-    if dtype.kind not in "fc":
-        dtype = tn.result_type(dtype, 0.0) if dtype.kind == "b" else tn.result_type(dtype, 1.0)
-    if str(dtype) == "float16":
+    if dtype_kind(dtype) not in "fc":
+        dtype = (
+            tn.result_type(dtype, 0.0) if dtype_kind(dtype) == "b" else tn.result_type(dtype, 1.0)
+        )
+    if in_single(dtype) != dtype:
         raise DTypeError(f"{name}: takes single and double precision, got {parts[0].meta}")
     shapes = [part.shape for part in parts]
     sizes = [part.size for part in parts]

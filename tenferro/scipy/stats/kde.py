@@ -9,7 +9,7 @@ from typing import Any
 from tenferro import linalg, random
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError, counted
-from tenferro.ir import AnyTensor, ArrayLike, is_complex
+from tenferro.ir import AnyTensor, ArrayLike, dtype_kind, is_complex
 from tenferro.numpy import cov
 from tenferro.scipy.special import ndtr
 from tenferro.transforms import register_class
@@ -158,7 +158,7 @@ class gaussian_kde:  # noqa: N801  # the name that SciPy gives it
 
 def _normal_weights(weights: ArrayLike | None, count: int, dtype: Any) -> Any:
     if weights is None:
-        return tn.full((count,), 1 / count, dtype if dtype.kind == "f" else None)
+        return tn.full((count,), 1 / count, dtype if dtype_kind(dtype) == "f" else None)
     values: Any = tn.atleast_1d(weights)
     if values.shape != (count,):
         raise ShapeError(f"gaussian_kde: weights must be one for each point, got {values.meta}")

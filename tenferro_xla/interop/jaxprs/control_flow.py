@@ -1,23 +1,18 @@
 """Calls, loops and branches: primitives that hold jaxprs.
 
 A call is written out in its place. Loops and branches become ops that hold programs.
-
-An equation holds its rules as Python functions that only JAX can call. So JAX differentiates the
-equation alone, when a derivative is asked for, and the jaxpr of that is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import accumulate, pairwise
 from typing import Any
 
-import jax
 import numpy as np
-from jax.extend import core
 
 from tenferro.core import GlobalValKey, ResolvedView, resolve_keys
-from tenferro.ir import INT32
+from tenferro.ir import INT32, dtype_kind
 from tenferro.ops import (
     SELECT,
     STOP_GRADIENT,
@@ -30,23 +25,21 @@ from tenferro.ops import (
 )
 from tenferro.ops.control_flow import Checkpointed, Scan, Switch, While, program_of
 from tenferro.ops.functions import elementwise, emit_function
-from tenferro.ops.functions.elementwise import conj
-from tenferro.transforms import TracedTensor, as_key, custom_jvp, custom_vjp
+from tenferro.transforms import TracedTensor, scan, switch, while_loop
 from tenferro_xla.interop.jaxprs.reader import (
     JaxprBody,
     Keys,
     Reader,
     Translation,
-    meta_of,
     of_parameters,
 )
 
-_JAXPRS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee")
+_JAXPRS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "fwd_jaxpr", "call", "callee")
 """Names of the parameter in which an equation of a call holds the called jaxpr."""
 
 _CALLS = (
-    *("jit", "pjit", "closed_call", "core_call"),
-    *("custom_vmap_call", "linear_call"),
+    *("jit", "pjit", "closed_call", "core_call", "call", "eval_jaxpr", "composite", "compute_on"),
+    *("custom_vmap_call", "custom_partitioning", "linear_call", "remat_opt"),
 )
 
 
@@ -61,8 +54,10 @@ def _call(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 def _checkpoint(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     """The outputs of a checkpointed jaxpr, of which derivatives save the operands.
 
-    What a policy of JAX saves in addition to them is computed again.
+    What a policy of JAX saves in addition to them is computed again. Effects are not made again.
     """
+    if equation.effects:
+        return at.read(equation.params["jaxpr"], operands)
     if not equation.outvars:
         return []
     body = at.body(equation.params["jaxpr"])
@@ -106,22 +101,30 @@ def _again(
     return [key for key in replay(at, values, known) if key is not None]
 
 
+def _counts(equation: Any) -> tuple[int, int]:
+    """The number of constants and of carries of a scan.
+
+    Versions of JAX name them differently; xs and ys have an axis more than their entries.
+    """
+    body = equation.params["jaxpr"]
+    entries = zip(equation.invars, body.in_avals, strict=True)
+    fixed = sum(whole.aval.ndim == entry.ndim for whole, entry in entries)
+    returned = zip(equation.outvars, body.out_avals, strict=True)
+    carry = sum(whole.aval.ndim == entry.ndim for whole, entry in returned)
+    return fixed - carry, carry
+
+
 def _scan(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     params = equation.params
+    if equation.effects:
+        return _scan_with_effects(at, equation, operands)
     if not equation.outvars:
         return []
     body = at.body(params["jaxpr"])
-    # Versions of JAX name the counts differently; xs and ys have an axis more than their entries.
-    ranks = [at.ctx.meta(key).rank for key in operands]
-    each_round = [at.ctx.meta(key).rank for key in body.inputs]
-    fixed = sum(whole == entry for whole, entry in zip(ranks, each_round, strict=True))
-    returned = [at.ctx.meta(key).rank for key in body.outputs]
-    carry = sum(
-        meta_of(var.aval).rank == rank for var, rank in zip(equation.outvars, returned, strict=True)
-    )
+    consts, carry = _counts(equation)
     op = Scan(
         program_of([*body.captured, *body.inputs], body.outputs),
-        len(body.captured) + fixed - carry,
+        len(body.captured) + consts,
         carry,
         int(params["length"]),
         bool(params["reverse"]),
@@ -132,6 +135,8 @@ def _scan(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 
 def _while(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     params = equation.params
+    if equation.effects:
+        return _while_with_effects(at, equation, operands)
     if not equation.outvars:
         return []
     cond, body = at.body(params["cond_jaxpr"]), at.body(params["body_jaxpr"])
@@ -150,6 +155,47 @@ def _while(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
         len(body_consts),
     )
     return at.emit_all(op, *consts, *body_consts, *operands[of_cond + of_body :])
+
+
+# Loops with effects are those of `tn`, which see to it that the effects are made.
+
+
+def _keys(values: Iterable[TracedTensor]) -> list[GlobalValKey]:
+    return [value.key for value in values]
+
+
+def _scan_with_effects(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
+    params, values = equation.params, [*map(TracedTensor, operands)]
+    consts, carry = _counts(equation)
+    body = at.function(params["jaxpr"])
+
+    def step(state: Any, xs: Any) -> Any:
+        results = body(*values[:consts], *state, *xs)
+        return results[:carry], results[carry:]
+
+    state, ys = scan(
+        step,
+        tuple(values[consts : consts + carry]),
+        tuple(values[consts + carry :]),
+        length=int(params["length"]),
+        reverse=bool(params["reverse"]),
+    )
+    return _keys([*state, *ys])
+
+
+def _while_with_effects(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
+    params, values = equation.params, [*map(TracedTensor, operands)]
+    of_cond, of_body = int(params["cond_nconsts"]), int(params["body_nconsts"])
+    if equation.params["cond_jaxpr"].out_avals[0].shape:
+        raise at.refuse(equation, "has effects in a batch, and has no counterpart")
+    cond, body = at.function(params["cond_jaxpr"]), at.function(params["body_jaxpr"])
+    consts, state = values[: of_cond + of_body], tuple(values[of_cond + of_body :])
+    last = while_loop(
+        lambda state: cond(*consts[:of_cond], *state)[0],
+        lambda state: body(*consts[of_cond:], *state),
+        state,
+    )
+    return _keys(last)
 
 
 def _frozen(at: Reader, params: Any, body: JaxprBody) -> JaxprBody:
@@ -183,15 +229,18 @@ def _platform_index(at: Reader, equation: Any, operands: list[GlobalValKey]) -> 
 
 def _cond(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     """A choice among branches; the first of two is that for False."""
-    if not equation.outvars:
+    if not equation.outvars and not equation.effects:
         return []
     index, *rest = operands
-    if at.ctx.meta(index).dtype.kind == "b":
+    if dtype_kind(at.ctx.meta(index).dtype) == "b":
         index = emit_function(at, elementwise.astype, index, dtype=INT32)
     produced = at.producer(index)
     if produced is not None and isinstance(produced[0], Constant):
         number = min(max(int(produced[0].value), 0), len(equation.params["branches"]) - 1)
         return at.read(equation.params["branches"][number], rest)
+    if equation.effects:
+        functions = [at.function(branch) for branch in equation.params["branches"]]
+        return _keys(switch(TracedTensor(index), functions, *map(TracedTensor, rest)))
     branches = [at.body(branch) for branch in equation.params["branches"]]
     captured = list(dict.fromkeys(key for branch in branches for key in branch.captured))
     programs = [program_of([*captured, *each.inputs], each.outputs) for each in branches]
@@ -208,159 +257,3 @@ TABLE: dict[str, Translation] = {
     "scan": _scan,
     "while": _while,
 }
-
-
-# Calls with derivative rules: the rules are kept.
-
-Traced = tuple[TracedTensor, ...]
-FLOAT0 = jax.dtypes.float0
-
-
-class _Equation:
-    """An equation that holds a function with rules, as functions of JAX and of traced values.
-
-    Attributes:
-        variables: its operands that are not numbers, each once.
-        in_jax: the function of these, for JAX.
-    """
-
-    def __init__(self, at: Reader, equation: Any) -> None:
-        self._at = at
-        self._site = at.site
-        self._equation = equation
-        self.variables = list(
-            dict.fromkeys(atom for atom in equation.invars if not hasattr(atom, "val"))
-        )
-        self._called = equation.params["call_jaxpr"]
-        debug_info = getattr(self._called, "jaxpr", self._called).debug_info
-        jaxpr = core.Jaxpr((), self.variables, equation.outvars, [equation], debug_info=debug_info)
-        self.in_jax: Callable[..., Any] = core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, ()))
-
-    def traced_operands(self, operands: Keys) -> list[TracedTensor]:
-        """The operands that are not numbers, each once."""
-        pairs = zip(self._equation.invars, operands, strict=True)
-        known = {atom: key for atom, key in pairs if not hasattr(atom, "val")}
-        return [TracedTensor(known[variable]) for variable in self.variables]
-
-    def function(self) -> Callable[..., Traced]:
-        """The function without its rules, under the name that it has in JAX."""
-
-        def function(*xs: TracedTensor) -> Traced:
-            known = dict(zip(self.variables, xs, strict=True))
-            reader = self._reader()
-            operands = [
-                reader.constant(np.asarray(atom.val, atom.aval.dtype))
-                if hasattr(atom, "val")
-                else known[atom].key
-                for atom in self._equation.invars
-            ]
-            return self._traced(reader, self._called, operands)
-
-        function.__name__ = str(self._equation.params.get("name", "f"))
-        return function
-
-    def read(self, function: Callable[..., Any], *xs: Any) -> Traced:
-        """A function of JAX on traced values."""
-        keys = [as_key(x) for x in xs]
-        reader = self._reader()
-        metas = [reader.ctx.meta(key) for key in keys]
-        with jax.enable_x64(True):
-            types = [
-                jax.ShapeDtypeStruct(meta.static_shape, meta.dtype)  # type: ignore[no-untyped-call]  # JAX has no types there
-                for meta in metas
-            ]
-        with jax.enable_x64(self._at.x64):
-            jaxpr = jax.make_jaxpr(function)(*types)
-        return self._traced(reader, jaxpr, keys)
-
-    def _reader(self) -> Reader:
-        """A reader for jaxprs at the place of the equation."""
-        reader = Reader(self._at.table, self._at.x64)
-        reader.site = self._site
-        return reader
-
-    def _traced(self, reader: Reader, jaxpr: Any, keys: Sequence[GlobalValKey]) -> Traced:
-        results = reader.read(jaxpr, keys)
-        self._at.captured.update(reader.captured)
-        return tuple([TracedTensor(key) for key in results])
-
-
-def _jvp(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
-    """The outputs of a function of `jax.custom_jvp`, with its rule."""
-    this = _Equation(at, equation)
-    ruled = custom_jvp(this.function())
-
-    def rule(primals: Traced, tangents: tuple[TracedTensor | None, ...]) -> tuple[Any, Any]:
-        moving = [tangent is not None for tangent in tangents]
-
-        def pushed(*values: Any) -> Any:
-            xs, dxs = values[: len(primals)], iter(values[len(primals) :])
-            pairs = zip(xs, moving, strict=True)
-            tangents = [next(dxs) if on else _float0(x) for x, on in pairs]
-            _, found = jax.jvp(this.in_jax, xs, tuple(tangents))
-            return [leaf for leaf in found if leaf.dtype != FLOAT0]
-
-        found = iter(this.read(pushed, *primals, *(t for t in tangents if t is not None)))
-        value = ruled(*primals)
-        return value, tuple([next(found) if leaf.dtype.kind in "fc" else None for leaf in value])
-
-    ruled.defjvp(rule)
-    return [value.key for value in ruled(*this.traced_operands(operands))]
-
-
-def _vjp(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
-    """The outputs of a function of `jax.custom_vjp`, with its rules."""
-    this = _Equation(at, equation)
-    ruled = custom_vjp(this.function())
-
-    def fwd(*xs: TracedTensor) -> tuple[Any, Any]:
-        trees: list[Any] = []
-
-        def saved(*values: Any) -> Any:
-            _, pullback = jax.vjp(this.in_jax, *values)
-            leaves, tree = jax.tree.flatten(pullback)
-            trees.append(tree)
-            return leaves
-
-        return ruled(*xs), (this.read(saved, *xs), trees[0])
-
-    def bwd(residuals: tuple[Traced, Any], cts: tuple[TracedTensor | None, ...]) -> tuple[Any, ...]:
-        saved, tree = residuals
-        moving = [ct is not None for ct in cts]
-        is_zero: list[bool] = []
-
-        def pulled(*values: Any) -> Any:
-            rest = iter(values[len(saved) :])
-            pairs = zip(moving, equation.outvars, strict=True)
-            all_cts = [next(rest) if on else _float0(variable.aval) for on, variable in pairs]
-            found = jax.tree.unflatten(tree, values[: len(saved)])(all_cts)
-            is_zero[:] = [leaf.dtype == FLOAT0 for leaf in found]
-            typed = zip(found, this.variables, strict=True)
-            return [_like(leaf, var.aval) for leaf, var in typed if leaf.dtype != FLOAT0]
-
-        moving_cts = [conj(ct) for ct in cts if ct is not None]
-        found = iter(this.read(pulled, *saved, *moving_cts))
-        return tuple([None if zero else conj(next(found)) for zero in is_zero])
-
-    ruled.defvjp(fwd, bwd)
-    return [value.key for value in ruled(*this.traced_operands(operands))]
-
-
-def _float0(x: Any) -> Any:
-    """What JAX calls the tangent of an integer; zeros for other values."""
-    if np.issubdtype(x.dtype, np.inexact):
-        return jax.numpy.zeros(x.shape, x.dtype)
-    return np.zeros(x.shape, FLOAT0)
-
-
-def _like(ct: Any, aval: Any) -> Any:
-    """The cotangent of a value; that of a real one is real."""
-    return ct if np.issubdtype(aval.dtype, np.complexfloating) else ct.real
-
-
-CUSTOM_RULES: dict[str, Translation] = {
-    "custom_jvp_call": _jvp,
-    "custom_vjp_call": _vjp,
-    "custom_vjp_call_jaxpr": _vjp,
-}
-"""The translation of each primitive, by its name."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jax import lax
+from jax.lax import RoundingMethod
 
-from tenferro import ops
+from tenferro import lax, ops
 from tenferro.core import GlobalValKey
-from tenferro.ir import as_dtype
+from tenferro.ir import as_dtype, dtype_kind
 from tenferro.ops.functions import analytic, elementwise, emit_function, logical
-from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, shape_of
+from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, of_function, shape_of
 
 _OPS: dict[str, ops.StdTensorOp] = {
     **{
@@ -35,7 +35,10 @@ _OPS: dict[str, ops.StdTensorOp] = {
 }
 """Ops by the name of the primitive, which the function of `jax.lax` has that a row names."""
 
-_IDENTITIES = ("copy", "copy_p", "device_put", "optimization_barrier", "pvary", "reshard")
+_IDENTITIES = (
+    *("copy", "copy_p", "device_put", "layout_constraint", "optimization_barrier", "pvary"),
+    *("reshard", "shard_alike", "xla_metadata_value"),
+)
 
 
 def _op(op: ops.StdTensorOp) -> Translation:
@@ -58,7 +61,7 @@ def _before(direction: str) -> Translation:
     def translation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
         shape = shape_of(equation)
         x, y = (at.spread(operand, shape) for operand in operands)
-        if at.ctx.meta(x).dtype.kind != "f":
+        if dtype_kind(at.ctx.meta(x).dtype) != "f":
             return at.emit(ops.Compare(direction), x, y)
         x, y = (x, y) if direction == "LT" else (y, x)  # x <= y is the opposite of y < x
         one = ops.full_like(at, 1, x)
@@ -75,13 +78,21 @@ def _before(direction: str) -> Translation:
     return translation
 
 
+def _equal(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """Equality in the order of IEEE 754: neither is before the other."""
+    x, y = operands
+    after = [_before("LT")(at, equation, pair) for pair in ([x, y], [y, x])]
+    first, second = (at.emit(ops.NOT, one) for one in after)  # type: ignore[arg-type]  # one result
+    return at.emit(ops.AND, first, second)
+
+
 def _select_n(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     """A choice among cases by a number; by a bool, the case for False is the first."""
     which, result, *cases = operands
     shape = shape_of(equation)
     if not cases:
         return result
-    if at.ctx.meta(which).dtype.kind == "b":
+    if dtype_kind(at.ctx.meta(which).dtype) == "b":
         return at.emit(ops.SELECT, at.spread(which, shape), cases[0], result)
     for number, case in enumerate(cases, 1):
         chosen = at.emit(ops.Compare("GE"), which, ops.full_like(at, number, which))
@@ -107,7 +118,7 @@ def _polynomial(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Glob
 
 
 def _round(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    if equation.params["rounding_method"] == lax.RoundingMethod.TO_NEAREST_EVEN:
+    if equation.params["rounding_method"] == RoundingMethod.TO_NEAREST_EVEN:
         return at.emit(ops.ROUND, *x)
     whole = emit_function(at, elementwise.trunc, x[0])
     rest = emit_function(at, elementwise.abs, emit_function(at, elementwise.subtract, x[0], whole))
@@ -119,7 +130,7 @@ def _round(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
 def _shift_right_arithmetic(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
     """A shift that fills with the sign."""
     meta = at.ctx.meta(x[0])
-    if meta.dtype.kind != "i":
+    if dtype_kind(meta.dtype) != "i":
         raise at.refuse(equation, f"of {meta} has no counterpart")
     return _op(ops.SHIFT_RIGHT)(at, equation, x)  # type: ignore[return-value]  # one result
 
@@ -136,17 +147,6 @@ def _shift_right_logical(at: Reader, equation: Any, x: list[GlobalValKey]) -> Gl
     return shifted if dtype == unsigned else at.emit(ops.Convert(dtype), shifted)
 
 
-def _reduce_precision(at: Reader, equation: Any, x: list[GlobalValKey]) -> GlobalValKey:
-    """The nearest numbers of a float format that is one of NumPy's."""
-    params, dtype = equation.params, at.ctx.meta(x[0]).dtype
-    bits = (int(params["exponent_bits"]), int(params["mantissa_bits"]))
-    narrow = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}.get(bits)
-    if narrow is None:
-        raise at.refuse(equation, f"to {bits[0]} and {bits[1]} bits has no counterpart")
-    rounded = emit_function(at, elementwise.astype, x[0], dtype=as_dtype(narrow))
-    return emit_function(at, elementwise.astype, rounded, dtype=dtype)
-
-
 TABLE: dict[str, Translation] = {
     **{name: _op(op) for name, op in _OPS.items()},
     **dict.fromkeys(_IDENTITIES, _itself),
@@ -158,14 +158,22 @@ TABLE: dict[str, Translation] = {
         at, elementwise.pow, x[0], int(equation.params["y"])
     ),
     "is_finite": lambda at, equation, x: emit_function(at, logical.isfinite, x[0]),
+    "bitcast_convert_type": of_function(lambda p, x: lax.bitcast_convert_type(x, p["new_dtype"])),
+    "dce_sink": lambda at, equation, x: [],
+    "eq_to": _equal,
     "le_to": _before("LE"),
     "lt_to": _before("LT"),
+    "mulhi": of_function(lambda p, x, y: lax.mulhi(x, y)),
     "polynomial": _polynomial,
     "pow": _pow,
-    "reduce_precision": _reduce_precision,
+    "reduce_precision": of_function(
+        lambda p, x: lax.reduce_precision(x, p["exponent_bits"], p["mantissa_bits"])
+    ),
     "round": _round,
     "select_n": _select_n,
     "shift_right_arithmetic": _shift_right_arithmetic,
     "shift_right_logical": _shift_right_logical,
     "square": lambda at, equation, x: at.emit(ops.MUL, x[0], x[0]),
+    "tie": lambda at, equation, operands: operands[1],
+    "zeros_like": lambda at, equation, x: ops.full_like(at, 0, x[0]),
 }

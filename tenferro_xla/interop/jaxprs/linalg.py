@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tenferro import lax
 from tenferro.core import GlobalValKey
 from tenferro.fft.op import Fft, points
 from tenferro.ir import Exact
@@ -17,7 +18,7 @@ from tenferro.linalg.triangular_solve import TriangularSolve
 from tenferro.ops import CONJ
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression
-from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers
+from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, of_function
 
 _KINDS = {"FFT": "c2c", "IFFT": "c2c inverse", "RFFT": "r2c", "IRFFT": "c2r"}
 
@@ -31,26 +32,37 @@ def _hermitian(at: Reader, x: GlobalValKey, lower: bool) -> GlobalValKey:
 
 
 def _eigh(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
-    if equation.params.get("subset_by_index") is not None:
-        raise at.refuse(equation, "of some of the eigenvalues has no counterpart")
+    subset = equation.params.get("subset_by_index")
     x = _hermitian(at, operands[0], bool(equation.params["lower"]))
     values, vectors = at.emit_all(Extension(Eigh()), x)
-    return [vectors, values]
+    return [_part(at, vectors, subset), _part(at, values, subset)]
+
+
+def _part(
+    at: Reader, x: GlobalValKey, subset: tuple[int, int] | None, axis: int = -1
+) -> GlobalValKey:
+    """The entries along an axis from one number up to another, without it."""
+    if subset is None:
+        return x
+    return at.apply(lambda value: lax.slice_in_dim(value, *subset, axis=axis), x)[0]
 
 
 def _svd(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
-    params = equation.params
-    if params.get("subset_by_index") is not None:
-        raise at.refuse(equation, "of some of the singular values has no counterpart")
+    params, subset = equation.params, equation.params.get("subset_by_index")
     vectors = bool(params["compute_uv"])
     op = Svd(bool(params["full_matrices"]) and vectors, vectors=vectors)
-    return at.emit_all(Extension(op), operands[0])
+    found = at.emit_all(Extension(op), operands[0])
+    if not vectors:
+        return [_part(at, found[0], subset)]
+    values, left, right = found
+    return [_part(at, values, subset), _part(at, left, subset), _part(at, right, subset, -2)]
 
 
 def _qr(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     params = equation.params
     if params["pivoting"]:
-        raise at.refuse(equation, "with pivoting has no counterpart")
+        full = bool(params["full_matrices"])
+        return at.apply(lambda x: lax.linalg.qr(x, pivoting=True, full_matrices=full), operands[0])
     op = Qr("complete" if params["full_matrices"] else "reduced")
     triangle, columns = at.emit_all(Extension(op), operands[0])
     return [columns, triangle]
@@ -58,7 +70,10 @@ def _qr(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
 
 def _permutation(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
     if equation.invars[0].aval.shape != equation.outvars[0].aval.shape:
-        raise at.refuse(equation, "of fewer pivots than rows has no counterpart")
+        size = int(equation.params["permutation_size"])
+        return at.apply(
+            lambda pivots: lax.linalg.lu_pivots_to_permutation(pivots, size), operands[0]
+        )[0]
     return at.emit(Extension(PivotsToPermutation()), operands[0])
 
 
@@ -85,15 +100,47 @@ def _fft(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKe
     return at.emit(Extension(Fft(kind, len(lengths), scale)), *operands, *source)
 
 
+def _eig(params: Any, x: Any) -> Any:
+    return lax.linalg.eig(
+        x,
+        compute_left_eigenvectors=params["compute_left_eigenvectors"],
+        compute_right_eigenvectors=params["compute_right_eigenvectors"],
+    )
+
+
+def _schur(params: Any, x: Any) -> Any:
+    return lax.linalg.schur(
+        x,
+        compute_schur_vectors=params["compute_schur_vectors"],
+        sort_eig_vals=params["sort_eig_vals"],
+        select_callable=params["select_callable"],
+    )
+
+
 TABLE: dict[str, Translation] = {
     "cholesky": lambda at, equation, operands: at.emit(
         Extension(Cholesky()), _hermitian(at, operands[0], lower=True)
     ),
+    "cholesky_update": of_function(lambda p, r, w: lax.linalg.cholesky_update(r, w)),
+    "eig": of_function(_eig),
     "eigh": _eigh,
     "fft": _fft,
+    "householder_product": of_function(lambda p, a, taus: lax.linalg.householder_product(a, taus)),
     "lu": lambda at, equation, operands: at.emit_all(Extension(Lu()), operands[0]),
     "lu_pivots_to_permutation": _permutation,
+    "ormqr": of_function(
+        lambda p, a, taus, c: lax.linalg.ormqr(a, taus, c, left=p["left"], transpose=p["transpose"])
+    ),
     "qr": _qr,
+    "schur": of_function(_schur),
     "svd": _svd,
+    "symmetric_product": of_function(
+        lambda p, a, c: lax.linalg.symmetric_product(a, c, alpha=p["alpha"], beta=p["beta"])
+    ),
+    "tridiagonal_solve": of_function(
+        lambda p, *operands: lax.linalg.tridiagonal_solve(
+            *operands, perturb_singular=p["perturb_singular"]
+        )
+    ),
     "triangular_solve": _triangular_solve,
 }

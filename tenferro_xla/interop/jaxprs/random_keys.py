@@ -13,17 +13,11 @@ import jax
 import tenferro as tn
 from tenferro import ops
 from tenferro.core import GlobalValKey
-from tenferro.ir import DType, as_dtype
-from tenferro.ops.functions import elementwise, emit_function
+from tenferro.ir import as_dtype
+from tenferro.ops.functions import emit_function
 from tenferro.random.prng import drawn_bits, fold_words, seed_words, split_words
 from tenferro.transforms import TracedTensor
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, is_key, shape_of
-
-_FRACTIONS: dict[DType, tuple[DType, int, int]] = {
-    as_dtype("uint32"): (as_dtype("float32"), 0x3F800000, 23),
-    as_dtype("uint64"): (as_dtype("float64"), 0x3FF0000000000000, 52),
-}
-"""For unsigned integers: the floats of their size, the bits of 1, and the number of bits below."""
 
 
 def for_each_word(translation: Translation) -> Translation:
@@ -116,45 +110,7 @@ def _gamma(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalVal
     return result.key  # type: ignore[no-any-return]  # a TracedTensor
 
 
-def _bitcast(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    """The number 1 + k/2ⁿ, whose bits are those of 1 and, below, k: so JAX makes fractions."""
-    (bits,) = operands
-    meta = at.ctx.meta(bits)
-    floats = _FRACTIONS.get(meta.dtype)
-    reason = "has no counterpart in tenferro.ops: none reads bits of numbers"
-    if floats is None or floats[0] != equation.params["new_dtype"]:
-        raise at.refuse(equation, reason)
-    dtype, one, digits = floats
-    fraction = _bits_below(at, bits, one, digits)
-    if fraction is None:
-        raise at.refuse(equation, reason)
-    number = emit_function(at, elementwise.astype, fraction, dtype=dtype)
-    scaled = at.emit(ops.MUL, number, ops.full_like(at, 2.0**-digits, number))
-    return at.emit(ops.ADD, scaled, ops.full_like(at, 1.0, number))
-
-
-def _bits_below(at: Reader, bits: GlobalValKey, one: int, digits: int) -> GlobalValKey | None:
-    """k where the bits are those of k, of so many bits, or those of 1; else None."""
-    made = at.producer(bits)
-    if made is None or made[0] != ops.OR or _number(at, made[1][1]) != one:
-        return None
-    shifted = at.producer(made[1][0])
-    if shifted is None or shifted[0] != ops.SHIFT_RIGHT:
-        return None
-    width = 8 * at.ctx.meta(bits).dtype.itemsize
-    return made[1][0] if _number(at, shifted[1][1]) == width - digits else None
-
-
-def _number(at: Reader, value: GlobalValKey) -> int | None:
-    """The integer that all elements are, if that is plain."""
-    made = at.producer(value)
-    if made is not None and isinstance(made[0], ops.BroadcastInDim):
-        made = at.producer(made[1][0])
-    return int(made[0].value) if made is not None and isinstance(made[0], ops.Constant) else None
-
-
 TABLE: dict[str, Translation] = {
-    "bitcast_convert_type": _bitcast,
     "random_bits": _bits,
     "random_clone": _itself,
     "random_fold_in": _fold_in,

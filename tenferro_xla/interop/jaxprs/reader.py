@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,11 @@ import jax
 import numpy as np
 
 import tenferro
-from tenferro.core import GlobalValKey, Input
+from tenferro.core import GlobalValKey, Input, ResolvedView, resolve_keys
 from tenferro.errors import ExecutorError, TenferroError
 from tenferro.ir import UINT32, NumpyArray, TensorMeta, as_dtype, fresh_input
-from tenferro.ops import BroadcastInDim, StdTensorOp
-from tenferro.transforms import TraceEmitter, capture
+from tenferro.ops import BroadcastInDim, StdTensorOp, replay
+from tenferro.transforms import TracedTensor, TraceEmitter, as_key, capture
 
 __all__ = ["Reader", "Translation", "is_key", "meta_of"]
 
@@ -39,17 +40,24 @@ class Reader(TraceEmitter):
 
     Attributes:
         table: the translation of each primitive, by its name.
+        otherwise: from an equation of one that is not in the table to its results.
         x64: whether JAX's 64-bit mode is on where functions are traced that the jaxpr holds.
         captured: the arrays that it met and that are not constants, but inputs of the graph.
     """
 
-    __slots__ = ("_arrays", "captured", "table", "x64")
+    __slots__ = ("_arrays", "captured", "otherwise", "table", "x64")
 
-    def __init__(self, table: Mapping[str, Translation], x64: bool = True) -> None:
+    def __init__(
+        self,
+        table: Mapping[str, Translation],
+        x64: bool,
+        otherwise: Callable[[Reader, Any, list[GlobalValKey]], Keys],
+    ) -> None:
         super().__init__()
         self.captured: dict[Input, None] = {}
         self.table = table
         self.x64 = x64
+        self.otherwise = otherwise
         self._arrays: dict[int, tuple[Any, GlobalValKey]] = {}
 
     def read(self, jaxpr: Any, inputs: Keys) -> list[GlobalValKey]:
@@ -78,8 +86,7 @@ class Reader(TraceEmitter):
 
     def body(self, jaxpr: Any) -> JaxprBody:
         """A jaxpr as a graph of its own."""
-        reader = Reader(self.table, self.x64)
-        reader.site, reader._arrays = self.site, self._arrays
+        reader = self.fresh()
         variables = getattr(jaxpr, "jaxpr", jaxpr).invars
         inputs = [
             fresh_input(meta_of(variable.aval), f"x{number}")
@@ -88,6 +95,12 @@ class Reader(TraceEmitter):
         outputs = reader.read(jaxpr, inputs)
         self.captured.update(reader.captured)
         return JaxprBody([*inputs], outputs, list(reader.captured))
+
+    def fresh(self) -> Reader:
+        """A reader for another graph at this place, which knows the arrays that this one met."""
+        reader = Reader(self.table, self.x64, self.otherwise)
+        reader.site, reader._arrays = self.site, self._arrays
+        return reader
 
     def constant(self, array: NumpyArray) -> GlobalValKey:
         """An array as a value of the graph."""
@@ -102,6 +115,32 @@ class Reader(TraceEmitter):
         if meta.dims == shape:
             return x
         return self.emit(BroadcastInDim(shape, tuple(range(meta.rank))), x)
+
+    def apply(self, function: Callable[..., Any], *operands: GlobalValKey) -> list[GlobalValKey]:
+        """The results of a function of traced arrays, whose ops have the line of the equation."""
+        inputs: list[GlobalValKey] = [
+            fresh_input(self.ctx.meta(x), f"x{number}") for number, x in enumerate(operands)
+        ]
+        result = function(*map(TracedTensor, inputs))
+        outputs = list(map(as_key, result if isinstance(result, list | tuple) else [result]))
+        view: ResolvedView[StdTensorOp] = resolve_keys()
+        _, met = view.topo_order(outputs, leaves=inputs)
+        known: dict[GlobalValKey, GlobalValKey] = dict(zip(inputs, operands, strict=True))
+        for key in met:
+            self.captured[key] = None
+            known[key] = key
+        return [key for key in replay(self, outputs, known) if key is not None]
+
+    def function(self, jaxpr: Any) -> Callable[..., tuple[TracedTensor, ...]]:
+        """A jaxpr as a function of traced arrays."""
+
+        def function(*xs: Any) -> tuple[TracedTensor, ...]:
+            reader = self.fresh()
+            results = reader.read(jaxpr, [as_key(x) for x in xs])
+            self.captured.update(reader.captured)
+            return tuple([TracedTensor(key) for key in results])
+
+        return function
 
     def refuse(self, equation: Any, reason: str) -> ExecutorError:
         """The error for an equation, with its primitive and its line."""
@@ -121,9 +160,7 @@ class Reader(TraceEmitter):
     def _equation(self, equation: Any, operands: list[GlobalValKey]) -> Keys:
         translation = self.table.get(equation.primitive.name)
         if translation is None:
-            raise self.refuse(
-                equation, f"has no counterpart in tenferro.ops; it is used in: {_shown(equation)}"
-            )
+            return self.otherwise(self, equation, operands)
         try:
             made = translation(self, equation, operands)
         except TenferroError as error:
@@ -142,6 +179,11 @@ class Reader(TraceEmitter):
 def of_parameters(make: Callable[[Any], StdTensorOp]) -> Translation:
     """A primitive that is one op, which `make` reads off the parameters of an equation."""
     return lambda at, equation, operands: at.emit(make(equation.params), *operands)
+
+
+def of_function(function: Callable[..., Any]) -> Translation:
+    """A primitive that is a function of arrays, which takes its parameters, then its operands."""
+    return lambda at, equation, operands: at.apply(partial(function, equation.params), *operands)
 
 
 class JaxprBody:
@@ -205,6 +247,6 @@ def site_of(equation: Any) -> str | None:
     return None
 
 
-def _shown(equation: Any) -> str:
+def shown(equation: Any) -> str:
     text = str(equation)
     return text if len(text) < 200 else f"{text[:200]} ..."

@@ -5,45 +5,67 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tenferro import ops
+import numpy as np
+
+from tenferro import lax, ops
 from tenferro.core import GlobalValKey
-from tenferro.ir import as_dtype
+from tenferro.ir import as_dtype, dtype_kind
 from tenferro.ops.functions import elementwise, emit_function
 from tenferro_xla.interop.jaxprs.reader import (
     Keys,
     Reader,
     Translation,
     integers,
+    of_function,
     of_parameters,
-    shape_of,
 )
+from tenferro_xla.interop.jaxprs.refused import REFUSED
 
-Combine = Callable[[Reader, GlobalValKey, GlobalValKey], GlobalValKey]
-
-_FUNCTIONS: dict[str, tuple[ops.StdTensorOp, Callable[[tuple[int, ...]], ops.StdTensorOp]]] = {
-    "add": (ops.ADD, ops.ReduceSum),
-    "and": (ops.AND, ops.ReduceAnd),
-    "max": (ops.MAXIMUM, ops.ReduceMax),
-    "min": (ops.MINIMUM, ops.ReduceMin),
-    "mul": (ops.MUL, ops.ReduceProd),
-    "or": (ops.OR, ops.ReduceOr),
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": lax.add,
+    "max": lax.max,
+    "min": lax.min,
+    "mul": lax.mul,
 }
+"""Functions of `tn.lax` whose reductions are ops, by the name of the primitive."""
 
 
 def _reduction(op: Callable[[tuple[int, ...]], ops.StdTensorOp]) -> Translation:
     return of_parameters(lambda p: op(integers(p["axes"])))
 
 
-def _reduce(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
-    """A reduction of one array by a function of one primitive, from a first value."""
-    name = _only_primitive(equation.params["jaxpr"])
-    if len(operands) != 2 or name not in _FUNCTIONS:
-        known = ", ".join(_FUNCTIONS)
-        raise at.refuse(equation, f"has a counterpart only for one array and one of {known}")
-    x, first = operands
-    combine, reduction = _FUNCTIONS[name]
-    result = at.emit(reduction(integers(equation.params["dimensions"])), x)
-    return at.emit(combine, at.spread(first, shape_of(equation)), result)
+def _bits(
+    op: Callable[[tuple[int, ...]], ops.StdTensorOp], combine: Callable[[Any, Any], Any], first: int
+) -> Translation:
+    """A reduction of bools, or of the bits of integers."""
+
+    def translation(at: Reader, equation: Any, x: list[GlobalValKey]) -> Keys:
+        axes, dtype = integers(equation.params["axes"]), at.ctx.meta(x[0]).dtype
+        if dtype_kind(dtype) == "b":
+            return [at.emit(op(axes), *x)]
+        start = at.constant(np.asarray(first).astype(dtype))
+        return at.apply(lambda value, start: lax.reduce(value, start, combine, axes), *x, start)
+
+    return translation
+
+
+def _reduce(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
+    """A reduction of arrays by a function of scalars, from first values."""
+    params, count = equation.params, len(operands) // 2
+    known = _FUNCTIONS.get(_only_primitive(params["jaxpr"])) if count == 1 else None
+    combine, axes = at.function(params["jaxpr"]), integers(params["dimensions"])
+
+    def several(*values: Any) -> Any:
+        return lax.reduce(
+            list(values[:count]),
+            list(values[count:]),
+            lambda xs, ys: list(combine(*xs, *ys)),
+            axes,
+        )
+
+    if known is None:
+        return at.apply(several, *operands)
+    return at.apply(lambda x, first: lax.reduce(x, first, known, axes), *operands)
 
 
 def _only_primitive(jaxpr: Any) -> str:
@@ -55,6 +77,18 @@ def _only_primitive(jaxpr: Any) -> str:
     same = [*step.outvars] == [*inner.outvars]
     direct = [*step.invars] in ([*inner.invars], [*reversed(inner.invars)])
     return str(step.primitive.name) if same and direct else ""
+
+
+def _over_axes(op: Callable[[tuple[int, ...]], ops.StdTensorOp]) -> Translation:
+    """What `vmap` makes of a collective on the axis that it names."""
+
+    def translation(at: Reader, equation: Any, x: list[GlobalValKey]) -> Keys:
+        axes = equation.params["axes"]
+        if not all(isinstance(axis, int) for axis in axes):
+            raise at.refuse(equation, REFUSED["axis_index"])
+        return [at.emit(op(integers(axes)), operand) for operand in x]
+
+    return translation
 
 
 def _place(op: Callable[[int], ops.StdTensorOp]) -> Translation:
@@ -83,6 +117,17 @@ def _dot_general(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Glo
     return at.emit(op, *(emit_function(at, elementwise.astype, x, dtype=dtype) for x in operands))
 
 
+def _ragged_dot(params: Any, x: Any, y: Any, sizes: Any) -> Any:
+    return lax.ragged_dot_general(
+        x,
+        y,
+        sizes,
+        params["ragged_dot_dimension_numbers"],
+        preferred_element_type=params["preferred_element_type"],
+        group_offset=params["group_offset"],
+    )
+
+
 TABLE: dict[str, Translation] = {
     "argmax": _place(ops.ArgMax),
     "argmin": _place(ops.ArgMin),
@@ -92,13 +137,18 @@ TABLE: dict[str, Translation] = {
     "cumprod": _running(ops.CumulativeProd),
     "cumsum": _running(ops.CumulativeSum),
     "dot_general": _dot_general,
+    "pmax": _over_axes(ops.ReduceMax),
+    "pmin": _over_axes(ops.ReduceMin),
+    "psum": _over_axes(ops.ReduceSum),
+    "ragged_dot_general": of_function(_ragged_dot),
     "reduce": _reduce,
-    "reduce_and": _reduction(ops.ReduceAnd),
+    "reduce_and": _bits(ops.ReduceAnd, lax.bitwise_and, -1),
     "reduce_max": _reduction(ops.ReduceMax),
     "reduce_min": _reduction(ops.ReduceMin),
-    "reduce_or": _reduction(ops.ReduceOr),
+    "reduce_or": _bits(ops.ReduceOr, lax.bitwise_or, 0),
     "reduce_prod": _reduction(ops.ReduceProd),
     "reduce_sum": _reduction(ops.ReduceSum),
+    "reduce_xor": of_function(lambda p, x: lax.reduce_xor(x, integers(p["axes"]))),
 }
 
 
@@ -110,7 +160,7 @@ def _sort(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     axis, count = int(equation.params["dimension"]), int(equation.params["num_keys"])
     keys: list[GlobalValKey] = []
     for key in operands[:count]:
-        is_complex = at.ctx.meta(key).dtype.kind == "c"
+        is_complex = dtype_kind(at.ctx.meta(key).dtype) == "c"
         keys += [at.emit(ops.REAL, key), at.emit(ops.IMAG, key)] if is_complex else [key]
     if len(keys) == len(operands) == 1:
         return at.emit_all(ops.Sort(axis), keys[0])[:1]
@@ -134,4 +184,15 @@ def _top_k(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     return [elements, emit_function(at, elementwise.astype, places, dtype=dtype)]
 
 
-SORTING: dict[str, Translation] = {"sort": _sort, "top_k": _top_k}
+def _approximate(params: Any, x: Any) -> Any:
+    """The exact largest or smallest elements, which JAX approximates where that is faster."""
+    top = lax.approx_max_k if params["is_max_k"] else lax.approx_min_k
+    elements, places = top(x, params["k"], params["reduction_dimension"])
+    return elements, places.astype("int32")
+
+
+SORTING: dict[str, Translation] = {
+    "approx_top_k": of_function(_approximate),
+    "sort": _sort,
+    "top_k": _top_k,
+}

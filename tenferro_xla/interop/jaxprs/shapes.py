@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 from jax import lax
+from jax.extend import core
 
 from tenferro import ops
 from tenferro.core import GlobalValKey
-from tenferro.ir import INT64, DType, TensorMeta, as_dtype
+from tenferro.ir import INT64, DType, TensorMeta, as_dtype, dtype_kind
 from tenferro.ops.functions import elementwise, emit_function, manipulation
+from tenferro.transforms import vmap
 from tenferro_xla.interop.jaxprs.reader import (
     Keys,
     Reader,
@@ -46,8 +48,11 @@ def _stack(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalVal
 
 def _split(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
     """The pieces of some sizes along an axis."""
-    (x,) = operands
-    axis = int(equation.params["axis"])
+    params = equation.params
+    return _pieces(at, operands[0], int(params["axis"]), integers(params["sizes"]))
+
+
+def _pieces(at: Reader, x: GlobalValKey, axis: int, sizes: Sequence[int]) -> Keys:
     shape = at.ctx.meta(x).static_shape
     assert shape is not None, "JAX traces constant shapes"
 
@@ -56,7 +61,7 @@ def _split(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
         starts[axis], stops[axis] = start, stop
         return at.emit(ops.Slice(tuple(starts), tuple(stops), (1,) * len(shape)), x)
 
-    ends = accumulate(integers(equation.params["sizes"]), initial=0)
+    ends = accumulate(sizes, initial=0)
     return [piece(start, stop) for start, stop in pairwise(ends)]
 
 
@@ -67,11 +72,26 @@ def _iota(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValK
     return at.emit(ops.BroadcastInDim(shape, (axis,)), counted)
 
 
+def _unstack(at: Reader, equation: Any, x: list[GlobalValKey]) -> Keys:
+    """The entries along an axis."""
+    pieces = _pieces(at, x[0], int(equation.params["axis"]), [1] * len(equation.outvars))
+    return [at.emit(ops.Reshape(shape_of(equation)), piece) for piece in pieces]
+
+
+def _empty(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """Zeros, for an array of any elements."""
+    aval = equation.outvars[0].aval
+    number = at.constant(np.zeros((), as_dtype(aval.dtype)))
+    return at.spread(number, shape_of(equation))
+
+
 TABLE: dict[str, Translation] = {
     "broadcast_in_dim": of_parameters(
         lambda p: ops.BroadcastInDim(integers(p["shape"]), integers(p["broadcast_dimensions"]))
     ),
     "concatenate": of_parameters(lambda p: ops.Concatenate(int(p["dimension"]))),
+    "empty": _empty,
+    "empty2": _empty,
     "dynamic_slice": of_parameters(lambda p: ops.DynamicSlice(integers(p["slice_sizes"]))),
     "dynamic_update_slice": of_parameters(lambda p: ops.DynamicUpdateSlice()),
     "expand_dims": _reshape,
@@ -96,6 +116,7 @@ TABLE: dict[str, Translation] = {
         at, manipulation.tile, x[0], reps=integers(equation.params["reps"])
     ),
     "transpose": of_parameters(lambda p: ops.Transpose(integers(p["permutation"]))),
+    "unstack": _unstack,
 }
 
 
@@ -166,7 +187,7 @@ def _fill(value: Any, dtype: DType) -> Any:
     """What a gather reads out of bounds: JAX's default is NaN, or the extreme of an integer."""
     if value is not None:
         return value
-    match dtype.kind:
+    match dtype_kind(dtype):
         case "f" | "c":
             return np.nan
         case "i":
@@ -185,10 +206,7 @@ def _scatter(op: Callable[..., ops.StdTensorOp], combiner: str, sign: int = 1) -
         numbers, mode = params["dimension_numbers"], params["mode"]
         _require_mode(at, equation)
         if combiner == "set" and params["update_jaxpr"] is not None:
-            raise at.refuse(
-                equation,
-                "applies a function to elements, as x.at[i].apply(f); write x.at[i].set(f(x[i]))",
-            )
+            updates = _applied(at, equation, operands)
         windows, inserted, index_map, batching, of_indices = (
             integers(getattr(numbers, name))
             for name in (
@@ -215,6 +233,39 @@ def _scatter(op: Callable[..., ops.StdTensorOp], combiner: str, sign: int = 1) -
         return at.emit(made, x, indices, updates)
 
     return translation
+
+
+def _applied(at: Reader, equation: Any, operands: list[GlobalValKey]) -> GlobalValKey:
+    """The updates of `x.at[i].apply(f)`: the function of the elements at the indices."""
+    params, (x, indices, updates) = equation.params, operands
+    numbers = params["dimension_numbers"]
+    windows = integers(numbers.update_window_dims)
+    gone = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+    shape = at.ctx.meta(updates).static_shape
+    assert shape is not None, "JAX traces constant shapes"
+    wide = iter([shape[axis] for axis in windows])
+    rank = at.ctx.meta(x).rank
+    sizes = tuple([1 if axis in gone else next(wide) for axis in range(rank)])
+    op = ops.Gather(
+        windows,
+        integers(numbers.inserted_window_dims),
+        integers(numbers.scatter_dims_to_operand_dims),
+        at.ctx.meta(indices).rank - 1,
+        sizes,
+        integers(numbers.operand_batching_dims),
+        integers(numbers.scatter_indices_batching_dims),
+        False,
+        "clip",
+    )
+    jaxpr = params["update_jaxpr"]
+    function = at.function(core.ClosedJaxpr(jaxpr, params["update_consts"]))
+    count = len(jaxpr.invars)  # the element, and what it is updated with, which is not read
+
+    def of_all(elements: Any) -> Any:
+        flat = elements.reshape(-1)
+        return vmap(lambda element: function(*[element] * count)[0])(flat).reshape(shape)
+
+    return at.apply(of_all, at.emit(op, x, indices))[0]
 
 
 _SCATTERS: dict[str, Translation] = {

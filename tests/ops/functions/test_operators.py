@@ -169,3 +169,12 @@ def test_an_array_is_not_changed_in_place() -> None:
         t[0] = 3.0
     with pytest.raises(DTypeError, match=r"f64\[2\] cannot be changed"):
         tn.make_program(lambda x: x.__setitem__(0, 1.0), tn.TensorSpec((2,)))
+
+
+def test_in_asks_whether_an_element_is_equal() -> None:
+    x = tn.arange(4)
+    assert 3 in x
+    assert 9 not in x
+    assert tn.asarray(1) in tn.asarray([[1, 2]])
+    with pytest.raises(DTypeError, match=r"in: 'a' is not a number, and i64\[4\] has nothing else"):
+        assert "a" in x

@@ -92,3 +92,20 @@ def test_reductions_that_cannot_be_are_refused() -> None:
         tn.sum([1.0], axis=1)
     with pytest.raises(AxisError, match=r"mean: axes \(0, -1\) name an axis twice"):
         tn.mean([1.0], axis=(0, -1))
+
+
+def test_methods_of_arrays_take_the_options_of_functions() -> None:
+    x = np.array([3, 100, 100], "int8")
+    t = tn.asarray(x)
+    for dtype in ("int8", "int32", "bool"):
+        for name in ("sum", "prod"):
+            expected = getattr(x, name)(dtype=dtype)
+            for actual in (
+                getattr(t, name)(dtype=dtype),
+                tn.jit(lambda v, n=name, d=dtype: getattr(v, n)(dtype=d))(t),
+            ):
+                assert (actual.dtype, actual) == (expected.dtype, expected)
+    assert t.sort(stable=True, descending=True).tolist() == [100, 100, 3]
+    assert t.argsort(kind="stable").tolist() == [0, 1, 2]
+    assert t.searchsorted(50, method="sort") == 1
+    assert t.view() is t

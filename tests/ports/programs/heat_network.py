@@ -37,6 +37,6 @@ def program():
     sizes, keys = [2, 32, 32, 1], random.split(random.key(0), 5)
     params = [
         (random.normal(k, (n, m)) / jnp.sqrt(n), jnp.zeros(m))
-        for k, n, m in zip(keys, sizes[:-1], sizes[1:], strict=True)
+        for k, n, m in zip(keys[:3], sizes[:-1], sizes[1:], strict=True)
     ]
     return train, (params, random.uniform(keys[3], (512,)), random.uniform(keys[4], (512,)))
