@@ -39,10 +39,11 @@ def from_jax(function: Callable[..., Any], *specs: Any, x64: bool = True) -> Gra
     """A JAX function as a program, through its jaxpr.
 
     The program can be called with trees as the function is, differentiated, batched, compiled and
-    saved like any other. `scan`, `while_loop`, `fori_loop`, `cond` and `switch` become loops and
-    branches of the program; called functions are written out in their place. Its derivatives are those of its ops, but of functions
-    of `jax.custom_jvp` and `jax.custom_vjp` those of their rules, as long as the program is not
-    saved. JAX differentiates these functions when a derivative is asked for.
+    saved like any other. `scan`, `while_loop`, `fori_loop`, `cond` and `switch` become loops
+    and branches of the program; called functions are written out in their place. Its
+    derivatives are those of its ops, but of functions of `jax.custom_jvp` and `jax.custom_vjp`
+    those of their rules, as long as the program is not saved. JAX differentiates these
+    functions when a derivative is asked for.
 
     Args:
         function: a function of arrays or pytrees of arrays that JAX can trace.
@@ -141,8 +142,9 @@ def to_jax(
 
     That of a program of a function of trees takes and returns trees. Each takes the inputs in
     order, or one dict of them by name, and then returns the output, or a tuple where there are
-    several. It works under `jax.jit`, `jax.grad` and `jax.vmap`; JAX differentiates it itself, so gradients at complex inputs obey JAX's convention, not that of `tn.grad`, and the
-    rules of `tn.custom_jvp` and `tn.custom_vjp` are not part of it. 64-bit programs stay 64-bit for
+    several. It works under `jax.jit`, `jax.grad` and `jax.vmap`; JAX differentiates it itself,
+    so gradients at complex inputs obey JAX's convention, not that of `tn.grad`, and the rules
+    of `tn.custom_jvp` and `tn.custom_vjp` are not part of it. 64-bit programs stay 64-bit for
     any setting of JAX; but JAX must pass them 64-bit arrays.
 
     Args:
