@@ -18,7 +18,7 @@ __all__ = ["check_grads", "check_jvp", "check_vjp"]
 
 STEP = 1e-4
 """Of central differences."""
-_TOLERANCES = {"float16": 1e-2, "float32": 2e-3, "complex64": 1e-3}
+_TOLERANCES = {"bfloat16": 1e-1, "float16": 1e-2, "float32": 2e-3, "complex64": 1e-3}
 _EXACT = 1e-5
 """The tolerance for other dtypes."""
 

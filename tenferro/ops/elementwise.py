@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tenferro.core import Emitter, JvpSite, Slots, TransposeSite, V, jointly_linear
-from tenferro.errors import ADRuleError, DTypeError
+from tenferro.errors import DTypeError
 from tenferro.ir import (
     BOOL,
+    FLOAT32,
     Conjugation,
     Dim,
     DType,
@@ -25,12 +26,11 @@ from tenferro.ir import (
     dtype_kind,
     float_limits,
     is_complex,
+    is_floating,
     is_inexact,
     is_integer,
-    is_storage,
     payload,
     real_dtype,
-    short_name,
 )
 from tenferro.ops.base import StdTensorOp, check_same_shape, same_type, types
 from tenferro.ops.broadcast import (
@@ -478,22 +478,13 @@ class Convert(Elementwise, name="convert"):
         """`astype`, with defined results for the conversions that NumPy leaves undefined."""
         if is_complex(x.dtype) and dtype_kind(self.dtype) in "iuf":
             x = x.real
-        if dtype_kind(x.dtype) == "f" and is_integer(self.dtype):
-            return _saturate(x, self.dtype)
+        if is_floating(x.dtype) and is_integer(self.dtype):
+            return _saturate(x.astype(FLOAT32) if x.itemsize < 4 else x, self.dtype)
         return x.astype(self.dtype)
 
     @property
     def jvp(self) -> Sequence[Formula]:  # type: ignore[override]  # depends on the payload
-        """Linear between inexact dtypes; inactive if either dtype is exact.
-
-        Raises:
-            ADRuleError: the numbers are rounded to 8 bits.
-        """
-        if is_storage(self.dtype):
-            raise ADRuleError(
-                f"convert: to {short_name(self.dtype)} has no derivative; convert "
-                "stop_gradient(x), or define one by custom_jvp"
-            )
+        """Linear between inexact dtypes; inactive if either dtype is exact."""
         exact = not is_inexact(self.dtype)
         return (lambda t, y, x: self(t) if not exact and is_inexact(x.dtype) else None,)
 

@@ -286,7 +286,8 @@ def _(op: ops.Convert, x: Array) -> Array:
     if is_complex(x.dtype) and not is_complex(op.dtype):
         x = lax.real(x)
     if is_floating(x.dtype) and is_integer(op.dtype):
-        return _saturate(x, op.dtype)
+        wide = lax.convert_element_type(x, np.float32) if x.dtype.itemsize < 2 else x
+        return _saturate(wide, op.dtype)
     if x.dtype == np.bool_:  # XLA takes `0.0 * y` for 0.0 if the zero is a converted truth value
         return lax.select(x, *(lax.full(x.shape, number, op.dtype) for number in (1, 0)))
     return lax.convert_element_type(x, op.dtype)

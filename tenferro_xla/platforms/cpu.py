@@ -89,7 +89,7 @@ from tenferro_xla.platforms.barriers import (
     TransposeBarriers,
 )
 from tenferro_xla.platforms.complex_as_real import RealContractions, RealDivisors
-from tenferro_xla.platforms.platform import Option, Platform
+from tenferro_xla.platforms.platform import ROUNDED_HALVES, Option, Platform
 from tenferro_xla.platforms.sums import sums_repeated
 
 __all__ = ["CPU_PLATFORM", "keep_host_memory"]
@@ -200,7 +200,7 @@ class CpuPlatform(Platform):
             OWN_SUMS: not is_small and sums_repeated(program),
             WIDE_VECTORS: not is_small and _has_large_extrema(program),
         }
-        return tuple(option for option in self.wanted if fits.get(option, True))
+        return tuple(o for o in super().options_for(program) if fits.get(o, True))
 
     def bytes_limit(self, device: jax.Device) -> int | None:
         """None: the host's memory, which `config.max_bytes` is about."""
@@ -277,7 +277,7 @@ CPU_PLATFORM = CpuPlatform(
     rewrites=True,
     runs=COMPILED,
     precision={"highest": "32 bits, as every other"},
-    wanted=(NO_FUSION_EMITTERS, SMALL_HEAPS, OWN_SUMS, WIDE_VECTORS),
+    wanted=(NO_FUSION_EMITTERS, SMALL_HEAPS, OWN_SUMS, WIDE_VECTORS, ROUNDED_HALVES),
     in_flight=1,
     alignment=64,
     keeps_barriers=False,

@@ -20,10 +20,10 @@ from tenferro.compiler import (
 )
 from tenferro.compiler.device import ScanUnrolling
 from tenferro.errors import ConfigError
-from tenferro.ir import ExecProgram
+from tenferro.ir import BFLOAT16, FLOAT16, ExecProgram
 from tenferro_xla.devices import device_name
 
-__all__ = ["Option", "Platform", "memory_stats"]
+__all__ = ["ROUNDED_HALVES", "Option", "Platform", "memory_stats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,23 @@ class Option:
     name: str
     value: bool | int | str
     why: str
+
+
+ROUNDED_HALVES = Option(
+    "xla_allow_excess_precision",
+    False,
+    "each operation on numbers of 16 bits rounds its result, so that equal values stay equal",
+)
+"""Programs get it that have numbers of 16 bits. Where a value is rounded for one reader and not for
+another, it may differ from an extremum that it is, and the derivative would be 0."""
+
+
+def _holds_halves(program: ExecProgram) -> bool:
+    return any(
+        meta.dtype in (BFLOAT16, FLOAT16)
+        for part in program.walk()
+        for meta in (*part.input_metas, *[meta for _, meta in part.results()])
+    )
 
 
 @dataclass(frozen=True)
@@ -74,7 +91,7 @@ class Platform:
     costs: DeviceCosts = NEUTRAL
     rewrites: bool = False
     runs: Runs = COMPILED_AS_WRITTEN
-    wanted: tuple[Option, ...] = ()
+    wanted: tuple[Option, ...] = (ROUNDED_HALVES,)
     in_flight: int = 16
     alignment: int = 1
     own_memory: bool = False
@@ -119,7 +136,9 @@ class Platform:
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The wanted options that are good for this program, which is ready to be lowered."""
-        return self.wanted
+        return tuple(
+            option for option in self.wanted if option != ROUNDED_HALVES or _holds_halves(program)
+        )
 
     def bytes_limit(self, device: jax.Device) -> int | None:
         """The bytes that XLA may use of the device's memory; None if the device does not tell."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import builtins
 import functools
 import re
+import sys
 import types
 import unittest
 import warnings
@@ -218,6 +219,7 @@ DERIVATIVES = {each.__name__: each for each in (grad, value_and_grad, vjp, jvp, 
 JAX = Space("jax", tn, linear_transpose=linear_transpose, **DERIVATIVES)
 JAX.lax.linear_transpose = linear_transpose
 JAX.test_util = jax.test_util
+JAX.debug.debug_print, JAX.debug.debug_callback = tn.debug.print, tn.debug.callback
 
 
 # Assertions.
@@ -344,6 +346,7 @@ def install() -> None:
     case._CheckAgainstNumpy, case._CompileAndCheck = check_against_numpy, compile_and_check
     test_util.check_raises = test_util.check_raises_regexp = check_raises
     public_test_util.api = types.SimpleNamespace(jvp=jvp, vjp=vjp, linearize=linearize)
+    test_util.with_explicit_mesh = with_mesh
     test_util.is_sequence = lambda x: np.iterable(x) and not isinstance(x, tn.Array)
 
     def jit(*args: Any, **options: Any) -> Any:
@@ -365,6 +368,20 @@ def install() -> None:
             return lambda f: unittest.skip("no parameters are left")(lambda self: None)
 
     parameterized._parameter_decorator = parameters
+
+
+def with_mesh(sizes: Any, names: Any, axis_types: Any = None, iota_order: bool = False) -> Any:
+    """`with_explicit_mesh`, on whose mesh XLA chooses shardings."""
+
+    def decorated(test: Callable[..., None]) -> Callable[..., None]:
+        def on_mesh(*args: Any, **kwargs: Any) -> None:
+            mesh = test_util.create_mesh(sizes, names, iota_order)
+            with tn.set_mesh(mesh):
+                test(*args, **kwargs, mesh=mesh)
+
+        return on_mesh
+
+    return decorated
 
 
 def is_supported(dtype: Any) -> bool:
@@ -400,6 +417,8 @@ class NoError:
 INTERNALS = {
     **dict.fromkeys(("api", "custom_derivatives", "custom_batching"), JAX),
     **{name: getattr(JAX, name) for name in ("tree_util", "ad_checkpoint")},
+    "debugging": JAX.debug,
+    "shard_map": JAX,
 }
 """Modules of `jax._src` whose names are tenferro's."""
 
@@ -411,6 +430,8 @@ def imported(
     if name == "jax._src" and names and any(each in INTERNALS for each in names):
         found = builtins.__import__(name, globals_, locals_, names, level)
         return types.SimpleNamespace(**{**vars(found), **INTERNALS})
+    if name == "jax._src.shard_map":
+        return JAX
     if name.partition(".")[0] != "tenferro":
         return builtins.__import__(name, globals_, locals_, names, level)
     module: Any = JAX
@@ -423,6 +444,7 @@ def load(path: Path) -> types.ModuleType:
     """A file of JAX's tests, rewritten."""
     module = types.ModuleType(path.stem)
     module.__file__ = str(path)
+    sys.modules[path.stem] = module  # dataclasses look there
     module.__dict__["__builtins__"] = {**vars(builtins), "__import__": imported}
     text = Porter().port(path.read_text(encoding="utf-8")).text
     LOADING[0] = True
