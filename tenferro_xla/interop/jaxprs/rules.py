@@ -274,13 +274,6 @@ def _like(ct: Any, aval: Any) -> Any:
     return ct if np.issubdtype(aval.dtype, np.complexfloating) else ct.real
 
 
-CUSTOM_RULES: dict[str, Translation] = {
-    "custom_jvp_call": _jvp,
-    "custom_vjp_call": _vjp,
-    "custom_vjp_call_jaxpr": _vjp,
-}
-
-
 # Primitives of libraries.
 
 
@@ -396,3 +389,11 @@ def _applies_only(called: Any, primitive: Any) -> bool:
     while len(equations) == 1 and equations[0].primitive.name in ("jit", "pjit"):
         equations = equations[0].params["jaxpr"].jaxpr.eqns
     return len(equations) == 1 and equations[0].primitive is primitive
+
+
+CUSTOM_RULES: dict[str, Translation] = {
+    "custom_jvp_call": _jvp,
+    "custom_vjp_call": _vjp,
+    "custom_vmap_call": of_library,
+    "custom_vjp_call_jaxpr": _vjp,
+}
