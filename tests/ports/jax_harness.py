@@ -29,6 +29,7 @@ import jax.test_util
 import numpy as np
 from absl.testing import parameterized
 from jax._src import public_test_util, test_util
+from jax._src.random import prng
 
 import tenferro as tn
 from tenferro import missing_names
@@ -58,10 +59,13 @@ class Absent:
             raise AbsentError(f"{self.__name__}: {self._reason}")
         return self
 
-    __call__ = __getitem__ = __enter__ = __iter__ = __len__ = _use
+    __call__ = __getitem__ = __enter__ = __len__ = _use
     __add__ = __radd__ = __mul__ = __or__ = __ror__ = __contains__ = _use
 
     def __exit__(self, *raised: object) -> None: ...
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self._use(),))
 
     def __getattr__(self, name: str) -> Absent:
         if name.startswith("__"):
@@ -414,22 +418,26 @@ class NoError:
         return not isinstance(error, KeyboardInterrupt)
 
 
+PRNG = {name: each for name, each in vars(prng).items() if name != "PRNGKeyArray"}
 INTERNALS = {
-    **dict.fromkeys(("api", "custom_derivatives", "custom_batching"), JAX),
-    **{name: getattr(JAX, name) for name in ("tree_util", "ad_checkpoint")},
-    "debugging": JAX.debug,
-    "shard_map": JAX,
+    "jax._src": {
+        **dict.fromkeys(("api", "custom_derivatives", "custom_batching", "shard_map"), JAX),
+        **{name: getattr(JAX, name) for name in ("tree_util", "ad_checkpoint")},
+        "debugging": JAX.debug,
+    },
+    "jax._src.lax": {"linalg": JAX.lax.linalg},
+    "jax._src.random": {"prng": types.SimpleNamespace(**PRNG, PRNGKeyArray=tn.random.Key)},
 }
-"""Modules of `jax._src` whose names are tenferro's."""
+"""Private modules of JAX whose names are tenferro's, by the package they are in."""
 
 
 def imported(
     name: str, globals_: Any = None, locals_: Any = None, names: Any = (), level: int = 0
 ) -> Any:
     """`__import__` of a file of tests."""
-    if name == "jax._src" and names and any(each in INTERNALS for each in names):
+    if INTERNALS.get(name, {}).keys() & set(names or ()):
         found = builtins.__import__(name, globals_, locals_, names, level)
-        return types.SimpleNamespace(**{**vars(found), **INTERNALS})
+        return types.SimpleNamespace(**{**vars(found), **INTERNALS[name]})
     if name == "jax._src.shard_map":
         return JAX
     if name.partition(".")[0] != "tenferro":
