@@ -152,6 +152,14 @@ class Form(Protocol):
         """The structure of the result."""
 
     @property
+    def types(self) -> Sequence[Any] | None:
+        """The types of the arguments, where a compiled function was lowered for them."""
+
+    @property
+    def donated(self) -> tuple[int, ...]:
+        """The positions of the arguments whose memory is passed on."""
+
+    @property
     def is_flat(self) -> bool:
         """Whether inputs and outputs one by one have this form anyway."""
 

@@ -90,6 +90,8 @@ class SavedForm:
     results: Node
 
     is_flat = False
+    types = None
+    donated = ()
 
     @cached_property
     def _form(self) -> CallForm:

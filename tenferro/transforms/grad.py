@@ -30,7 +30,7 @@ from tenferro.transforms.ad_context import (
     trace_in_context,
     with_zeros,
 )
-from tenferro.transforms.linear_map import LinearMap, Pullback
+from tenferro.transforms.linear_map import Filled, LinearMap, Pullback, with_integers
 from tenferro.transforms.program import wraps
 from tenferro.transforms.signatures import (
     Aux,
@@ -494,7 +494,8 @@ def vjp(
 ) -> tuple[PyTree, CotangentMap] | tuple[PyTree, CotangentMap, PyTree]:
     """The value at `primals`, and the pullback.
 
-    The pullback maps a cotangent of the result to a tuple of cotangents of the primals. It may be
+    The pullback maps a cotangent of the result to a tuple of cotangents of the primals; those of
+    integers and bools are NumPy arrays of the dtype `float0`, which has no values. It may be
     called any number of times. It saves the values that it needs of the forward run, and is a tree
     of them: functions that are compiled, mapped or scanned take and return it. Un-jitted, the
     forward run and the pullback are two programs, and each keeps `memory_limit` (see `grad`) with
@@ -510,10 +511,11 @@ def vjp(
     ad = context_of(ad_context)
     trace, leaves = trace_in_context(ad, fun, primals, {}, has_aux)
     _, in_tree = flatten(primals)
-    require_active(trace.inputs)
+    whole, wrt = without_integers("vjp", trace.inputs, ad)
     limit = MemoryLimit.read("vjp", memory_limit)
-    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, fun, ad, limit), ad)
-    pullback = Pullback(linear_map, trace.tree, in_tree)
+    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, fun, ad, limit), wrt, ad)
+    fill = Filled(whole, len(trace.inputs)) if whole else None
+    pullback = Pullback(linear_map, trace.tree, in_tree, fill)
     value = unflatten(trace.tree, linear_map.values)
     return (value, pullback, linear_map.aux) if has_aux else (value, pullback)
 
@@ -559,14 +561,7 @@ class Gradients:
         if self.on_trace is not None:
             self.on_trace(trace)
         wrt = [trace.input_at[position] for position in active]
-        whole: dict[int, Any] = {}  # gradients by integers
-        if self.allow_int:
-            whole = {
-                place: np.zeros(meta.exact_shape(self.name, "argument"), FLOAT0)
-                for place, key in enumerate(wrt)
-                if not is_inexact((meta := ad.shapes.meta(key)).dtype)
-            }
-            wrt = [key for place, key in enumerate(wrt) if place not in whole]
+        whole, wrt = without_integers(self.name, wrt, ad) if self.allow_int else ({}, wrt)
         require_active(wrt, self.holomorphic)
         keys = self._keys(trace, wrt, ad)
         if self.fill:
@@ -575,10 +570,8 @@ class Gradients:
         results = results_of(trace, leaves, self.function, ad, self.limit)
         values = results.of([*trace.outputs, *present, *trace.aux.keys])
         computed = iter(values[1:])
-        by_floats = iter([None if key is None else next(computed) for key in keys])
-        flat = iter(
-            [whole[place] if place in whole else next(by_floats) for place in range(len(active))]
-        )
+        by_floats = [None if key is None else next(computed) for key in keys]
+        flat = iter(with_integers(whole, by_floats, len(active)))
         grads = [unflatten(tree, [next(flat) for _ in positions]) for positions, tree in groups]
         value = unflatten(trace.tree, values[:1])
         if self.has_aux:
@@ -612,6 +605,18 @@ class Gradients:
 
 FLOAT0 = np.dtype([("float0", np.void, 0)])
 """JAX's dtype of derivatives by integers, which has no values."""
+
+
+def without_integers(
+    name: str, wrt: Sequence[GlobalValKey], ad: AdContext
+) -> tuple[dict[int, Any], list[GlobalValKey]]:
+    """The derivatives by integers, by their places in `wrt`, and the other keys."""
+    whole: dict[int, Any] = {
+        place: np.zeros(meta.exact_shape(name, "argument"), FLOAT0)
+        for place, key in enumerate(wrt)
+        if not is_inexact((meta := ad.shapes.meta(key)).dtype)
+    }
+    return whole, [key for place, key in enumerate(wrt) if place not in whole]
 
 
 def refuse_reduce_axes(name: str, axes: Sequence[str]) -> NoReturn:

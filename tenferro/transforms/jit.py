@@ -18,7 +18,7 @@ from tenferro.compiler import MemoryLimit, MemoryReport, OptimizerOptions
 from tenferro.config import RULES_OF_JAX, RULES_OF_PROCESS, config, flag, rules_here
 from tenferro.core import CacheStats, Capacity, filtered
 from tenferro.errors import ConfigError, DeviceError, ExecutorError, ShapeError, TracingError
-from tenferro.ir import PyTree
+from tenferro.ir import PyTree, TensorSpec
 from tenferro.missing_names import unlisted
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
@@ -57,6 +57,7 @@ from tenferro.transforms.jit_arguments import (
     as_written,
     buffer_of,
     leaf_types,
+    lending,
     with_arrays,
 )
 from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
@@ -70,9 +71,9 @@ from tenferro.transforms.program import (
 )
 from tenferro.transforms.shardings import AT_CALLS, JitShardings, mesh_of, program_shardings
 from tenferro.transforms.signatures import First, P, R
-from tenferro.transforms.stages import TracedCall
+from tenferro.transforms.stages import CallForm, TracedCall
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
-from tenferro.transforms.trace import trace_function
+from tenferro.transforms.trace import leaf_meta, trace_function
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, in_order, require_hashable, unflatten
 
@@ -219,12 +220,8 @@ class Jitted(Generic[P, R_co]):
             settings.donate_argnums,
             settings.donate_argnames,
         )
-        declared = settings.symbolic
-        self._symbolic = (
-            None
-            if declared is None
-            else SymbolicArguments(function, declared, self._parameters.static)
-        )
+        static, names = self._parameters.static, settings.symbolic
+        self._symbolic = None if names is None else SymbolicArguments(function, names, static)
         self._cache = SignatureCache(Capacity(config.cache_entries))
         self._executor: Executor | None = None  # loaded with the first call
         self._owner: Executor | None = None  # of the executor's tensors
@@ -245,6 +242,7 @@ class Jitted(Generic[P, R_co]):
                 executor = with_compiler_options(executor, self._settings.compiler_options)
             self._executor = with_packages(executor, self._packages)
             self._owner = tensor_owner(self._executor)
+            self._lend = lending(self._executor, bool(self._parameters.donated))
         return self._executor
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:  # noqa: C901  # fewer calls
@@ -312,9 +310,11 @@ class Jitted(Generic[P, R_co]):
         numbers: tuple[Any, ...] = ()
         for leaf in leaves:
             kind: Any = type(leaf)
-            if kind is Tensor and ((home := leaf._executor) is owner or home is None):
+            if kind is Tensor and leaf._executor is owner:
                 buffers.append(leaf._buffer)
-                on_host |= home is not owner
+            elif kind is Tensor and leaf._executor is None:
+                buffers.append(self._lend(leaf))
+                on_host |= type(buffers[-1]) is np.ndarray
             elif kind is np.ndarray and leaf.dtype.isnative:
                 buffers.append(narrowed(leaf) if narrows else leaf)
                 on_host = True
@@ -361,7 +361,7 @@ class Jitted(Generic[P, R_co]):
             )
             count = len(args) if static else 0
             self._cache.remember(None if is_flat else treedef, types, entry, statics, count)
-        buffers = [buffer_of(leaf, executor) for leaf in leaves]
+        buffers = [buffer_of(leaf, executor, self._lend) for leaf in leaves]
         return entry.results(buffers, np.ndarray in map(type, buffers), self._owner)
 
     def _on_mesh_of(self, tensor: Tensor) -> Jitted[P, R_co] | None:
@@ -517,7 +517,12 @@ class Jitted(Generic[P, R_co]):
         names = [declared.name for declared in traced.program.inputs]
         specs = dict(zip(names, leaves, strict=False)) if self._symbolic is not None else None
         on_mesh = {} if self._shardings is None else {"shardings": shardings}
-        return executor.lower(traced.program, specs, **on_mesh)
+        lowered = executor.lower(traced.program, specs, **on_mesh)
+        call = self._parameters.split(args, kwargs, self)
+        passed, tree = flatten((call.args, call.kwargs))
+        types = [TensorSpec.of(leaf_meta(leaf, "argument")) for leaf in passed]
+        lowered.form = CallForm(tree, traced.out_tree, tuple(types), traced.donated)
+        return lowered
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> TracedCall:
         """The program for these arguments, with the structure of the result.

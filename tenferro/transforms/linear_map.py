@@ -133,11 +133,11 @@ class LinearMap:
         return cls(trace, results, part, trace.inputs, trace.outputs, ad)
 
     @classmethod
-    def pullback(cls, trace: Trace, results: Evaluation, ad: AdContext) -> Self:
-        """The map from cotangents of the outputs to cotangents of the inputs."""
-        linear = ad.linearize(trace.outputs, trace.inputs, trace.context.varies)
+    def pullback(cls, trace: Trace, results: Evaluation, wrt: Keys, ad: AdContext) -> Self:
+        """The map from cotangents of the outputs to those of some inputs."""
+        linear = ad.linearize(trace.outputs, wrt, trace.context.varies)
         part = LinearPart.pullback(linear, len(trace.outputs), ad.shapes)
-        return cls(trace, results, part, trace.outputs, trace.inputs, ad)
+        return cls(trace, results, part, trace.outputs, wrt, ad)
 
     def _reading(self, read: Keys) -> StoredGraph:
         """The graph with inputs in the place of the values `read`."""
@@ -167,23 +167,56 @@ class LinearMap:
 # What users get: functions of trees, which are trees themselves.
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Filled:
+    """Adds the derivatives by integers, which are constant, to the others.
+
+    Attributes:
+        whole: these derivatives, by the places of the arguments.
+        count: the number of all.
+    """
+
+    whole: dict[int, Any]
+    count: int
+
+    def __call__(self, others: Sequence[Any]) -> list[Any]:
+        """All derivatives in their order."""
+        return with_integers(self.whole, others, self.count)
+
+
+def with_integers(whole: dict[int, Any], others: Iterable[Any], count: int) -> list[Any]:
+    """All derivatives in their order: those by integers at their places, the others between."""
+    rest = iter(others)
+    return [whole[place] if place in whole else next(rest) for place in range(count)]
+
+
 class LinearFunction:
     """A linear function that is a tree: its leaves are the values that it stores."""
 
     name: ClassVar[str]
     what: ClassVar[str]
 
-    def __init__(self, linear_map: LinearMap | StoredMap, domain: TreeDef, image: TreeDef) -> None:
-        self._map, self._domain, self._image = linear_map, domain, image
+    def __init__(
+        self,
+        linear_map: LinearMap | StoredMap,
+        domain: TreeDef,
+        image: TreeDef,
+        fill: Filled | None = None,
+    ) -> None:
+        self._map, self._domain, self._image, self._fill = linear_map, domain, image, fill
 
     def _of(self, tree: Any) -> Any:
         """The image of a tree."""
         linear_map = self._map
         leaves = matching_leaves(self.name, self.what, tree, self._domain, linear_map.domain)
-        return unflatten(self._image, linear_map(leaves))
+        return unflatten(self._image, self._filled(linear_map(leaves)))
+
+    def _filled(self, image: Sequence[Any]) -> Sequence[Any]:
+        return image if self._fill is None else self._fill(image)
 
     def __repr__(self) -> str:
-        domain, image = shown(self._domain, self._map.domain), shown(self._image, self._map.image)
+        domain = shown(self._domain, self._map.domain)
+        image = shown(self._image, self._filled(self._map.image))
         return f"{type(self).__name__}({domain} -> {image})"
 
     @classmethod
@@ -192,11 +225,11 @@ class LinearFunction:
 
         def children_of(function: Any) -> tuple[Sequence[Any], Any, None]:
             graph, values = function._map.stored()
-            return values, (graph, function._domain, function._image), None
+            return values, (graph, function._domain, function._image, function._fill), None
 
         def made_again(rest: Any, children: Iterable[Any]) -> LinearFunction:
-            graph, domain, image = rest
-            return cls(StoredMap(cls.name, graph, tuple(children)), domain, image)
+            graph, *trees = rest
+            return cls(StoredMap(cls.name, graph, tuple(children)), *trees)
 
         register_class(cls, children_of, made_again)
 

@@ -8,11 +8,20 @@ from functools import cached_property
 from typing import Any
 
 from tenferro.errors import PytreeError
-from tenferro.ir import PyTree, TensorSpec
-from tenferro.runtime import GraphProgram
+from tenferro.ir import DType, PyTree, TensorSpec
+from tenferro.runtime import Form, GraphProgram
 from tenferro.transforms.trees import TreeDef, flatten, shown, unflatten
 
-__all__ = ["CallForm", "TracedCall"]
+__all__ = ["ArgInfo", "CallForm", "Stage", "TracedCall"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgInfo:
+    """The type of an argument, and whether its memory is passed on to the program."""
+
+    shape: tuple[Any, ...]
+    dtype: DType
+    donated: bool
 
 
 @dataclass(frozen=True)
@@ -22,10 +31,14 @@ class CallForm:
     Attributes:
         in_tree: the structure of the arguments that are not static, and of those by name.
         out_tree: that of the result.
+        types: those of the arguments, where a compiled function was lowered for them.
+        donated: the positions of those that are donated.
     """
 
     in_tree: TreeDef
     out_tree: TreeDef
+    types: tuple[TensorSpec, ...] | None = None
+    donated: tuple[int, ...] = ()
 
     @cached_property
     def is_flat(self) -> bool:
@@ -43,13 +56,56 @@ class CallForm:
     def mismatch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> PytreeError:
         """The error that says which structure arguments have, and which they should have."""
         return PytreeError(
-            f"call: made for arguments of the structure {self.in_tree}, got "
+            f"call: compiled for arguments of the structure {self.in_tree}, got "
             f"{flatten((args, kwargs))[1]}; static arguments are left out"
         )
 
     def result(self, outputs: Sequence[Any]) -> Any:
         """The tree of results."""
         return unflatten(self.out_tree, outputs)
+
+
+class Stage:
+    """What a compiled function says of its calls, before and after it is compiled.
+
+    Attributes:
+        form: the arguments and the result of the function that was lowered, if they are known.
+    """
+
+    form: Form | None = None
+
+    @property
+    def in_tree(self) -> TreeDef | None:
+        """The structure of the arguments."""
+        return None if self.form is None else self.form.in_tree
+
+    @property
+    def out_tree(self) -> TreeDef | None:
+        """The structure of the result."""
+        return None if self.form is None else self.form.out_tree
+
+    @property
+    def in_avals(self) -> Any:
+        """The types of the arguments, and of those by name."""
+        form = self.form
+        return None if form is None or form.types is None else unflatten(form.in_tree, form.types)
+
+    @property
+    def args_info(self) -> Any:
+        """An `ArgInfo` for each argument, and for those by name."""
+        form = self.form
+        if form is None or form.types is None:
+            return None
+        infos = [
+            ArgInfo(spec.shape, spec.dtype, place in form.donated)
+            for place, spec in enumerate(form.types)
+        ]
+        return unflatten(form.in_tree, infos)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """The positions, among the arrays of the arguments, of those that are donated."""
+        return () if self.form is None else self.form.donated
 
 
 class TracedCall:

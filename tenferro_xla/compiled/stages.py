@@ -10,6 +10,7 @@ from tenferro.compiler.device import refuse_dynamic
 from tenferro.errors import BindingError, ExecutorError, UnsupportedDynamicShapeError
 from tenferro.ir import ExecProgram, Leaf, TensorSpec
 from tenferro.runtime import INFERRED, BoundInputs, GraphProgram, Shardings, Tensor, bind_inputs
+from tenferro.transforms import Stage
 from tenferro_xla.compiled.cache import CompileRequest, Executables
 from tenferro_xla.compiled.derived_executables import sizes_text
 from tenferro_xla.compiled.executable import LoadedExecutable
@@ -29,7 +30,7 @@ Runner = Callable[[LoadedExecutable, BoundInputs], list[Tensor]]
 """Runs an executable on bound inputs."""
 
 
-class Lowered:
+class Lowered(Stage):
     """A program as StableHLO, for given sizes."""
 
     def __init__(
@@ -43,6 +44,7 @@ class Lowered:
     ) -> None:
         self._program = program
         self._sizes = sizes
+        self.form = program.form
         self._executables = executables
         self._run = run
         self._shardings = shardings
@@ -78,20 +80,10 @@ class Lowered:
         return self._module.lowered.cost_analysis()
 
     @property
-    def in_tree(self) -> Any:
-        """The structure of the arguments."""
-        return None if self._program.form is None else self._program.form.in_tree
-
-    @property
-    def out_tree(self) -> Any:
-        """The structure of the result."""
-        return None if self._program.form is None else self._program.form.out_tree
-
-    @property
     def out_info(self) -> Any:
         """The types of the results."""
         specs = [TensorSpec.of(meta) for meta in self._bound.output_metas]
-        return specs if self._program.form is None else self._program.form.result(specs)
+        return specs if self.form is None else self.form.result(specs)
 
     def cost(self) -> Cost:
         """XLA's estimate of the work of one run, before it optimizes the program."""
@@ -118,10 +110,12 @@ class Lowered:
         if not isinstance(executable, LoadedExecutable):  # it is for larger sizes, or for any mesh
             executable = cache.get_or_make((*request.key, request.part), make)
         assert isinstance(executable, LoadedExecutable), "a lowered program is static"
-        return Compiled(self._program, self._sizes, executable, self._run)
+        compiled = Compiled(self._program, self._sizes, executable, self._run)
+        compiled.form = self.form
+        return compiled
 
 
-class Compiled:
+class Compiled(Stage):
     """A program compiled by XLA, for given sizes."""
 
     def __init__(
@@ -133,6 +127,7 @@ class Compiled:
     ) -> None:
         self._program = program
         self._sizes = sizes
+        self.form = program.form
         self._executable = executable
         self._run = run
 
@@ -143,7 +138,7 @@ class Compiled:
             BindingError: as `run`; or it was a program that was lowered, and no function.
             PytreeError: the arguments have another structure than those it is compiled for.
         """
-        form = self._program.form
+        form = self.form
         if form is None:
             raise BindingError("call: a program was compiled, and no function; use run(bindings)")
         leaves = form.leaves(args, kwargs)
@@ -151,16 +146,6 @@ class Compiled:
             raise form.mismatch(args, kwargs)
         names = [declared.name for declared in self._program.inputs]
         return form.result(self.run(dict(zip(names, leaves, strict=False))))
-
-    @property
-    def in_tree(self) -> Any:
-        """The structure of the arguments."""
-        return None if self._program.form is None else self._program.form.in_tree
-
-    @property
-    def out_tree(self) -> Any:
-        """The structure of the result."""
-        return None if self._program.form is None else self._program.form.out_tree
 
     def cost_analysis(self) -> Any:
         """XLA's estimate of the work of one run, as JAX gives it; see `cost`."""

@@ -93,7 +93,7 @@ def _form(specs: tuple[Any, ...], result: Any) -> CallForm | None:
         ):
             return None
         trees.append(treedef)
-    return CallForm(*trees)
+    return CallForm(trees[0], trees[1])
 
 
 def _abstract(spec: Any, x64: bool) -> jax.ShapeDtypeStruct:

@@ -73,7 +73,7 @@ def test_a_program_takes_and_gives_the_trees_of_its_function() -> None:
 
 def test_other_structures_are_refused_with_both() -> None:
     program = tn.make_program(function, TREE, 1.0)
-    with pytest.raises(PytreeError, match=r"made for arguments of .*'a'.*, got .*'c'"):
+    with pytest.raises(PytreeError, match=r"compiled for arguments of .*'a'.*, got .*'c'"):
         program({"c": 1.0}, 2.0)
 
 
