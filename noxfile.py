@@ -165,7 +165,8 @@ def no_jax(session: nox.Session) -> None:
     session.install(*without, *FOR_SMOKE)
     session.install("--no-deps", "-e", ".")
     session.run("python", "-c", "import tenferro")
-    session.run("python", "-m", "pytest", *(f"tests/{name}" for name in WITHOUT_JAX))
+    pytest = ("pytest", "-m", "not slow", "--programs", "10", "--cases", "3")
+    session.run("python", "-m", *pytest, *(f"tests/{name}" for name in WITHOUT_JAX))
 
 
 @nox.session(python=False)

@@ -39,6 +39,7 @@ from tenferro.network import einsum_path as einsum_path
 from tenferro.network import einsum_plan as einsum_plan
 from tenferro.numpy import *  # type: ignore[no-redef]  # `shape` is a function there
 from tenferro.numpy import __array_namespace_info__ as __array_namespace_info__
+from tenferro.runtime import Device as Device
 from tenferro.runtime import GraphExecutor as GraphExecutor
 from tenferro.runtime import GraphProgram as GraphProgram
 from tenferro.runtime import NumpyBackend as NumpyBackend

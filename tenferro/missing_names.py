@@ -242,7 +242,6 @@ JAX: dict[str, str] = {
     "ffi": KERNELS,
     "CompilerEffortLevel": "use XlaExecutor(compiler_options=...)",
     "Inline": "functions are always inlined in another trace",
-    "Device": "devices are names, such as 'cpu:0'; tn.devices() lists them",
     "clear_caches": CACHES,
     "copy_to_host_async": "use tn.device_get",
     "debug_key_reuse": "set TENFERRO_CHECK_KEYS=1",

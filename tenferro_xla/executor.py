@@ -42,6 +42,7 @@ from tenferro_xla.compiled import (
     CompileReport,
     CompileRequest,
     Executables,
+    Lent,
     Loaded,
     Lowered,
     buckets_of,
@@ -79,6 +80,8 @@ class Arrays:
         self._whole = placement.whole
         self._platform = platform_of(placement.first)
         self._is_alone = jax.process_count() == 1
+        shares = isinstance(placement, OneDevice) and not self._platform.own_memory
+        self._lent = Lent(self._whole, self._platform.alignment) if shares else None
         with own_settings():
             self._array_type = type(jax.device_put(np.zeros((), np.float32), devices()[-1]))
 
@@ -112,6 +115,10 @@ class Arrays:
         On a mesh each device holds all of it.
         """
         return upload(array, self._whole, self._platform)
+
+    def lend(self, tensor: Tensor) -> jax.Array | NumpyArray:
+        """The buffer of a tensor on the host; an array here of the same memory where it can be."""
+        return tensor._buffer if self._lent is None else self._lent(tensor)
 
     def get(self, buffer: jax.Array) -> NumpyArray:
         """A device array as a read-only NumPy array.

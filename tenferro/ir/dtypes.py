@@ -327,4 +327,8 @@ def _promoted_as_in_jax(dtypes: list[DType], parts: tuple[Any, ...]) -> DType:
     whole = [dtype for dtype in dtypes if is_integer(dtype)]
     if whole:
         return np.result_type(*whole)
-    return BOOL if all(part is True or part is False or part == BOOL for part in parts) else INT64
+    numbers = [part for part in parts if isinstance(part, int) and not isinstance(part, bool)]
+    if not numbers:
+        return BOOL
+    narrow = dtypes and default_float() == FLOAT32 and all(-(2**31) <= n < 2**31 for n in numbers)
+    return INT32 if narrow else INT64  # of a mask and a number; in JAX it yields to int32

@@ -231,6 +231,8 @@ class Key:
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, Key):
             return NotImplemented
+        if not (is_array(self.words) and is_array(other.words)):
+            return self.words == other.words  # what a function of trees put into the leaf
         return apply(_equal, self.words, other.words)
 
     __hash__ = None  # type: ignore[assignment]  # `==` is elementwise

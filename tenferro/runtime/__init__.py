@@ -1,5 +1,6 @@
 """Tensors on devices, executors, programs that one calls."""
 
+from tenferro.runtime.array_attributes import *
 from tenferro.runtime.backends import *
 from tenferro.runtime.blas_threads import *
 from tenferro.runtime.devices import *

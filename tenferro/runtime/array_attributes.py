@@ -8,7 +8,33 @@ from typing import Any
 
 from tenferro.ir import TensorSpec
 
-__all__ = ["ArrayAttributes", "Shard"]
+__all__ = ["Device", "Shard"]
+
+
+class Device(str):
+    """The name of a device, such as `"cpu:0"`, with what a device of JAX says of itself.
+
+    >>> device = Device("gpu:1")
+    >>> device, device.platform, device.id
+    ('gpu:1', 'gpu', 1)
+    """
+
+    __slots__ = ()
+
+    @property
+    def platform(self) -> str:
+        """The first word of the name: `"cpu"`, `"gpu"`, …, or `"host"`."""
+        return self.partition(":")[0]
+
+    @property
+    def device_kind(self) -> str:
+        """The same as `platform`."""
+        return self.platform
+
+    @property
+    def id(self) -> int:
+        """The number in the name; 0 if there is none."""
+        return int(self.partition(":")[2] or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +48,7 @@ class Shard:
         data: the part, a tensor on this device.
     """
 
-    device: str
+    device: Device
     index: tuple[slice, ...]
     replica_id: int
     data: Any
@@ -40,10 +66,10 @@ class ArrayAttributes:
     is_fully_addressable = True
     """Whether this process has all parts; others are refused where they are read."""
 
-    def devices(self) -> set[str]:
+    def devices(self) -> set[Device]:
         """The names of the devices of the tensor: `{"cpu:0"}`."""
         array: Any = self
-        return set(array.device.split(","))
+        return set(map(Device, array.placement.split(",")))
 
     @property
     def aval(self) -> TensorSpec:

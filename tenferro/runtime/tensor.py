@@ -47,7 +47,7 @@ from tenferro.ops.functions import (
     manipulation,
     outside,
 )
-from tenferro.runtime.array_attributes import ArrayAttributes
+from tenferro.runtime.array_attributes import ArrayAttributes, Device
 from tenferro.runtime.devices import (
     absent,
     device_of,
@@ -309,9 +309,9 @@ class Tensor(ArrayAttributes, ArrayOperators):
         return getattr(self._buffer, "sharding", None)
 
     @property
-    def device(self) -> str:
+    def device(self) -> Device:
         """Where the buffer is, as `placement`: what `device=` of functions and `to_device` take."""
-        return self.placement
+        return Device(self.placement)
 
     def to_device(self, device: str | Executor, *, stream: None = None) -> Tensor:
         """The tensor on the host (`"host"`), or on another device.

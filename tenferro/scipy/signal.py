@@ -66,7 +66,7 @@ def convolve(
     if method == "fft":
         return fftconvolve(in1, in2, mode)
     x, y = _pair(name, in1, in2, mode)
-    return _part(name, _full(name, x, y), x.shape, y.shape, mode, range(x.ndim))
+    return _direct(x, y, _part(name, x, y, mode, range(x.ndim)))
 
 
 def correlate(
@@ -126,11 +126,8 @@ def correlate2d(
         result = correlate(x, y, mode, precision=precision)
         smaller = mode == "valid" and any(a < b for a, b in zip(x.shape, y.shape, strict=True))
         return result.conj() if smaller else result  # as in SciPy, where in2 is the larger one
-    whole = _full("correlate2d", x, _flipped("correlate2d", y))
-    places = tuple(
-        slice(size // 2, size // 2 + own) for size, own in zip(y.shape, x.shape, strict=True)
-    )
-    return whole[places]  # type: ignore[no-any-return]
+    middle = [slice(size // 2, size // 2 + own) for size, own in zip(y.shape, x.shape, strict=True)]
+    return _direct(x, _flipped("correlate2d", y), middle)
 
 
 def _check_matrices(name: str, x: ArrayLike, y: ArrayLike, boundary: str, fill: float) -> None:
@@ -178,7 +175,7 @@ def fftconvolve(
         for axis, size in zip(along, sizes, strict=True):
             places[axis] = slice(size)
         whole = whole[tuple(places)]
-    return _part(name, whole, x.shape, y.shape, mode, along)
+    return whole[tuple(_part(name, x, y, mode, along))]
 
 
 def _full_shape(x: AnyTensor, y: AnyTensor, along: Sequence[int]) -> list[Any]:
@@ -213,34 +210,37 @@ def _pair(name: str, in1: Any, in2: Any, mode: str, inexact: bool = False) -> li
     return [x, y]
 
 
-def _full(name: str, x: Any, y: Any) -> Any:
-    """All elements of a convolution, by shifted copies of the larger array."""
+def _direct(x: Any, y: Any, part: Sequence[slice]) -> AnyTensor:
+    """A part of all elements of a convolution, by shifted copies of the larger array."""
     if x.ndim == 0:
-        return x * y
+        return x * y  # type: ignore[no-any-return]
     if 0 in x.shape or 0 in y.shape:
-        return tn.zeros(_full_shape(x, y, range(x.ndim)), dtype=x.dtype)
-    if x.ndim == 1:
-        return tn.convolve(x, y)
+        return tn.zeros(_full_shape(x, y, range(x.ndim)), dtype=x.dtype)[tuple(part)]
     if x.size < y.size:
         x, y = y, x
-    wide = tn.pad(x, [(size - 1, size - 1) for size in y.shape])
-    shape = [a + b - 1 for a, b in zip(x.shape, y.shape, strict=True)]
+    if x.ndim == 1:
+        inner = slice(y.shape[0] - 1, x.shape[0])
+        return tn.convolve(x, y, "valid") if part[0] == inner else tn.convolve(x, y)[part[0]]
+    axes = list(zip(x.shape, y.shape, part, strict=True))
+    read = [slice(max(each.start - n + 1, 0), min(each.stop, m)) for m, n, each in axes]
+    zeros = [(max(n - 1 - each.start, 0), max(each.stop - m, 0)) for m, n, each in axes]
+    wide = tn.pad(x[tuple(read)], zeros)
     total: Any = 0
     for place in itertools.product(*map(range, y.shape)):
-        starts = [size - 1 - step for step, size in zip(place, y.shape, strict=True)]
-        window = tuple(slice(s, s + n) for s, n in zip(starts, shape, strict=True))
-        total = total + wide[window] * y[place]
-    return total
+        window = [
+            slice(n - 1 - step, n - 1 - step + each.stop - each.start)
+            for step, (_, n, each) in zip(place, axes, strict=True)
+        ]
+        total = total + wide[tuple(window)] * y[place]
+    return total  # type: ignore[no-any-return]
 
 
-def _part(
-    name: str, whole: Any, first: Any, second: Any, mode: str, along: Sequence[int]
-) -> AnyTensor:
-    """The elements of a whole convolution that a mode returns."""
+def _part(name: str, x: Any, y: Any, mode: str, along: Sequence[int]) -> list[slice]:
+    """The elements that a mode returns, of all elements of a convolution."""
+    places = [slice(0, size) for size in _full_shape(x, y, along)]
+    pairs = [(x.shape[axis], y.shape[axis]) for axis in along]
     if mode == "full":
-        return whole  # type: ignore[no-any-return]
-    pairs = [(first[axis], second[axis]) for axis in along]
-    places = [slice(None)] * whole.ndim
+        return places
     if mode == "valid":
         if any(a < b for a, b in pairs) and any(a > b for a, b in pairs):
             raise ShapeError(
@@ -253,7 +253,7 @@ def _part(
         for axis, (a, b) in zip(along, pairs, strict=True):
             low = (b - 1) // 2 if b else 0
             places[axis] = slice(low, low + a)
-    return whole[tuple(places)]  # type: ignore[no-any-return]
+    return places
 
 
 # Trends.

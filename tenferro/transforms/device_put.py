@@ -7,7 +7,7 @@ from typing import Any, overload
 from tenferro.config import config
 from tenferro.errors import DeviceError
 from tenferro.ir import AnyTensor, PyTree
-from tenferro.runtime import Executor, Tensor, device_names, executor_module, is_array
+from tenferro.runtime import Device, Executor, Tensor, device_names, executor_module, is_array
 from tenferro.transforms.shardings import constrained
 from tenferro.transforms.signatures import Single, Tree
 from tenferro.transforms.traced_tensor import TracedTensor
@@ -96,8 +96,10 @@ def _tensor(leaf: Any) -> Tensor:
 # Where arrays are: devices by name, and trees of arrays that are moved or waited for.
 
 
-def devices(backend: str | None = None) -> list[str]:
+def devices(backend: str | None = None) -> list[Device]:
     """The names of the devices of a backend; by default, of that which `tn.jit` runs on.
+
+    They are strings, and have the attributes `platform` and `id` of JAX's.
 
     Args:
         backend: the first word of their names, such as `"cpu"`, or `"host"`.
@@ -111,7 +113,7 @@ def devices(backend: str | None = None) -> list[str]:
     """
     known = device_names()
     kind = default_backend() if backend is None else backend
-    found = [*device_names(kind)]
+    found = [*map(Device, device_names(kind))]
     if not found:
         raise DeviceError(
             f"devices: there is no device {kind!r}; there are {', '.join(map(repr, known))}"
@@ -238,7 +240,7 @@ def block_until_ready(x: Tree) -> Tree:
 
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
-) -> list[str]:
+) -> list[Device]:
     """`tn.devices(backend)`: all devices are those of this process, which is number 0.
 
     >>> import tenferro as tn

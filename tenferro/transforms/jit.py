@@ -57,6 +57,7 @@ from tenferro.transforms.jit_arguments import (
     as_written,
     buffer_of,
     leaf_types,
+    lending,
     with_arrays,
 )
 from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
@@ -213,12 +214,8 @@ class Jitted(Generic[P, R_co]):
             settings.donate_argnums,
             settings.donate_argnames,
         )
-        declared = settings.symbolic
-        self._symbolic = (
-            None
-            if declared is None
-            else SymbolicArguments(function, declared, self._parameters.static)
-        )
+        static, names = self._parameters.static, settings.symbolic
+        self._symbolic = None if names is None else SymbolicArguments(function, names, static)
         self._cache = SignatureCache(Capacity(config.cache_entries))
         self._executor: Executor | None = None  # loaded with the first call
         self._owner: Executor | None = None  # of the executor's tensors
@@ -239,6 +236,7 @@ class Jitted(Generic[P, R_co]):
                 executor = with_compiler_options(executor, self._settings.compiler_options)
             self._executor = with_packages(executor, self._packages)
             self._owner = tensor_owner(self._executor)
+            self._lend = lending(self._executor, bool(self._parameters.donated))
         return self._executor
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:  # noqa: C901  # fewer calls
@@ -306,9 +304,11 @@ class Jitted(Generic[P, R_co]):
         numbers: tuple[Any, ...] = ()
         for leaf in leaves:
             kind: Any = type(leaf)
-            if kind is Tensor and ((home := leaf._executor) is owner or home is None):
+            if kind is Tensor and leaf._executor is owner:
                 buffers.append(leaf._buffer)
-                on_host |= home is not owner
+            elif kind is Tensor and leaf._executor is None:
+                buffers.append(self._lend(leaf))
+                on_host |= type(buffers[-1]) is np.ndarray
             elif kind is np.ndarray and leaf.dtype.isnative:
                 buffers.append(narrowed(leaf) if narrows else leaf)
                 on_host = True
@@ -355,7 +355,7 @@ class Jitted(Generic[P, R_co]):
             )
             count = len(args) if static else 0
             self._cache.remember(None if is_flat else treedef, types, entry, statics, count)
-        buffers = [buffer_of(leaf, executor) for leaf in leaves]
+        buffers = [buffer_of(leaf, executor, self._lend) for leaf in leaves]
         return entry.results(buffers, np.ndarray in map(type, buffers), self._owner)
 
     def _on_mesh_of(self, tensor: Tensor) -> Jitted[P, R_co] | None:

@@ -501,11 +501,24 @@ def leaf_types(leaves: Sequence[Any]) -> list[Hashable] | None:
     return types
 
 
-def buffer_of(leaf: Any, executor: Executor) -> Buffer:
+BUFFER: Callable[[Tensor], Buffer] = operator.attrgetter("_buffer")
+
+
+def lending(executor: Executor, donates: bool) -> Callable[[Tensor], Buffer]:
+    """What gives the buffer of a tensor on the host: its own, or one that the executor lends.
+
+    A call that donates arrays overwrites what it is given.
+    """
+    return BUFFER if donates else getattr(executor, "lend", BUFFER)
+
+
+def buffer_of(leaf: Any, executor: Executor, lend: Callable[[Tensor], Buffer] = BUFFER) -> Buffer:
     """The leaf's buffer on the executor, or a host array that it uploads."""
     if type(leaf) is Tensor:
         home = leaf._executor
-        return leaf._buffer if home is None or home is executor else place("jit", leaf, executor)
+        if home is None:
+            return lend(leaf)
+        return leaf._buffer if home is executor else place("jit", leaf, executor)
     if isinstance(leaf, np.ndarray):
         array = np.asarray(leaf)  # without what a subclass does in another way
         return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))

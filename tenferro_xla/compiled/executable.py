@@ -19,6 +19,7 @@ import numpy as np
 
 from tenferro.errors import BindingError, DeviceError, counted
 from tenferro.ir import Exact, ExecProgram, NumpyArray, ShapeExtent, TensorMeta, UpperBound
+from tenferro.runtime import Tensor
 from tenferro_xla.compiled.buffer_pool import Keep
 from tenferro_xla.devices import (
     enter_x64,
@@ -33,7 +34,7 @@ from tenferro_xla.placement import OneDevice, Placement, Sharding, put, where
 from tenferro_xla.platforms import Platform
 from tenferro_xla.target import XlaTarget
 
-__all__ = ["LoadedExecutable", "check_placed", "private", "upload"]
+__all__ = ["Lent", "LoadedExecutable", "check_placed", "private", "upload"]
 
 
 Buffers = tuple[jax.Array, ...]
@@ -412,6 +413,43 @@ def upload(array: NumpyArray, sharding: Sharding, platform: Platform) -> jax.Arr
 
 AWAITED = 1 << 20
 """Bytes from which the copy on the host is saved."""
+
+
+class Lent:
+    """Arrays of tensors on the host that calls read again and again, as arrays of the device.
+
+    XLA reads memory that is aligned for it without a copy. The second call with a tensor copies its
+    elements to such memory, and the tensor gets a view of it in place of its own, so that they are
+    there once. The array of the device stays as long as that view does.
+    """
+
+    def __init__(self, sharding: Sharding, alignment: int) -> None:
+        self._sharding, self._alignment = sharding, alignment
+        self._known: dict[int, tuple[weakref.ref[NumpyArray], jax.Array | None]] = {}
+
+    def __call__(self, tensor: Tensor) -> jax.Array | NumpyArray:
+        """The array of the device; that of the host in the first call, and if others may change it.
+
+        Nobody changes an array of a tensor that has memory of its own.
+        """
+        host: NumpyArray = tensor._buffer
+        found = self._known.get(id(host))
+        if found is None or found[0]() is not host:
+            if host.base is None:
+                self._remember(host, None)
+            return host
+        array = found[1]
+        if array is None:
+            own = private(host, self._alignment)
+            (own if own.base is None else own.base).flags.writeable = False  # nor is any view
+            array, view = put(own, self._sharding), own.view()
+            self._remember(view, array)
+            tensor._buffer = view
+        return host if array.is_deleted() else array
+
+    def _remember(self, host: NumpyArray, array: jax.Array | None) -> None:
+        key = id(host)
+        self._known[key] = weakref.ref(host, lambda _: self._known.pop(key, None)), array
 
 
 def check_placed(buffer: jax.Array, placement: Placement) -> None:

@@ -122,7 +122,8 @@ def as_one_function(
     """What a function makes of its operands, in a call that XLA compiles as one function.
 
     Operands that are known now stay constants in it. The others are results of the call as well,
-    which takes no time: at a parameter that nothing reads any more XLA ends the process.
+    which takes no time: at a parameter that nothing reads any more XLA ends the process. A barrier
+    keeps it from moving constants into the function, which would leave such parameters too.
     """
     traced = [isinstance(x, jax.core.Tracer) for x in operands]
 
@@ -132,7 +133,8 @@ def as_one_function(
         with set_xla_metadata(**NO_MARK):  # type: ignore[no-untyped-call]  # JAX has no types there
             return (*function(values), *arrays)
 
-    arrays = tuple(compress(operands, traced))
+    arrays: tuple[Array, ...] = tuple(compress(operands, traced))
+    arrays = lax.optimization_barrier(arrays)  # type: ignore[no-untyped-call]
     with set_xla_metadata(**MARK):  # type: ignore[no-untyped-call]
         results = jax.jit(tenferro_loop)(*arrays)
     # Without a barrier, JAX leaves out results that nothing reads.

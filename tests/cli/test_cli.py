@@ -370,7 +370,9 @@ def python_m(*arguments: str, **environment: str) -> subprocess.CompletedProcess
     )
 
 
-@pytest.mark.parametrize("command", ["verify program", "demo"])
+@pytest.mark.parametrize(
+    "command", ["verify program", pytest.param("demo", marks=pytest.mark.exhaustive)]
+)
 def test_what_nobody_reads_or_no_disk_holds_is_no_traceback(command: str, here: Path) -> None:
     tn.save(tn.make_program(tn.sin, tn.TensorSpec((2,))), here / "program")
     words = [sys.executable, "-m", "tenferro", *command.split()]

@@ -26,7 +26,7 @@ import tenferro as tn
 from tests.farm.engines import EXPRESSION, farm, operands
 
 ROOT = Path(__file__).parents[2]
-ROUNDS = 2000
+ROUNDS = 1000
 PARTS = 24
 LIMIT = 60.0
 """Seconds after which a run is given up."""

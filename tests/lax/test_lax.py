@@ -436,10 +436,13 @@ def test_running_combinations_of_many_elements_are_those_of_jax(
 @pytest.mark.parametrize(
     ("name", "size"),
     [
-        *(("cummax", size) for size in (1, 9, 140)),
-        *(("cumlogsumexp", size) for size in (1, 9, 140)),
+        ("cummax", 140),
+        *(("cumlogsumexp", size) for size in (1, 140)),
         ("cummin", 9),
-        *(pytest.param("cummin", size, marks=pytest.mark.exhaustive) for size in (1, 140)),
+        *(
+            pytest.param(name, size, marks=pytest.mark.exhaustive)
+            for name, size in (("cummax", 9), ("cumlogsumexp", 9), ("cummin", 140))
+        ),
     ],
 )
 def test_derivatives_of_running_combinations_are_those_of_jax(name: str, size: int) -> None:

@@ -12,6 +12,7 @@ import scipy.special
 
 import tenferro as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
+from tests.in_jax import in_jax
 
 X = np.array([[-7.0, -1.0, -0.3, 0.0], [0.4, 1.0, 6.0, 8.0]])
 M = np.array([[True, False, True, True], [True, True, False, True]])
@@ -43,9 +44,8 @@ def weighted(home: Any, x: Any) -> list[Any]:
 def test_values_and_gradients_are_those_of_jax() -> None:
     ours = tn.jit(lambda x: every(tn.nn, x), executor="numpy")(X)
     slopes = tn.jit(tn.jacrev(lambda x: tn.stack(weighted(tn.nn, x))), executor="numpy")(X)
-    with jax.enable_x64(True):
-        slopes_of = jax.jacrev(lambda x: jax.numpy.stack(weighted(jax.nn, x)))
-        theirs, expected = jax.jit(lambda x: (every(jax.nn, x), slopes_of(x)))(X)
+    slopes_of = jax.jacrev(lambda x: jax.numpy.stack(weighted(jax.nn, x)))
+    theirs, expected = in_jax(lambda x: (every(jax.nn, x), slopes_of(x)), X)
     names = [*SMOOTH, *range(10)]
     for name, one, other in zip(names, ours, theirs, strict=True):
         assert one.dtype == other.dtype
@@ -100,8 +100,7 @@ def test_attention_is_that_of_jax() -> None:
     def every(home: Any, q: Any, k: Any, v: Any) -> Any:
         return [home.dot_product_attention(q, k, v, **case) for case in cases]
 
-    with jax.enable_x64(True):
-        expected = jax.jit(lambda *of: every(jax.nn, *of))(q, k, v)
+    expected = in_jax(lambda *of: every(jax.nn, *of), q, k, v)
     found = tn.jit(lambda *of: every(tn.nn, *of), executor="numpy")(q, k, v)
     for one, other in zip(tn.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(one, other, 1e-5, 1e-6)  # JAX takes the softmax of float32

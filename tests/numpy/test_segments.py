@@ -22,14 +22,16 @@ ops: Any = tn.ops
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("count", [None, 6, 3])
 def test_segments_are_those_of_jax(name: str, count: int | None) -> None:
-    for data in (D, D[:, 0], (D * 5).astype(int), D.astype("float32")):
-        with jax.enable_x64(True):
-            expected = getattr(jax.ops, name)(data, IDS, count)
+    arrays = (D, D[:, 0], (D * 5).astype(int), D.astype("float32"))
+    number = IDS.max() + 1 if count is None else count  # which JAX does not count in a program
+    results = in_jax(lambda *of: [getattr(jax.ops, name)(d, IDS, int(number)) for d in of], *arrays)
+    for data, expected in zip(arrays, results, strict=True):
         found = getattr(ops, name)(data, IDS, count)
         assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
         np.testing.assert_allclose(found, expected, 1e-6)
-        if count is not None:
-            traced = tn.jit(lambda d, i: getattr(ops, name)(d, i, count))(data, IDS)
+    if count is not None:
+        run = tn.jit(lambda arrays, i: [getattr(ops, name)(d, i, count) for d in arrays])
+        for traced, expected in zip(run(arrays, IDS), results, strict=True):
             np.testing.assert_allclose(traced, expected, 1e-6)
 
 

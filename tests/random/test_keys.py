@@ -136,3 +136,8 @@ def chosen(scale: Any, key: Any) -> Any:
 @pytest.mark.parametrize("function", [carried, scanned, chosen])
 def test_derivatives_use_no_key_again(function: Callable[..., Any]) -> None:
     run(tn.value_and_grad(function), 0.5, KEY)
+
+
+def test_trees_made_of_keys_compare_by_what_they_hold() -> None:
+    dtypes = tn.tree.map(lambda x: x.dtype, {"key": KEY, "x": np.ones(3)})
+    assert dtypes == tn.tree.map(lambda x: x.dtype, {"key": random.key(5), "x": np.zeros(2)})

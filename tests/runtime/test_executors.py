@@ -6,6 +6,7 @@ import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import jax
 import pytest
 
 import tenferro as tn
@@ -30,6 +31,15 @@ def test_naming_devices_does_not_read_what_is_installed_again(
     assert tn.device_count() == len(tn.devices())
     assert first.startswith(tn.default_backend())
     assert tn.jit(tn.exp)(0.0).item() == 1.0
+
+
+def test_devices_say_their_platform_and_number_as_those_of_jax_do() -> None:
+    device, of_jax = tn.devices("cpu")[0], jax.devices("cpu")[0]
+    assert (device.platform, device.id) == (of_jax.platform, of_jax.id)
+    assert tn.zeros(3).device.platform == "host"
+    (there,) = tn.device_put(tn.zeros(3), device).devices()
+    assert isinstance(there, tn.Device)
+    assert there.platform == "cpu"
 
 
 def test_what_is_installed_later_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

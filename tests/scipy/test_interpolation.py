@@ -22,16 +22,20 @@ MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", ["float64", "int64", "complex128"])
 def test_arrays_at_coordinates_are_those_of_jax(mode: str, dtype: str) -> None:
-    for shape in ((4,), (3, 5), (2, 3, 4)):
-        x = (rng.normal(size=shape) * 10).astype(dtype)
-        places = [rng.uniform(-6, 9, size=(3, 4)) for _ in shape]
-        for order in (0, 1):
-            expected = in_jax(
-                lambda x=x, p=places, o=order: jax.scipy.ndimage.map_coordinates(x, p, o, mode, 3)
-            )
-            found = tn.scipy.ndimage.map_coordinates(x, places, order, mode, 3)
-            assert found.dtype == expected.dtype
-            np.testing.assert_allclose(found, expected, 1e-12, 1e-12)
+    calls = [
+        (
+            (rng.normal(size=shape) * 10).astype(dtype),
+            [rng.uniform(-6, 9, size=(3, 4)) for _ in shape],
+            order,
+        )
+        for shape in ((4,), (3, 5), (2, 3, 4))
+        for order in (0, 1)
+    ]
+    results = in_jax(lambda: [jax.scipy.ndimage.map_coordinates(*call, mode, 3) for call in calls])
+    for call, expected in zip(calls, results, strict=True):
+        found = tn.scipy.ndimage.map_coordinates(*call, mode, 3)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, 1e-12, 1e-12)
 
 
 GRID = (np.array([0, 1, 2.5, 4.0]), np.array([-1.0, 0, 3]), np.array([0.0, 1]))
@@ -43,12 +47,13 @@ PLACES = rng.uniform(-2, 5, size=(20, 3))
 @pytest.mark.parametrize("fill", [np.nan, 0.0, None])
 def test_functions_on_a_grid_are_those_of_jax(method: str, fill: float | None) -> None:
     ours = tn.scipy.interpolate.RegularGridInterpolator(GRID, VALUES, method, fill_value=fill)
-    for places in (PLACES, PLACES.reshape(4, 5, 3), tuple(PLACES.T), PLACES[0], tuple(PLACES[0])):
-        with jax.enable_x64(True):
-            theirs = jax.scipy.interpolate.RegularGridInterpolator(
-                GRID, VALUES, method, fill_value=fill
-            )
-        expected = in_jax(theirs, places)
+    with jax.enable_x64(True):
+        theirs = jax.scipy.interpolate.RegularGridInterpolator(
+            GRID, VALUES, method, fill_value=fill
+        )
+    calls = (PLACES, PLACES.reshape(4, 5, 3), tuple(PLACES.T), PLACES[0], tuple(PLACES[0]))
+    results = in_jax(lambda *calls: [theirs(places) for places in calls], *calls)
+    for places, expected in zip(calls, results, strict=True):
         found = ours(places)
         assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
         np.testing.assert_allclose(found, expected, 1e-12, 1e-12)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.in_jax import QUICKLY
+
 HERE = Path(__file__).parent
 
 
@@ -16,12 +18,17 @@ PARTS = ("", "_memory", "_programs", "_set_mesh", "_shard_map", "_slices")
 FILES = tuple([f"on_four_devices{part}.py" for part in PARTS])
 
 
-def on_four_devices(*options: str) -> None:
-    """Run the tests of files where there are so many virtual devices."""
-    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+def on_four_devices(*further: str) -> None:
+    """Run the tests of files where there are so many virtual devices.
+
+    LLVM compiles quickly: how values are divided is decided before.
+    """
+    quickly = (f"--{name}={str(value).lower()}" for name, value in QUICKLY.items())
+    options = ("--xla_force_host_platform_device_count=4", *quickly)
+    flags = {"XLA_FLAGS": " ".join(options), "JAX_PLATFORMS": "cpu"}
     files = [str(HERE / file) for file in FILES]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, *options],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, *further],
         env={**os.environ, **flags},
         capture_output=True,
         text=True,

@@ -425,7 +425,7 @@ def fitting(name: str, operand: Any, dtype: DType) -> AnyTensor:
     if KINDS[dtype_kind(own)] > KINDS[dtype_kind(dtype)]:
         raise DTypeError(
             f"{name}: values of {short_name(as_dtype(own))} do not fit an array of "
-            f"{short_name(dtype)}; convert one of them first"
+            f"{short_name(dtype)}; cast one of them first"
         )
     return as_value(operand, dtype)
 

@@ -54,8 +54,19 @@ def test_dtypes_promote_as_in_jax(wide: bool) -> None:
         for a, number in itertools.product(dtypes, NUMBERS):
             want = jnp.result_type(a, number)
             got = [tn.zeros((), a) + number, number + tn.zeros((), a)]
-            got += [tn.jit(lambda x: x + number)(tn.zeros((), a))]  # noqa: B023  # called here
+            added = tn.jit(lambda x: x + number, executor="numpy")  # noqa: B023  # called here
+            got += [added(tn.zeros((), a))]
             assert {named(each.dtype, wide) for each in got} == {want.name}, (a, number)
+
+
+def test_a_number_less_a_mask_yields_to_int32_as_in_jax() -> None:
+    counter, mask = np.int32(3), np.True_
+    with jax.enable_x64(False), as_in_jax(wide=False):
+        want = (1 - jnp.asarray(mask)) * jnp.asarray(counter)
+        assert ((1 - tn.asarray(mask)) * tn.asarray(counter)).dtype == want.dtype == "int32"
+        assert tn.jit(lambda m, n: (1 - m) * n)(mask, counter).dtype == want.dtype
+        assert (tn.asarray(mask) * 2**40).dtype == "int64"  # which JAX refuses
+    assert (1 - tn.asarray(mask)).dtype == "int64"
 
 
 def test_without_a_setting_dtypes_promote_as_in_numpy() -> None:

@@ -1,6 +1,8 @@
 """NumPy arrays as arguments: XLA reads them where they are, and they may change after the call."""
 
+import gc
 import tracemalloc
+import weakref
 from typing import Any
 
 import jax
@@ -163,3 +165,36 @@ def test_arrays_that_a_program_does_not_read_are_not_copied() -> None:
     tracemalloc.stop()
     assert peak < array.nbytes / 2
     assert (result.numpy() == 3).all()
+
+
+def test_a_tensor_of_the_host_is_given_to_the_device_once() -> None:
+    tensor, function = tn.Tensor(np.arange(5000.0)), tn.jit(lambda x: x + 1)
+    results = [function(tensor) for _ in range(3)]
+    for result in results:
+        np.testing.assert_array_equal(result.numpy(), np.arange(1.0, 5001.0))
+    lend = function.executor.lend
+    assert lend(tensor) is lend(tensor)
+    assert tensor.placement == "host"
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        tensor.numpy().flags.writeable = True
+    buffer = weakref.ref(lend(tensor))
+    del tensor
+    gc.collect()
+    assert buffer() is None
+
+
+def test_a_tensor_of_the_host_outlives_the_donation_of_what_is_equal_to_it() -> None:
+    tensor, same = tn.Tensor(np.arange(5000.0)), tn.jit(lambda x: x)
+    doubled = tn.jit(lambda x: 2 * x, donate_argnums=0)
+    for _ in range(3):
+        np.testing.assert_array_equal(doubled(same(tensor)).numpy(), 2 * np.arange(5000.0))
+        np.testing.assert_array_equal(doubled(tensor).numpy(), 2 * np.arange(5000.0))
+        np.testing.assert_array_equal(tensor.numpy(), np.arange(5000.0))
+
+
+def test_memory_that_others_may_change_is_read_at_each_call() -> None:
+    memory, function = np.zeros(5000), tn.jit(lambda x: x + 1)
+    tensor = tn.Tensor.sharing(memory)
+    for count in range(3):
+        memory[:] = count
+        assert function(tensor).numpy()[-1] == count + 1

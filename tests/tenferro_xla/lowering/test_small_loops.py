@@ -281,6 +281,15 @@ def test_batched_loops_are_marked_too() -> None:
     compare(module_of(batched, x), x)
 
 
+def test_xla_moves_no_constants_into_the_function() -> None:
+    (call,) = (
+        line
+        for line in text_of(recurrent, *operands(8)).splitlines()
+        if "@tenferro_loop(" in line and "call" in line
+    )
+    assert "optimization_barrier" in text_of(recurrent, *operands(8)).partition(call)[0]
+
+
 # What XLA refuses.
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ from jax import lax
 import tenferro as tn
 from tenferro_xla.platforms.cpu import NO_FUSION_EMITTERS
 from tenferro_xla.target import accepted_options
+from tests.sampling import some
 
 RNG = np.random.default_rng(0)
 
@@ -66,9 +68,10 @@ def wide() -> Iterator[None]:
 KNOWN = accepted_options([NO_FUSION_EMITTERS], jax.devices("cpu")[0]).accepted
 
 
-@pytest.mark.parametrize("emitters", [True, False])
-@pytest.mark.parametrize("dtype", ["f4", "f8", "c16", "i1", "?"])
-@pytest.mark.parametrize("case", CASES, ids=str)
+OF_JAX = list(product(CASES, ["f4", "f8", "c16", "i1", "?"], [True, False]))
+
+
+@pytest.mark.parametrize(("case", "dtype", "emitters"), some(OF_JAX, 7, str))
 def test_the_cpu_writes_the_windows_of_a_scatter_in_their_order(
     wide: None, case: Any, dtype: str, emitters: bool
 ) -> None:
