@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from tenferro.config import flag
 from tenferro.errors import ShardingError, TracingError
 from tenferro.ir import DType, NumpyArray
 from tenferro.missing_names import missing
@@ -35,7 +36,9 @@ __all__ = ["callback", "inspect_array_sharding", "print", "tap", "visualize_arra
 T = TypeVar("T")
 
 
-def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
+def print(
+    fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any
+) -> None:
     """Print values when a program comes to this line.
 
     In a loop they are printed in each iteration, within `vmap` for each entry, and in a branch if
@@ -45,9 +48,11 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
         fmt: a format with fields for the values, such as `"x = {}"` or `"x = {x:.3f}"`.
         args, kwargs: the values: trees of arrays, or any Python values.
         ordered: whether prints come in the order in which they stand in the program.
+        partitioned: must be False: what is divided among devices is printed whole.
 
     Raises:
-        TracingError: `fmt` is not a string, or its fields are not those of the values.
+        TracingError: `fmt` is not a string, its fields are not those of the values, or
+            `partitioned` is True.
 
     >>> import tenferro as tn
     >>> @tn.jit
@@ -58,6 +63,7 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     x = 3.0
     Tensor(6.)
     """
+    _refuse_parts("print", partitioned)
     if not isinstance(fmt, str):
         raise TracingError(
             f"debug.print: takes a text with fields such as 'x = {{}}', got a {type(fmt).__name__}"
@@ -103,7 +109,11 @@ class _Fields(string.Formatter):
 
 
 def callback(
-    callback: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any
+    callback: Callable[..., Any],
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    **kwargs: Any,
 ) -> None:
     """Call a function with values when a program comes to this line.
 
@@ -113,10 +123,11 @@ def callback(
         callback: takes the values with NumPy arrays in the place of arrays.
         args, kwargs: the values: trees of arrays, or any Python values.
         ordered: whether calls come in the order in which they stand in the program.
+        partitioned: must be False: the function gets whole arrays.
 
     Raises:
         BackendFailureError: the function failed. It may be raised later than the call.
-        TracingError: `callback` is not a function.
+        TracingError: `callback` is not a function, or `partitioned` is True.
 
     >>> import tenferro as tn
     >>> shown = []
@@ -126,11 +137,20 @@ def callback(
     >>> tn.grad(f)(0.0), [x.item() for x in shown]
     (Tensor(1.), [0.0])
     """
+    _refuse_parts("callback", partitioned)
     function: object = callback
     if not callable(function):
         raise TracingError(f"debug.callback: takes a function, got a {type(function).__name__}")
     name = getattr(callback, "__name__", type(callback).__name__)
     _call(f"debug.callback {name}", callback, args, kwargs, ordered)
+
+
+def _refuse_parts(name: str, partitioned: bool) -> None:
+    if flag(f"debug.{name}: partitioned", partitioned):
+        raise TracingError(
+            f"debug.{name}: partitioned=True: functions on the host get whole arrays; call it in "
+            "tn.shard_map for each part"
+        )
 
 
 def _call(

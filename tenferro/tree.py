@@ -197,7 +197,7 @@ _KEYS = {kind.__name__: kind for kind in (DictKey, SequenceKey, GetAttrKey, Flat
 def _without_paths(tree: PyTree, is_leaf: IsLeaf, takes_path: bool) -> IsLeaf:
     """What says of a node alone whether it is a leaf, for one pass over a tree."""
     if is_leaf is None or not takes_path:
-        return is_leaf
+        return None if is_leaf is None else transforms.callable_leaf(is_leaf)
     decisions: list[bool] = []
 
     def visit(node: Any, path: KeyPath) -> None:

@@ -460,7 +460,12 @@ def ppermute(x: PyTree, axis_name: str, perm: Sequence[tuple[int, int]]) -> PyTr
 def _permuted(caller: str, x: Any, axis_name: Any, perm: Any) -> Any:
     axis = _one(caller, axis_name)
     size = _known_size(caller, axis)
-    pairs: list[tuple[Any, ...]] = [tuple([integer_of(place) for place in pair]) for pair in perm]
+    try:
+        pairs: list[tuple[Any, ...]] = [tuple(map(integer_of, pair)) for pair in perm]
+    except TypeError:
+        raise BatchingError(
+            f"{caller}: perm must be pairs of entries along {axis.name!r}, got {perm!r}"
+        ) from None
     for pair in pairs:
         if len(pair) != 2 or not all(place is not None and 0 <= place < size for place in pair):
             raise BatchingError(

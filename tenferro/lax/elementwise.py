@@ -227,7 +227,6 @@ bitwise_not = _unary("bitwise_not", ops.NOT)
 
 add = _binary("add", ops.ADD)
 sub = _binary("sub", ops.SUB)
-mul = _binary("mul", ops.MUL)
 div = _binary("div", ops.DIV)
 rem = _binary("rem", ops.REM)
 max = _binary("max", ops.MAXIMUM)
@@ -244,6 +243,19 @@ lt = _binary("lt", ops.Compare("LT"))
 le = _binary("le", ops.Compare("LE"))
 gt = _binary("gt", ops.Compare("GT"))
 ge = _binary("ge", ops.Compare("GE"))
+
+
+@array_function(operands=2, module=LAX)
+def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> AnyTensor:
+    """x times y, computed in `out_dtype` if given.
+
+    >>> tn.lax.mul(np.array([100], "int8"), np.array([2], "int8"), out_dtype="int32")
+    Tensor([200], dtype=int32)
+    """
+    if out_dtype is None:
+        return lax_op("mul", ops.MUL, x, y)
+    left, right = (each.astype(out_dtype) for each in matched("mul", [x, y]))
+    return lax_op("mul", ops.MUL, left, right)
 
 
 @array_function(module=LAX)

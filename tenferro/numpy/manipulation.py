@@ -13,6 +13,7 @@ import numpy as np
 from tenferro.errors import AxisError, DTypeError, ShapeError, counted
 from tenferro.ir import (
     INT64,
+    UINT32,
     UINT64,
     AnyTensor,
     ArrayLike,
@@ -21,6 +22,7 @@ from tenferro.ir import (
     DTypeLike,
     Integers,
     Shape,
+    TensorMeta,
     canonical,
     dtype_kind,
     minimum,
@@ -293,7 +295,8 @@ def _pieces(
 ) -> list[AnyTensor]:
     """The parts of an array between its ends and the cuts."""
     array = asarray(x)
-    along, windows = manipulation.windows(name, array.meta, axis, cuts)
+    meta = array.meta if hasattr(array, "meta") else TensorMeta.of(UINT32, array.shape)  # of keys
+    along, windows = manipulation.windows(name, meta, axis, cuts)
     return [
         apply(manipulation.piece, array, axis=along, start=start, stop=stop, drop=drop)
         for start, stop in windows

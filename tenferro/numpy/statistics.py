@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import DTypeError, ShapeError
-from tenferro.ir import AnyTensor, ArrayLike, DTypeLike, dtype_kind, real_dtype
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    DTypeLike,
+    as_dtype,
+    dtype_kind,
+    is_inexact,
+    real_dtype,
+)
 from tenferro.numpy.arguments import array, constant_size, count, number, numbers, promoted, vector
 from tenferro.numpy.creation import asarray, linspace, ones_like, zeros, zeros_like
 from tenferro.numpy.dtypes import float64
@@ -317,5 +325,7 @@ def _variables(name: str, m: Any, rowvar: bool, dtype: Any) -> Any:
     (a,) = promoted(name, m, inexact=True)
     if a.ndim > 2:
         raise ShapeError(f"{name}: takes a matrix of observations, got {a.meta}")
+    if dtype is not None and not is_inexact(as_dtype(dtype)):
+        raise DTypeError(f"{name}: dtype must be a floating-point or complex one, got {dtype!r}")
     rows: Any = atleast_2d(a if dtype is None else a.astype(dtype))
     return rows if rowvar or a.ndim < 2 else rows.T

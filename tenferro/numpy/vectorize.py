@@ -82,9 +82,12 @@ def vectorize(
 
     Args:
         pyfunc: takes arrays without the broadcast axes.
-        excluded: places and names of arguments that are passed on as they are.
-        signature: the axes of arguments and results, such as `"(m,n),(n)->(m)"`; by default
-            numbers are mapped to numbers.
+        excluded: places and names of arguments that are passed on as they are, as None is.
+        signature: the axes of arguments and results, such as `"(m,n),(n)->(m)"`; by default the
+            arguments are numbers.
+
+    Raises:
+        ConfigError: `excluded` has something else, or None is passed where there is a signature.
 
     >>> tn.vectorize(lambda x, y: tn.where(x > y, x - y, x + y))([1, 2], [[3], [0]])
     Tensor([[4, 5],
@@ -92,16 +95,22 @@ def vectorize(
     """
     callable_of("vectorize", pyfunc)
     cores = None if signature is None else _Cores(signature)
+    for each in excluded:
+        if not isinstance(each, str) and (not isinstance(each, int) or each < 0):
+            raise ConfigError(
+                f"vectorize: excluded has {each!r}, which is neither the place nor the name of an "
+                "argument"
+            )
 
     @wraps(pyfunc)
     def over_entries(*args: Any, **kwargs: Any) -> Any:
-        beyond = [i for i in excluded if isinstance(i, int) and not 0 <= i < len(args)]
-        if beyond:
-            raise ConfigError(
-                f"vectorize: excluded has {beyond[0]}, which is not the place of one of the "
-                f"{counted(len(args), 'argument')}"
-            )
         mapped = [i for i in range(len(args)) if i not in excluded]
+        for i in [i for i in mapped if args[i] is None]:
+            if cores is not None:
+                raise ConfigError(
+                    f"vectorize: argument {i} is None, but {signature!r} has its axes"
+                )
+            mapped.remove(i)
         arrays = [array("vectorize", args[i]) for i in mapped]
         own = _Cores.of_numbers(len(arrays)) if cores is None else cores
         known = own.sizes_of(arrays)
@@ -138,7 +147,7 @@ class _Cores:
 
     @classmethod
     def of_numbers(cls, count: int) -> _Cores:
-        """Those of a function that takes numbers to one number, or several."""
+        """Those of a function of numbers, whatever its results are."""
         cores = cls("()->()")
         cores._signature = "without a signature the function"
         cores.operands, cores.results = [[] for _ in range(count)], None
@@ -173,8 +182,14 @@ class _Cores:
             PytreeError: there are more or fewer results.
             ShapeError: a result has other axes.
         """
-        returned = list(result) if isinstance(result, tuple) else [result]
-        cores = [[] for _ in returned] if self.results is None else self.results
+        if self.results is None:
+            if isinstance(result, list | dict):
+                raise PytreeError(
+                    f"vectorize: {self._signature} must return an array or a tuple of arrays, "
+                    f"got a {type(result).__name__}"
+                )
+            return
+        returned, cores = list(result) if isinstance(result, tuple) else [result], self.results
         if len(returned) != len(cores) or (len(cores) > 1 and not isinstance(result, tuple)):
             raise PytreeError(
                 f"vectorize: {self._signature} has {counted(len(cores), 'result')}, but the "

@@ -235,6 +235,9 @@ class Key:
             return self.words == other.words  # what a function of trees put into the leaf
         return apply(_equal, self.words, other.words)
 
+    def __ne__(self, other: object) -> Any:
+        return ~(self == other) if isinstance(other, Key) else NotImplemented
+
     __hash__ = None  # type: ignore[assignment]  # `==` is elementwise
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
@@ -293,14 +296,19 @@ class KeysAt:
 _MOVES = frozenset(
     (
         *("append", "broadcast_arrays", "broadcast_to", "concat", "dstack", "expand_dims", "flip"),
+        *("dynamic_slice", "dynamic_update_slice", "full", "piece", "slice"),
         *("full_like", "hstack", "index", "moveaxis", "permute_dims", "ravel", "repeat", "reshape"),
         *("roll", "squeeze", "stack", "swapaxes", "take", "take_along_axis", "tile", "unstack"),
         *("vstack", "where", "matrix_transpose", "diagonal", "atleast_1d", "atleast_2d"),
         *("atleast_3d", "entries", "concatenate", "select", "zeros_like", "empty_like", "rot90"),
     )
 )
-_WITH_OTHERS = {"where": 1, "select": 1, "index": 0, "take": 0, "take_along_axis": 0}
-"""Of functions that take other arrays than keys, the place of the first key."""
+_WITH_OTHERS = {
+    **dict.fromkeys(("where", "select"), slice(1, 3)),
+    **dict.fromkeys(("index", "take", "take_along_axis", "dynamic_slice"), slice(0, 1)),
+    "dynamic_update_slice": slice(0, 2),
+}
+"""Of functions that take other arrays than keys, the places of the keys."""
 
 
 def _on_keys(
@@ -311,9 +319,7 @@ def _on_keys(
         raise DTypeError(
             f"{name}: keys are no numbers; tn.random.key_data(keys) are the words of keys"
         )
-    first = _WITH_OTHERS.get(name)
-    checked = operands if first is None else operands[first : first + 1 + first]
-    for each in checked:
+    for each in operands[_WITH_OTHERS.get(name, slice(None))]:
         if not isinstance(each, Key):
             raise DTypeError(f"{name}: keys go with keys only, got a {type(each).__name__}")
 

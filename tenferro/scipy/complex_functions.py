@@ -127,6 +127,7 @@ def _fraction(z: Any) -> Any:
 def harmonic(n: Any, m: Any, theta: Any, phi: Any, largest: int) -> Any:
     """The normalized harmonic of degree n up to a largest one, and of order m."""
     x, side = tn.cos(theta), tn.sin(theta)
+    side = tn.where(side < 0, -side, side)  # √(1 − x²), as in SciPy, with a derivative at 0
     order = tn.abs(m)
     total: Any = tn.zeros(tn.broadcast_shapes(n.shape, m.shape, x.shape), dtype=x.dtype)
     diagonal: Any = tn.full(x.shape, math.sqrt(1 / (4 * math.pi)), dtype=x.dtype)

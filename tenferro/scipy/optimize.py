@@ -105,6 +105,8 @@ def minimize(
     kind = method.lower() if isinstance(method, str) else method
     kind = _LIMITED if kind == "l-bfgs-b" else kind
     option(name, "method", kind, tuple(_OPTIONS))
+    if not isinstance(options, Mapping | None):
+        raise ConfigError(f"{name}: options must be a dict, got {options!r}")
     chosen = dict(options or {})
     for key in chosen:
         if key not in _OPTIONS[kind]:

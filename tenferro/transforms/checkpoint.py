@@ -13,7 +13,15 @@ from tenferro.ops import CheckpointName
 from tenferro.ops.control_flow import Checkpointed
 from tenferro.ops.functions import OpFunction, apply
 from tenferro.transforms.checkpoint_policies import Policy, policy_of, saved_slots
-from tenferro.transforms.higher_order import Bodies, Call, leaves_of, operands_of, run
+from tenferro.transforms.higher_order import (
+    Bodies,
+    Call,
+    NoResultError,
+    leaves_of,
+    operands_of,
+    run,
+    with_result,
+)
 from tenferro.transforms.program import wraps
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import flatten, merged, unflatten
@@ -116,7 +124,11 @@ class _Call:
             return merged(fixed, others), {**named, **known}
 
         bodies = Bodies("checkpoint")
-        body = bodies.trace("f", self.function, passed.metas, passed.weak, arguments, passed.values)
+        types = passed.metas, passed.weak
+        try:
+            body = bodies.trace("f", self.function, *types, arguments, passed.values)
+        except NoResultError:
+            return replace(self, function=with_result(self.function))(args, kwargs)[0]
         consts = bodies.closed_over(body)
         program = bodies.program("f", consts, body)
         saved = saved_slots(program, self.policy)

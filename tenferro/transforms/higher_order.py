@@ -166,13 +166,13 @@ def _meta(value: Any, where: str, path: str) -> TensorMeta:
 # Tracing the functions of loops and branches, and what they close over.
 
 
-class NoResultError(Exception):
+class NoResultError(ControlFlowError):
     """A body has effects and returns no array that would need them; it is to return another one."""
 
 
 def with_result(function: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
     """The function, which returns a number too."""
-    return functools.wraps(function)(lambda *args: (function(*args), 0))
+    return functools.wraps(function)(lambda *args, **kwargs: (function(*args, **kwargs), 0))
 
 
 Call = tuple[Sequence[Any], Mapping[str, Any]]
@@ -245,7 +245,10 @@ class Bodies:
         def read(result: Any) -> Trace:
             if context.effects:
                 if not context.had_effects:
-                    raise NoResultError
+                    raise NoResultError(
+                        f"{self.caller}: {name} has effects and returns no array that needs them; "
+                        "return one"
+                    )
                 self.have_effects = True
             leaves, tree = flatten(result)
             outputs = [self._output(leaf, name, result, i) for i, leaf in enumerate(leaves)]

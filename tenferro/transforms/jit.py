@@ -18,7 +18,7 @@ from tenferro.compiler import MemoryLimit, MemoryReport, OptimizerOptions
 from tenferro.config import RULES_OF_JAX, RULES_OF_PROCESS, config, flag, rules_here
 from tenferro.core import CacheStats, Capacity, filtered
 from tenferro.errors import ConfigError, DeviceError, ExecutorError, ShapeError, TracingError
-from tenferro.ir import PyTree
+from tenferro.ir import PyTree, TensorSpec
 from tenferro.missing_names import unlisted
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
@@ -67,7 +67,7 @@ from tenferro.transforms.shardings import AT_CALLS, JitShardings, mesh_of, progr
 from tenferro.transforms.signatures import First, P, R
 from tenferro.transforms.stages import CallForm, TracedCall
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
-from tenferro.transforms.trace import trace_function
+from tenferro.transforms.trace import leaf_meta, trace_function
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, longer, require_hashable, unflatten
 
@@ -514,8 +514,11 @@ class Jitted(Generic[P, R_co]):
         on_mesh = {} if self._shardings is None else {"shardings": shardings}
         lowered = executor.lower(program, specs, **on_mesh)
         call = self._parameters.split(args, kwargs, self)
-        count = flatten((call.args, call.kwargs))
-        lowered.form = CallForm(count[1], traced.out_tree, tuple(names[: len(count[0])]))
+        passed, tree = flatten((call.args, call.kwargs))
+        types = [TensorSpec.of(leaf_meta(leaf, "argument")) for leaf in passed]
+        names = names[: len(passed)]
+        form = CallForm(tree, traced.out_tree, tuple(names), tuple(types), traced.donated)
+        lowered.form = form
         return lowered
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> TracedCall:

@@ -50,6 +50,7 @@ from tenferro.runtime import (
     Executor,
     GraphProgram,
     ProgramInput,
+    RunsOnMesh,
     Tensor,
     bind_specs,
     current_trace,
@@ -434,13 +435,25 @@ class Evaluation:
                 )
             captured.append(declared.default)
         operands = [*tensors, *captured]
-        executor = where_to_run("call", operands) if compiled is None else compiled.executor
+        if compiled is None:
+            executor = where_to_run("call", operands)
+        else:
+            executor = _on_mesh_of(operands, compiled.executor)
         runs_on = executor_named("numpy") if executor is None else executor
         runs_on = with_missing_packages(runs_on, self.packages)
         execute = runs_on.compile_exec(program.exec_program, options=program.options)
         results = execute(*[place(runs_on.name, tensor, runs_on) for tensor in operands])
         owner = tensor_owner(runs_on)
         return [Tensor.wrap(buffer, owner) for buffer in results]
+
+
+def _on_mesh_of(operands: Sequence[Tensor], executor: Executor) -> Executor:
+    """The executor of a compiled function, on the mesh of its operands if it is on none."""
+    if not isinstance(executor, RunsOnMesh) or hasattr(getattr(executor, "placement", 0), "mesh"):
+        return executor
+    meshes = [getattr(operand.sharding, "mesh", None) for operand in operands]
+    mesh = next((mesh for mesh in meshes if mesh is not None), None)
+    return executor if mesh is None else executor.with_mesh(mesh)
 
 
 # make_program: a Python function as a GraphProgram.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from math import prod
@@ -16,7 +16,16 @@ from tenferro.ir import Dim, PyTree, TensorMeta
 from tenferro.ops.control_flow import Axes, ShardMap, axes_of
 from tenferro.runtime import MESH_OF_THREAD, NamedAxis, executor_module, is_tracing, using_mesh
 from tenferro.transforms.device_put import put_divided
-from tenferro.transforms.higher_order import Bodies, Call, Leaves, leaves_of, operands_of, run
+from tenferro.transforms.higher_order import (
+    Bodies,
+    Call,
+    Leaves,
+    NoResultError,
+    leaves_of,
+    operands_of,
+    run,
+    with_result,
+)
 from tenferro.transforms.jit import jit
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import is_traced
@@ -150,6 +159,9 @@ def smap(
     Tensor([2., 2.])
     """
 
+    if not isinstance(axis_name, str):
+        raise ShardingError(f"smap: axis_name must be a string, got {axis_name!r}")
+
     def specs(option: str, axes: PyTree) -> Any:
         spec_of = executor_module("xla").sharding.PartitionSpec
         if axes is ...:
@@ -268,8 +280,16 @@ class Mapped:
             )
             return unflatten(passed.tree, values), {}
 
-        with using_mesh(executor_module("xla").sharding.mesh_of(self.mesh)):
-            body = bodies.trace("f", self.function, blocks, passed.weak, arguments, passed.values)
+        try:
+            with using_mesh(executor_module("xla").sharding.mesh_of(self.mesh)):
+                body = bodies.trace(
+                    "f", self.function, blocks, passed.weak, arguments, passed.values
+                )
+        except NoResultError:
+            whole_number = executor_module("xla").sharding.PartitionSpec()
+            function, specs_of_both = with_result(self.function), (self.out_specs, whole_number)
+            both = replace(self, function=function, out_specs=specs_of_both, varies=False)
+            return both.recorded(*args)[0]
         result = unflatten(body.tree, body.outputs)
         out_specs = self._specs(self.out_specs, result, body.metas, "out_specs", "result")
         body.inputs = [*body.inputs, *places.values()]

@@ -7,11 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenferro.errors import PytreeError
-from tenferro.ir import PyTree, TensorSpec
+from tenferro.ir import DType, PyTree, TensorSpec
 from tenferro.runtime import GraphProgram
 from tenferro.transforms.trees import TreeDef, flatten, shown, unflatten
 
-__all__ = ["CallForm", "TracedCall"]
+__all__ = ["ArgInfo", "CallForm", "Stage", "TracedCall"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgInfo:
+    """The type of an argument, and whether its memory is passed on to the program."""
+
+    shape: tuple[Any, ...]
+    dtype: DType
+    donated: bool
 
 
 @dataclass(frozen=True)
@@ -22,11 +31,15 @@ class CallForm:
         in_tree: the structure of the arguments that are not static, and of those by name.
         out_tree: that of the result.
         names: the inputs of the program that are arguments.
+        types: their types.
+        donated: the positions of those that are donated.
     """
 
     in_tree: TreeDef
     out_tree: TreeDef
     names: tuple[str, ...]
+    types: tuple[TensorSpec, ...]
+    donated: tuple[int, ...]
 
     def bindings(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arrays by the names of inputs.
@@ -45,6 +58,48 @@ class CallForm:
     def result(self, outputs: Sequence[Any]) -> Any:
         """The tree of results."""
         return unflatten(self.out_tree, outputs)
+
+
+class Stage:
+    """What a compiled function says of its calls, before and after it is compiled.
+
+    Attributes:
+        form: the arguments and the result of the function that was lowered; None of a program.
+    """
+
+    form: CallForm | None = None
+
+    @property
+    def in_tree(self) -> TreeDef | None:
+        """The structure of the arguments."""
+        return None if self.form is None else self.form.in_tree
+
+    @property
+    def out_tree(self) -> TreeDef | None:
+        """The structure of the result."""
+        return None if self.form is None else self.form.out_tree
+
+    @property
+    def in_avals(self) -> Any:
+        """The types of the arguments, and of those by name."""
+        return None if self.form is None else unflatten(self.form.in_tree, self.form.types)
+
+    @property
+    def args_info(self) -> Any:
+        """An `ArgInfo` for each argument, and for those by name."""
+        form = self.form
+        if form is None:
+            return None
+        infos = [
+            ArgInfo(spec.shape, spec.dtype, place in form.donated)
+            for place, spec in enumerate(form.types)
+        ]
+        return unflatten(form.in_tree, infos)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """The positions, among the arrays of the arguments, of those that are donated."""
+        return () if self.form is None else self.form.donated
 
 
 class TracedCall:

@@ -28,6 +28,7 @@ __all__ = [
     "NamedEntry",
     "Rest",
     "TreeDef",
+    "callable_leaf",
     "flatten",
     "in_order",
     "is_tree_of_jax",
@@ -57,7 +58,7 @@ def flatten(
     their keys in the order of this tree.
 
     Raises:
-        PytreeError: the keys of a dict cannot be sorted.
+        PytreeError: the keys of a dict cannot be sorted, or `is_leaf` is not a function.
 
     >>> leaves, treedef = flatten({"b": 2.0, "a": [1.0, None]})
     >>> leaves, unflatten(treedef, leaves)
@@ -67,10 +68,21 @@ def flatten(
     while _adopted(leaves):
         leaves, treedef = optree.tree_flatten(tree, namespace=NAMESPACE)
     if is_leaf is not None:
-        leaves, treedef = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+        leaves, treedef = optree.tree_flatten(tree, callable_leaf(is_leaf), namespace=NAMESPACE)
     if in_any_order or treedef.is_leaf():
         return leaves, treedef
     return leaves, treedef.transform(_in_order)
+
+
+def callable_leaf(is_leaf: Callable[..., bool]) -> Callable[..., bool]:
+    """The function that says what is a leaf.
+
+    Raises:
+        PytreeError: it is not a function.
+    """
+    if not callable(is_leaf):
+        raise PytreeError(f"pytree: is_leaf must be a function, got a {type(is_leaf).__name__}")
+    return is_leaf
 
 
 def in_order(treedef: TreeDef) -> TreeDef:

@@ -10,7 +10,7 @@ from tenferro.compiler.device import refuse_dynamic
 from tenferro.errors import BindingError, ExecutorError, UnsupportedDynamicShapeError
 from tenferro.ir import ExecProgram, Leaf, TensorSpec
 from tenferro.runtime import INFERRED, BoundInputs, GraphProgram, Shardings, Tensor, bind_inputs
-from tenferro.transforms import CallForm
+from tenferro.transforms import Stage
 from tenferro_xla.compiled.cache import CompileRequest, Executables
 from tenferro_xla.compiled.derived_executables import sizes_text
 from tenferro_xla.compiled.executable import LoadedExecutable
@@ -30,14 +30,8 @@ Runner = Callable[[LoadedExecutable, BoundInputs], list[Tensor]]
 """Runs an executable on bound inputs."""
 
 
-class Lowered:
-    """A program as StableHLO, for given sizes.
-
-    Attributes:
-        form: the arguments and the result of the function that was lowered; None of a program.
-    """
-
-    form: CallForm | None = None
+class Lowered(Stage):
+    """A program as StableHLO, for given sizes."""
 
     def __init__(
         self,
@@ -85,16 +79,6 @@ class Lowered:
         return self._module.lowered.cost_analysis()
 
     @property
-    def in_tree(self) -> Any:
-        """The structure of the arguments."""
-        return None if self.form is None else self.form.in_tree
-
-    @property
-    def out_tree(self) -> Any:
-        """The structure of the result."""
-        return None if self.form is None else self.form.out_tree
-
-    @property
     def out_info(self) -> Any:
         """The types of the results."""
         specs = [TensorSpec.of(meta) for meta in self._bound.output_metas]
@@ -130,14 +114,8 @@ class Lowered:
         return compiled
 
 
-class Compiled:
-    """A program compiled by XLA, for given sizes.
-
-    Attributes:
-        form: as of `Lowered`.
-    """
-
-    form: CallForm | None = None
+class Compiled(Stage):
+    """A program compiled by XLA, for given sizes."""
 
     def __init__(
         self,
@@ -161,16 +139,6 @@ class Compiled:
         if self.form is None:
             raise BindingError("call: a program was compiled, and no function; use run(bindings)")
         return self.form.result(self.run(self.form.bindings(args, kwargs)))
-
-    @property
-    def in_tree(self) -> Any:
-        """The structure of the arguments."""
-        return None if self.form is None else self.form.in_tree
-
-    @property
-    def out_tree(self) -> Any:
-        """The structure of the result."""
-        return None if self.form is None else self.form.out_tree
 
     def cost_analysis(self) -> Any:
         """XLA's estimate of the work of one run, as JAX gives it; see `cost`."""

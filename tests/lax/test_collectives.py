@@ -312,6 +312,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[TenferroError], str]] = {
         BatchingError,
         "not a pair of entries along 'i', of which there are 3",
     ),
+    "no pairs": (
+        lambda: along(tn, lambda x: tn.lax.ppermute(x, "i", 3))(X),
+        BatchingError,
+        "perm must be pairs of entries along 'i', got 3",
+    ),
     "a receiver twice": (
         lambda: along(tn, lambda x: tn.lax.ppermute(x, "i", [(0, 1), (2, 1)]))(X),
         BatchingError,

@@ -61,7 +61,6 @@ HERE: dict[str, dict[str, str]] = {
         "pinv.rcond": "the second place is that of `rtol`, which is the same",
     },
     "jax.scipy.linalg": {"eigh_tridiagonal.key": "no random numbers are needed"},
-    "jax.lax": {"mul.out_dtype": "`astype` converts the factors"},
     "jax.random": {
         "key.dtype": "keys are of one kind",
         "wrap_key_data.dtype": "keys are of one kind",

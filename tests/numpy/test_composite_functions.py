@@ -199,3 +199,12 @@ def test_coordinates_in_a_traced_shape() -> None:
         assert actual.dtype == reference.dtype == np.int32
         np.testing.assert_array_equal(actual, reference)
     assert tn.take_along_axis([3, 1], [1, -1, 7], mode="one_hot").tolist() == [1, 1, 0]
+
+
+def test_vectorized_functions_return_arrays_and_pass_none_on() -> None:
+    def shifted(x: Any, y: Any = None, name: str = "") -> Any:
+        return x + np.arange(3.0) if y is None else x + y
+
+    entries = tn.vectorize(shifted, excluded={2, "name"})
+    np.testing.assert_array_equal(entries([1.0, 2.0], None), [[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]])
+    np.testing.assert_array_equal(entries([1.0, 2.0], 1.0, name="a"), [2.0, 3.0])

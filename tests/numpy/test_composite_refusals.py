@@ -100,12 +100,19 @@ CASES: list[tuple[Callable[[], Any], str]] = [
         lambda: tn.vectorize(lambda x: x, signature="(n)->(n),()")(X),
         "vectorize: signature '(n)->(n)",
     ),
-    (lambda: tn.vectorize(lambda x: [x, x])(X), "vectorize: "),
     (
-        lambda: tn.vectorize(lambda x: V)(X),
-        "vectorize: without a signature the function has results",
+        lambda: tn.vectorize(lambda x: [x, x])(X),
+        "vectorize: without a signature the function must return an array or a tuple of arrays, ",
     ),
-    (lambda: tn.vectorize(tn.sin, excluded={3})(X), "vectorize: excluded has 3, which is not the"),
+    (
+        lambda: tn.vectorize(tn.sin, excluded={-1})(X),
+        "vectorize: excluded has -1, which",
+    ),
+    (
+        lambda: tn.vectorize(tn.add, signature="(n),(n)->(n)")(V, None),
+        "vectorize: argument 1 is None, but",
+    ),
+    (lambda: tn.cov(X, dtype=int), "cov: dtype must be a floating-point or complex one, got"),
     (
         lambda: tn.vectorize(tn.add, signature="(n),(n)->(n)")(V, V[:2]),
         "vectorize: signature '(n),(n)->(n)': n is 3, but",

@@ -16,6 +16,7 @@ from __future__ import annotations
 import builtins
 import functools
 import re
+import sys
 import types
 import unittest
 import warnings
@@ -28,6 +29,7 @@ import jax.test_util
 import numpy as np
 from absl.testing import parameterized
 from jax._src import public_test_util, test_util
+from jax._src.random import prng
 
 import tenferro as tn
 from tenferro import missing_names
@@ -57,10 +59,13 @@ class Absent:
             raise AbsentError(f"{self.__name__}: {self._reason}")
         return self
 
-    __call__ = __getitem__ = __enter__ = __iter__ = __len__ = _use
+    __call__ = __getitem__ = __enter__ = __len__ = _use
     __add__ = __radd__ = __mul__ = __or__ = __ror__ = __contains__ = _use
 
     def __exit__(self, *raised: object) -> None: ...
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self._use(),))
 
     def __getattr__(self, name: str) -> Absent:
         if name.startswith("__"):
@@ -218,6 +223,7 @@ DERIVATIVES = {each.__name__: each for each in (grad, value_and_grad, vjp, jvp, 
 JAX = Space("jax", tn, linear_transpose=linear_transpose, **DERIVATIVES)
 JAX.lax.linear_transpose = linear_transpose
 JAX.test_util = jax.test_util
+JAX.debug.debug_print, JAX.debug.debug_callback = tn.debug.print, tn.debug.callback
 
 
 # Assertions.
@@ -344,6 +350,7 @@ def install() -> None:
     case._CheckAgainstNumpy, case._CompileAndCheck = check_against_numpy, compile_and_check
     test_util.check_raises = test_util.check_raises_regexp = check_raises
     public_test_util.api = types.SimpleNamespace(jvp=jvp, vjp=vjp, linearize=linearize)
+    test_util.with_explicit_mesh = with_mesh
     test_util.is_sequence = lambda x: np.iterable(x) and not isinstance(x, tn.Array)
 
     def jit(*args: Any, **options: Any) -> Any:
@@ -365,6 +372,20 @@ def install() -> None:
             return lambda f: unittest.skip("no parameters are left")(lambda self: None)
 
     parameterized._parameter_decorator = parameters
+
+
+def with_mesh(sizes: Any, names: Any, axis_types: Any = None, iota_order: bool = False) -> Any:
+    """`with_explicit_mesh`, on whose mesh XLA chooses shardings."""
+
+    def decorated(test: Callable[..., None]) -> Callable[..., None]:
+        def on_mesh(*args: Any, **kwargs: Any) -> None:
+            mesh = test_util.create_mesh(sizes, names, iota_order)
+            with tn.set_mesh(mesh):
+                test(*args, **kwargs, mesh=mesh)
+
+        return on_mesh
+
+    return decorated
 
 
 def is_supported(dtype: Any) -> bool:
@@ -397,20 +418,28 @@ class NoError:
         return not isinstance(error, KeyboardInterrupt)
 
 
+PRNG = {name: each for name, each in vars(prng).items() if name != "PRNGKeyArray"}
 INTERNALS = {
-    **dict.fromkeys(("api", "custom_derivatives", "custom_batching"), JAX),
-    **{name: getattr(JAX, name) for name in ("tree_util", "ad_checkpoint")},
+    "jax._src": {
+        **dict.fromkeys(("api", "custom_derivatives", "custom_batching", "shard_map"), JAX),
+        **{name: getattr(JAX, name) for name in ("tree_util", "ad_checkpoint")},
+        "debugging": JAX.debug,
+    },
+    "jax._src.lax": {"linalg": JAX.lax.linalg},
+    "jax._src.random": {"prng": types.SimpleNamespace(**PRNG, PRNGKeyArray=tn.random.Key)},
 }
-"""Modules of `jax._src` whose names are tenferro's."""
+"""Private modules of JAX whose names are tenferro's, by the package they are in."""
 
 
 def imported(
     name: str, globals_: Any = None, locals_: Any = None, names: Any = (), level: int = 0
 ) -> Any:
     """`__import__` of a file of tests."""
-    if name == "jax._src" and names and any(each in INTERNALS for each in names):
+    if INTERNALS.get(name, {}).keys() & set(names or ()):
         found = builtins.__import__(name, globals_, locals_, names, level)
-        return types.SimpleNamespace(**{**vars(found), **INTERNALS})
+        return types.SimpleNamespace(**{**vars(found), **INTERNALS[name]})
+    if name == "jax._src.shard_map":
+        return JAX
     if name.partition(".")[0] != "tenferro":
         return builtins.__import__(name, globals_, locals_, names, level)
     module: Any = JAX
@@ -423,6 +452,7 @@ def load(path: Path) -> types.ModuleType:
     """A file of JAX's tests, rewritten."""
     module = types.ModuleType(path.stem)
     module.__file__ = str(path)
+    sys.modules[path.stem] = module  # dataclasses look there
     module.__dict__["__builtins__"] = {**vars(builtins), "__import__": imported}
     text = Porter().port(path.read_text(encoding="utf-8")).text
     LOADING[0] = True

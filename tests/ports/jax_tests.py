@@ -10,7 +10,7 @@ A test that fails belongs to one class: `documented`, where the documentation sa
 `harness`, where it looks into JAX (jaxprs, traces, private classes, texts); `missing`, a name or a
 keyword; `refused`, a typed error; `accepted`, where JAX raises an error; `value`, where results
 differ; `crash`, any other error. `jax_failures.txt` has the class and the reason of those that are
-known. The exit code is 1 if others fail.
+known, by a pattern of their name and text. The exit code is 1 if others fail.
 """
 
 from __future__ import annotations
@@ -169,8 +169,13 @@ def outcomes(path: Path, options: argparse.Namespace) -> dict[str, tuple[str, st
 def expected() -> list[tuple[str, str, str]]:
     """Class, pattern and reason of the tests that do not pass."""
     lines = Path(__file__).with_name("jax_failures.txt").read_text(encoding="utf-8").splitlines()
-    rows = (line.split("#", 1) for line in lines if line.strip() and not line.startswith("#"))
-    return [(*left.split(None, 1), reason.strip()) for left, reason in rows]  # type: ignore[misc]
+    found = []
+    for line in lines:
+        if line.strip() and not line.startswith("#"):
+            kind, _, rest = line.partition(" ")
+            pattern, _, reason = rest.rpartition("  # ")
+            found.append((kind, pattern.strip(), reason.strip()))
+    return found
 
 
 CLASSES = ("documented", "harness", "missing", "refused", "accepted", "value", "crash")
@@ -202,7 +207,8 @@ def main() -> int:
         for name, (kind, text) in outcomes(options.folder / f"{file}.py", options).items():
             listed = None
             if kind != "passed":
-                listed = next((row for row in known if fnmatchcase(name, row[1])), None)
+                line = f"{name}: {text}"
+                listed = next((row for row in known if fnmatchcase(line, row[1])), None)
                 kind = listed[0] if listed else kind
                 wrong |= listed is None
                 if listed is None or options.v:

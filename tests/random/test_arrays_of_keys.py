@@ -99,3 +99,18 @@ def test_maxwell_numbers_of_both_signs_are_those_of_jax(shape: Any, loc: Any, sc
         expected = jax.random.double_sided_maxwell(jax.random.key(3), loc, scale, shape)
     found = tn.random.double_sided_maxwell(tn.random.key(3), loc, scale, shape)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_keys_are_cut_and_compared() -> None:
+    keys = tn.random.split(tn.random.key(0), 6)
+    lax = tn.lax
+    assert [part.shape for part in tn.split(keys, 3)] == [(2,)] * 3
+    assert (tn.unstack(keys)[4] == keys[4]).item()
+    assert (keys != keys[2]).tolist() == [True, True, False, True, True, True]
+    assert (tn.full((2,), keys[1]) == keys[1]).tolist() == [True, True]
+    cut = tn.jit(lambda k, i: lax.dynamic_slice_in_dim(k, i, 2))(keys, 3)
+    assert (cut == keys[3:5]).tolist() == [True, True]
+    changed = lax.dynamic_update_slice_in_dim(keys, cut, 0, 0)
+    assert (changed == keys).tolist() == [False, False, True, True, True, True]
+    with pytest.raises(DTypeError, match="dynamic_update_slice: keys go with keys only"):
+        lax.dynamic_update_slice_in_dim(keys, np.ones(1), 0, 0)

@@ -77,6 +77,10 @@ def test_what_is_compiled_is_called() -> None:
     assert "HloModule" in lowered.as_text("hlo")
     assert "multiply" in str(lowered.compiler_ir())
     assert lowered.in_tree == compiled.in_tree
+    assert lowered.in_avals == compiled.in_avals == (({"u": tn.TensorSpec((2, 3))},), {})
+    assert not lowered.args_info[0][0]["u"].donated
+    (x, y), _ = tn.jit(lambda x, y: x + y, donate_argnums=1).lower(X, 1.0).args_info
+    assert (x.shape, y.dtype, x.donated, y.donated) == ((2, 3), np.float64, False, True)
     with pytest.raises(PytreeError, match="compiled for arguments of the structure"):
         compiled(X)
     with pytest.raises(BindingError, match="is declared 2"):
@@ -95,5 +99,4 @@ def test_calls_that_compilers_know() -> None:
     assert tn.lax.platform_dependent(0.0, default=tn.cos) == 1.0
     with pytest.raises(Exception, match="there is no function for"):
         tn.lax.platform_dependent(0.0, tpu=tn.cos)
-    with pytest.raises(Exception, match="there is no platform 'abacus'"):
-        tn.lax.platform_dependent(0.0, abacus=tn.cos)
+    assert tn.lax.platform_dependent(0.0, abacus=tn.cos, default=tn.sin) == 0.0

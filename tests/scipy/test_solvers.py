@@ -127,6 +127,8 @@ def test_wrong_calls_are_refused() -> None:
         ts.cg(lambda x: x[:2], np.zeros(3))
     with pytest.raises(ConfigError, match="A must be a square matrix or a function"):
         ts.cg(np.ones((2, 3)), np.zeros(3))
+    with pytest.raises(DTypeError, match="cg: tol: takes arrays and numbers, got str"):
+        ts.cg(lambda x: x, np.zeros(3), tol="x")
     with pytest.raises(ShapeError, match="x0 must be a tree like b"):
         ts.gmres(np.eye(3), np.zeros(3), np.zeros(2))
     minimize: Any = tn.scipy.optimize.minimize
@@ -134,6 +136,8 @@ def test_wrong_calls_are_refused() -> None:
         minimize(rosenbrock, np.zeros(2), method="Newton")
     with pytest.raises(ConfigError, match="there is no option 'gtoll'; did you mean 'gtol'"):
         minimize(rosenbrock, np.zeros(2), method="BFGS", options={"gtoll": 1})
+    with pytest.raises(ConfigError, match="options must be a dict, got 3"):
+        minimize(rosenbrock, np.zeros(2), method="BFGS", options=3)
     with pytest.raises(ShapeError, match="x0 must be a vector"):
         minimize(rosenbrock, np.zeros((2, 2)), method="BFGS")
     with pytest.raises(DTypeError, match="x0 must be floating-point"):

@@ -136,3 +136,10 @@ def test_arguments_have_the_names_of_jax() -> None:
         stats.norm.cdf(1j)
     with pytest.raises(AttributeError, match=r"stats.chi2' has no attribute 'ppf'; did you mean"):
         stats.chi2.ppf(0.5, 1.0)
+
+
+def test_a_variance_stands_for_a_covariance() -> None:
+    normal = tn.scipy.stats.multivariate_normal
+    x, mean = np.array([1.0, 2.0, 0.5]), np.zeros(3)
+    expected = scipy.stats.multivariate_normal.logpdf(x, mean, 2.5)
+    np.testing.assert_allclose(normal.logpdf(x, mean, 2.5), expected)

@@ -90,6 +90,8 @@ def test_compiled_functions_run_on_the_mesh_of_their_arguments() -> None:
         y = f(tn.device_put(array, ROWS), np.ones(3))
         assert y.sharding.spec == P("data")
         np.testing.assert_allclose(y, expected)
+    gradient = tn.grad(tn.jit(lambda x: tn.sum(x**2)))(tn.device_put(array, ROWS))
+    assert gradient.sharding.spec == P("data")
     shards = y.addressable_shards
     assert [shard.index for shard in shards] == [(slice(2 * i, 2 * i + 2, None),) for i in range(4)]
     np.testing.assert_allclose(y.addressable_data(3), expected[6:])

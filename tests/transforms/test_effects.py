@@ -219,6 +219,20 @@ def test_prints_are_formatted(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == line
 
 
+def test_functions_without_results_have_effects() -> None:
+    seen: list[Any] = []
+
+    def f(x: Any) -> None:
+        tn.debug.callback(lambda x: seen.append(x.tolist()), x)
+
+    specs = tn.sharding.PartitionSpec("i")
+    mesh = tn.make_mesh((1,), ("i",))
+    tn.checkpoint(f)(2.0)
+    tn.jit(tn.shard_map(f, mesh=mesh, in_specs=specs, out_specs=None))(np.ones(2))
+    tn.effects_barrier()
+    assert seen == [2.0, [1.0, 1.0]]
+
+
 def test_what_cannot_be_called_is_refused() -> None:
     with pytest.raises(TracingError, match="a field without a value"):
         tn.debug.print("{} {}", 1)
@@ -228,6 +242,8 @@ def test_what_cannot_be_called_is_refused() -> None:
         tn.debug.print("x", y=1)
     with pytest.raises(TracingError, match="takes a text with fields"):
         tn.debug.print(1)  # type: ignore[arg-type]
+    with pytest.raises(TracingError, match="partitioned=True: functions on the host get whole"):
+        tn.debug.print("{}", 1, partitioned=True)
     with pytest.raises(TracingError, match="takes a function, got a int"):
         tn.debug.callback(1)  # type: ignore[arg-type]
     with pytest.raises(ControlFlowError, match="callback must be a function"):

@@ -188,6 +188,12 @@ def test_a_leaf_may_be_told_by_its_path() -> None:
     assert found == {"a": [("['a'][0]", 1), ("['a'][1]", {"b": 2})], "c": (("['c'][0]", 3),)}
 
 
+def test_what_says_of_leaves_must_be_a_function() -> None:
+    for call in (tn.tree.leaves, tn.tree.leaves_with_path):
+        with pytest.raises(PytreeError, match="is_leaf must be a function, got a int"):
+            call([1], is_leaf=3)
+
+
 def test_an_unregistered_dataclass_is_refused_with_what_to_do() -> None:
     @dataclasses.dataclass
     class Plain:

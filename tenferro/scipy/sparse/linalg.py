@@ -17,7 +17,7 @@ from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import Number, PyTree, dtype_kind, in_single
 from tenferro.linalg import lstsq, norm
 from tenferro.missing_names import refusal
-from tenferro.numpy.arguments import count, option
+from tenferro.numpy.arguments import count, number_or_array, option
 from tenferro.transforms import custom_linear_solve, flatten, fori_loop, unflatten, while_loop
 
 __all__ = ["bicgstab", "cg", "gmres"]
@@ -160,6 +160,7 @@ def _solved(
 
     right = as_vector(b, "b")
     start = tn.zeros(right.shape, dtype=dtype) if x0 is None else as_vector(x0, "x0")
+    tol, atol = number_or_array(f"{name}: tol", tol), number_or_array(f"{name}: atol", atol)
     close = (lambda vector: vector) if preconditioner is None else on_vectors(preconditioner, "M")
     most = 10 * right.size if maxiter is None else count(name, "maxiter", maxiter)
 

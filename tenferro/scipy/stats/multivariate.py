@@ -76,7 +76,7 @@ def multivariate_normal(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> AnyTen
     Args:
         x: vectors `[..., n]`.
         mean: vectors `[..., n]`.
-        cov: positive definite matrices `[..., n, n]`.
+        cov: positive definite matrices `[..., n, n]`, or the variance of all elements.
 
     Raises:
         ShapeError: an operand has too few axes.
@@ -85,6 +85,8 @@ def multivariate_normal(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> AnyTen
     Tensor(-0.91893853)
     """
     vectors, center, matrix = tn.asarray(x), tn.asarray(mean), tn.asarray(cov)
+    if matrix.ndim == 0 and vectors.ndim:
+        matrix = matrix * tn.eye(vectors.shape[-1], dtype=matrix.dtype)
     if vectors.ndim < 1 or center.ndim < 1 or matrix.ndim < 2:
         raise ShapeError(
             "multivariate_normal.logpdf: takes vectors, vectors and matrices, got "
