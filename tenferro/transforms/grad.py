@@ -124,11 +124,11 @@ class LinearMap:
         return cls(trace, results, part, trace.inputs, trace.outputs, ad)
 
     @classmethod
-    def pullback(cls, trace: Trace, results: Evaluation, ad: AdContext) -> Self:
-        """The map from cotangents of the outputs to cotangents of the inputs."""
-        linear = ad.linearize(trace.outputs, trace.inputs, trace.context.varies)
+    def pullback(cls, trace: Trace, results: Evaluation, wrt: Keys, ad: AdContext) -> Self:
+        """The map from cotangents of the outputs to those of some inputs."""
+        linear = ad.linearize(trace.outputs, wrt, trace.context.varies)
         part = LinearPart.pullback(linear, len(trace.outputs), ad.shapes)
-        return cls(trace, results, part, trace.outputs, trace.inputs, ad)
+        return cls(trace, results, part, trace.outputs, wrt, ad)
 
     def __call__(self, leaves: Sequence[Any]) -> list[Any]:
         seeds = [key for key in self._seeds if isinstance(key, Input)]
@@ -570,7 +570,8 @@ def vjp(
 ) -> tuple[PyTree, Pullback] | tuple[PyTree, Pullback, PyTree]:
     """The value at `primals`, and the pullback.
 
-    The pullback maps a cotangent of the result to a tuple of cotangents of the primals. It may be
+    The pullback maps a cotangent of the result to a tuple of cotangents of the primals; those of
+    integers and bools are NumPy arrays of the dtype `float0`, which has no values. It may be
     called any number of times. It saves the values that it needs of the forward run. Un-jitted, the
     forward run and the pullback are two programs, and each keeps `memory_limit` (see `grad`) with
     what it is given and returns; in a function that is compiled it is a limit of the whole program.
@@ -585,13 +586,14 @@ def vjp(
     ad = context_of(ad_context)
     trace, leaves = trace_in_context(ad, fun, primals, {}, has_aux)
     _, in_tree = flatten(primals)
-    require_active(trace.inputs)
+    whole, wrt = without_integers("vjp", trace.inputs, ad)
     limit = MemoryLimit.read("vjp", memory_limit)
-    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, fun, ad, limit), ad)
+    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, fun, ad, limit), wrt, ad)
 
     def pullback(ct: PyTree) -> tuple[PyTree, ...]:
         cts = matching_leaves("vjp", "cotangent", ct, trace.tree, trace.outputs)
-        cotangents: tuple[PyTree, ...] = unflatten(in_tree, linear_map(cts))
+        leaves = with_integers(whole, linear_map(cts), len(trace.inputs))
+        cotangents: tuple[PyTree, ...] = unflatten(in_tree, leaves)
         return cotangents
 
     value = unflatten(trace.tree, linear_map.values)
@@ -639,14 +641,7 @@ class Gradients:
         if self.on_trace is not None:
             self.on_trace(trace)
         wrt = [trace.input_at[position] for position in active]
-        whole: dict[int, Any] = {}  # gradients by integers
-        if self.allow_int:
-            whole = {
-                place: np.zeros(meta.exact_shape(self.name, "argument"), FLOAT0)
-                for place, key in enumerate(wrt)
-                if not is_inexact((meta := ad.shapes.meta(key)).dtype)
-            }
-            wrt = [key for place, key in enumerate(wrt) if place not in whole]
+        whole, wrt = without_integers(self.name, wrt, ad) if self.allow_int else ({}, wrt)
         require_active(wrt, self.holomorphic)
         keys = self._keys(trace, wrt, ad)
         if self.fill:
@@ -655,10 +650,8 @@ class Gradients:
         results = results_of(trace, leaves, self.function, ad, self.limit)
         values = results.of([*trace.outputs, *present, *trace.aux.keys])
         computed = iter(values[1:])
-        by_floats = iter([None if key is None else next(computed) for key in keys])
-        flat = iter(
-            [whole[place] if place in whole else next(by_floats) for place in range(len(active))]
-        )
+        by_floats = [None if key is None else next(computed) for key in keys]
+        flat = iter(with_integers(whole, by_floats, len(active)))
         grads = [unflatten(tree, [next(flat) for _ in positions]) for positions, tree in groups]
         value = unflatten(trace.tree, values[:1])
         if self.has_aux:
@@ -692,6 +685,24 @@ class Gradients:
 
 FLOAT0 = np.dtype([("float0", np.void, 0)])
 """JAX's dtype of derivatives by integers, which has no values."""
+
+
+def without_integers(
+    name: str, wrt: Keys, ad: AdContext
+) -> tuple[dict[int, Any], list[GlobalValKey]]:
+    """The derivatives by integers, by their places in `wrt`, and the other keys."""
+    whole: dict[int, Any] = {
+        place: np.zeros(meta.exact_shape(name, "argument"), FLOAT0)
+        for place, key in enumerate(wrt)
+        if not is_inexact((meta := ad.shapes.meta(key)).dtype)
+    }
+    return whole, [key for place, key in enumerate(wrt) if place not in whole]
+
+
+def with_integers(whole: dict[int, Any], others: Sequence[Any], count: int) -> list[Any]:
+    """All derivatives in their order: those by integers at their places, the others between."""
+    rest = iter(others)
+    return [whole[place] if place in whole else next(rest) for place in range(count)]
 
 
 def refuse_reduce_axes(name: str, axes: Sequence[str]) -> NoReturn:

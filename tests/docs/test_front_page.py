@@ -77,6 +77,7 @@ def test_the_picture_has_the_sizes_of_programs() -> None:
     assert f"nodes | {last[0]} |" in figures()[0]
 
 
+@pytest.mark.exhaustive  # JAX traces for seconds; our sizes are compared above
 @pytest.mark.skipif(jax.__version__ != "0.10.2", reason="the picture counts in this version")
 def test_the_picture_is_what_its_script_draws() -> None:
     ours, theirs = GROWTH["ours"](), GROWTH["theirs"]()

@@ -29,6 +29,7 @@ USUAL = [
     *("gradient of equal extrema", "functions of windows", "bits of floats", "bits of integers"),
     *("reductions by other functions", "functions of elements", "collectives of a batch"),
     *("primitive of a library", "primitive of a library in a loop"),
+    "primitive of a library with a known number",
 ]
 """The cases of the usual run, whose reference values are computed by one compiled function."""
 
