@@ -281,6 +281,7 @@ def ports(session: nox.Session) -> None:
         )
     if "jax" in checkouts:
         runs.append(("tests.ports.pages", str(checkouts["jax"] / "docs")))
+        runs.append(("tests.ports.jax_tests", str(checkouts["jax"] / "tests")))
     failed = []
     for module, *arguments in runs:
         try:

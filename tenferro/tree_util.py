@@ -29,7 +29,15 @@ from tenferro import tree
 from tenferro.errors import PytreeError
 from tenferro.ir import PyTree
 from tenferro.missing_names import refusal
-from tenferro.transforms import NAMESPACE, Named, NamedEntry, Rest, TreeDef, is_tree_of_jax
+from tenferro.transforms import (
+    NAMESPACE,
+    Named,
+    NamedEntry,
+    Rest,
+    TreeDef,
+    is_tree_of_jax,
+    register_class,
+)
 
 __all__ = [
     "DictKey",
@@ -334,23 +342,10 @@ def _register(
 ) -> None:
     if not isinstance(cls, type):
         raise PytreeError(f"{name}: takes a class first, got {cls!r}")
-    owner = cls.__name__
-
-    def flattened(value: Any) -> Any:
-        children, rest, entries = children_of(value)
-        return children, Rest(owner, rest), entries
-
-    def made_again(rest: Any, children: Iterable[Any]) -> Any:
-        return rebuild(rest.value, children)
-
-    try:
-        optree.register_pytree_node(
-            cls, flattened, made_again, path_entry_type=entry_type, namespace=NAMESPACE
-        )
-    except ValueError:
+    if not register_class(cls, children_of, rebuild, entry_type):
         raise PytreeError(
-            f"{name}: instances of {owner} are trees already; register a class once"
-        ) from None
+            f"{name}: instances of {cls.__name__} are trees already; register a class once"
+        )
 
 
 class Partial(functools.partial[Any]):

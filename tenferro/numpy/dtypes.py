@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from tenferro.config import dtype_rules
 from tenferro.errors import DTypeError
 from tenferro.ir import (
     AnyTensor,
@@ -333,10 +334,20 @@ euler_gamma = float(np.euler_gamma)
 def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
     """The dtype that arrays of two dtypes promote to.
 
+    Python's `int`, `float` and `complex` are 64 bits wide; with `tn.config.promotion = "jax"` they
+    are weak beside a dtype, as in JAX.
+
     >>> tn.promote_types("float32", "int64")
     dtype('float64')
     """
+    if dtype_rules().promotion == "jax" and (a in _WEAK) != (b in _WEAK):
+        a, b = (_WEAK[each] if each in _WEAK else as_dtype(each) for each in (a, b))
+        return promoted_dtype(a, b)
     return promoted_dtype(as_dtype(a), as_dtype(b))
+
+
+_WEAK: dict[Any, Any] = {builtins.int: 0, builtins.float: 0.0, builtins.complex: 0j}
+"""Types of Python, and a number of each."""
 
 
 def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> builtins.bool:

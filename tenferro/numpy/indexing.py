@@ -226,6 +226,8 @@ def put(
     x = array("put", a)
     (places,) = integers("put", ravel(ind))
     places = _within(places, x.size, mode)
+    if 0 in array("put", v).shape:  # as in NumPy, no values are put
+        return x  # type: ignore[no-any-return]
     return _with(x, places, _repeated("put", v, constant_size("put", places, 0)))  # type: ignore[no-any-return]
 
 

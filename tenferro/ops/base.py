@@ -53,6 +53,7 @@ from tenferro.ir import (
     describe,
     dtype_kind,
     grows,
+    in_single,
     is_storage,
     leaves,
     make_meta,
@@ -224,7 +225,9 @@ class Reduction(StdTensorOp):
         return reduced(self.name, x, self.axes)
 
     def numpy(self, x: NumpyArray) -> NumpyArray:
-        return np.asarray(self.ufunc.reduce(x, axis=self.axes, dtype=x.dtype))
+        """Numbers of 16 bits accumulate in float32."""
+        total = self.ufunc.reduce(x, axis=self.axes, dtype=in_single(x.dtype))
+        return np.asarray(total).astype(x.dtype, copy=False)
 
     def axis_map(self, ranks: Sequence[int]) -> AxisMap:
         (rank,) = ranks

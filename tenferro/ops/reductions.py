@@ -27,6 +27,7 @@ from tenferro.ir import (
     TensorMeta,
     dtype_kind,
     in_float32,
+    in_single,
     is_complex,
     numbered,
     payload,
@@ -348,7 +349,8 @@ class Cumulative(AlongAxis):
 
     def forward(self, *operands: NumpyArray) -> NumpyArray:
         (x,) = operands
-        return self.ufunc.accumulate(x, axis=self.axis, dtype=x.dtype)
+        totals = self.ufunc.accumulate(x, axis=self.axis, dtype=in_single(x.dtype))
+        return totals.astype(x.dtype, copy=False)
 
     def masked(self, at: MaskSite) -> None:
         """Forward, padding comes after the elements; backward, it becomes the neutral element."""

@@ -55,7 +55,7 @@ from tenferro.ops.functions import (
     reductions,
 )
 from tenferro.runtime import Tensor, is_array, meta_of_value
-from tenferro.transforms import NAMESPACE, EagerTensor, TracedTensor, check_named, create
+from tenferro.transforms import EagerTensor, TracedTensor, check_named, create, register_class
 
 __all__ = [
     "Key",
@@ -339,13 +339,11 @@ def _paired(left: Any, right: Any) -> Key:
 
 enter_kind(Key, 4, _on_keys)
 
-_register: Any = optree.register_pytree_node  # whose stubs ask for a `Collection`
-_register(
+register_class(
     Key,
     lambda key: ((key.words,), None, ("words",)),
     lambda _, children: Key.of(*children),
-    namespace=NAMESPACE,
-    path_entry_type=optree.GetAttrEntry,
+    optree.GetAttrEntry,
 )
 
 

@@ -42,6 +42,7 @@ from tenferro.runtime.trace_context import require_limit, require_packages
 
 __all__ = [
     "BoundInputs",
+    "Form",
     "GraphProgram",
     "ProgramInput",
     "Solved",
@@ -139,6 +140,39 @@ def lone_symbol(size: Dim) -> Leaf | None:
 # GraphProgram: an execution program with names for its inputs, which can be called.
 
 
+class Form(Protocol):
+    """What a program knows of the trees that the function took and gave of which it was made."""
+
+    @property
+    def in_tree(self) -> Any:
+        """The structure of the arguments, and of those by name."""
+
+    @property
+    def out_tree(self) -> Any:
+        """The structure of the result."""
+
+    @property
+    def types(self) -> Sequence[Any] | None:
+        """The types of the arguments, where a compiled function was lowered for them."""
+
+    @property
+    def donated(self) -> tuple[int, ...]:
+        """The positions of the arguments whose memory is passed on."""
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether inputs and outputs one by one have this form anyway."""
+
+    def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+        """The arrays of arguments, as the first inputs; None if they have another structure."""
+
+    def mismatch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TenferroError:
+        """The error that says which structure arguments have, and which they should have."""
+
+    def result(self, outputs: Sequence[Any]) -> Any:
+        """The tree of results."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramInput:
     """One input: its name, type, graph key, and its value if nothing is bound to it."""
@@ -164,6 +198,7 @@ class GraphProgram:
         packages: extension families that whoever calls the program gives its executor.
         with_rules: the program before passes, if it has derivatives by hand. It is recorded in a
             trace; files do not hold it.
+        form: the structures of the arguments and the result of the function of which it was made.
 
     >>> import tenferro as tn
     >>> program = tn.make_program(lambda x: tn.sum(x * x), tn.TensorSpec(("n",), "float64"))
@@ -171,6 +206,9 @@ class GraphProgram:
     Tensor(14.)
     >>> tn.grad(program)(tn.array([1.0, 2.0]))
     Tensor([2., 4.])
+    >>> program = tn.make_program(lambda p: {"y": p["a"] * p["b"]}, {"a": 1.0, "b": 2.0})
+    >>> program({"a": 3.0, "b": 5.0}), program(3.0, 5.0)
+    ({'y': Tensor(15.)}, Tensor(15.))
     """
 
     exec_program: ExecProgram
@@ -179,6 +217,7 @@ class GraphProgram:
     options: OptimizerOptions = DEFAULT_OPTIONS
     packages: tuple[Package, ...] = ()
     with_rules: ExecProgram | None = None
+    form: Form | None = None
     _index: dict[object, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -214,19 +253,39 @@ class GraphProgram:
         return self._index.get(binding if is_key else getattr(binding, "key", None))
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """The output of the program, or a tuple of several outputs.
+        """The result of the function of which the program was made, for arguments like its own.
+
+        For inputs one by one it is the output of the program, or a tuple of several outputs.
 
         Args:
-            args: the inputs in order. Inputs with a default value come last and may be omitted.
-            named: further inputs, by name.
+            args: the arguments; or the inputs in order. Inputs with a default value come last and
+                may be omitted.
+            named: further arguments or inputs, by name.
 
         Raises:
             BindingError: an input is missing, passed twice, unknown, or of another type.
+            PytreeError: the arguments are neither like those of the function nor inputs.
             GuardViolationError: an assumption of the program does not hold for these sizes.
         """
+        form = self.form
+        leaves = None if form is None or form.is_flat else form.leaves(args, named)
+        if form is None or leaves is None:
+            try:
+                return self._on_inputs(self._arranged(args, named))
+            except (BindingError, DTypeError):
+                values = (*args, *named.values())
+                if form is None or form.is_flat or all(map(meta_of_value, values)):
+                    raise
+                raise form.mismatch(args, named) from None
+        captured = [declared.default for declared in self.inputs[len(leaves) :]]
+        results = self._on_inputs([*leaves, *captured])
+        return form.result((results,) if len(self.exec_program.output_slots) == 1 else results)
+
+    def _on_inputs(self, values: Sequence[Any]) -> Any:
+        """The output for a value of each input, or a tuple of several outputs."""
         operands = [
             self._operand(declared, value)
-            for declared, value in zip(self.inputs, self._arranged(args, named), strict=True)
+            for declared, value in zip(self.inputs, values, strict=True)
         ]
         return apply_method(OnValues(self.call), *operands)
 
@@ -357,10 +416,11 @@ class GraphProgram:
 
     @cached_property
     def __signature__(self) -> inspect.Signature:
-        """The inputs as named parameters; `*args, **named` if a name is not an identifier."""
+        """The inputs as named parameters; `*args, **named` if they are trees or not identifiers."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        takes_trees = self.form is not None and not self.form.is_flat
         named = [declared for declared in self._parameters() if declared.name.isidentifier()]
-        if len(named) < len(self.inputs):
+        if takes_trees or len(named) < len(self.inputs):
             return inspect.Signature(
                 [
                     inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),

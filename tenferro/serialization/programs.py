@@ -28,12 +28,15 @@ from tenferro.serialization.container import Json
 from tenferro.serialization.missing_extension import has_placeholder, written_digest
 from tenferro.serialization.ops import OpReader, read_node, write_nodes
 from tenferro.serialization.schema import items, number, numbers, reading, record, text
+from tenferro.serialization.trees import read_form, write_form
 from tenferro.serialization.types import parse_meta, parse_size, size_text, write_meta
 from tenferro.serialization.values import BlobWriter
 
 _KEYS = frozenset({"kind", "identity", "digest", "inputs", "nodes", "outputs", "guards", "blobs"})
 _LIMIT = "memory_limit"
 """The key of the memory limit in bytes, which programs without one do not have."""
+_TREES = "trees"
+"""The key of the trees that a program takes and gives, which flat programs do not have."""
 _INPUT_KEYS = frozenset({"name", "type", "default"})
 _GUARD_KEYS = frozenset({"left", "right", "reason"})
 
@@ -56,14 +59,15 @@ def write_program(program: GraphProgram, blobs: BlobWriter) -> dict[str, Json]:
             for guard in program.guards
         ],
     }
+    if program.form is not None and not program.form.is_flat:
+        header[_TREES] = write_form(program.form, blobs)
     return header if limit is None else {**header, _LIMIT: limit.bytes}
 
 
 def read_program(header: Json, reader: OpReader) -> GraphProgram:
     """The program of a header."""
-    limited = isinstance(header, dict) and _LIMIT in header
-    keys = _KEYS | {_LIMIT} if limited else _KEYS
-    fields = record(header, keys, "the header of a program")
+    optional = {_LIMIT, _TREES} & header.keys() if isinstance(header, dict) else frozenset()
+    fields = record(header, _KEYS | optional, "the header of a program")
     builder = ExecBuilder()
     entries = items(fields["inputs"], "inputs")
     inputs = [_read_input(entry, builder, reader, f"input {i}") for i, entry in enumerate(entries)]
@@ -74,9 +78,12 @@ def read_program(header: Json, reader: OpReader) -> GraphProgram:
     guards = [_read_guard(entry) for entry in items(fields["guards"], "guards")]
     _check(program, text(fields["digest"], "the digest"))
     _check_guards(guards, program)
-    options = _read_options(fields[_LIMIT]) if limited else DEFAULT_OPTIONS
+    options = _read_options(fields[_LIMIT]) if _LIMIT in fields else DEFAULT_OPTIONS
+    form = None
+    if _TREES in fields:
+        form = read_form(fields[_TREES], reader.blobs, len(inputs), len(outputs))
     with reading("inputs"):
-        return GraphProgram(program, tuple(inputs), tuple(guards), options)
+        return GraphProgram(program, tuple(inputs), tuple(guards), options, form=form)
 
 
 def _read_options(limit: Json) -> OptimizerOptions:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Concatenate, Literal, NoReturn, Self, overload
+from typing import Any, Concatenate, Literal, NoReturn, overload
 
 import numpy as np
 
 from tenferro.compiler import MemoryLimit
 from tenferro.core import (
     GlobalValKey,
-    Input,
     KeyEmitter,
     ResolvedView,
     name_of,
-    residuals,
     resolve_keys,
 )
 from tenferro.errors import ADError, DTypeError, PytreeError, counted
-from tenferro.ir import AnyTensor, PyTree, fresh_input, integer_of, is_complex, is_inexact
+from tenferro.ir import AnyTensor, PyTree, integer_of, is_complex, is_inexact
 from tenferro.ops import CONJ, Collective, StdTensorOp, full_like
 from tenferro.ops.control_flow import ControlOp
 from tenferro.transforms.ad_context import (
@@ -28,13 +26,12 @@ from tenferro.transforms.ad_context import (
     check_active,
     check_scalar,
     context_of,
-    matching,
     results_of,
     trace_in_context,
     with_zeros,
 )
-from tenferro.transforms.linear_part import LinearPart
-from tenferro.transforms.program import Evaluation, wraps
+from tenferro.transforms.linear_map import Filled, LinearMap, Pullback, with_integers
+from tenferro.transforms.program import wraps
 from tenferro.transforms.signatures import (
     Aux,
     Leaf,
@@ -47,7 +44,7 @@ from tenferro.transforms.signatures import (
     Unannotated,
     UnannotatedPair,
 )
-from tenferro.transforms.trace import Trace, leaf_meta, substitute_keys
+from tenferro.transforms.trace import Trace
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 
 __all__ = [
@@ -63,85 +60,12 @@ __all__ = [
 ]
 
 
-# The derivative of a function at a point, as a linear function that can be applied repeatedly.
-
-Keys = Sequence[GlobalValKey]
-
-
-class LinearMap:
-    """A map from tangents to tangents, or cotangents to cotangents, with computed coefficients.
-
-    The forward run computes the function's values and the *residuals*: the values of the primal
-    part that the linear part reads. Applying the map runs only the linear part. In an outer trace
-    nothing is run, and the graphs of all applications share the primal part. Within `vmap` the map
-    is applied to all entries of a batch at once.
-
-    Attributes:
-        values: the function's results.
-        aux: its auxiliary result.
-    """
-
-    def __init__(
-        self,
-        trace: Trace,
-        results: Evaluation,
-        part: LinearPart,
-        domain: Keys,
-        image: Keys,
-        ad: AdContext,
-    ) -> None:
-        seeds = [
-            fresh_input(ad.shapes.meta(like), f"unused{slot}") if seed is None else seed
-            for slot, (seed, like) in enumerate(zip(part.seeds, domain, strict=True))
-        ]
-        filled = with_zeros(ad, part.outputs, image)
-        read = [] if results.traced else residuals(filled, seeds)
-        values = results.of([*trace.outputs, *trace.aux.keys, *read])
-        n_outputs, n_aux = len(trace.outputs), len(trace.aux.keys)
-        self.values = values[:n_outputs]
-        self.aux = trace.aux.rebuild(values[n_outputs : n_outputs + n_aux])
-        self._seeds = seeds
-        if results.traced:
-            self._inputs, self._actual = list(results.inputs), list(results.actual)
-            self._outputs = filled
-        else:
-            self._inputs = [
-                fresh_input(ad.shapes.meta(key), f"residual{i}") for i, key in enumerate(read)
-            ]
-            self._actual = values[n_outputs + n_aux :]
-            replaced = substitute_keys(
-                filled, dict(zip(read, self._inputs, strict=True)), ad.shapes
-            )
-            self._outputs = [key for key in replaced if key is not None]
-        self._results = results
-
-    @classmethod
-    def pushforward(cls, trace: Trace, results: Evaluation, ad: AdContext) -> Self:
-        """The map from tangents of the inputs to tangents of the outputs."""
-        part = LinearPart.pushforward(
-            ad.linearize(trace.outputs, trace.inputs, trace.context.varies)
-        )
-        return cls(trace, results, part, trace.inputs, trace.outputs, ad)
-
-    @classmethod
-    def pullback(cls, trace: Trace, results: Evaluation, ad: AdContext) -> Self:
-        """The map from cotangents of the outputs to cotangents of the inputs."""
-        linear = ad.linearize(trace.outputs, trace.inputs, trace.context.varies)
-        part = LinearPart.pullback(linear, len(trace.outputs), ad.shapes)
-        return cls(trace, results, part, trace.outputs, trace.inputs, ad)
-
-    def __call__(self, leaves: Sequence[Any]) -> list[Any]:
-        seeds = [key for key in self._seeds if isinstance(key, Input)]
-        applied = self._results.extended([*self._inputs, *seeds], [*self._actual, *leaves])
-        return applied.of(self._outputs)
-
-
 # Reverse-mode transforms: grad, value_and_grad, vjp.
 
 Argnums = int | Sequence[int]
 Bytes = int | float | str | MemoryLimit | None
 """A limit on memory: a number of bytes, a text such as `"1.5 GB"`, one that was read, or none."""
-Pullback = Callable[[PyTree], tuple[PyTree, ...]]
+CotangentMap = Callable[[PyTree], tuple[PyTree, ...]]
 """A function from a cotangent of the result to those of the arguments."""
 
 
@@ -514,7 +438,7 @@ def vjp(
     reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
-) -> tuple[R, Pullback]: ...
+) -> tuple[R, CotangentMap]: ...
 
 
 @overload
@@ -547,7 +471,7 @@ def vjp(
     reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
-) -> tuple[R, Pullback, Aux]: ...
+) -> tuple[R, CotangentMap, Aux]: ...
 
 
 @overload
@@ -567,11 +491,13 @@ def vjp(
     reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
     memory_limit: Bytes = None,
-) -> tuple[PyTree, Pullback] | tuple[PyTree, Pullback, PyTree]:
+) -> tuple[PyTree, CotangentMap] | tuple[PyTree, CotangentMap, PyTree]:
     """The value at `primals`, and the pullback.
 
-    The pullback maps a cotangent of the result to a tuple of cotangents of the primals. It may be
-    called any number of times. It saves the values that it needs of the forward run. Un-jitted, the
+    The pullback maps a cotangent of the result to a tuple of cotangents of the primals; those of
+    integers and bools are NumPy arrays of the dtype `float0`, which has no values. It may be
+    called any number of times. It saves the values that it needs of the forward run, and is a tree
+    of them: functions that are compiled, mapped or scanned take and return it. Un-jitted, the
     forward run and the pullback are two programs, and each keeps `memory_limit` (see `grad`) with
     what it is given and returns; in a function that is compiled it is a limit of the whole program.
 
@@ -585,15 +511,11 @@ def vjp(
     ad = context_of(ad_context)
     trace, leaves = trace_in_context(ad, fun, primals, {}, has_aux)
     _, in_tree = flatten(primals)
-    require_active(trace.inputs)
+    whole, wrt = without_integers("vjp", trace.inputs, ad)
     limit = MemoryLimit.read("vjp", memory_limit)
-    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, fun, ad, limit), ad)
-
-    def pullback(ct: PyTree) -> tuple[PyTree, ...]:
-        cts = matching_leaves("vjp", "cotangent", ct, trace.tree, trace.outputs)
-        cotangents: tuple[PyTree, ...] = unflatten(in_tree, linear_map(cts))
-        return cotangents
-
+    linear_map = LinearMap.pullback(trace, results_of(trace, leaves, fun, ad, limit), wrt, ad)
+    fill = Filled(whole, len(trace.inputs)) if whole else None
+    pullback = Pullback(linear_map, trace.tree, in_tree, fill)
     value = unflatten(trace.tree, linear_map.values)
     return (value, pullback, linear_map.aux) if has_aux else (value, pullback)
 
@@ -639,14 +561,7 @@ class Gradients:
         if self.on_trace is not None:
             self.on_trace(trace)
         wrt = [trace.input_at[position] for position in active]
-        whole: dict[int, Any] = {}  # gradients by integers
-        if self.allow_int:
-            whole = {
-                place: np.zeros(meta.exact_shape(self.name, "argument"), FLOAT0)
-                for place, key in enumerate(wrt)
-                if not is_inexact((meta := ad.shapes.meta(key)).dtype)
-            }
-            wrt = [key for place, key in enumerate(wrt) if place not in whole]
+        whole, wrt = without_integers(self.name, wrt, ad) if self.allow_int else ({}, wrt)
         require_active(wrt, self.holomorphic)
         keys = self._keys(trace, wrt, ad)
         if self.fill:
@@ -655,10 +570,8 @@ class Gradients:
         results = results_of(trace, leaves, self.function, ad, self.limit)
         values = results.of([*trace.outputs, *present, *trace.aux.keys])
         computed = iter(values[1:])
-        by_floats = iter([None if key is None else next(computed) for key in keys])
-        flat = iter(
-            [whole[place] if place in whole else next(by_floats) for place in range(len(active))]
-        )
+        by_floats = [None if key is None else next(computed) for key in keys]
+        flat = iter(with_integers(whole, by_floats, len(active)))
         grads = [unflatten(tree, [next(flat) for _ in positions]) for positions, tree in groups]
         value = unflatten(trace.tree, values[:1])
         if self.has_aux:
@@ -692,6 +605,18 @@ class Gradients:
 
 FLOAT0 = np.dtype([("float0", np.void, 0)])
 """JAX's dtype of derivatives by integers, which has no values."""
+
+
+def without_integers(
+    name: str, wrt: Sequence[GlobalValKey], ad: AdContext
+) -> tuple[dict[int, Any], list[GlobalValKey]]:
+    """The derivatives by integers, by their places in `wrt`, and the other keys."""
+    whole: dict[int, Any] = {
+        place: np.zeros(meta.exact_shape(name, "argument"), FLOAT0)
+        for place, key in enumerate(wrt)
+        if not is_inexact((meta := ad.shapes.meta(key)).dtype)
+    }
+    return whole, [key for place, key in enumerate(wrt) if place not in whole]
 
 
 def refuse_reduce_axes(name: str, axes: Sequence[str]) -> NoReturn:
@@ -729,19 +654,6 @@ def require_active(keys: Sequence[GlobalValKey], holomorphic: bool = False) -> N
                 f"derivative by {name_of(key)}: with holomorphic=True it must be complex, got "
                 f"{meta}; convert it to complex, or leave holomorphic out"
             )
-
-
-def matching_leaves(
-    name: str, what: str, tree: Any, expected: TreeDef, like: Sequence[GlobalValKey]
-) -> list[Any]:
-    """The leaves of a tree of tangents or cotangents, whose types must be those of `like`."""
-    leaves, treedef = flatten(tree)
-    if treedef != expected:
-        raise PytreeError(f"{name}: the {what} has structure {treedef}, expected {expected}")
-    for leaf in leaves:
-        leaf_meta(leaf, f"{name}: the {what}")
-    metas = [AD.shapes.meta(key) for key in like]
-    return [matching(name, what, leaf, meta) for leaf, meta in zip(leaves, metas, strict=True)]
 
 
 def normal_argnums(

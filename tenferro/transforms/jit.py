@@ -62,14 +62,20 @@ from tenferro.transforms.jit_arguments import (
 )
 from tenferro.transforms.jit_cache import KIND, NUMBERS, CacheEntry, SignatureCache, TracedFunction
 from tenferro.transforms.known_elements import hidden_elements
-from tenferro.transforms.program import checked_options, eval_shape, program_of_graph, wraps
+from tenferro.transforms.program import (
+    checked_options,
+    eval_shape,
+    program_of_graph,
+    with_effects,
+    wraps,
+)
 from tenferro.transforms.shardings import AT_CALLS, JitShardings, mesh_of, program_shardings
 from tenferro.transforms.signatures import First, P, R
 from tenferro.transforms.stages import CallForm, TracedCall
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
 from tenferro.transforms.trace import leaf_meta, trace_function
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import TreeDef, flatten, longer, require_hashable, unflatten
+from tenferro.transforms.trees import TreeDef, flatten, in_order, require_hashable, unflatten
 
 __all__ = ["Jitted", "disable_jit", "jit"]
 
@@ -508,17 +514,14 @@ class Jitted(Generic[P, R_co]):
                 "f.program(...), or choose executor='xla'"
             )
         traced, leaves, shardings = self._program_of(args, kwargs, "lower")
-        program = traced.program
-        names = [declared.name for declared in program.inputs]
+        names = [declared.name for declared in traced.program.inputs]
         specs = dict(zip(names, leaves, strict=False)) if self._symbolic is not None else None
         on_mesh = {} if self._shardings is None else {"shardings": shardings}
-        lowered = executor.lower(program, specs, **on_mesh)
+        lowered = executor.lower(traced.program, specs, **on_mesh)
         call = self._parameters.split(args, kwargs, self)
         passed, tree = flatten((call.args, call.kwargs))
         types = [TensorSpec.of(leaf_meta(leaf, "argument")) for leaf in passed]
-        names = names[: len(passed)]
-        form = CallForm(tree, traced.out_tree, tuple(names), tuple(types), traced.donated)
-        lowered.form = form
+        lowered.form = CallForm(tree, traced.out_tree, tuple(types), traced.donated)
         return lowered
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> TracedCall:
@@ -649,17 +652,16 @@ class Jitted(Generic[P, R_co]):
             )
         context = trace.context
         options = self._options.limited(context.limit)
-        outputs, tree = trace.outputs, trace.tree
-        if trace.bare:
-            outputs, tree = [*outputs, *trace.effects], longer(tree, len(trace.effects))
+        outputs, form = with_effects(trace, in_order(treedef))
         program = program_of_graph(outputs, trace.inputs, context.guards.values(), options)
+        program = replace(program, form=form)
         captured = [
             place("jit", declared.default, executor)
             for declared in program.inputs[len(trace.inputs) :]
             if declared.default is not None
         ]
         donated = self._parameters.donated_inputs(call)
-        traced = TracedFunction(program, tuple(captured), donated, tree, context.packages)
+        traced = TracedFunction(program, tuple(captured), donated, form.out_tree, context.packages)
         return self._cache.traces.put(key, traced)
 
 

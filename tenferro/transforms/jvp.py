@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from tenferro.compiler import MemoryLimit
 from tenferro.core import GlobalValKey, KeyEmitter
 from tenferro.errors import ADError, PytreeError, ShapeError, counted
-from tenferro.ir import AnyTensor, ArrayLike, PyTree, fresh_input, read_integer
+from tenferro.ir import AnyTensor, ArrayLike, PyTree, fresh_input, read_integer, type_of
 from tenferro.ops import DIV, MUL, StdTensorOp, full_like
 from tenferro.transforms.ad_context import (
     AdContext,
@@ -18,7 +18,8 @@ from tenferro.transforms.ad_context import (
     trace_in_context,
     with_zeros,
 )
-from tenferro.transforms.grad import Bytes, Gradients, LinearMap, matching_leaves, require_active
+from tenferro.transforms.grad import Bytes, Gradients, require_active
+from tenferro.transforms.linear_map import Linearized, LinearMap, matching_leaves
 from tenferro.transforms.program import wraps
 from tenferro.transforms.signatures import Aux, R, Record, Second, Single, T
 from tenferro.transforms.trace import leaf_meta
@@ -103,7 +104,7 @@ def jvp(
     trace, leaves = trace_in_context(ad, fun, primals, {}, has_aux)
     require_active(trace.inputs)
     _, in_tree = flatten(primals)
-    seeds = matching_leaves("jvp", "tangent", tangents, in_tree, trace.inputs)
+    seeds = matching_leaves("jvp", "tangent", tangents, in_tree, list(map(type_of, trace.inputs)))
     limit = MemoryLimit.read("jvp", memory_limit)
     keys, results = results_of(trace, leaves, fun, ad, limit).seeds(seeds, "tangent")
     pushed = ad.push_forward(trace.outputs, trace.inputs, keys)
@@ -162,8 +163,9 @@ def linearize(
     function, aux).
 
     The linear function may be called any number of times. It saves the values that it needs of the
-    forward run. Un-jitted, the forward run and the linear function are two programs, and each keeps
-    `memory_limit` (see `grad`); in a function that is compiled it is a limit of the whole program.
+    forward run, and is a tree of them, as the pullback of `vjp` is. Un-jitted, the forward run and
+    the linear function are two programs, and each keeps `memory_limit` (see `grad`); in a function
+    that is compiled it is a limit of the whole program.
 
     >>> import tenferro as tn
     >>> y, derivative_at = linearize(lambda x: x * x, 3.0)
@@ -176,11 +178,7 @@ def linearize(
     _, in_tree = flatten(primals)
     limit = MemoryLimit.read("linearize", memory_limit)
     linear_map = LinearMap.pushforward(trace, results_of(trace, leaves, fun, ad, limit), ad)
-
-    def linear(*tangents: PyTree) -> PyTree:
-        directions = matching_leaves("linearize", "tangent", tangents, in_tree, trace.inputs)
-        return unflatten(trace.tree, linear_map(directions))
-
+    linear = Linearized(linear_map, in_tree, trace.tree)
     value = unflatten(trace.tree, linear_map.values)
     return (value, linear, linear_map.aux) if has_aux else (value, linear)
 
@@ -375,7 +373,9 @@ def jet(
     coefficients: list[Any] = []
     for number in range(order):
         term = tuple([of_argument[number] for of_argument in terms])
-        coefficients += matching_leaves("jet", f"term {number + 1}", term, in_tree, trace.inputs)
+        coefficients += matching_leaves(
+            "jet", f"term {number + 1}", term, in_tree, list(map(type_of, trace.inputs))
+        )
     # Terms may be equal, and derivatives are by each of them: they are inputs of their own.
     keys = [fresh_input(leaf_meta(leaf, "term"), f"term{i}") for i, leaf in enumerate(coefficients)]
     results = results_of(trace, leaves, function, ad)

@@ -52,6 +52,7 @@ from tenferro.runtime import (
     ProgramInput,
     RunsOnMesh,
     Tensor,
+    bind_shapes,
     bind_specs,
     current_trace,
     executor_named,
@@ -64,7 +65,9 @@ from tenferro.runtime import (
     where_to_run,
     with_missing_packages,
 )
+from tenferro.transforms.stages import CallForm
 from tenferro.transforms.trace import (
+    Trace,
     is_traced,
     leaf_meta,
     substitute_keys,
@@ -72,7 +75,7 @@ from tenferro.transforms.trace import (
     traced_values,
 )
 from tenferro.transforms.traced_tensor import CapturedArray, TracedTensor, as_key
-from tenferro.transforms.trees import flatten, merged, unflatten
+from tenferro.transforms.trees import TreeDef, flatten, longer, merged, unflatten
 
 __all__ = [
     "Evaluation",
@@ -85,6 +88,7 @@ __all__ = [
     "program_of_graph",
     "specialise",
     "typeof",
+    "with_effects",
     "wraps",
 ]
 
@@ -258,7 +262,8 @@ def specialise(program: GraphProgram, specs: Mapping[TracedTensor, TensorSpec]) 
     )
     bound = program.exec_program.bind(sizes)
     with_rules = program.with_rules and program.with_rules.bind(sizes)
-    return GraphProgram(bound, inputs, (), program.options, with_rules=with_rules)
+    options, form = program.options, program.form
+    return GraphProgram(bound, inputs, (), options, with_rules=with_rules, form=form)
 
 
 def _as_input(tensor: TracedTensor) -> Input:
@@ -441,7 +446,10 @@ class Evaluation:
             executor = _on_mesh_of(operands, compiled.executor)
         runs_on = executor_named("numpy") if executor is None else executor
         runs_on = with_missing_packages(runs_on, self.packages)
-        execute = runs_on.compile_exec(program.exec_program, options=program.options)
+        sizes = None
+        if any(declared.meta.static_shape is None for declared in program.inputs):
+            sizes = bind_shapes(program, [tensor.shape for tensor in operands])
+        execute = runs_on.compile_exec(program.exec_program, sizes=sizes, options=program.options)
         results = execute(*[place(runs_on.name, tensor, runs_on) for tensor in operands])
         owner = tensor_owner(runs_on)
         return [Tensor.wrap(buffer, owner) for buffer in results]
@@ -465,7 +473,8 @@ def make_program(
     """The program of `function` for arguments of the types of `specs`.
 
     Args:
-        function: any function of arrays. The leaves of its result are the program's outputs.
+        function: any function of trees of arrays. The leaves of its arguments and of its result are
+            the inputs and the outputs of the program, which is called as the function is.
         specs: one for each argument: an array, a `TensorSpec`, whose extents may be names, or a
             tree of these.
         options: select the passes.
@@ -493,10 +502,20 @@ def make_program(
     if trace.outer:
         raise _reads_outside("make_program")
     limited = checked_options(options).limited(trace.context.limit)
-    outputs = [*trace.outputs, *trace.effects] if trace.bare else trace.outputs
+    outputs, form = with_effects(trace, flatten((specs, {}))[1])
     program = program_of_graph(outputs, trace.inputs, trace.context.guards.values(), limited)
-    packages = tuple(trace.context.packages)
-    return replace(program, packages=packages) if packages else program
+    return replace(program, packages=tuple(trace.context.packages), form=form)
+
+
+def with_effects(trace: Trace, in_tree: TreeDef) -> tuple[list[GlobalValKey], CallForm]:
+    """The outputs of the program of a traced function, and the trees that it takes and gives.
+
+    The values that are computed for their effects are outputs, but not results.
+    """
+    if not trace.bare:
+        return trace.outputs, CallForm(in_tree, trace.tree)
+    tree = longer(trace.tree, len(trace.effects))
+    return [*trace.outputs, *trace.effects], CallForm(in_tree, tree)
 
 
 def _reads_outside(caller: str) -> TracingError:
@@ -608,9 +627,9 @@ def make_jaxpr(
         if trace.outer:
             raise _reads_outside("make_jaxpr")
         options = DEFAULT_OPTIONS.limited(trace.context.limit)
-        outputs = [*trace.outputs, *trace.effects] if trace.bare else trace.outputs
+        outputs, form = with_effects(trace, tree)
         program = program_of_graph(outputs, trace.inputs, trace.context.guards.values(), options)
-        program = replace(program, packages=tuple(trace.context.packages))
+        program = replace(program, packages=tuple(trace.context.packages), form=form)
         types = [TensorSpec.of(type_of(key)) for key in trace.outputs]
         return (program, unflatten(trace.tree, types)) if return_shape else program
 

@@ -14,7 +14,7 @@ from tenferro.errors import ShapeError, counted
 from tenferro.ir import NumpyArray, TensorMeta
 from tenferro.ops import Constant, Reshape, Scatter, full, load_named, shape_of
 from tenferro.ops.functions import apply
-from tenferro.transforms.trees import NAMESPACE
+from tenferro.transforms.trees import register_class
 
 __all__ = ["SparseMatrix"]
 
@@ -176,7 +176,4 @@ def _rebuilt(places: Any, children: Iterable[Any]) -> Any:
     return SparseMatrix(values, places)
 
 
-_as_tree: Any = SparseMatrix  # which is no `Collection`, as the stubs of optree ask for
-optree.register_pytree_node(
-    _as_tree, _children, _rebuilt, namespace=NAMESPACE, path_entry_type=optree.GetAttrEntry
-)
+register_class(SparseMatrix, _children, _rebuilt, optree.GetAttrEntry)

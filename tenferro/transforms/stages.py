@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tenferro.errors import PytreeError
 from tenferro.ir import DType, PyTree, TensorSpec
-from tenferro.runtime import GraphProgram
+from tenferro.runtime import Form, GraphProgram
 from tenferro.transforms.trees import TreeDef, flatten, shown, unflatten
 
 __all__ = ["ArgInfo", "CallForm", "Stage", "TracedCall"]
@@ -25,35 +26,39 @@ class ArgInfo:
 
 @dataclass(frozen=True)
 class CallForm:
-    """The arguments and the result of a call, for what is compiled for such calls.
+    """The structures of the arguments and the result of a call, for programs of such calls.
 
     Attributes:
         in_tree: the structure of the arguments that are not static, and of those by name.
         out_tree: that of the result.
-        names: the inputs of the program that are arguments.
-        types: their types.
+        types: those of the arguments, where a compiled function was lowered for them.
         donated: the positions of those that are donated.
     """
 
     in_tree: TreeDef
     out_tree: TreeDef
-    names: tuple[str, ...]
-    types: tuple[TensorSpec, ...]
-    donated: tuple[int, ...]
+    types: tuple[TensorSpec, ...] | None = None
+    donated: tuple[int, ...] = ()
 
-    def bindings(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The arrays by the names of inputs.
+    @cached_property
+    def is_flat(self) -> bool:
+        """Whether arguments and results are arrays one by one, several results in a tuple."""
+        args, kwargs = self.in_tree.children()
+        count, out = args.num_leaves, self.out_tree
+        several = out.type is tuple and out.num_nodes == out.num_leaves + 1 and out.num_leaves != 1
+        return args.num_nodes == count + 1 and kwargs.num_nodes == 1 and (several or out.is_leaf())
 
-        Raises:
-            PytreeError: the arguments have another structure.
-        """
-        leaves, tree = flatten((args, kwargs))
-        if tree != self.in_tree:
-            raise PytreeError(
-                f"call: compiled for arguments of the structure {self.in_tree}, got {tree}; "
-                "static arguments are left out"
-            )
-        return dict(zip(self.names, leaves, strict=True))
+    def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+        """The arrays of arguments; None if they have another structure."""
+        leaves, tree = flatten((args, kwargs), in_any_order=True)
+        return leaves if tree == self.in_tree else None
+
+    def mismatch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> PytreeError:
+        """The error that says which structure arguments have, and which they should have."""
+        return PytreeError(
+            f"call: compiled for arguments of the structure {self.in_tree}, got "
+            f"{flatten((args, kwargs))[1]}; static arguments are left out"
+        )
 
     def result(self, outputs: Sequence[Any]) -> Any:
         """The tree of results."""
@@ -64,10 +69,10 @@ class Stage:
     """What a compiled function says of its calls, before and after it is compiled.
 
     Attributes:
-        form: the arguments and the result of the function that was lowered; None of a program.
+        form: the arguments and the result of the function that was lowered, if they are known.
     """
 
-    form: CallForm | None = None
+    form: Form | None = None
 
     @property
     def in_tree(self) -> TreeDef | None:
@@ -82,13 +87,14 @@ class Stage:
     @property
     def in_avals(self) -> Any:
         """The types of the arguments, and of those by name."""
-        return None if self.form is None else unflatten(self.form.in_tree, self.form.types)
+        form = self.form
+        return None if form is None or form.types is None else unflatten(form.in_tree, form.types)
 
     @property
     def args_info(self) -> Any:
         """An `ArgInfo` for each argument, and for those by name."""
         form = self.form
-        if form is None:
+        if form is None or form.types is None:
             return None
         infos = [
             ArgInfo(spec.shape, spec.dtype, place in form.donated)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 from tenferro.core import ResolvedView, name_of, resolve_keys
 from tenferro.errors import ADError
-from tenferro.ir import PyTree
+from tenferro.ir import PyTree, type_of
 from tenferro.ops import StdTensorOp
 from tenferro.transforms.ad_context import AdContext, context_of, results_of, with_zeros
-from tenferro.transforms.grad import Pullback, matching_leaves, refuse_reduce_axes, require_active
+from tenferro.transforms.grad import refuse_reduce_axes, require_active
+from tenferro.transforms.linear_map import matching_leaves
 from tenferro.transforms.linear_part import LinearPart
 from tenferro.transforms.trace import trace_function
 from tenferro.transforms.trees import flatten, unflatten
@@ -22,7 +23,7 @@ def linear_transpose(
     *primals: PyTree,
     reduce_axes: Sequence[str] = (),
     ad_context: AdContext | None = None,
-) -> Pullback:
+) -> Callable[[PyTree], tuple[PyTree, ...]]:
     """The transpose of a linear function, from cotangents of its result to those of its arguments.
 
     It is the adjoint by the inner product Re(conj(a)·b), as the pullback of `vjp` is: the
@@ -67,7 +68,9 @@ def linear_transpose(
     results = results_of(trace, [], fun, ad)
 
     def transposed(ct: PyTree) -> tuple[PyTree, ...]:
-        cts = matching_leaves("linear_transpose", "cotangent", ct, trace.tree, trace.outputs)
+        cts = matching_leaves(
+            "linear_transpose", "cotangent", ct, trace.tree, list(map(type_of, trace.outputs))
+        )
         bound = [
             (seed, leaf) for seed, leaf in zip(part.seeds, cts, strict=True) if seed is not None
         ]

@@ -31,11 +31,15 @@ __all__ = [
     "callable_leaf",
     "flatten",
     "in_order",
+    "instance_of",
     "is_tree_of_jax",
     "leaf_names",
     "longer",
     "merged",
+    "one_level",
     "prefix_leaves",
+    "register_class",
+    "registered_classes",
     "registering",
     "require_hashable",
     "shown",
@@ -185,32 +189,6 @@ def registering(leaf: Any) -> str:
     return f"; make {name} a tree with tn.tree_util.register_dataclass({name})"
 
 
-class _Longer:
-    """A tree and further leaves; what is made again is the tree alone."""
-
-    def __init__(self, tree: PyTree, further: Sequence[PyTree]) -> None:
-        self.tree, self.further = tree, further
-
-
-_register: Any = optree.register_pytree_node  # whose stubs ask for a `Collection`
-_register(
-    _Longer,
-    lambda longer: ((longer.tree, *longer.further), None),
-    lambda _, children: children[0],
-    namespace=NAMESPACE,
-)
-
-
-def longer(treedef: TreeDef, count: int) -> TreeDef:
-    """The structure that takes so many further leaves, and makes the same trees.
-
-    >>> unflatten(longer(flatten((1, 2))[1], 1), [3, 4, 5])
-    (3, 4)
-    """
-    tree: Any = _Longer(unflatten(treedef, [0] * treedef.num_leaves), [0] * count)
-    return in_order(optree.tree_structure(tree, namespace=NAMESPACE))
-
-
 # Registered classes: what their instances consist of, and the names of their children.
 
 
@@ -297,6 +275,66 @@ class NamedEntry(optree.PyTreeEntry):
         return f"{node}{self.entry.key}"
 
 
+_register: Any = optree.register_pytree_node  # whose stubs ask for a `Collection`
+
+
+def register_class(
+    kind: Any,
+    children_of: Callable[[Any], tuple[Iterable[Any], Any, Iterable[Any] | None]],
+    made_again: Callable[[Any, Iterable[Any]], Any],
+    entry_type: type[optree.PyTreeEntry] = optree.AutoEntry,
+) -> bool:
+    """Make the instances of a class trees; False if they are already.
+
+    Args:
+        kind: the class.
+        children_of: the children of an instance, what else it consists of, and the keys of the
+            children, or None.
+        made_again: the instance, from what else it consists of and the children.
+        entry_type: how errors show the keys.
+    """
+    owner = kind.__name__
+
+    def flattened(value: Any) -> tuple[Iterable[Any], Rest, Iterable[Any] | None]:
+        children, rest, keys = children_of(value)
+        return children, Rest(owner, rest), keys
+
+    try:
+        _register(
+            kind,
+            flattened,
+            lambda rest, children: made_again(rest.value, children),
+            path_entry_type=entry_type,
+            namespace=NAMESPACE,
+        )
+    except ValueError:
+        return False
+    return True
+
+
+def registered_classes() -> list[type]:
+    """The classes whose instances are trees, in the order in which they were registered."""
+    return list(_register.get(namespace=NAMESPACE))
+
+
+def one_level(tree: Any) -> tuple[list[Any], Any] | None:
+    """The children of an instance of a registered class, and what else it consists of."""
+    if optree.tree_is_leaf(with_known_classes(tree), namespace=NAMESPACE):
+        return None
+    level = optree.tree_flatten_one_level(tree, namespace=NAMESPACE)
+    rest: Any = level.metadata
+    return (list(level.children), rest.value) if isinstance(rest, Rest) else None
+
+
+def instance_of(kind: type, rest: Any, children: Iterable[Any]) -> Any:
+    """The instance of a registered class with these children, and what else it consists of."""
+    if is_tree_of_jax(kind):
+        _adopt(kind)
+    return _register.get(kind, namespace=NAMESPACE).unflatten_func(
+        Rest(kind.__name__, rest), tuple(children)
+    )
+
+
 # Classes that are registered with JAX, such as the modules of Equinox.
 
 
@@ -334,20 +372,42 @@ def _adopt(kind: Any) -> bool:
     jax: Any = sys.modules["jax.tree_util"]
     leaf = jax.tree_structure(0)
 
-    def flattened(value: Any) -> tuple[list[Any], Rest, list[Named]]:
+    def children_of(value: Any) -> tuple[list[Any], Any, list[Named]]:
         pairs, rest = jax.flatten_one_level_with_keys(value)
         pairs = list(pairs)
-        keys = [Named(key) for key, _ in pairs]
-        return [child for _, child in pairs], Rest(kind.__name__, rest), keys
+        return [child for _, child in pairs], rest, [Named(key) for key, _ in pairs]
 
-    def made_again(rest: Rest, children: Iterable[Any]) -> Any:
+    def made_again(rest: Any, children: Iterable[Any]) -> Any:
         children = list(children)
-        node = (kind, rest.value), [leaf] * len(children)
+        node = (kind, rest), [leaf] * len(children)
         one_level = jax.PyTreeDef.from_node_data_and_children(jax.default_registry, *node)
         return one_level.unflatten(children)
 
-    try:
-        _register(kind, flattened, made_again, path_entry_type=NamedEntry, namespace=NAMESPACE)
-    except ValueError:
-        return False
-    return True
+    return register_class(kind, children_of, made_again, NamedEntry)
+
+
+# Structures with further leaves, such as values that are computed for their effects.
+
+
+class _Longer:
+    """A tree and further leaves; what is made again is the tree alone."""
+
+    def __init__(self, tree: PyTree, further: Sequence[PyTree]) -> None:
+        self.tree, self.further = tree, further
+
+
+register_class(
+    _Longer,
+    lambda longer: ((longer.tree, *longer.further), None, None),
+    lambda _, children: next(iter(children)),
+)
+
+
+def longer(treedef: TreeDef, count: int) -> TreeDef:
+    """The structure that takes so many further leaves, and makes the same trees.
+
+    >>> unflatten(longer(flatten((1, 2))[1], 1), [3, 4, 5])
+    (3, 4)
+    """
+    tree: Any = _Longer(unflatten(treedef, [0] * treedef.num_leaves), [0] * count)
+    return in_order(optree.tree_structure(tree, namespace=NAMESPACE))

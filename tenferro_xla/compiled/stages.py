@@ -44,6 +44,7 @@ class Lowered(Stage):
     ) -> None:
         self._program = program
         self._sizes = sizes
+        self.form = program.form
         self._executables = executables
         self._run = run
         self._shardings = shardings
@@ -126,6 +127,7 @@ class Compiled(Stage):
     ) -> None:
         self._program = program
         self._sizes = sizes
+        self.form = program.form
         self._executable = executable
         self._run = run
 
@@ -136,9 +138,14 @@ class Compiled(Stage):
             BindingError: as `run`; or it was a program that was lowered, and no function.
             PytreeError: the arguments have another structure than those it is compiled for.
         """
-        if self.form is None:
+        form = self.form
+        if form is None:
             raise BindingError("call: a program was compiled, and no function; use run(bindings)")
-        return self.form.result(self.run(self.form.bindings(args, kwargs)))
+        leaves = form.leaves(args, kwargs)
+        if leaves is None:
+            raise form.mismatch(args, kwargs)
+        names = [declared.name for declared in self._program.inputs]
+        return form.result(self.run(dict(zip(names, leaves, strict=False))))
 
     def cost_analysis(self) -> Any:
         """XLA's estimate of the work of one run, as JAX gives it; see `cost`."""

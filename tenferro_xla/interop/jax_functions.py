@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -24,7 +25,7 @@ from tenferro.runtime import (
     bind_specs,
     check_program,
 )
-from tenferro.transforms import GraphCompiler
+from tenferro.transforms import CallForm, GraphCompiler, flatten
 from tenferro_xla.compiled import require_static
 from tenferro_xla.interop.jaxprs import outputs_of
 from tenferro_xla.interop.jaxprs.reader import is_key, meta_of
@@ -37,11 +38,12 @@ __all__ = ["from_jax", "jax_gradient", "to_jax"]
 def from_jax(function: Callable[..., Any], *specs: Any, x64: bool = True) -> GraphProgram:
     """A JAX function as a program, through its jaxpr.
 
-    The program can be called, differentiated, batched, compiled and saved like any other. `scan`,
-    `while_loop`, `fori_loop`, `cond` and `switch` become loops and branches of the program; called
-    functions are written out in their place. Its derivatives are those of its ops, but of functions
-    of `jax.custom_jvp` and `jax.custom_vjp` those of their rules, as long as the program is not
-    saved. JAX differentiates these functions when a derivative is asked for.
+    The program can be called with trees as the function is, differentiated, batched, compiled and
+    saved like any other. `scan`, `while_loop`, `fori_loop`, `cond` and `switch` become loops
+    and branches of the program; called functions are written out in their place. Its
+    derivatives are those of its ops, but of functions of `jax.custom_jvp` and `jax.custom_vjp`
+    those of their rules, as long as the program is not saved. JAX differentiates these
+    functions when a derivative is asked for.
 
     Args:
         function: a function of arrays or pytrees of arrays that JAX can trace.
@@ -67,14 +69,31 @@ def from_jax(function: Callable[..., Any], *specs: Any, x64: bool = True) -> Gra
     """
     shaped = jax.tree.map(lambda spec: _abstract(spec, x64), specs)
     with jax.enable_x64(x64):
-        jaxpr = jax.make_jaxpr(function)(*shaped)
+        jaxpr, result = jax.make_jaxpr(function, return_shape=True)(*shaped)
     leaves = jax.tree_util.tree_leaves_with_path(shaped)
     names = _names(function, [path for path, _ in leaves])
     inputs = [
         fresh_input(meta_of(leaf), name) for name, (_, leaf) in zip(names, leaves, strict=True)
     ]
     outputs = outputs_of(jaxpr, inputs, x64)
-    return GraphCompiler(capacity=1).compile_keys(outputs, inputs)
+    program = GraphCompiler(capacity=1).compile_keys(outputs, inputs)
+    return replace(program, form=_form(specs, result))
+
+
+def _form(specs: tuple[Any, ...], result: Any) -> CallForm | None:
+    """The trees of a function of JAX; None if they have leaves in another order here."""
+    trees = []
+    tree: Any
+    for tree in ((specs, {}), result):
+        leaves, treedef = flatten(tree)
+        others = jax.tree.leaves(tree)
+        if len(leaves) != len(others) or any(
+            leaf is not other and not isinstance(other, Key)
+            for leaf, other in zip(leaves, others, strict=True)
+        ):
+            return None
+        trees.append(treedef)
+    return CallForm(trees[0], trees[1])
 
 
 def _abstract(spec: Any, x64: bool) -> jax.ShapeDtypeStruct:
@@ -121,10 +140,11 @@ def to_jax(
 ) -> Callable[..., Any]:
     """The program as a JAX function.
 
-    It takes the inputs in order, or one dict of them by name, and returns the output, or a tuple
-    where there are several. It works under `jax.jit`, `jax.grad` and `jax.vmap`; JAX differentiates
-    it itself, so gradients at complex inputs obey JAX's convention, not that of `tn.grad`, and the
-    rules of `tn.custom_jvp` and `tn.custom_vjp` are not part of it. 64-bit programs stay 64-bit for
+    That of a program of a function of trees takes and returns trees. Each takes the inputs in
+    order, or one dict of them by name, and then returns the output, or a tuple where there are
+    several. It works under `jax.jit`, `jax.grad` and `jax.vmap`; JAX differentiates it itself,
+    so gradients at complex inputs obey JAX's convention, not that of `tn.grad`, and the rules
+    of `tn.custom_jvp` and `tn.custom_vjp` are not part of it. 64-bit programs stay 64-bit for
     any setting of JAX; but JAX must pass them 64-bit arrays.
 
     Args:
@@ -159,11 +179,18 @@ def to_jax(
     passes = contraction_passes(platform.costs_of(device) if platform.rewrites else None)
     target = Target("jax", passes, options.extensions, advice=_ADVICE, differentiates=True)
 
+    form = None if program.form is None or program.form.is_flat else program.form
+
     def tenferro_function(*args: Any) -> Any:
+        leaves = None if form is None else form.leaves(args, {})
+        if leaves is None:
+            values = _positional(program, args)
+        else:
+            values = [*leaves, *[each.default for each in program.inputs[len(leaves) :]]]
         with jax.enable_x64(True):
             arrays = [
                 _operand(declared, value)
-                for declared, value in zip(program.inputs, _positional(program, args), strict=True)
+                for declared, value in zip(program.inputs, values, strict=True)
             ]
             sizes = bind_specs(
                 program,
@@ -176,6 +203,8 @@ def to_jax(
             refuse_dynamic(bound, "to_jax")
             require_static(bound)
             results = jax_function(bound, options)(*arrays)
+        if form is not None and leaves is not None:
+            return form.result(results)
         return results[0] if len(results) == 1 else results
 
     return tenferro_function

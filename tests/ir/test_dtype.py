@@ -20,7 +20,7 @@ from tenferro.shape import (
     short_name,
 )
 
-NAMES = ["bool", "f16", "f32", "f64", "c64", "c128"] + [
+NAMES = ["bool", "bf16", "f16", "f32", "f64", "c64", "c128"] + [
     f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64)
 ]
 
@@ -60,9 +60,9 @@ def test_element_types_that_tenferro_does_not_have_are_refused(value: str) -> No
 def test_kinds() -> None:
     dtypes = {name: dtype_of_short_name(name) or BOOL for name in NAMES}
     assert [name for name in NAMES if is_complex(dtypes[name])] == ["c64", "c128"]
-    assert [name for name in NAMES if is_floating(dtypes[name])] == ["f16", "f32", "f64"]
+    assert [name for name in NAMES if is_floating(dtypes[name])] == ["bf16", "f16", "f32", "f64"]
     assert sum(map(is_integer, dtypes.values())) == 8
-    assert sum(map(is_inexact, dtypes.values())) == 5
+    assert sum(map(is_inexact, dtypes.values())) == 6
 
 
 def test_parts_of_complex_numbers() -> None:

@@ -12,6 +12,7 @@ import pytest
 import tenferro as tn
 from tenferro.errors import ConfigError, ShapeError, TracingError
 from tenferro.runtime import NUMPY_EXECUTOR
+from tests.in_jax import in_jax
 from tests.tolerances import assert_close, rounding
 
 Array = np.ndarray[Any, Any]
@@ -75,8 +76,7 @@ def test_gradients_are_the_conjugates_of_those_of_jax(dtype: str) -> None:
 
         return loss
 
-    with jax.enable_x64(True):
-        wanted = np.conj(jax.grad(losses(jnp))(jnp.asarray(a)))
+    wanted = np.conj(in_jax(jax.grad(losses(jnp)), a))
     for executor in (NUMPY_EXECUTOR, "xla"):
         found = np.asarray(tn.jit(tn.grad(losses(tn)), executor=executor)(a))
         assert_close(found, wanted, 10 * rounding(dtype))

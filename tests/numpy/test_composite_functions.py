@@ -208,3 +208,7 @@ def test_vectorized_functions_return_arrays_and_pass_none_on() -> None:
     entries = tn.vectorize(shifted, excluded={2, "name"})
     np.testing.assert_array_equal(entries([1.0, 2.0], None), [[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]])
     np.testing.assert_array_equal(entries([1.0, 2.0], 1.0, name="a"), [2.0, 3.0])
+
+
+def test_no_values_are_put() -> None:
+    assert tn.put([1, 2, 3], 1, np.zeros((0, 2), int), inplace=False).tolist() == [1, 2, 3]

@@ -10,7 +10,7 @@ from tenferro.shape import as_dtype
 from tests.graphs import evaluated, function, gradients, metas_of
 
 
-@pytest.mark.parametrize("source", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("source", ["bf16", "f16", "f32", "f64"])
 @pytest.mark.parametrize("target", ["int8", "uint8", "i32", "u32", "i64", "u64"])
 def test_floats_saturate_and_truncate(source: str, target: str) -> None:
     big = 6e4 if source == "f16" else 1e30

@@ -130,7 +130,7 @@ def test_zero_times_an_integer_multiple_stays() -> None:
     assert np.isnan(np.asarray(traced(f, meta("f64[10]"))(np.full(10, 1e308))[0])).all()
 
 
-@pytest.mark.parametrize("dtype", ["f16", "f32", "f64", "c64", "i32", "int8"])
+@pytest.mark.parametrize("dtype", ["bf16", "f16", "f32", "f64", "c64", "i32", "int8"])
 def test_integer_factors_join_where_no_digit_is_lost(dtype: str) -> None:
     def f(emit: Emit, x: GlobalValKey) -> GlobalValKey:
         return emit(ops.MUL, like(30, dtype), emit(ops.MUL, x, like(-4, dtype)))

@@ -42,8 +42,8 @@ def tests_of(library: str, folder: Path | None, out: Path) -> Path:
         raise SystemExit(f"{library} is published without its tests: --tests FOLDER")
     if library == "autograd":
         return Path(shutil.copytree(cast(Path, folder), out / "tests"))
-    package = installed(library)
-    tenferro(["port", str(package), "-o", str(out / library)])
+    for each in {library, "optax"}:  # jaxopt calls optax
+        tenferro(["port", str(installed(each)), "-o", str(out / each)])
     if folder is None:
         return out / library
     tenferro(["port", str(folder), "-o", str(out / "tests"), "--promotion", "numpy"])

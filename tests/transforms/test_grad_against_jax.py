@@ -192,3 +192,20 @@ def test_float32_stays_float32() -> None:
     args = tuple(np.float32(arg) for arg in args)
     want = in_jax(lambda jax, jnp: jax.value_and_grad(partial(f, jnp))(*args))
     assert_trees_close(tn.jit(tn.value_and_grad(partial(f, tn)))(*args), want)
+
+
+def test_vjp_by_integers_gives_float0() -> None:
+    def f(x: Any, at: Any, more: Any) -> Any:
+        return (x[at] * more["a"]).sum()
+
+    args = (np.array([1.0, 2.0, 3.0]), np.array([0, 0, 2]), {"a": np.array(2.0), "n": np.array(3)})
+    _, pullback = tn.vjp(lambda *args: f(tn.asarray(args[0]), *args[1:]), *args)
+    with jax.enable_x64(True):
+        _, of_jax = jax.vjp(f, *jax.tree.map(jax.numpy.asarray, args))
+        expected = jax.tree.leaves(of_jax(jax.numpy.ones(())))
+    for one, other in zip(tn.tree.leaves(pullback(1.0)), expected, strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        if other.dtype.kind == "f":
+            np.testing.assert_allclose(one, other)
+    one = tn.jit(lambda x: tn.vjp(tn.take, x, 1)[1](1.0)[0])(args[0])
+    np.testing.assert_array_equal(one, [0, 1, 0])

@@ -6,15 +6,13 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import optree
-
 from tenferro import linalg, random
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError, counted
 from tenferro.ir import AnyTensor, ArrayLike, dtype_kind, is_complex
 from tenferro.numpy import cov
 from tenferro.scipy.special import ndtr
-from tenferro.transforms import NAMESPACE
+from tenferro.transforms import register_class
 
 __all__ = ["gaussian_kde"]
 
@@ -187,5 +185,4 @@ def _rebuilt(_: Any, children: Iterable[Any]) -> Any:
     return kde
 
 
-_as_tree: Any = gaussian_kde  # which is not a `Collection`, as the stubs of optree ask for
-optree.register_pytree_node(_as_tree, _children, _rebuilt, namespace=NAMESPACE)
+register_class(gaussian_kde, _children, _rebuilt)

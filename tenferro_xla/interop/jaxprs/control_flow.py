@@ -39,12 +39,12 @@ _JAXPRS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "fwd_jaxpr", "call", "callee")
 
 _CALLS = (
     *("jit", "pjit", "closed_call", "core_call", "call", "eval_jaxpr", "composite", "compute_on"),
-    *("custom_vmap_call", "custom_partitioning", "linear_call", "remat_opt"),
+    *("custom_partitioning", "linear_call", "remat_opt"),
 )
 
 
 def _call(at: Reader, equation: Any, operands: list[GlobalValKey]) -> Keys:
-    """The outputs of the called jaxpr. A rule for batches that comes with it is dropped."""
+    """The outputs of the called jaxpr."""
     jaxpr = next((equation.params[name] for name in _JAXPRS if name in equation.params), None)
     if jaxpr is None:
         raise at.refuse(equation, "holds no jaxpr")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenferro import lax
+from tenferro import numpy as tn
 from tenferro.core import GlobalValKey
 from tenferro.fft.op import Fft, points
 from tenferro.ir import Exact
@@ -18,6 +19,7 @@ from tenferro.linalg.triangular_solve import TriangularSolve
 from tenferro.ops import CONJ
 from tenferro.ops.extension import Extension
 from tenferro.ops.functions import Expression
+from tenferro.transforms import fori_loop
 from tenferro_xla.interop.jaxprs.reader import Keys, Reader, Translation, integers, of_function
 
 _KINDS = {"FFT": "c2c", "IFFT": "c2c inverse", "RFFT": "r2c", "IRFFT": "c2r"}
@@ -117,6 +119,39 @@ def _schur(params: Any, x: Any) -> Any:
     )
 
 
+def _packed(params: Any, x: Any) -> Any:
+    """LAPACK's packed QR: R, and below its diagonal the v of reflections 1 - tau v vᴴ; the taus.
+
+    The v begin with 1, which is not stored.
+    """
+    rows, columns = x.shape[-2:]
+    count = min(rows, columns)
+    row = tn.arange(rows)
+
+    def reflected(k: Any, state: Any) -> Any:
+        a, taus = state
+        column = tn.take(a, k, axis=-1, mode="clip")
+        first = tn.take(column, k, axis=-1, mode="clip")[..., None]
+        below = tn.where(row > k, column, 0)
+        rest = tn.sum(tn.abs(below) ** 2, axis=-1, keepdims=True)
+        is_done = (rest == 0) & (tn.imag(first) == 0)
+        length = tn.sqrt(tn.where(is_done, 1, tn.abs(first) ** 2 + rest))
+        beta = tn.where(tn.real(first) > 0, -length, length).astype(x.dtype)
+        tau = tn.where(is_done, 0, (beta - first) / beta)
+        v = tn.where(row == k, 1, below / tn.where(is_done, 1, first - beta))
+        v = tn.where(is_done, (row == k).astype(x.dtype), v)[..., None]
+        right = (tn.arange(columns) > k).astype(x.dtype)
+        moved = a - tau.conj()[..., None] * (v @ (v.conj().mT @ (a * right)))
+        packed = tn.where(
+            row == k, tn.where(is_done, first, beta), tn.where(row > k, v[..., 0], column)
+        )
+        own = tn.arange(columns) == k
+        taus = tn.where(tn.arange(count) == k, tau, taus)
+        return tn.where(own, packed[..., None], moved), taus
+
+    return fori_loop(0, count, reflected, (x, tn.zeros_like(x[..., 0, :count])))
+
+
 TABLE: dict[str, Translation] = {
     "cholesky": lambda at, equation, operands: at.emit(
         Extension(Cholesky()), _hermitian(at, operands[0], lower=True)
@@ -125,6 +160,7 @@ TABLE: dict[str, Translation] = {
     "eig": of_function(_eig),
     "eigh": _eigh,
     "fft": _fft,
+    "geqrf": of_function(_packed),
     "householder_product": of_function(lambda p, a, taus: lax.linalg.householder_product(a, taus)),
     "lu": lambda at, equation, operands: at.emit_all(Extension(Lu()), operands[0]),
     "lu_pivots_to_permutation": _permutation,

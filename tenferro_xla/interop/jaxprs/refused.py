@@ -37,7 +37,7 @@ REFUSED: dict[str, str] = {
         ),
         _MUTABLE,
     ),
-    **dict.fromkeys(("geqp3", "geqrf", "hessenberg", "tridiagonal"), _PACKED),
+    **dict.fromkeys(("geqp3", "hessenberg", "tridiagonal"), _PACKED),
     **dict.fromkeys(
         (
             *("iota_2x32_shape", "philox2x32", "philox4x32", "rng_bit_generator", "rng_uniform"),

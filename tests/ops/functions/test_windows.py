@@ -149,7 +149,7 @@ def test_a_position_of_named_size_is_an_index() -> None:
     program = tn.make_program(lambda x, y: functions(x, y), VECTOR, tn.TensorSpec((4, 2, 5)))
     x, y = np.arange(1.0, 4.0), np.arange(40.0).reshape(4, 2, 5)
     want = [each for pair in functions(tn.asarray(x), tn.asarray(y)) for each in pair]
-    for got, expected in zip(program(x, y), want, strict=True):
+    for got, expected in zip(tn.tree.leaves(program(x, y)), want, strict=True):
         np.testing.assert_array_equal(got, expected)
     with pytest.raises(ShapeError):
         program(np.ones(0), y)

@@ -223,7 +223,29 @@ scaled_p.def_abstract_eval(lambda by, x: x)
 mlir.register_lowering(scaled_p, mlir.lower_fun(scaled_p.impl, multiple_results=False))
 ad.primitive_transposes[scaled_p] = lambda ct, by, x: (None, 3 * by * ct)
 
+# Whether any entry of a batch is true: one truth value for all entries.
+
+any_p = core.Primitive("any_of_a_library")
+any_p.def_impl(jnp.any)
+any_p.def_abstract_eval(lambda x: jax.core.ShapedArray((), np.dtype(bool)))
+mlir.register_lowering(any_p, mlir.lower_fun(any_p.impl, multiple_results=False))
+batching.primitive_batchers[any_p] = lambda xs, axes: (any_p.bind(xs[0]), None)
+
+# A function that is found by a number, which must be known when it is traced.
+
+chosen_p = core.Primitive("chosen_by_a_library")
+chosen_p.def_impl(lambda number, x: (jnp.sin, jnp.cos)[number.item()](x))
+chosen_p.def_abstract_eval(lambda number, x: x)
+mlir.register_lowering(chosen_p, mlir.lower_fun(lambda number, x: jnp.cos(x), False))
+ad.primitive_jvps[chosen_p] = lambda xs, dxs: (
+    chosen_p.bind(*xs),
+    -2 * jnp.sin(xs[1]) * chosen_p.bind(xs[0], 0 * xs[1]) * dxs[1],
+)
+
 LIBRARIES: dict[str, Case] = {
+    "primitive of a library with a known number": Case(
+        lambda x: chosen_p.bind(np.asarray(1, np.int64), x) * x
+    ),
     "primitive of a library": Case(lambda x: sine_p.bind(x, scale=2.0) * x),
     "primitive of a library in a loop": Case(
         lambda x: lax.scan(lambda c, r: (sine_p.bind(c * r, scale=0.5), c), jnp.ones(4), x)

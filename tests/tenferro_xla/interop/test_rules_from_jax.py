@@ -10,8 +10,9 @@ import pytest
 from jax.extend import core
 
 import tenferro as tn
-from tenferro.errors import ADRuleError, ExecutorError
+from tenferro.errors import ADRuleError, BackendFailureError, ExecutorError
 from tenferro_xla import export, from_jax, to_jax
+from tests.tenferro_xla.interop.jax_primitives import any_p
 
 SCALAR = tn.TensorSpec(())
 
@@ -80,6 +81,49 @@ def test_a_batch_of_a_function_with_a_rule_is_read() -> None:
     program = from_jax(batched, tn.TensorSpec((2,)), SCALAR)
     gradient = tn.grad(lambda x: tn.sum(program(x, 2.0)))(np.ones(2))
     np.testing.assert_allclose(np.asarray(gradient), 18 * np.cos(np.ones(2)))
+
+
+def test_rules_for_batches_are_kept() -> None:
+    @jax.custom_batching.custom_vmap
+    def doubled(x: Any) -> Any:
+        return 2 * x
+
+    doubled.def_vmap(lambda size, batched, x: (3 * x, True))
+    program = from_jax(lambda x: doubled(x) + any_p.bind(x > 1), SCALAR)
+    batch = np.array([0.5, 2.0, 0.0])
+    np.testing.assert_allclose(tn.vmap(program)(batch), 3 * batch + 1)
+    np.testing.assert_allclose([program(x).item() for x in batch], 2 * batch + [0, 1, 0])
+    assert tn.grad(program)(0.5).item() == 2.0
+
+
+def test_a_branch_on_any_entry_of_a_batch_is_one_branch() -> None:
+    def checked(x: Any) -> Any:
+        def fail(x: Any) -> Any:
+            raise ValueError("too large")
+
+        like = jax.ShapeDtypeStruct((), "float64")
+        return jax.lax.cond(any_p.bind(x > 3), lambda: jax.pure_callback(fail, like, x), lambda: x)
+
+    batched = tn.jit(tn.vmap(from_jax(checked, SCALAR)), executor="numpy")
+    np.testing.assert_allclose(batched(np.array([1.0, 2.0])), [1.0, 2.0])
+    with pytest.raises(BackendFailureError, match="too large"):
+        batched(np.array([1.0, 4.0]))
+
+
+def test_a_derivative_is_asked_for_by_what_moves_alone() -> None:
+    moving: list[list[bool]] = []
+
+    @jax.custom_vjp
+    def f(x: Any, y: Any) -> Any:
+        return x * y
+
+    def fwd(x: Any, y: Any) -> Any:
+        moving.append([x.perturbed, y.perturbed])
+        return x.value * y.value, (x.value, y.value)
+
+    f.defvjp(fwd, lambda kept, ct: (7 * ct * kept[1], ct * kept[0]), symbolic_zeros=True)
+    assert tn.grad(from_jax(f, SCALAR, SCALAR))(2.0, 3.0).item() == 21.0
+    assert moving == [[True, False]]
 
 
 def test_a_saved_program_has_the_derivatives_of_its_ops() -> None:
