@@ -67,6 +67,7 @@ class Interrupt(importlib.abc.MetaPathFinder):
 
 f = tn.jit(lambda x: tn.sin(x) + 1)
 sys.meta_path.insert(0, Interrupt())
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent may ignore it
 try:
     f(0.0)
 except KeyboardInterrupt:
