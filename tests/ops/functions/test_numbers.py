@@ -123,7 +123,7 @@ def test_a_border_has_one_number_or_one_for_each_end() -> None:
     gradient = tn.grad(lambda v: tn.sum(tn.pad(np.zeros(2), 1, constant_values=(v, 2 * v))))(3.0)
     assert gradient.item() == 3.0
     assert tn.pad(np.array([True]), 1).tolist() == [False, True, False]
-    assert bordered(1.5).tolist() == [1, 100, 200, 1]
+    assert bordered(1.5).tolist() == [1, 1, 100, 200, 1]
     for wrong, error in ((300, DTypeError), ((1, 2, 3), ShapeError)):
         with pytest.raises(error):
             tn.pad(np.zeros(1, "int8"), 1, constant_values=wrong)
