@@ -82,7 +82,7 @@ NOT_CALLED = {
     # They describe, call or mark something, or take functions.
     *("clone", "closure_convert", "composite", "custom_gradient", "effects_barrier", "key_impl"),
     *("make_jaxpr", "make_mesh", "named_call", "padtype_to_pads", "platform_dependent"),
-    *("scatter_apply", "shard_map", "typeof"),
+    *("scatter_apply", "shard_map", "smap", "typeof"),
     # They ask for a named axis.
     *("all_gather", "all_to_all", "axis_index", "axis_size", "pbroadcast", "pcast", "ppermute"),
     *("pshuffle", "psum_scatter", "pswapaxes", "pvary"),

@@ -146,7 +146,6 @@ def test_symbolic_extents_give_at_all_sizes_what_constants_give(call: Call) -> N
             with pytest.raises(TenferroError):
                 program(*operands)
             continue
-        found = program(*operands)
-        for one, other in zip(found if len(want) > 1 else (found,), want, strict=True):
+        for one, other in zip(program(*operands), want, strict=True):
             assert (one.dtype, one.shape) == (other.dtype, other.shape)
             assert_close(np.asarray(one), np.asarray(other), rounding(one.dtype), call_id(call))
