@@ -518,11 +518,17 @@ class Jitted(Generic[P, R_co]):
         specs = dict(zip(names, leaves, strict=False)) if self._symbolic is not None else None
         on_mesh = {} if self._shardings is None else {"shardings": shardings}
         lowered = executor.lower(traced.program, specs, **on_mesh)
+        lowered.form = self._form_of(traced, args, kwargs)
+        return lowered
+
+    def _form_of(
+        self, traced: TracedFunction, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> CallForm:
+        """The structures and types of a call."""
         call = self._parameters.split(args, kwargs, self)
         passed, tree = flatten((call.args, call.kwargs))
         types = [TensorSpec.of(leaf_meta(leaf, "argument")) for leaf in passed]
-        lowered.form = CallForm(tree, traced.out_tree, tuple(types), traced.donated)
-        return lowered
+        return CallForm(tree, traced.out_tree, tuple(types), traced.donated)
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> TracedCall:
         """The program for these arguments, with the structure of the result.
@@ -532,7 +538,7 @@ class Jitted(Generic[P, R_co]):
         {'y': TensorSpec(f64[])}
         """
         traced, _, _ = self._here()._program_of(args, kwargs, "trace")
-        return TracedCall(self, traced.program, traced.out_tree, args, kwargs)
+        return TracedCall(self, traced.program, self._form_of(traced, args, kwargs), args, kwargs)
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> PyTree:
         """The types of the results for these arguments, as `tn.eval_shape` gives them."""

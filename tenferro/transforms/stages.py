@@ -60,6 +60,10 @@ class CallForm:
             f"{flatten((args, kwargs))[1]}; static arguments are left out"
         )
 
+    def arguments(self, inputs: Sequence[Any]) -> Any:
+        """The trees of the arguments, and of those by name, which are the first inputs."""
+        return unflatten(self.in_tree, inputs[: self.in_tree.num_leaves])
+
     def result(self, outputs: Sequence[Any]) -> Any:
         """The tree of results."""
         return unflatten(self.out_tree, outputs)
@@ -88,7 +92,7 @@ class Stage:
     def in_avals(self) -> Any:
         """The types of the arguments, and of those by name."""
         form = self.form
-        return None if form is None or form.types is None else unflatten(form.in_tree, form.types)
+        return None if form is None or form.types is None else form.arguments(form.types)
 
     @property
     def args_info(self) -> Any:
@@ -100,7 +104,7 @@ class Stage:
             ArgInfo(spec.shape, spec.dtype, place in form.donated)
             for place, spec in enumerate(form.types)
         ]
-        return unflatten(form.in_tree, infos)
+        return form.arguments(infos)
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -108,24 +112,30 @@ class Stage:
         return () if self.form is None else self.form.donated
 
 
-class TracedCall:
+class TracedCall(Stage):
     """A function traced for arguments of some types: what `f.trace(...)` returns.
 
     Attributes:
         program: the optimized program.
-        out_tree: the structure of the result.
     """
+
+    form: CallForm
 
     def __init__(
         self,
         function: Any,
         program: GraphProgram,
-        out_tree: TreeDef,
+        form: CallForm,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
         self._function, self._args, self._kwargs = function, args, kwargs
-        self.program, self.out_tree = program, out_tree
+        self.program, self.form = program, form
+
+    @property
+    def fun_name(self) -> str:
+        """The name of the function."""
+        return getattr(self._function, "__name__", repr(self._function))
 
     @property
     def jaxpr(self) -> GraphProgram:
@@ -136,11 +146,16 @@ class TracedCall:
     def out_info(self) -> PyTree:
         """The types of the results."""
         metas = self.program.exec_program.output_metas
-        return unflatten(self.out_tree, [TensorSpec.of(meta) for meta in metas])
+        return self.form.result([TensorSpec.of(meta) for meta in metas])
+
+    @property
+    def out_avals(self) -> PyTree:
+        """The types of the results, which are `out_info`."""
+        return self.out_info
 
     def lower(self) -> Any:
         """What the executor makes of the program; see `jit(f).lower`."""
         return self._function.lower(*self._args, **self._kwargs)
 
     def __repr__(self) -> str:
-        return f"TracedCall({shown(self.out_tree, self.program.exec_program.output_metas)})"
+        return f"TracedCall({shown(self.form.out_tree, self.program.exec_program.output_metas)})"
