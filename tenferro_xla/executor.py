@@ -318,10 +318,14 @@ class XlaExecutor(Arrays):
                 self._on_meshes[placement.mesh, shared] = self._like(**there)
             return self._on_meshes[placement.mesh, shared]
 
-    def holding(self, buffer: jax.Array) -> XlaExecutor:
-        """The executor for an array: this one, or that on the mesh on which the array is."""
+    def holding(self, buffer: jax.Array) -> Executor:
+        """The executor for an array: this one, or that on the mesh or device of the array."""
         sharding = buffer.sharding
-        return self.with_mesh(sharding.mesh) if isinstance(sharding, NamedSharding) else self
+        if isinstance(sharding, NamedSharding):
+            return self.with_mesh(sharding.mesh)
+        place = where(buffer)
+        is_elsewhere = len(sharding.device_set) == 1 and place != str(self._placement)
+        return executor_on(place) if is_elsewhere else self
 
     def sharding(self, given: object, where: str) -> NamedSharding | None:
         """The sharding on the executor's mesh that a user writes; None is inferred.

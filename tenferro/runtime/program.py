@@ -169,9 +169,6 @@ class Form(Protocol):
     def mismatch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TenferroError:
         """The error that says which structure arguments have, and which they should have."""
 
-    def arguments(self, inputs: Sequence[Any]) -> Any:
-        """The trees of the arguments, and of those by name, which are the first inputs."""
-
     def result(self, outputs: Sequence[Any]) -> Any:
         """The tree of results."""
 

@@ -60,10 +60,6 @@ class CallForm:
             f"{flatten((args, kwargs))[1]}; static arguments are left out"
         )
 
-    def arguments(self, inputs: Sequence[Any]) -> Any:
-        """The trees of the arguments, and of those by name, which are the first inputs."""
-        return unflatten(self.in_tree, inputs[: self.in_tree.num_leaves])
-
     def result(self, outputs: Sequence[Any]) -> Any:
         """The tree of results."""
         return unflatten(self.out_tree, outputs)
@@ -92,7 +88,7 @@ class Stage:
     def in_avals(self) -> Any:
         """The types of the arguments, and of those by name."""
         form = self.form
-        return None if form is None or form.types is None else form.arguments(form.types)
+        return None if form is None or form.types is None else self.of_arguments(form.types)
 
     @property
     def args_info(self) -> Any:
@@ -104,7 +100,14 @@ class Stage:
             ArgInfo(spec.shape, spec.dtype, place in form.donated)
             for place, spec in enumerate(form.types)
         ]
-        return form.arguments(infos)
+        return self.of_arguments(infos)
+
+    def of_arguments(self, inputs: Sequence[Any]) -> Any:
+        """The trees of the arguments, which are the first inputs; a tuple if it is no function."""
+        form = self.form
+        if form is None:
+            return tuple(inputs)
+        return unflatten(form.in_tree, inputs[: form.in_tree.num_leaves])
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:

@@ -182,7 +182,7 @@ class Compiled(Stage):
     @property
     def input_shardings(self) -> Any:
         """How the arguments, and those by name, are divided; None for one that nothing reads."""
-        return self._of_arguments(self._executable.compiled.input_shardings[0])
+        return self.of_arguments(self._executable.compiled.input_shardings[0])
 
     @property
     def output_shardings(self) -> Any:
@@ -192,16 +192,12 @@ class Compiled(Stage):
     @property
     def input_formats(self) -> Any:
         """How the arguments are divided and laid out, as JAX's `Format`s."""
-        return self._of_arguments(self._executable.compiled.input_formats[0])
+        return self.of_arguments(self._executable.compiled.input_formats[0])
 
     @property
     def output_formats(self) -> Any:
         """How the results are divided and laid out, as JAX's `Format`s."""
         return self._of_results(self._executable.compiled.output_formats)
-
-    def _of_arguments(self, inputs: Sequence[Any]) -> Any:
-        """Those of the program's inputs that are arguments; captured arrays come after them."""
-        return tuple(inputs) if self.form is None else self.form.arguments(inputs)
 
     def _of_results(self, outputs: Sequence[Any]) -> Any:
         """Those of the program's outputs as the tree of the results."""
