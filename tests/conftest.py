@@ -21,6 +21,7 @@ settings.load_profile("repeatable")
 
 SETS = ("large", "exhaustive")
 """Markers of tests that run only with the option of this name."""
+GOLDEN = (5**0.5 - 1) / 2
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -49,7 +50,8 @@ def first_cases(items: list[pytest.Item], count: int) -> list[pytest.Item]:
 def sets_of(items: list[pytest.Item]) -> dict[pytest.Item, str | None]:
     """The set of tests that each test belongs to; None for the usual ones.
 
-    Of a test with `exhaustive(but=N)`, N cases are usual, spread evenly over all.
+    Of a test with `exhaustive(but=N)`, N cases are usual, spread over all. Steps of the golden ratio
+    do not fall together with those of products of parameters.
     """
     sets = dict.fromkeys(items)
     for cases in by_test(items).values():
@@ -59,9 +61,8 @@ def sets_of(items: list[pytest.Item]) -> dict[pytest.Item, str | None]:
         rest = [item for item in cases if sets[item] is None]
         for mark in cases[0].iter_markers("exhaustive"):
             if mark.kwargs:
-                count = min(mark.kwargs["but"], len(rest))
-                usual = {k * len(rest) // count for k in range(count)}
-                sets |= {each: "exhaustive" for k, each in enumerate(rest) if k not in usual}
+                spread = sorted(range(len(rest)), key=lambda k: k * GOLDEN % 1)
+                sets |= {rest[k]: "exhaustive" for k in spread[mark.kwargs["but"] :]}
     return sets
 
 
