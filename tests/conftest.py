@@ -50,8 +50,8 @@ def first_cases(items: list[pytest.Item], count: int) -> list[pytest.Item]:
 def sets_of(items: list[pytest.Item]) -> dict[pytest.Item, str | None]:
     """The set of tests that each test belongs to; None for the usual ones.
 
-    Of a test with `exhaustive(but=N)`, N cases are usual. Steps of the golden ratio spread them over
-    products of parameters.
+    Of a test with `exhaustive(but=N)`, N cases are usual. Steps of the golden ratio spread them
+    over products of parameters.
     """
     sets = dict.fromkeys(items)
     for cases in by_test(items).values():
