@@ -84,6 +84,7 @@ def derivatives(j: Any, f: Callable[..., Any], x: Any, y: Any) -> list[Any]:
     return results
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("seed", some(range(60), 20))
 def test_random_programs_that_branch_have_the_derivatives_of_jax(
     seed: int, request: pytest.FixtureRequest
