@@ -107,6 +107,7 @@ def types(ns: Any) -> Any:
     return spec.shape, str(spec.dtype), like.shape, like.ndim, like.size
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize(
     "call",
     [

@@ -401,7 +401,7 @@ def call(
         passed.weak,
         of_function,
         passed.values,
-        is_called_once=True,
+        has_rule=True,
     )
     closed = bodies.closed_over(body)
     places = [axis.index for axis in named_axes(traces).values()]  # for the rules

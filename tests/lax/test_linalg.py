@@ -82,6 +82,7 @@ def test_names_and_parameters_are_those_of_jax() -> None:
             ), name
 
 
+@pytest.mark.exhaustive(but=5)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
 @pytest.mark.parametrize("name", CALLS)
 def test_results_are_those_of_jax(name: str, dtype: str) -> None:
@@ -142,6 +143,7 @@ def test_wrong_calls_are_refused() -> None:
         ours.qdwh  # noqa: B018
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("kind", ["d", "z"])
 def test_packed_forms_are_those_of_lapack(kind: str) -> None:
     lapack: Any = scipy.linalg.lapack
