@@ -34,7 +34,6 @@ def primitives() -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.skipif(jax.__version_info__ >= (0, 11), reason="the table is that of jax 0.10")
 def test_every_primitive_of_jax_is_read_or_refused_with_a_reason() -> None:
     known = primitives()
     assert len(known) > 250
