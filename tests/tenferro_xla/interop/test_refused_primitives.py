@@ -8,7 +8,6 @@ import sys
 from collections import defaultdict
 
 import jax._src
-import pytest
 from jax.extend.core import Primitive
 
 from tenferro_xla.interop.jaxprs import REFUSED, REFUSED_MODULES, TABLE
