@@ -240,7 +240,7 @@ def _types_in_trace(leaves: Sequence[Any]) -> list[Hashable] | None:
     types: list[Any] = []
     for leaf in leaves:
         kind: Any = type(leaf)
-        if kind is TracedTensor and (meta := leaf.meta).dims is not None:
+        if kind is TracedTensor and (meta := leaf.meta).static_shape is not None:
             types += [meta, type(leaf.weak)]
         elif kind in NUMBERS:
             types += [kind, repr(leaf)]
