@@ -27,7 +27,7 @@ from tenferro.transforms.higher_order import (
     with_arrays,
     with_result,
 )
-from tenferro.transforms.jit import jit_is_disabled
+from tenferro.transforms.jit_arguments import jit_is_disabled
 from tenferro.transforms.program import Evaluation
 from tenferro.transforms.signatures import R, Single, T
 from tenferro.transforms.trace import Trace, also_for_data_sizes

@@ -24,7 +24,7 @@ from tenferro.transforms.higher_order import (
     run,
     with_arrays,
 )
-from tenferro.transforms.jit import jit_is_disabled
+from tenferro.transforms.jit_arguments import jit_is_disabled
 from tenferro.transforms.program import wraps
 from tenferro.transforms.signatures import R, Single, Tree, Unannotated
 from tenferro.transforms.trace import Trace, also_for_data_sizes
