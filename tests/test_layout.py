@@ -107,15 +107,13 @@ def test_a_deferred_import_is_found() -> None:
 
 def deferred_imports(tree: ast.Module) -> list[int]:
     """The lines that import inside a function."""
-    functions = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    found, stack = set(), [(child, False) for child in tree.body]
-    while stack:
-        node, inside = stack.pop()
-        if inside and is_import(node):
-            found.add(node.lineno)
-        inside = inside or isinstance(node, functions)
-        stack += ((child, inside) for child in ast.iter_child_nodes(node))
-    return sorted(found)
+    functions = (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    )
+    inside = (node for function in functions for node in ast.walk(function))
+    return sorted({node.lineno for node in inside if is_import(node)})
 
 
 def is_import(node: ast.AST) -> bool:
