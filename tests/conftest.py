@@ -2,7 +2,6 @@
 
 import gc
 import os
-from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -22,6 +21,7 @@ settings.load_profile("repeatable")
 
 SETS = ("large", "exhaustive")
 """Markers of tests that run only with the option of this name."""
+GOLDEN = (5**0.5 - 1) / 2
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -30,9 +30,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     The longest start first, so that no process is left with one at the end.
     """
     asked = next((name for name in SETS if config.getoption(f"--{name}")), None)
-    chosen = [item for item in items if set_of(item) == asked]
+    sets = sets_of(items)
+    chosen = [item for item in items if sets[item] == asked]
     if config.getoption("--cases"):
         chosen = first_cases(chosen, config.getoption("--cases"))
+    chosen = chosen[:: config.getoption("--one-of")]
     kept = set(chosen)
     left = [item for item in items if item not in kept]
     config.hook.pytest_deselected(items=left)
@@ -42,19 +44,34 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def first_cases(items: list[pytest.Item], count: int) -> list[pytest.Item]:
     """The first so many cases of each test with parameters."""
-    seen: Counter[str] = Counter()
-    chosen = []
+    return [each for cases in by_test(items).values() for each in cases[:count]]
+
+
+def sets_of(items: list[pytest.Item]) -> dict[pytest.Item, str | None]:
+    """The set of tests that each test belongs to; None for the usual ones.
+
+    Of a test with `exhaustive(but=N)`, N cases are usual. Steps of the golden ratio spread them
+    over products of parameters.
+    """
+    sets = dict.fromkeys(items)
+    for cases in by_test(items).values():
+        for item in cases:
+            marked = (name for name in SETS for mark in item.iter_markers(name) if not mark.kwargs)
+            sets[item] = next(marked, None)
+        rest = [item for item in cases if sets[item] is None]
+        for mark in cases[0].iter_markers("exhaustive"):
+            if mark.kwargs:
+                spread = sorted(range(len(rest)), key=lambda k: k * GOLDEN % 1)
+                sets |= {rest[k]: "exhaustive" for k in spread[mark.kwargs["but"] :]}
+    return sets
+
+
+def by_test(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:
+    """The cases of each test, in their order."""
+    tests: dict[str, list[pytest.Item]] = {}
     for item in items:
-        test = item.nodeid.partition("[")[0]
-        seen[test] += 1
-        if seen[test] <= count:
-            chosen.append(item)
-    return chosen
-
-
-def set_of(item: pytest.Item) -> str | None:
-    """The set of tests that a test belongs to; None for the usual ones."""
-    return next((name for name in SETS if item.get_closest_marker(name)), None)
+        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return tests
 
 
 def pytest_collection() -> None:
@@ -97,6 +114,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--programs", type=int, default=60, metavar="N", help="random programs per test"
     )
+    parser.addoption("--one-of", type=int, default=1, metavar="N", help="run one of N tests")
     parser.addoption("--cases", type=int, metavar="N", help="run N cases of each test at most")
     parser.addoption(
         "--exhaustive", action="store_true", help="run the tests of further types and cases instead"

@@ -22,6 +22,7 @@ def test_autoray_finds_functions_by_name_eagerly_and_traced() -> None:
     assert total(x).item() == 55.0
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("first", ["autoray", "tenferro"])
 def test_it_is_registered_whichever_is_imported_first(first: str) -> None:
     second = {"autoray": "tenferro", "tenferro": "autoray"}[first]

@@ -92,6 +92,7 @@ def test_ordinary_programs_have_the_results_of_jax(mode: str) -> None:
     assert all(float(error) <= (2e-3 if dtype == "float32" else 1e-9) for dtype, error in apart)
 
 
+@pytest.mark.exhaustive
 def test_another_checkout_must_be_one(tmp_path: Path) -> None:
     command = [sys.executable, str(RUN.parents[1] / "checkouts.py"), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -8,6 +8,8 @@ import types
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.front_door import STUB, stub
 
 
@@ -42,6 +44,7 @@ assert not {"jax", "jaxlib", "tenferro_xla"} & set(sys.modules)
     )
 
 
+@pytest.mark.exhaustive
 def test_scipy_is_imported_by_the_first_kernel_that_needs_it() -> None:
     run(
         """
@@ -112,6 +115,7 @@ assert state() == before
     )
 
 
+@pytest.mark.exhaustive
 def test_functions_from_and_to_jax_are_loaded_when_they_are_first_used() -> None:
     run(
         """
@@ -170,6 +174,7 @@ def test_a_public_function_says_where_it_is_public() -> None:
     assert wrong == []
 
 
+@pytest.mark.exhaustive
 def test_the_first_use_of_a_process_may_name_the_executor() -> None:
     for first in (
         "tn.jit(lambda x: x + 1, executor='numpy')(1.0)",
@@ -181,6 +186,7 @@ def test_the_first_use_of_a_process_may_name_the_executor() -> None:
         run(f"import sys\nimport tenferro as tn\n{first}\nassert 'jax' not in sys.modules")
 
 
+@pytest.mark.exhaustive
 def test_an_array_function_may_be_called_before_any_tensor_is_made() -> None:
     """Array functions lie below tensors, which enter themselves when they are loaded."""
     run(

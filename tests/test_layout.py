@@ -107,13 +107,15 @@ def test_a_deferred_import_is_found() -> None:
 
 def deferred_imports(tree: ast.Module) -> list[int]:
     """The lines that import inside a function."""
-    functions = (
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-    )
-    inside = (node for function in functions for node in ast.walk(function))
-    return sorted({node.lineno for node in inside if is_import(node)})
+    functions = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    found, stack = set(), [(child, False) for child in tree.body]
+    while stack:
+        node, inside = stack.pop()
+        if inside and is_import(node):
+            found.add(node.lineno)
+        inside = inside or isinstance(node, functions)
+        stack += ((child, inside) for child in ast.iter_child_nodes(node))
+    return sorted(found)
 
 
 def is_import(node: ast.AST) -> bool:

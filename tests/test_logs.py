@@ -54,6 +54,7 @@ def test_stages_that_are_asked_for_are_written_as_they_are() -> None:
     assert written.endswith("}\n")
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("environ", [{"TENFERRO_DUMP": "passes"}, {}], ids=["setting", "level"])
 def test_handlers_of_the_program_get_the_stages(environ: dict[str, str]) -> None:
     written = stderr(PROGRAM.format(setting=DEBUG_OF_PASSES), **environ)
@@ -61,10 +62,12 @@ def test_handlers_of_the_program_get_the_stages(environ: dict[str, str]) -> None
     assert "\n# pass" not in written  # nothing a second time
 
 
+@pytest.mark.exhaustive
 def test_debug_of_the_root_logger_prints_no_programs() -> None:
     assert "tenferro.dump" not in stderr(PROGRAM.format(setting=DEBUG_OF_ALL))
 
 
+@pytest.mark.exhaustive
 def test_a_long_compilation_is_said_once_wherever_the_program_wants_it(tmp_path: Path) -> None:
     program = "import tenferro as tn\n{setting}\n" + LONG
     text = "XLA is still compiling a program of 4 instructions."
@@ -103,6 +106,7 @@ assert len(logging.getLogger("tenferro").handlers) == 1
 """
 
 
+@pytest.mark.exhaustive
 def test_a_module_that_is_loaded_again_writes_each_record_once() -> None:
     written = stderr(RELOADED + PROGRAM.format(setting=""), TENFERRO_DUMP="exec")
     assert written == stderr(PROGRAM.format(setting=""), TENFERRO_DUMP="exec") != ""

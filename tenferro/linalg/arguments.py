@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import nan
-from typing import Any, SupportsFloat
+from typing import Any, NoReturn, SupportsFloat
 
 from tenferro.errors import ConfigError, DTypeError, ShapeError, TenferroError, TracingError
 from tenferro.ir import (
@@ -133,11 +133,22 @@ def floating(name: str, *operands: Any) -> list[AnyTensor]:
     """
     dtype = result_dtype(operands)
     if in_single(dtype) != dtype:
-        raise DTypeError(
-            f"{name}: takes single and double precision, got {short_name(dtype)}; "
-            "convert it with astype(tn.float32)"
-        )
+        refuse_half(name, dtype)
     return promote(operands, inexact_of(dtype))
+
+
+def refuse_half(name: str, dtype: DType) -> NoReturn:
+    """Raise the DTypeError of an operand of half precision."""
+    raise DTypeError(
+        f"{name}: takes single and double precision, got {short_name(dtype)}; "
+        "convert it with astype(tn.float32)"
+    )
+
+
+def in_single_at_least(x: Any) -> tuple[AnyTensor, DType]:
+    """An operand whose 16-bit numbers become float32, and the dtype that it has without that."""
+    dtype = inexact_of(result_dtype((x,)))
+    return promote((x,), dtype)[0].astype(in_single(dtype)), dtype
 
 
 def known(name: str, what: str, value: Any) -> Any:

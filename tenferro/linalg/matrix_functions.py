@@ -539,7 +539,7 @@ def matrix_power(a: ArrayLike, n: int) -> AnyTensor:
     Raises:
         ConfigError, TracingError: the exponent is not an integer.
         ShapeError: `a` is not square.
-        DTypeError: `a` is of half precision.
+        DTypeError: `a` is of half precision, and n negative.
 
     >>> tn.linalg.matrix_power([[1.0, 1.0], [0.0, 1.0]], 5)
     Tensor([[1., 5.],
@@ -550,12 +550,10 @@ def matrix_power(a: ArrayLike, n: int) -> AnyTensor:
         raise ConfigError(f"matrix_power: the exponent must be an integer, got {n!r}")
     n = exponent
     (base,) = promote((a,))
-    if n < 0 or dtype_kind(base.dtype) in "fc":
-        base = square("matrix_power", base)
+    if n < 0:
+        base, n = inverse(square("matrix_power", base)), -n
     else:
         check_square("matrix_power", base.dtype, base.meta.exact_shape("matrix_power", "a"))
-    if n < 0:
-        base, n = inverse(base), -n
     result: AnyTensor | None = None
     while n:
         if n % 2:

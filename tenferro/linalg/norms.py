@@ -8,8 +8,22 @@ from typing import Any
 import numpy as np
 
 from tenferro.errors import AxisError, ConfigError
-from tenferro.ir import AnyTensor, ArrayLike, Axis, number_of, refuse_traced
-from tenferro.linalg.arguments import floating, matrix, square
+from tenferro.ir import (
+    AnyTensor,
+    ArrayLike,
+    Axis,
+    DType,
+    in_single,
+    number_of,
+    refuse_traced,
+)
+from tenferro.linalg.arguments import (
+    check_matrix,
+    in_single_at_least,
+    matrix,
+    refuse_half,
+    square,
+)
 from tenferro.linalg.gauge import Degeneracy
 from tenferro.linalg.matrix_op import H
 from tenferro.linalg.qr import Qr
@@ -44,6 +58,7 @@ def vector_norm(
     """The norm (Σ|x|^p)^(1/p) with p = `ord`.
 
     inf and -inf are the largest and the least modulus; 0 counts the elements that are not zero.
+    Norms of 16-bit numbers are computed in float32 and rounded once.
 
     Args:
         x: an array.
@@ -51,14 +66,11 @@ def vector_norm(
         keepdims: keep these axes with size 1.
         ord: p.
 
-    Raises:
-        DTypeError: x is of half precision.
-
     >>> tn.linalg.vector_norm([3.0, -4.0])
     Tensor(5.)
     """
-    (value,) = floating("vector_norm", x)
-    return _vector_norm(value, _order("vector_norm", ord), axis, keepdims)
+    value, dtype = in_single_at_least(x)
+    return _rounded(_vector_norm(value, _order("vector_norm", ord), axis, keepdims), dtype)
 
 
 @array_function(module="tenferro.linalg")
@@ -78,14 +90,15 @@ def matrix_norm(x: ArrayLike, *, keepdims: bool = False, ord: Any = "fro") -> An
 
     Raises:
         ShapeError: x has fewer than two axes.
-        DTypeError: x is of half precision.
+        DTypeError: x is of half precision, and the norm one of singular values.
         ConfigError: there is no such `ord`.
 
     >>> tn.linalg.matrix_norm([[3.0, 0.0], [0.0, -4.0]], ord="nuc")
     Tensor(7.)
     """
-    a = matrix("matrix_norm", x)
-    result = _matrix_norm("matrix_norm", a, _order("matrix_norm", ord))
+    a, dtype = in_single_at_least(x)
+    check_matrix("matrix_norm", dtype, a.meta.exact_shape("matrix_norm", "x"))
+    result = _matrix_norm("matrix_norm", a, _order("matrix_norm", ord), dtype)
     return manipulation.expand_dims(result, (-2, -1)) if keepdims else result
 
 
@@ -107,19 +120,19 @@ def norm(
 
     Raises:
         AxisError: x or `axis` has neither one nor two axes.
-        DTypeError: x is of half precision.
+        DTypeError: x is of half precision, and the norm one of singular values.
         ConfigError: there is no such `ord`.
 
     >>> tn.linalg.norm([[3.0, 0.0], [0.0, -4.0]])
     Tensor(5.)
     """
-    (value,) = floating("norm", x)
-    a, ord = value, _order("norm", ord)
+    (a, dtype), ord = in_single_at_least(x), _order("norm", ord)
     if axis is None and ord is None:
-        return _vector_norm(a, 2, None, keepdims)
+        return _rounded(_vector_norm(a, 2, None, keepdims), dtype)
     axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     if len(axes) == 1:
-        return _vector_norm(a, 2 if ord is None else ord, axes[0], keepdims)
+        result = _vector_norm(a, 2 if ord is None else ord, axes[0], keepdims)
+        return _rounded(result, dtype)
     if len(axes) != 2:
         raise AxisError(f"norm: takes one axis or two, got {len(axes)} (of {a.meta})")
     first, second = (_from_front(a, each) for each in axes)
@@ -127,7 +140,7 @@ def norm(
         raise AxisError(f"norm: axes {axes} repeat")
     others = [i for i in range(a.ndim) if i not in (first, second)]
     a = manipulation.permute_dims(a, axes=(*others, first, second))
-    result = _matrix_norm("norm", a, "fro" if ord is None else ord)
+    result = _matrix_norm("norm", a, "fro" if ord is None else ord, dtype)
     return manipulation.expand_dims(result, (first, second)) if keepdims else result
 
 
@@ -156,7 +169,7 @@ def cond(x: ArrayLike, p: Any = None) -> AnyTensor:
     a = square("cond", x)
     r, q = emit_all(Extension(Qr()), a)
     inverse = triangular_solve(r, H(q), lower=False)
-    result = _matrix_norm("cond", a, p) * _matrix_norm("cond", inverse, p)
+    result = _matrix_norm("cond", a, p, a.dtype) * _matrix_norm("cond", inverse, p, a.dtype)
     singular = (result != result) & (a == a).all(axis=(-2, -1))
     return where(singular, inf, result)
 
@@ -197,19 +210,27 @@ def _vector_norm(a: AnyTensor, order: Any, axis: Axis, keepdims: bool) -> AnyTen
     return (sizes ** float(order)).sum(axis=axis, keepdims=keepdims) ** (1.0 / float(order))
 
 
-def _matrix_norm(name: str, a: AnyTensor, order: Any) -> AnyTensor:
+def _matrix_norm(name: str, a: AnyTensor, order: Any, dtype: DType) -> AnyTensor:
+    """A norm of matrices of `dtype`, of which `a` has the numbers in single precision or more."""
     order = order if isinstance(order, str) else number_of(order)
     if order not in MATRIX_NORMS:
         known = "'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
         raise ConfigError(f"{name}: ord must be {known} for matrices, got {order!r}")
+    if order in ("nuc", 2, -2) and in_single(dtype) != dtype:
+        refuse_half(name, dtype)
     if order == "fro":
-        return _vector_norm(a, 2, (-2, -1), keepdims=False)
+        return _rounded(_vector_norm(a, 2, (-2, -1), keepdims=False), dtype)
     if order == "nuc":
         return _nuclear(a)
     if order in (2, -2):
         return _spectral(a, largest=order == 2)
     sums = abs(a).sum(axis=-2 if order in (1, -1) else -1)
-    return _largest(sums, -1, False) if order > 0 else sums.min(axis=-1)
+    return _rounded(_largest(sums, -1, False) if order > 0 else sums.min(axis=-1), dtype)
+
+
+def _rounded(result: AnyTensor, dtype: DType) -> AnyTensor:
+    """A norm of numbers of `dtype`, in that dtype if it has 16 bits."""
+    return result if in_single(dtype) == dtype else result.astype(dtype)
 
 
 def _nuclear(a: AnyTensor) -> AnyTensor:

@@ -59,7 +59,14 @@ from tenferro.transforms.traced_tensor import (
     as_key,
     capture,
 )
-from tenferro.transforms.trees import TreeDef, flatten, leaf_names, registering, shown
+from tenferro.transforms.trees import (
+    TreeDef,
+    flatten,
+    leaf_names,
+    registering,
+    shown,
+    unflatten,
+)
 
 # The leaves of the arguments and results of loops, with their names and types.
 
@@ -123,6 +130,12 @@ def promoted(meta: TensorMeta, weak: Number | None, goal: TensorMeta) -> bool:
         and meta.extents == goal.extents
         and common_dtype(goal.dtype, weak) == goal.dtype
     )
+
+
+def with_arrays(tree: PyTree) -> PyTree:
+    """The tree with arrays in the places of numbers."""
+    leaves, treedef = flatten(tree)
+    return unflatten(treedef, list(map(as_array, leaves)))
 
 
 def require_exact(meta: TensorMeta, name: str, caller: str) -> None:
@@ -222,20 +235,22 @@ class Bodies:
         arguments: Callable[[list[TracedTensor]], Call],
         passed: Sequence[Any] = (),
         of: Callable[..., Any] | None = None,
-        is_called_once: bool = False,
+        has_rule: bool = False,
     ) -> Trace:
         """Trace a function, which errors call `name`, on `arguments` with leaves of given types.
 
         `passed` are the values from which those of the first iteration are made, for errors. `of`
-        is the function of the user that `function` calls, if it is another one. If it
-        `is_called_once`, it is called on the `passed` values alone, and may ask for their elements.
+        is the function of the user that `function` calls, if it is another one. A function that
+        `has_rule` for its derivatives is called on the `passed` values alone, and may ask for their
+        elements.
         """
         inputs: list[GlobalValKey] = [
             fresh_input(meta, f"{name}{place}") for place, meta in enumerate(metas)
         ]
-        if is_called_once:
+        if has_rule:
             for key, value in zip(inputs, passed, strict=True):
-                declare_elements(key, value.key if isinstance(value, TracedTensor) else value)
+                source = value.key if isinstance(value, TracedTensor) else value
+                declare_elements(key, source, has_rule=True)
         context = TraceContext(of or function, self.tracked)
         context.seed = inputs[0] if inputs else None
         self.traces.append(context)

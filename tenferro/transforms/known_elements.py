@@ -32,10 +32,12 @@ class Known:
     Attributes:
         source: an array or number; or a graph value, which has elements or not.
         is_active: whether a derivative by it is taken.
+        has_rule: whether it is an argument of a function that a rule by hand differentiates.
     """
 
     source: Any
     is_active: bool
+    has_rule: bool
 
 
 _known: WeakKeyDictionary[GlobalValKey, Known] = WeakKeyDictionary()
@@ -45,9 +47,11 @@ _hidden: ContextVar[int] = ContextVar("tenferro_hidden_elements", default=-1)
 _SCALAR = TensorMeta(BOOL, ())
 
 
-def declare_elements(key: GlobalValKey, source: Any, is_active: bool = False) -> None:
+def declare_elements(
+    key: GlobalValKey, source: Any, is_active: bool = False, has_rule: bool = False
+) -> None:
     """Say that an input, or an argument, has the elements of `source`; see `Known`."""
-    _known[key] = Known(source, is_active)
+    _known[key] = Known(source, is_active, has_rule)
 
 
 @contextmanager
@@ -131,7 +135,7 @@ def _captured(value: GlobalValKey) -> Tensor | None:
 
 
 def carries_derivative(key: GlobalValKey) -> bool:
-    """Whether a derivative that is being taken goes through a value."""
+    """Whether a derivative that is being taken goes through what a value was computed by."""
     visited: set[GlobalValKey] = set()
     stack = [key]
     while stack:
@@ -146,7 +150,8 @@ def carries_derivative(key: GlobalValKey) -> bool:
             if value.op.primitive is not STOP_GRADIENT:
                 stack += value.op.inputs
         elif known is not None and isinstance(known.source, GlobalValKey):
-            stack.append(known.source)
+            if not known.has_rule:
+                stack.append(known.source)
         elif (captured := _captured(value)) is not None and captured.tracked:
             return True
     return False

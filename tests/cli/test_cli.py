@@ -398,6 +398,7 @@ def test_an_interrupt_is_said_in_one_line(here: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == "tenferro inspect: interrupted\n"
 
 
+@pytest.mark.exhaustive
 def test_letters_that_the_output_lacks_and_no_width_are_no_errors() -> None:
     done = python_m("doctor", PYTHONIOENCODING="ascii", COLUMNS="0")
     assert (done.returncode, done.stderr) == (0, "")

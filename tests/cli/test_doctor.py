@@ -46,6 +46,7 @@ def test_a_setting_that_does_not_exist_is_listed_as_such(
     }
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize(
     "settings",
     [
@@ -177,6 +178,7 @@ def test_parts_of_an_extra_fit_jaxlib_by_their_numbers() -> None:
     assert misfits((), versions.get) == ()
 
 
+@pytest.mark.exhaustive
 def test_a_platform_that_does_not_start_is_said_and_no_traceback() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tenferro", "doctor"],

@@ -45,6 +45,7 @@ def test_what_is_inferred_of_extents_is_true(seed: int, size: tuple[int, int]) -
     check_claims(program_for(seed, bound), arguments(seed, *size), bound)
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize(
     "each", list({each.name: each for each in PASSES}.values()), ids=lambda each: each.name
 )
@@ -71,6 +72,7 @@ def test_optimized_programs_give_the_same(seed: int, size: tuple[int, int]) -> N
         np.testing.assert_allclose(after[other], before[one], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.exhaustive
 @given(seed=seeds)
 def test_a_program_is_read_back_with_its_guarantees(seed: int) -> None:
     program = optimize(dynamic_program(seed))

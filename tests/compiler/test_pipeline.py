@@ -1,6 +1,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import tenferro as tn
 from tenferro.compiler import (
     OptimizerOptions,
@@ -90,6 +92,7 @@ def test_a_chain_of_10_000_ops_is_compiled_and_freed_at_the_default_recursion_li
     assert len(program.digest) == 64
 
 
+@pytest.mark.exhaustive
 def test_a_digest_is_the_same_in_every_process() -> None:
     text = str(read(SEVERAL))
     code = f"from tenferro.compiler import optimize, parse; print(optimize(parse({text!r})).digest)"

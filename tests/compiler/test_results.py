@@ -28,6 +28,7 @@ def test_random_programs_give_the_same_results(programs: int) -> None:
             assert_same_results(program, result, {})
 
 
+@pytest.mark.exhaustive(but=8)
 @pytest.mark.parametrize("each", PASSES, ids=lambda each: each.name)
 def test_each_pass_keeps_random_programs_sound(each: Pass) -> None:
     for seed in range(60):

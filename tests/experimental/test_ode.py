@@ -37,6 +37,7 @@ def test_solutions_and_derivatives_are_those_of_jax() -> None:
         np.testing.assert_allclose(one, other, 1e-6, 1e-6)
 
 
+@pytest.mark.exhaustive
 def test_second_derivatives_batches_and_dtypes() -> None:
     def end(rate: Any) -> Any:
         return odeint(lambda y, t, rate: -rate * y, 1.0, np.array([0.0, 2.0]), rate)[1]

@@ -18,6 +18,7 @@ from tenferro.ops.extension import Extension, Package
 from tests.farm.engines import Faulty, closed, farm, operands, run, value
 
 
+@pytest.mark.exhaustive
 def test_workers_of_a_fork_server_are_not_taken_for_orphans(tmp_path: Path) -> None:
     """The coordinator did not start them itself."""
     context: Any = multiprocessing.get_context("forkserver")

@@ -29,8 +29,8 @@ def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
     return slow_run(engine("threads"), tmp_path_factory.mktemp("undisturbed"))[0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["spawn", pytest.param("loky", marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("kind", ["spawn", "loky"])
 def test_what_is_killed_is_made_up_for(kind: str, digest: str, tmp_path: Path) -> None:
     pytest.importorskip("loky" if kind == "loky" else "multiprocessing")
     with coordinator(kind, tmp_path) as first:

@@ -40,6 +40,7 @@ def inner(a: Any, b: Any) -> float:
     return float(np.vdot(np.asarray(a), np.asarray(b)).real)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize(
     "op",
     [
@@ -76,6 +77,7 @@ def test_the_identity_is_one_in_every_process() -> None:
     check_extension(Fft("c2c"), inputs=[random(3)], rules=tn.fft.ad_rules(), skip={"xla"})
 
 
+@pytest.mark.exhaustive(but=3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_transpose_is_the_adjoint(kind: str, scale: str) -> None:

@@ -26,6 +26,7 @@ SHAPES = [(9, 7, 2), (3, 11, 2)]
 MOVES = [([1.0, 1.0], [0.5, -1.0]), ([2.0, 0.3], [0.1, 0.2])]
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("antialias", [True, False])
 def test_images_are_those_of_jax(method: str, antialias: bool) -> None:

@@ -192,6 +192,7 @@ def test_a_digest_is_the_same_in_every_process() -> None:
     assert digests == {built().digest}
 
 
+@pytest.mark.exhaustive
 def test_a_program_of_20_000_instructions_is_built_printed_digested_and_read_back() -> None:
     builder = ExecBuilder()
     slot = builder.input(TensorMeta.of("f64", (2,)))

@@ -208,6 +208,7 @@ DERIVATIVES: dict[str, Program] = {
 }
 
 
+@pytest.mark.exhaustive(but=14)
 @pytest.mark.parametrize("name", [*FORWARD, *DERIVATIVES])
 def test_a_named_axis_is_that_of_jax(name: str) -> None:
     program = (FORWARD | DERIVATIVES)[name]

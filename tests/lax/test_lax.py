@@ -295,6 +295,7 @@ for kind in ("", "_add", "_sub", "_mul", "_min", "_max"):
     CALLS[f"scatter{kind}"] = lambda m, kind=kind: scattered(m, f"scatter{kind}")  # type: ignore[misc]
 
 
+@pytest.mark.exhaustive(but=20)
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_for_jax_has_the_result_of_jax(name: str) -> None:
     theirs = jax.tree.leaves(in_jax(lambda: CALLS[name](lax)))
@@ -411,6 +412,7 @@ def test_roll_takes_traced_shifts_and_where_a_condition_alone() -> None:
         tn.where(x > 4, 1.0)  # type: ignore[call-overload]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_errors_of_running_logsumexp_do_not_grow_with_the_length(executor: str) -> None:
     x = np.zeros(1000, np.float16)  # from 600 on, a number more would change nothing
@@ -418,6 +420,7 @@ def test_errors_of_running_logsumexp_do_not_grow_with_the_length(executor: str) 
     np.testing.assert_allclose(found, np.log(np.arange(1, 1001)), atol=0.02)
 
 
+@pytest.mark.exhaustive(but=3)
 @pytest.mark.parametrize("name", ["cummax", "cummin", "cumlogsumexp"])
 @pytest.mark.parametrize("shape", [(300,), (129, 2), (2, 1031), (2, 143, 3)], ids=str)
 def test_running_combinations_of_many_elements_are_those_of_jax(

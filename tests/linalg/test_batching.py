@@ -133,6 +133,7 @@ CHECKED_CLAUSES = (
 )  # fmt: skip
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize(("op", "inputs", "wrt"), CHECKED, ids=[str(op) for op, *_ in CHECKED])
 def test_the_check_of_extensions_holds_on_batches(
     op: ExtensionOp, inputs: list[Array], wrt: list[int]

@@ -48,6 +48,7 @@ VALUES = [
 ]
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize("kind", ["f", "c"])
 @pytest.mark.parametrize("which", ["smallest", "largest"])
 @pytest.mark.parametrize("name", EIGEN)
@@ -102,6 +103,7 @@ def with_values(m: int, n: int, values: list[float], kind: str) -> Array:
     return (u * np.array(values, float)) @ np.conj(v.T)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("kind", some(["c", "f"], 2))
 @pytest.mark.parametrize("shape", MATRICES)
 def test_losses_of_a_block_of_singular_vectors(shape: str, kind: str) -> None:
@@ -115,6 +117,7 @@ def test_losses_of_a_block_of_singular_vectors(shape: str, kind: str) -> None:
     assert_right(Derivatives(losses).errors(x, direction(x, kind)))
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize("name", SINGULAR)
 def test_each_loss_alone(name: str) -> None:
     def losses(x: Any) -> Any:

@@ -162,6 +162,7 @@ def make_svd_case(seed: int) -> None:
     case.check(case.svd_loss(), random(rng, m, n, dtype=dtype))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("check", [make_eigh_case, make_svd_case])
 def test_no_gradient_is_finite_and_wrong(check: Callable[[int], None], programs: int) -> None:
     settings(max_examples=programs // 2)(given(st.integers(0, 2**32 - 1))(check))()
@@ -224,6 +225,7 @@ def test_a_function_of_the_matrix_is_not_a_function_of_single_vectors(name: str,
 HERMITIAN = [np.eye(4), np.kron(np.diag([1.0, 2.0]), np.eye(2)), np.diag([1.0, 1, 1, 2, 2, 4])]
 
 
+@pytest.mark.exhaustive(but=3)
 @pytest.mark.parametrize("place", range(3))
 @pytest.mark.parametrize("dtype", [float, complex])
 def test_eigh_is_right_or_nan_for_each_kind_of_loss(place: int, dtype: type) -> None:
@@ -321,6 +323,7 @@ def test_second_derivatives_at_simple_values_are_differences_of_gradients() -> N
         np.testing.assert_allclose(np.asarray(reverse), slope, atol=1e-7 * scale)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("dtype", [float, complex])
 @pytest.mark.parametrize("shape", [(5, 2), (2, 2), (2, 4)])
 def test_a_slope_at_zero_is_seen_in_every_basis(shape: tuple[int, int], dtype: type) -> None:

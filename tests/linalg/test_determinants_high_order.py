@@ -63,6 +63,7 @@ def with_diagonal(*diagonal: float) -> tuple[Array, Array]:
     return np.diag(np.array(diagonal)), direction
 
 
+@pytest.mark.exhaustive(but=3)
 @pytest.mark.parametrize(
     "case",
     [
@@ -108,6 +109,7 @@ def elementary(n: int, corank: int, kind: str, seed: int) -> tuple[Array, Array,
     return (u * s) @ vh, u, vh
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize("kind", ["f", "c"])
 @pytest.mark.parametrize(("n", "corank"), [(4, 1), (4, 3), (8, 0), (8, 1), (9, 4), (6, 5), (12, 4)])
 def test_the_lowest_order_that_does_not_vanish_is_a_determinant_of_the_kernel(

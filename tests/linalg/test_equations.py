@@ -67,6 +67,7 @@ def residual(name: str, x: Array, *inputs: Array) -> Array:
     return np.asarray(a @ x + x @ h - q if name == "continuous" else a @ x @ h - x + q)
 
 
+@pytest.mark.exhaustive(but=6)
 @EVERYWHERE
 @pytest.mark.parametrize("name", list(COMPILED["numpy"]))
 def test_solutions_solve(name: str, dtype: str, executor: str) -> None:
@@ -114,6 +115,7 @@ def test_gradient_of_tridiagonal_solve_is_the_conjugate_of_that_of_jax() -> None
         np.testing.assert_allclose(found, np.conj(expected), atol=1e-12)
 
 
+@pytest.mark.exhaustive
 @EXECUTORS
 def test_singular_equations_are_nan_in_their_matrix_alone(executor: str) -> None:
     compiled = COMPILED[executor]
@@ -131,6 +133,7 @@ def test_singular_equations_are_nan_in_their_matrix_alone(executor: str) -> None
     np.testing.assert_allclose(found[1], [[0.5], [1.0]])
 
 
+@pytest.mark.exhaustive(but=2)
 @EXECUTORS
 @pytest.mark.parametrize("name", list(COMPILED["numpy"]))
 def test_operands_that_are_not_finite_or_empty(name: str, executor: str) -> None:

@@ -61,6 +61,7 @@ def assert_close(actual: Any, expected: Array, dtype: str) -> None:
     np.testing.assert_allclose(np.asarray(actual), expected, rtol=0, atol=tolerance * scale)
 
 
+@pytest.mark.exhaustive(but=1)
 @EVERYWHERE
 def test_eig_diagonalizes_with_unit_columns_and_real_pivots(dtype: str, executor: str) -> None:
     a = general(dtype)
@@ -88,6 +89,7 @@ def test_eig_is_differentiable_with_fixed_phases(dtype: str) -> None:
     assert_derivatives(lambda a: weighted(linalg.eig(a).eigenvectors, weights), [general(dtype)])
 
 
+@pytest.mark.exhaustive(but=1)
 @KINDS
 def test_eig_is_differentiable_in_a_loss_without_phases(dtype: str) -> None:
     def loss(a: Any) -> Any:

@@ -67,6 +67,7 @@ def points(kind: str, name: str, parameter: float | None) -> Array:
     return np.stack([hermitian(row, kind) for row in rows])
 
 
+@pytest.mark.exhaustive(but=6)
 @pytest.mark.parametrize("kind", ["f", "c"])
 @pytest.mark.parametrize(("name", "parameter"), FUNCTIONS)
 def test_derivatives_are_right_where_eigenvalues_are_equal(
@@ -94,6 +95,7 @@ def test_projectors_have_derivatives_across_the_cut_only(name: str, kind: str) -
         assert_right(losses.errors(x, direction(x, kind)))
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", ["exp", "log", "sqrt", "rsqrt", "power"])
 def test_the_third_derivative_is_right(name: str) -> None:
     parameter = 1.5 if name == "power" else None
@@ -112,6 +114,7 @@ def test_the_third_derivative_is_right(name: str) -> None:
     np.testing.assert_allclose(float(along(second)(0.0)), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_value_gradient_and_hessian_product_use_one_factorization(executor: str) -> None:
     def loss(x: Any) -> Any:

@@ -152,6 +152,7 @@ SINGULAR = [
 ]
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("executor", [NUMPY_EXECUTOR, "xla"], ids=["numpy", "xla"])
 def test_the_gradient_of_a_singular_determinant_is_the_adjugate(executor: Any) -> None:
     gradient = tn.jit(tn.grad(lambda a: tn.real(tn.linalg.det(a))), executor=executor)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import AxisError, ConfigError, ShapeError
+from tenferro.errors import AxisError, ConfigError, DTypeError, ShapeError
 from tests.linalg.matrices import Array, difference, inner, random
 from tests.tolerances import assert_close, rounding
 
@@ -67,6 +67,24 @@ def test_gradients_are_slopes(order: Any, dtype: type) -> None:
     gradient = np.asarray(tn.grad(loss)(tn.Tensor(a)))
     slope = difference(lambda x: loss(tn.Tensor(x)), a, d)
     assert abs(inner(gradient, d) - slope) < 1e-8
+
+
+def test_norms_of_16_bits_are_computed_in_single_precision_and_rounded() -> None:
+    wide = random(RNG, 4, 300, dtype="float32") * 300  # squares that overflow in float16
+    orders: list[tuple[Any, Any]] = [(each, 1) for each in VECTOR_NORMS[1:]]
+    orders += [(None, None), *((each, None) for each in MATRIX_NORMS if each not in ("nuc", 2, -2))]
+    for dtype in ("float16", "bfloat16"):
+        x = tn.asarray(wide).astype(dtype)
+        for order, axis in orders:
+            expected = tn.linalg.norm(x.astype("float32"), order, axis).astype(dtype)
+            found = tn.linalg.norm(x, order, axis)
+            assert found.dtype == x.dtype
+            np.testing.assert_array_equal(found.tolist(), expected.tolist())
+        assert tn.grad(tn.linalg.vector_norm)(x).dtype == x.dtype
+        assert tn.linalg.matrix_power(x[:, :4], 2).dtype == x.dtype
+        for order in ("nuc", 2):
+            with pytest.raises(DTypeError, match="matrix_norm: takes single and double precision"):
+                tn.linalg.matrix_norm(x, ord=order)
 
 
 def gradient_of(order: Any, a: Array) -> Array:

@@ -90,6 +90,7 @@ def test_the_derivative_of_the_exponential_by_eigenvalues() -> None:
         assert_close(one, np.asarray(other), 1e-10)
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("gap", [0.0, 1e-8])
 def test_second_derivatives_at_equal_and_nearly_equal_values_are_nan(gap: float) -> None:
     """They divide by the square of the gap."""

@@ -50,6 +50,7 @@ def moved(a: Array, rng: np.random.Generator) -> tuple[Array, Any]:
     return left @ a + a @ right, lambda t: (np.eye(m) + t * left) @ a @ (np.eye(n) + t * right)
 
 
+@pytest.mark.exhaustive(but=6)
 @pytest.mark.parametrize("values", [[2, 2, 1], [2, 2, 0], [1, 0, 0], [1, 1, 1]])
 @pytest.mark.parametrize("shape", [(4, 3), (3, 3), (3, 4)])
 @pytest.mark.parametrize("dtype", [float, complex])

@@ -66,6 +66,7 @@ def test_gradients_are_those_of_jax(shape: tuple[int, int], dtype: type) -> None
     assert_close(tn.grad(lambda x: loss(tn, x))(tn.Tensor(a)), expected, 1e-9)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("mode", ["reduced", "complete", "r"])
 @pytest.mark.parametrize("shape", [(4, 2), (2, 4)])
 @pytest.mark.parametrize("dtype", some([complex, float], 2))

@@ -228,6 +228,7 @@ def test_held_factors_solve_as_in_scipy(trans: Any) -> None:
     assert stack.shape == (2, 3, 1)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 3, 2), (0, 2)])
 def test_lu_is_that_of_scipy(shape: tuple[int, ...]) -> None:
     a = normal(*shape)

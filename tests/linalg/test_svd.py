@@ -46,6 +46,7 @@ def test_the_factors_are_orthonormal_and_give_the_matrix(
     assert_close(tn.linalg.svd(a, compute_uv=False), s, tolerance)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("shape", [(3, 2), (2, 3, 4)])
 @pytest.mark.parametrize("full", [False, True])
 def test_xla_and_numpy_agree_on_invariants(shape: tuple[int, ...], full: bool) -> None:
@@ -96,6 +97,7 @@ def product(backend: Any, factors: Any) -> Any:
     return (u * backend.exp(-s)) @ vh
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize(("shape", "dtype"), [((3, 3), complex), ((4, 2), float)])
 def test_gradients_are_those_of_jax(shape: tuple[int, int], dtype: type) -> None:
     a = random(RNG, *shape, dtype=dtype)

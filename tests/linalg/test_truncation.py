@@ -99,6 +99,7 @@ def test_derivatives_at_a_degenerate_bond(absorb: str, renorm: bool, kind: str) 
     np.testing.assert_allclose(tn.hvp(loss, x, d), second, rtol=0, atol=1e-9 * np.abs(second).max())
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_compiled_programs_truncate_too(executor: str) -> None:
     def loss(x: Any) -> Any:
@@ -137,6 +138,7 @@ def test_errors_say_what_is_wrong() -> None:
         tn.linalg.svd_truncate(x, absorb="U")
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize(
     "use",
     [lambda left: left.reshape(-1), lambda left: tn.linalg.eigh(left.mT @ left)[0]],

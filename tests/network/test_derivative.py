@@ -16,6 +16,7 @@ SPECS = (tn.TensorSpec(("n", 3)), tn.TensorSpec((3, "m")), tn.TensorSpec(("m", 5
 BINDING = {"a": A, "b": B, "c": C}
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("executor", ["xla", "numpy"])
 def test_a_network_of_late_sizes_is_differentiated_to_any_order(executor: str) -> None:
     def loss(a: object, b: object, c: object) -> tn.TracedTensor:

@@ -278,6 +278,7 @@ def test_tensordot_of_traced_tensors_and_its_gradient(axes: Any) -> None:
     np.testing.assert_allclose(gradient, 2 * (A @ B) @ B.T, rtol=1e-12)
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("executor", [tn.GraphExecutor(tn.NumpyBackend()), txla.XlaExecutor()])
 @pytest.mark.parametrize("slices", [None, "j"])
 def test_backward_goes_through_a_network(executor: Any, slices: Any) -> None:

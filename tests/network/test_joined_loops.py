@@ -44,6 +44,7 @@ def lowered(f: Any, shapes: list[tuple[int, ...]], dtype: str, joined: bool = Tr
     return txla.XlaExecutor().lower(program).exec_program
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("dtype", ["f64", "c128"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_value_and_gradient_of_a_sliced_network_contract_it_once(loss: str, dtype: str) -> None:
@@ -69,6 +70,7 @@ def test_a_cotangent_with_axes_keeps_the_loops_apart() -> None:
     assert [step.op.name for step in steps].count("lane_sum") == 2
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_results_of_joined_loops_are_those_without_slices(loss: str) -> None:
     generator = np.random.default_rng(0)

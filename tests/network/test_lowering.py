@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 import tenferro as tn
@@ -62,6 +63,7 @@ def dot_flops(program: ExecProgram) -> int:
     return total
 
 
+@pytest.mark.exhaustive
 def test_the_gradient_of_a_chain_is_linear_in_its_length_and_three_times_the_work() -> None:
     counts = {}
     for sites in (8, 16, 32, 64):

@@ -32,6 +32,7 @@ def test_the_exact_planner_is_no_worse_than_any_other(seed: int) -> None:
         assert best.flops <= 1.05 * found.flops
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("count", [12, 30, 80])
 def test_a_search_is_no_worse_than_the_greedy_planner(count: int) -> None:
     network, sizes = ring(count)
@@ -42,6 +43,7 @@ def test_a_search_is_no_worse_than_the_greedy_planner(count: int) -> None:
     assert small.largest <= greedy.largest
 
 
+@pytest.mark.exhaustive
 def test_a_search_depends_on_its_seed_alone() -> None:
     network, sizes = ring(40)
     options = ContractionOptimizerOptions(method="search", trials=6, seed=3)
@@ -100,6 +102,7 @@ INSTANCES = [one for one in instances() if len(one["shapes"]) > 3]
 FAR = {"gm_queen5_5_3.wcsp": 0.75}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not INSTANCES, reason="the instances are not beside the checkout")
 @pytest.mark.parametrize("instance", some(INSTANCES, 3, lambda one: one["name"], start=2))
 def test_a_search_is_about_as_good_as_the_paths_that_come_with_instances(

@@ -35,6 +35,7 @@ def with_slices(text: str, slices: Any) -> Any:
     return lambda *values: tn.einsum(text, *values, slices=slices)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize(("text", "shapes", "slices"), CASES)
 @pytest.mark.parametrize("dtype", some(["complex128", "float64"], 2))
 def test_values_and_gradients_are_those_without_slices(

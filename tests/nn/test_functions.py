@@ -112,6 +112,7 @@ def test_attention_is_that_of_jax() -> None:
         tn.nn.dot_product_attention(q, k, v, implementation="cudnn")
 
 
+@pytest.mark.exhaustive
 def test_initial_weights_are_those_of_jax() -> None:
     arguments: dict[str, Any] = {"variance_scaling": (2.0, "fan_geo_avg", "normal")}
     names = ("delta_orthogonal", "glorot_normal", "he_uniform", "truncated_normal", *arguments)

@@ -78,6 +78,7 @@ def test_compiled_programs_give_the_same(group: list[Call]) -> None:
 SMOOTH = [name for name, group in GROUPS.items() if any(c.smooth and c.operands for c in group)]
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_gradients_are_those_of_jax(name: str) -> None:
     assert_gradients_are_jaxs(GROUPS[name])

@@ -111,6 +111,7 @@ ELSEWHERE = {"argmax", "argmin", "dynamic_truncate", "einsum", "pad_to_match", "
 ELSEWHERE |= {"segment_max", "segment_min", "segment_prod", "segment_sum"}
 
 
+@pytest.mark.exhaustive(but=14)
 @pytest.mark.parametrize(
     "name",
     sorted(

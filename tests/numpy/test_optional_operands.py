@@ -58,6 +58,7 @@ def test_reductions_with_masks_and_initial_values_are_those_of_numpy(name: str) 
         np.testing.assert_allclose(found, expected, rtol=tolerance, equal_nan=True)
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "mean", "var", "std", "nansum"])
 def test_their_gradients_are_those_of_jax(name: str) -> None:
     generator = np.random.default_rng(1)
@@ -222,6 +223,7 @@ def test_indices_of_new_and_removed_entries_may_be_traced() -> None:
     np.testing.assert_array_equal(distinct, np.delete(x, [0, -1], 1))
 
 
+@pytest.mark.exhaustive
 def test_repetitions_may_be_traced_if_the_size_is_known() -> None:
     counts = np.array([2, 0, 1])
     for length in (2, 3, 5):

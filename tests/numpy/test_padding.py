@@ -83,6 +83,7 @@ def gradients_by_jax() -> list[Any]:
     return found
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize(("mode", "options"), CALLS)
 def test_gradients_are_those_of_jax(
     mode: Any, options: dict[str, Any], gradients_by_jax: list[Any]
@@ -92,6 +93,7 @@ def test_gradients_are_those_of_jax(
         np.testing.assert_allclose(found, other, rtol=1e-12)
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize(("mode", "options"), CALLS)
 def test_traced_named_and_batched_arrays_are_padded(mode: Any, options: dict[str, Any]) -> None:
     x = np.random.default_rng(5).random((3, 4))

@@ -19,6 +19,7 @@ NAMES = ("segment_sum", "segment_prod", "segment_max", "segment_min")
 ops: Any = tn.ops
 
 
+@pytest.mark.exhaustive(but=3)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("count", [None, 6, 3])
 def test_segments_are_those_of_jax(name: str, count: int | None) -> None:

@@ -15,6 +15,7 @@ from tests.in_jax import in_jax
 INF, NAN = float("inf"), float("nan")
 
 
+@pytest.mark.exhaustive(but=5)
 @pytest.mark.parametrize(
     ("x", "y"),
     [(0.0, 2.0), (0.0, 1.0), (0.0, 0.5), (0.0, 3.0), (2.0, 0.0), (-2.0, 0.0), (-2.0, 3.0),

@@ -28,6 +28,7 @@ def derivatives(name: str, executor: str, x: np.ndarray[Any, Any]) -> list[np.nd
     return [np.asarray(value)[: len(x)] for value in found]
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 @pytest.mark.parametrize("order", [0, 1])
 def test_derivatives_of_unscaled_functions_are_exact_to_rounding(order: int, executor: str) -> None:
@@ -63,6 +64,7 @@ SCALED = {
 """Derivatives of orders 1, 2, 5 and 8, by mpmath."""
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 @pytest.mark.parametrize("name", SCALED)
 def test_derivatives_of_scaled_functions_are_exact_to_rounding(name: str, executor: str) -> None:

@@ -72,6 +72,7 @@ FUNCTIONS: list[Callable[[Any, Any, Any], Any]] = [
 ]
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_functions_are_those_of_jax(executor: str) -> None:
     def both(xp: Any) -> Callable[..., Any]:
@@ -83,6 +84,7 @@ def test_functions_are_those_of_jax(executor: str) -> None:
         assert steps_apart(result, other) <= 2
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_derivatives_batches_and_loops_are_those_of_jax(executor: str) -> None:
     def loss(xp: Any, x: Any, y: Any) -> Any:
@@ -135,6 +137,7 @@ def test_sums_of_16_bits_accumulate_in_float32_and_order_knows_nan(executor: str
         np.testing.assert_array_equal(result.numpy().astype("f4"), other)
 
 
+@pytest.mark.exhaustive
 def test_random_numbers_have_the_bits_of_jax() -> None:
     for name in ("uniform", "normal", "gumbel", "exponential"):
         mine = getattr(tn.random, name)(tn.random.key(7), (40,), dtype="bfloat16")

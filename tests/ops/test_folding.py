@@ -42,6 +42,7 @@ def like(value: complex, dtype: str, shape: tuple[int, ...] = (10,)) -> GlobalVa
     return ops.full(KeyEmitter(CTX), value, TensorMeta.of(dtype, shape))
 
 
+@pytest.mark.exhaustive(but=90)
 @pytest.mark.parametrize("constant", [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, math.inf, math.nan])
 @pytest.mark.parametrize("op", ON_FLOATS, ids=lambda op: op.name)
 def test_constant_operands_change_no_float(op: StdTensorOp, constant: float) -> None:

@@ -17,6 +17,7 @@ from tests.ops.rows import Case, row_id
 ROWS = [case for case in CASES if case.operands and case.dtypes[-1] in ("f64", "c128")]
 
 
+@pytest.mark.exhaustive(but=68)
 @pytest.mark.parametrize("case", ROWS, ids=row_id)
 def test_no_element_depends_on_others_than_the_op_says(case: Case) -> None:
     dtype = case.dtypes[-1]

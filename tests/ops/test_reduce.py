@@ -44,6 +44,7 @@ def without(x: np.ndarray, *left_out: int) -> float:
     return float(np.prod([value for i, value in enumerate(x) if i not in left_out]))
 
 
+@pytest.mark.exhaustive
 def test_a_product_over_several_axes_with_zeros() -> None:
     x = np.arange(1.0, 13).reshape(2, 3, 2)
     x[0, 1, 0] = x[1, 2, 1] = 0

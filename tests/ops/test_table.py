@@ -125,6 +125,7 @@ COMPARED = [case for case in CASES if compared(case)]
 TOGETHER = 40  # so many cases JAX compiles as one program, which takes half the time
 
 
+@pytest.mark.exhaustive(but=88)
 @pytest.mark.parametrize("case", COMPARED, ids=lambda case: case.name)
 def test_values_and_gradients_are_those_of_jax(case: Case) -> None:
     if case.jax is None:

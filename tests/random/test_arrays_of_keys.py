@@ -44,6 +44,7 @@ CALLS: list[Callable[[Any, Any], Any]] = [
 ]
 
 
+@pytest.mark.exhaustive(but=7)
 @pytest.mark.parametrize("number", range(len(CALLS)))
 def test_keys_are_moved_as_in_jax(number: int) -> None:
     call = CALLS[number]
@@ -91,6 +92,7 @@ def test_keys_are_no_numbers(call: Callable[[Any], Any], text: str) -> None:
         call(tn.random.split(tn.random.key(0), 6))
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize(
     ("shape", "loc", "scale"), [((3,), 0.5, 2.0), ((), np.ones(2), 2.0), ((2,), np.ones(2), 1.5)]
 )

@@ -61,6 +61,7 @@ def draws(module: Any, real: str, integer: str) -> Any:
     return drawn
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("wide", "real", "integer"),
     [
@@ -217,6 +218,7 @@ UNIFORM_BOUNDS = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=exhaustive)])
 def test_uniform_numbers_between_bounds_are_those_of_jax(dtype: str) -> None:
     """XLA rounds product and sum at once, as in JAX; NumPy rounds both, as JAX without `jit`."""

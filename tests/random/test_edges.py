@@ -74,6 +74,7 @@ def test_wald_numbers_of_large_means_are_of_their_distribution(mean: float) -> N
         np.testing.assert_allclose(numbers, expected, 1e-10)
 
 
+@pytest.mark.exhaustive
 def test_infinitely_many_degrees_of_freedom_are_normal() -> None:
     both = np.asarray(random.t(KEY, np.array([INF, 3.0]), (300, 2)))
     theirs = np.asarray(jax.random.t(jax.random.key(0), np.array([INF, 3.0]), (300, 2)))

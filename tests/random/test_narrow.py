@@ -22,6 +22,7 @@ ALL = [
 ]
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", ALL)
 def test_numbers_without_a_dtype_are_those_of_jax(name: str) -> None:
     operands = (9, (40,)) if name == "choice again" else tuple(map(narrow, CALLS[name]))

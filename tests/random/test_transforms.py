@@ -70,6 +70,7 @@ def test_gamma_numbers_are_drawn_by_loops_under_vmap() -> None:
     expect_near(drawn, [random.gamma(key, [0.5, 3.0]).numpy() for key in keys])
 
 
+@pytest.mark.exhaustive
 def test_xla_draws_the_same_bits() -> None:
     names = sorted(BY_ARITHMETIC)
 

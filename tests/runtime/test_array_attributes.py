@@ -31,6 +31,7 @@ METHODS: list[Callable[[Any], Any]] = [
 ]
 
 
+@pytest.mark.exhaustive(but=3)
 @pytest.mark.parametrize("number", range(len(METHODS)))
 def test_a_method_has_the_result_of_jax(number: int) -> None:
     method = METHODS[number]

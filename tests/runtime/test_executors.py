@@ -76,6 +76,7 @@ print(f(0.0).item(), signal.getsignal(signal.SIGINT) is signal.default_int_handl
 """
 
 
+@pytest.mark.exhaustive
 def test_an_interrupt_of_the_first_call_leaves_no_library_half_imported() -> None:
     environ = {**os.environ, "PYTHONPATH": str(Path(tn.__file__).parents[1])}
     done = subprocess.run(

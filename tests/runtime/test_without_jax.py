@@ -80,6 +80,7 @@ def test_a_jax_that_is_too_old_is_named_with_its_version(tmp_path: Path) -> None
     assert said == f"executor: 'xla' needs jax>=0.10.2, and 0.10.1 is installed; {WHAT_TO_DO}\n"
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
@@ -113,6 +114,7 @@ def test_a_jaxlib_that_jax_refuses_is_named_with_the_reason_of_jax(tmp_path: Pat
     assert first.endswith(WHAT_TO_DO)
 
 
+@pytest.mark.exhaustive
 @needs_jax
 def test_what_fails_late_is_named_again_by_each_attempt(tmp_path: Path) -> None:
     """Parts of jaxlib are loaded by then, which a process can load but once."""

@@ -20,6 +20,7 @@ SIZES = 10 ** rng.uniform(-3, 1.4, (2, 200)) * rng.choice([-1, 1], (2, 200))
 Z = np.concatenate([SIZES[0] + 1j * SIZES[1], [2.0, 1.0, 0.5, 3j, -2.5 + 0j, 1e-9 + 1e-9j]])
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", ["gamma", "loggamma", "wofz", "erfcx"])
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_functions_of_complex_numbers_are_scipys(name: str, executor: str) -> None:
@@ -55,6 +56,7 @@ def test_sums_of_complex_exponentials_are_those_of_jax(name: str) -> None:
     assert complex(tn.logaddexp(-np.inf + 0j, -np.inf + 0j)).real == -np.inf
 
 
+@pytest.mark.exhaustive
 def test_derivatives_of_zeta_by_both_operands() -> None:
     s, q = rng.uniform(1.2, 12, 20), rng.uniform(0.1, 9, 20)
     expected = in_jax(jax.vmap(jax.grad(jax.scipy.special.zeta, (0, 1))), s, q)

@@ -19,6 +19,7 @@ rng = np.random.default_rng(0)
 MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", ["float64", "int64", "complex128"])
 def test_arrays_at_coordinates_are_those_of_jax(mode: str, dtype: str) -> None:
@@ -43,6 +44,7 @@ VALUES = rng.normal(size=(4, 3, 2, 2))
 PLACES = rng.uniform(-2, 5, size=(20, 3))
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("method", ["linear", "nearest"])
 @pytest.mark.parametrize("fill", [np.nan, 0.0, None])
 def test_functions_on_a_grid_are_those_of_jax(method: str, fill: float | None) -> None:

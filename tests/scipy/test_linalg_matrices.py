@@ -77,6 +77,7 @@ def test_batches_and_gradients_of_matrices_of_vectors(name: str) -> None:
 MATRICES = {n: rng.normal(size=(n, n)) for n in (1, 2, 5)}
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("n", MATRICES)
 @pytest.mark.parametrize("kind", ["real", "complex"])
 def test_schur_forms_and_functions_are_scipys(n: int, kind: str) -> None:
@@ -92,6 +93,7 @@ def test_schur_forms_and_functions_are_scipys(n: int, kind: str) -> None:
     assert 0 < error.item() < 1e-10
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("shape", [(4, 3), (3, 4), (3, 0), (0, 3)], ids=str)
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_columns_are_pivoted_as_in_scipy(shape: tuple[int, int], executor: str) -> None:

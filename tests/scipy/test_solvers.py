@@ -26,6 +26,7 @@ def matrix(name: str, a: Any) -> Any:
     return a @ a.conj().T + N * np.eye(N) if name == "cg" else a + 6 * np.eye(N)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("dtype", ["float64", "complex128", "float32"])
 def test_systems_are_solved(name: str, dtype: str) -> None:
@@ -40,6 +41,7 @@ def test_systems_are_solved(name: str, dtype: str) -> None:
         np.testing.assert_allclose(x, expected, tolerance * 1e3, tolerance * 1e2)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", METHODS)
 def test_trees_batches_and_derivatives(name: str) -> None:
     a = matrix(name, A)
@@ -88,6 +90,7 @@ def himmelblau(x: Any) -> Any:
     return (x[0] ** 2 + x[1] - 11) ** 2 + (x[0] + x[1] ** 2 - 7) ** 2
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("method", ["BFGS", "l-bfgs-experimental-do-not-rely-on-this"])
 @pytest.mark.parametrize("function", [rosenbrock, himmelblau], ids=lambda f: f.__name__)
 def test_minima_are_scipys(method: str, function: Any) -> None:

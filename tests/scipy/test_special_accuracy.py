@@ -35,6 +35,7 @@ def assert_right(points: Any, dtype: str, executor: str) -> None:
     assert not wrong
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_values_are_right_over_many_magnitudes(executor: str) -> None:
     assert_right(sp.draw(60), "float64", executor)
@@ -95,6 +96,7 @@ def both(function: Any, *operands: Any) -> list[np.ndarray]:
     return [np.asarray(tn.jit(function, executor=e)(*operands)) for e in ("numpy", "xla")]
 
 
+@pytest.mark.exhaustive
 def test_polygamma_and_zeta_are_right_at_negative_numbers() -> None:
     x = np.array([-14.5, -9.5, -16.5, -300.25])
     right = {
@@ -112,6 +114,7 @@ def test_polygamma_and_zeta_are_right_at_negative_numbers() -> None:
         np.testing.assert_array_equal(value, [0, 0, 1, np.inf])
 
 
+@pytest.mark.exhaustive
 def test_incomplete_functions_of_large_operands_end_and_are_right() -> None:
     a = np.array([1e10, 1e13, 1e16, 1e20, 1e300, 8685113.0])
 

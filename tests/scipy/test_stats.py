@@ -143,3 +143,27 @@ def test_a_variance_stands_for_a_covariance() -> None:
     x, mean = np.array([1.0, 2.0, 0.5]), np.zeros(3)
     expected = scipy.stats.multivariate_normal.logpdf(x, mean, 2.5)
     np.testing.assert_allclose(normal.logpdf(x, mean, 2.5), expected)
+    np.testing.assert_allclose(normal.logpdf(x, cov=2.5), expected)
+
+
+def test_a_covariance_may_be_singular() -> None:
+    ours, theirs = tn.scipy.stats.multivariate_normal, scipy.stats.multivariate_normal
+    root = np.array([[1.0, 0.5], [0.2, -1.0], [0.7, 0.1]])
+    cov, inside = root @ root.T, root @ np.array([0.3, -0.2])
+
+    @tn.jit
+    def found(x: Any, cov: Any) -> Any:
+        return ours.logpdf(x, cov=cov, allow_singular=True), ours.entropy(None, cov)
+
+    for x in (inside, inside + np.array([0.1, 0.0, 0.0])):
+        for each in (cov, np.eye(3)):
+            expected = theirs.logpdf(x, cov=each, allow_singular=True), theirs.entropy(cov=each)
+            np.testing.assert_allclose(found(x, each), expected, 1e-10)
+    assert ours.entropy().item() == theirs.entropy()
+
+    def of_scale(scale: Any) -> Any:  # along matrices of one rank
+        return ours.logpdf(inside, cov=cov * scale, allow_singular=True)
+
+    square = inside @ np.linalg.pinv(cov) @ inside
+    np.testing.assert_allclose(tn.grad(of_scale)(1.0), (square - 2) / 2, 1e-10)
+    np.testing.assert_allclose(tn.grad(lambda s: ours.entropy(cov=cov * s))(1.0), 1.0, 1e-10)

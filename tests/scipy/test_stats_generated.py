@@ -169,6 +169,7 @@ def interior(name: str, rng: np.random.Generator, n: int) -> list[Any]:
     return [magnitudes(rng, n, -3, 0.8) * sign, *(rng.gamma(2, 2, n) for _ in SHAPES[name])]
 
 
+@pytest.mark.exhaustive(but=6)
 @pytest.mark.parametrize("name", SHAPES)
 def test_derivatives_by_all_parameters_are_differences(name: str) -> None:
     rng, distribution = np.random.default_rng(0), getattr(stats, name)

@@ -66,6 +66,7 @@ def test_what_is_wrong_with_the_bytes_is_said(data: bytes, match: str) -> None:
         unpack(data)
 
 
+@pytest.mark.exhaustive(but=5)
 @pytest.mark.parametrize(
     ("text", "match"),
     [

@@ -88,6 +88,7 @@ assert "jax" not in sys.modules
 """
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("seed", ["0", "1"])
 def test_another_process_reads_the_same(tmp_path: Path, seed: str) -> None:
     saved = samples()["sizes"]

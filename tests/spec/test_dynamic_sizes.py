@@ -282,6 +282,7 @@ def of_concrete_size(scores: Any, weights: Any, order: Any, k: int) -> Any:
     return tn.sum(tn.tanh(hidden @ rows.T)) + tn.sum(tn.prod(rows, axis=1)) + tn.sum(largest @ rows)
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_a_truncation_that_data_decide_has_value_and_gradient(executor: str) -> None:
     runner = NUMPY if executor == "numpy" else pytest.importorskip("tenferro_xla").XlaExecutor()

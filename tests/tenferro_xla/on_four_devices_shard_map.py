@@ -309,6 +309,7 @@ PROGRAMS: dict[str, Program] = {
 """Programs of a module of transforms, its `lax` and its `numpy`."""
 
 
+@pytest.mark.exhaustive(but=12)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_it_is_that_of_jax(name: str) -> None:
     program = PROGRAMS[name]

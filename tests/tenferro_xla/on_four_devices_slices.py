@@ -73,7 +73,8 @@ def test_few_slices_and_prime_numbers_of_them(total: int) -> None:
         assert digest(shared) == digest(tn.jit(f)(x, y))
 
 
-@pytest.mark.parametrize("dtype", some(["complex128", "float64"], 2))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("dtype", ["complex128", "float64"])
 def test_derivatives_of_higher_order_are_those_without_slices(dtype: str) -> None:
     operands = [x.astype(dtype) * (1 + 0.5j if dtype == "complex128" else 1) for x in OPERANDS]
 
@@ -107,6 +108,7 @@ def test_memory_of_a_device_is_as_predicted_and_limited() -> None:
         tn.jit(f, mesh=DATA, slices="data", memory_limit="1 MB")(*big)
 
 
+@pytest.mark.exhaustive
 def test_slices_inside_other_transforms_are_shared_too() -> None:
     x = random((3, 40, 4))
 

@@ -106,6 +106,7 @@ parent ((600, 600), 'cpu:0', 216360000.0)
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
 def test_in_a_forked_process_what_would_wait_for_ever_is_refused() -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORKED]

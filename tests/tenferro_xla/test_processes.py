@@ -63,6 +63,7 @@ def test_two_processes_compute_together() -> None:
         assert status == 0, text[-4000:]
 
 
+@pytest.mark.exhaustive
 def test_shared_slices_have_the_bits_of_one_device_and_an_exception_in_one_ends_both() -> None:
     expected = digest(tn.jit(value_and_gradient)(*OPERANDS))
     (status, text), (other, its) = two("slices", 100)
@@ -73,6 +74,7 @@ def test_shared_slices_have_the_bits_of_one_device_and_an_exception_in_one_ends_
     assert "ValueError: of the user\nan exit handler ran\n" in its
 
 
+@pytest.mark.exhaustive
 def test_a_process_is_told_that_another_is_gone() -> None:
     (status, text), (other, _) = two("dies", 60)
     assert (status, other) == (3, KILLED), text[-4000:]
@@ -80,6 +82,7 @@ def test_a_process_is_told_that_another_is_gone() -> None:
     assert "restart all processes from a checkpoint" in text
 
 
+@pytest.mark.exhaustive
 def test_whatever_is_done_after_another_process_was_killed_is_told() -> None:
     (status, text), (other, _) = two("gone", 60, devices=1)
     assert (status, other) == (3, KILLED), text[-4000:]
@@ -88,6 +91,7 @@ def test_whatever_is_done_after_another_process_was_killed_is_told() -> None:
     assert len(said) == sum("told" in line or "Error" in line for line in text.splitlines()), text
 
 
+@pytest.mark.exhaustive
 def test_a_stuck_peer_ends_the_one_that_waits() -> None:
     (status, text), (other, _) = two("sticks", 60)
     assert status == STUCK, text[-4000:]

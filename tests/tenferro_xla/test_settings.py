@@ -53,6 +53,7 @@ def assert_as_expected(results: Any) -> None:
         np.testing.assert_array_equal(result.numpy(), expected)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", some(SETTINGS, 2))
 def test_results_are_the_same(name: str) -> None:
     with SETTINGS[name]():

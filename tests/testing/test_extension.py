@@ -78,6 +78,7 @@ SECTIONS = {clause.name: clause.section for clause in CLAUSES}
 # ------------------------------------------------------------------------------ what is right
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("inputs", [(X, Y), (Z, Z * 1j), (X.astype("f4"), Y.astype("f4"))])
 def test_a_family_that_keeps_the_contract_passes(inputs: Any) -> None:
     report = check_extension(
@@ -373,6 +374,7 @@ def id_of(value: object) -> str:
             return ""
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize(("clause", "op", "inputs", "rules", "text"), RULES, ids=id_of)
 def test_broken_rules_are_caught(clause: str, op: Any, inputs: Any, rules: Any, text: str) -> None:
     found = violated(op(), inputs, rules=rule_set(*rules))

@@ -142,6 +142,7 @@ def compared(seed: int) -> None:
             )
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("seed", [2, 8, 22])
 def test_a_nest_has_the_derivatives_of_jax(seed: int) -> None:
     compared(seed)

@@ -176,6 +176,7 @@ def test_threads_share_a_runtime(rt: tn.EagerRuntime) -> None:
     np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-12)
 
 
+@pytest.mark.exhaustive
 def test_chains_of_a_hundred_thousand_ops_are_recorded_walked_and_freed(
     rt: tn.EagerRuntime,
 ) -> None:

@@ -27,6 +27,7 @@ def on_xla() -> tn.EagerRuntime:
 IN_F64 = [case for case in CASES if "f64" in case.smooth_dtypes()]
 
 
+@pytest.mark.exhaustive(but=7)
 @pytest.mark.parametrize(
     "case",
     some(IN_F64, 10, row_id),  # each op is compiled by itself

@@ -147,6 +147,7 @@ def events(ns: Any, program: Any, ordered: bool = False, **options: Any) -> tupl
     return found, jax.tree.map(np.asarray, result)
 
 
+@pytest.mark.exhaustive(but=8)
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 @pytest.mark.parametrize("program", [plain, *PROGRAMS], ids=lambda each: each.__name__)
 def test_functions_are_called_as_often_as_in_jax(program: Any, executor: str) -> None:

@@ -26,6 +26,7 @@ def is_complex(args: Any) -> bool:
     return any(np.iscomplexobj(leaf) for leaf in jax.tree.leaves(args))
 
 
+@pytest.mark.exhaustive(but=8)
 @how
 @case
 def test_value_and_grad(how: Any, f: Any, args: Any) -> None:
@@ -35,6 +36,7 @@ def test_value_and_grad(how: Any, f: Any, args: Any) -> None:
     assert_trees_close(grads, want[1], conjugated=is_complex(args))
 
 
+@pytest.mark.exhaustive(but=4)
 @how
 @case
 def test_grad_by_several_arguments(how: Any, f: Any, args: Any) -> None:
@@ -44,6 +46,7 @@ def test_grad_by_several_arguments(how: Any, f: Any, args: Any) -> None:
     assert_trees_close(grads, want, conjugated=is_complex(args))
 
 
+@pytest.mark.exhaustive(but=4)
 @how
 @case
 def test_jvp(how: Any, f: Any, args: Any) -> None:
@@ -53,6 +56,7 @@ def test_jvp(how: Any, f: Any, args: Any) -> None:
     assert_trees_close(both, want)
 
 
+@pytest.mark.exhaustive(but=8)
 @how
 @case
 def test_vjp(how: Any, f: Any, args: Any) -> None:
@@ -70,6 +74,7 @@ def test_vjp(how: Any, f: Any, args: Any) -> None:
     assert_trees_close(cts, other_cts, conjugated=is_complex(args))
 
 
+@pytest.mark.exhaustive(but=8)
 @how
 @case
 def test_linearize(how: Any, f: Any, args: Any) -> None:
@@ -117,6 +122,7 @@ def test_hessian(how: Any, name: str) -> None:
     assert_trees_close(actual, want)
 
 
+@pytest.mark.exhaustive(but=4)
 @how
 @pytest.mark.parametrize("name", ["power", "mixed", "mlp"])
 def test_hvp(how: Any, name: str) -> None:
@@ -128,6 +134,7 @@ def test_hvp(how: Any, name: str) -> None:
     assert_trees_close(actual, want)
 
 
+@pytest.mark.exhaustive(but=4)
 @how
 @pytest.mark.parametrize("order", range(5))
 def test_derivatives_of_any_order(how: Any, order: int) -> None:
@@ -150,6 +157,7 @@ def test_holomorphic_gradients_are_jaxs(how: Any) -> None:
     assert_trees_close(actual, want)
 
 
+@pytest.mark.exhaustive(but=2)
 @how
 def test_with_the_flag_all_transforms_give_the_holomorphic_derivative(how: Any) -> None:
     def f(z: Any) -> Any:

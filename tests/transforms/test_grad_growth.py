@@ -77,6 +77,7 @@ def differentiable() -> list[ops.StdTensorOp]:
     ]
 
 
+@pytest.mark.exhaustive(but=10)
 @pytest.mark.parametrize("op", differentiable(), ids=lambda op: op.name)
 def test_every_elementwise_op(op: ops.StdTensorOp) -> None:
     def function(x: Any) -> Any:
@@ -104,6 +105,7 @@ UNARY = (tn.sin, tn.exp, tn.sqrt, tn.log, tn.arctan, tn.tanh, tn.square, tn.log1
 BINARY = (tn.add, tn.subtract, tn.multiply, tn.divide, tn.hypot, tn.logaddexp)
 
 
+@pytest.mark.exhaustive(but=10)
 @pytest.mark.parametrize("seed", range(20))
 def test_random_compositions(seed: int) -> None:
     rng = np.random.default_rng(seed)

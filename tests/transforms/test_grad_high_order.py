@@ -173,6 +173,7 @@ def test_the_graph_is_small_before_the_passes_run() -> None:
 # ------------------------------------------------------------------------------------ values
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize("x", POINTS)
 @pytest.mark.parametrize(("function", "taylor"), FUNCTIONS)
 def test_forward_derivatives_to_order_8_are_the_taylor_coefficients(
@@ -214,6 +215,7 @@ def test_derivatives_beyond_the_degree_of_a_polynomial_are_zero(
     assert values == [12.0, 12.0, 6.0, 0.0, 0.0]
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("order", [1, 3, 6])
 def test_compiled_high_orders_agree_with_jax(order: int) -> None:
     expected: Function = lambda x: jax.numpy.sin(x) * jax.numpy.exp(x * x)  # noqa: E731

@@ -19,6 +19,7 @@ def function(lib: Any) -> Any:
     return lambda x, y: {"a": lib.sin(x) @ y, "b": lib.exp(x) / (1 + lib.sum(y) ** 2)}
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("factorial_scaled", [True, False])
 def test_as_in_jax(factorial_scaled: bool) -> None:
     with jax.enable_x64(True):

@@ -133,6 +133,7 @@ def test_norms_and_their_derivatives_at_all_magnitudes(executor: str) -> None:
     np.testing.assert_allclose(tn.hessian(norm)(rows[0]), [[0.128, -0.096], [-0.096, 0.072]])
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("size", [3, 40])
@@ -151,6 +152,7 @@ def test_norms_are_precise_wherever_they_are_numbers(size: int, dtype: str, exec
         np.testing.assert_array_equal(norm(strange), np.array([np.nan, np.inf], kind))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_differences_of_digamma_functions_do_not_cancel(executor: str) -> None:
     betaln, b = tn.scipy.special.betaln, 2.5

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.optimize
 
 import tenferro as tn
 from tenferro.errors import TracingError
@@ -83,6 +84,7 @@ def derivatives(j: Any, f: Callable[..., Any], x: Any, y: Any) -> list[Any]:
     return results
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("seed", some(range(60), 20))
 def test_random_programs_that_branch_have_the_derivatives_of_jax(
     seed: int, request: pytest.FixtureRequest
@@ -324,6 +326,33 @@ def test_an_array_of_numpy_does_not_lose_a_derivative() -> None:
         with pytest.raises(TracingError, match="its derivative would be lost"):
             tn.grad(lambda x, use=use: tn.sum(use(x)))(X)
     assert_close(tn.grad(np.linalg.norm)(X), X / np.linalg.norm(X), rounding("float64"))
+
+
+def test_a_function_with_a_rule_by_hand_may_call_other_libraries() -> None:
+    @tn.custom_vjp
+    def root(a: Any) -> Any:
+        assert isinstance(np.asarray(a), np.ndarray)
+        return tn.asarray(scipy.optimize.brentq(lambda x: x * x - np.asarray(a), 0.0, 10.0))
+
+    def fwd(a: Any) -> tuple[Any, Any]:
+        x = root(a)
+        return x, x
+
+    root.defvjp(fwd, lambda x, ct: (ct / (2 * x),))
+    assert_close(tn.grad(root)(4.0), 0.25, 1e-9)
+    assert_close(tn.grad(tn.grad(root))(4.0), -1 / 32, 1e-9)
+    root.defvjp(lambda a: (root(a), np.sqrt(np.asarray(a))), lambda x, ct: (ct / (2 * x),))
+    with pytest.raises(TracingError, match="its derivative would be lost"):  # the second one
+        tn.grad(tn.grad(root))(4.0)
+
+    @tn.custom_vjp
+    def closes_over(a: Any) -> Any:
+        return a + np.asarray(outer[0])
+
+    outer: list[Any] = []
+    closes_over.defvjp(lambda a: (closes_over(a), None), lambda _, ct: (ct,))
+    with pytest.raises(TracingError, match="its derivative would be lost"):
+        tn.grad(lambda x: outer.append(x) or closes_over(x))(2.0)  # type: ignore[func-returns-value]
 
 
 def test_values_that_a_trace_left_behind_have_no_elements() -> None:

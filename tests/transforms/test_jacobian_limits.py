@@ -13,6 +13,7 @@ from tests.transforms.test_grad_limits import X, energy, network, predicted
 FORMS: tuple[Callable[..., Any], ...] = (tn.jacfwd, tn.jacrev, tn.jacobian)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize(
     ("form", "function"), [*((form, network) for form in FORMS), (tn.hessian, energy)]
 )

@@ -75,6 +75,7 @@ def test_a_rule_for_cotangents_is_run_in_reverse() -> None:
         tn.jacobian(by_hand, mode="forward", sparsity="auto")(X)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("wrapped", [lambda f: f, tn.checkpoint, tn.jit])
 def test_a_rule_by_hand_need_not_have_a_symmetric_hessian(wrapped: Any) -> None:
     @tn.custom_vjp

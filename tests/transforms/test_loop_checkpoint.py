@@ -63,6 +63,7 @@ WAYS = {
 }
 
 
+@pytest.mark.exhaustive(but=10)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("f", [checked(), scanned, bounded, branched, nested])
 def test_derivatives_are_those_of_the_function(f: Callable[[Any], Any], way: str) -> None:

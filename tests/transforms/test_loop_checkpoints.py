@@ -25,6 +25,7 @@ def loss(w: Any, h: Any, xs: Any, reverse: bool = False, checkpoints: int | None
     return tn.sum(last) + tn.sum(ys * ys)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("levels", [1, 2, 3])
 def test_derivatives_are_those_without_checkpoints(levels: int, reverse: bool) -> None:
@@ -126,6 +127,7 @@ def test_a_loop_of_unknown_length_stores_all() -> None:
     assert forward.n_outputs - forward.carry > 2
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_derivatives_are_those_where_iterations_are_computed_again(executor: str) -> None:
     x, dx = RNG.uniform(0.1, 1, (2, 20_000))

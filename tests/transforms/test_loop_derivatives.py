@@ -78,6 +78,7 @@ def expected() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.exhaustive(but=3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_gradients_are_those_of_jax(name: str, expected: dict[str, Any]) -> None:
     value, grad = expected[name]
@@ -86,6 +87,7 @@ def test_gradients_are_those_of_jax(name: str, expected: dict[str, Any]) -> None
     assert_same(compiled(lambda *x: tn.jvp(f, x, TANGENTS), *ARGS), (value, dot(grad, TANGENTS)))
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", some(PROGRAMS, 3, start=0))
 def test_second_derivatives_are_differences_in_all_modes(name: str) -> None:
     f, step = ours(name), 1e-5
@@ -103,6 +105,7 @@ def test_second_derivatives_are_differences_in_all_modes(name: str) -> None:
     assert_same(compiled(over, *ARGS), found, "reverse over forward")
 
 
+@pytest.mark.exhaustive
 def test_xla_computes_the_same_derivatives() -> None:
     def both(*args: Any) -> Any:
         names = ("conditional_rounds", "until")
@@ -126,6 +129,7 @@ def entries(f: Function, axes: Sequence[int | None]) -> Any:
     return [np.stack(leaf) for leaf in zip(*rows, strict=True)]
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", some(PROGRAMS, 3, start=1))
 def test_a_batch_is_the_stack_of_single_runs(name: str) -> None:
     grad = tn.grad(ours(name), EACH)
@@ -196,6 +200,7 @@ def batches(lang: Any, f: Function, axes: tuple[int | None, ...]) -> dict[str, F
     }
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", ["rnn", "conditional_rounds", "until", "mapped"])
 def test_an_eager_runtime_has_the_same_derivatives(name: str) -> None:
     f = ours(name)

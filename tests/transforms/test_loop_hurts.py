@@ -91,6 +91,7 @@ SHARED = {
 }
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize("name", SHARED)
 @pytest.mark.parametrize("xs", [[1.5, -1.0, 2.5], [-1.0, -2.0]], ids=["some", "none"])
 def test_what_entries_share_gets_no_nan_from_those_that_do_not_take_a_branch(

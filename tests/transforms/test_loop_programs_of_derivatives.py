@@ -161,6 +161,7 @@ def digests() -> list[str]:
     return [gradient(name).exec_program.digest for name in names]
 
 
+@pytest.mark.exhaustive
 def test_a_gradient_reads_alike_in_all_traces_and_processes() -> None:
     first = digests()
     gc.collect()

@@ -140,6 +140,7 @@ def test_random_loops_are_their_rounds(programs: int) -> None:
     run(programs, check_numbers)
 
 
+@pytest.mark.exhaustive
 def test_derivatives_and_batches_of_random_loops(programs: int) -> None:
     run(max(1, programs // 15), lambda seed: check(seed, "numpy"))
 

@@ -171,6 +171,7 @@ def test_tiers_do_nothing_where_the_executor_is_numpy_or_in_another_trace() -> N
     inner.ready(2.0)
 
 
+@pytest.mark.exhaustive
 def test_eight_threads_call_forty_signatures(slow: SlowToCompile) -> None:
     slow.may_compile.set()
     f = tn.jit(lambda x: tn.sum(x * x), executor=slow, tiers=True)
@@ -263,10 +264,12 @@ WORKER.submit(BackgroundJob(lambda: print("another"), lambda: print("dropped")))
 """
 
 
+@pytest.mark.exhaustive
 def test_a_process_that_ends_waits_for_the_job_that_runs_and_drops_the_others() -> None:
     assert run_alone(ENDS) == ("dropped\nended\n", "")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
 def test_in_a_forked_process_numpy_goes_on_answering() -> None:
     # of its own: JAX, if another test has imported it, warns of forks

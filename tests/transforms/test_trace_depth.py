@@ -19,7 +19,7 @@ from tenferro.ir import verify
 from tenferro.ops import shape_context
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("length", [20_000, pytest.param(100_000, marks=pytest.mark.large)])
 def test_a_long_chain_of_ops_goes_through_every_stage_and_is_freed(length: int) -> None:
     gc.collect()

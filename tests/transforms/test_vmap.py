@@ -81,6 +81,7 @@ def expected() -> dict[str, list[Any]]:
         return {name: arrays(result) for name, result in run().items()}
 
 
+@pytest.mark.exhaustive(but=8)
 @pytest.mark.parametrize("name", NAMES)
 def test_nestings_agree_with_jax(name: str, expected: dict[str, list[Any]]) -> None:
     results = arrays(dict(nestings(tn, tn))[name]())

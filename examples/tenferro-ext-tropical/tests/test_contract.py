@@ -76,6 +76,7 @@ def test_einsum_jvp_keeps_the_contract(register_xla: Any) -> None:
     check(TropicalEinsumJvp(*PRODUCT, (1,)), 1, register_xla=register_xla)
 
 
+@pytest.mark.exhaustive
 @XLA
 def test_einsum_vjp_keeps_the_contract(register_xla: Any) -> None:
     check(TropicalEinsumVjp(*BATCHED, (0, 1)), 2, register_xla=register_xla)

@@ -108,6 +108,9 @@ def _public(name: str, function: Function, declaration: Callable[..., Any]) -> F
         return result
 
     shown = [] if name == "entropy" else [first.replace(name="q") if inverse else first]
+    taken = inspect.signature(function).parameters
+    if "kwargs" not in taken:
+        others = [each for each in others if each.name in taken]
     signature: Any = declared.replace(parameters=[*shown, *others], return_annotation="AnyTensor")
     public.__signature__ = signature  # type: ignore[attr-defined]  # as `inspect` documents
     public.__name__, public.__module__ = name, "tenferro.scipy.stats"
@@ -117,9 +120,11 @@ def _public(name: str, function: Function, declaration: Callable[..., Any]) -> F
     return public
 
 
-def of_vectors(name: str) -> Callable[[Callable[P, AnyTensor]], Distribution[P]]:
+def of_vectors(
+    name: str, **others: Function
+) -> Callable[[Callable[P, AnyTensor]], Distribution[P]]:
     """Declares a distribution of vectors: the decorated function is the one of this name."""
-    return lambda function: Distribution(function, {name: function})
+    return lambda function: Distribution(function, {name: function, **others})
 
 
 def row(

@@ -8,7 +8,7 @@ from typing import Any
 from tenferro import numpy as tn
 from tenferro.errors import ShapeError
 from tenferro.ir import AnyTensor, ArrayLike
-from tenferro.linalg import cholesky, diagonal, solve_triangular
+from tenferro.linalg import cholesky, diagonal, eigvalsh, pinv, solve_triangular
 from tenferro.numpy import any as any_of
 from tenferro.scipy.stats.distribution import of_vectors
 
@@ -69,14 +69,45 @@ def multinomial(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> AnyTensor:
     return tn.where(defined, tn.where(possible, logs, -math.inf), math.nan)
 
 
-@of_vectors("logpdf")
-def multivariate_normal(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> AnyTensor:
+def _normal_entropy(mean: ArrayLike | None = None, cov: ArrayLike = 1) -> AnyTensor:
+    matrix = tn.asarray(cov)
+    if matrix.ndim == 0:
+        matrix = matrix * tn.eye(1 if mean is None else tn.asarray(mean).shape[-1])
+    if matrix.ndim < 2:
+        raise ShapeError(f"multivariate_normal.entropy: takes matrices, got {matrix.meta}")
+    _, rank, log_volume = _spectrum(matrix)
+    return (rank * (1 + math.log(2 * math.pi)) + log_volume) / 2
+
+
+def _spectrum(matrix: AnyTensor) -> tuple[AnyTensor, AnyTensor, AnyTensor]:
+    """From where on eigenvalues count, how many do, and the logarithm of their product."""
+    values = eigvalsh(matrix)
+    limit = _relative_limit(values) * tn.max(tn.abs(values), axis=-1, keepdims=True)
+    counts = values > limit
+    logs = tn.log(tn.where(counts, values, 1.0))
+    return limit, tn.sum(counts, axis=-1).astype(values.dtype), tn.sum(logs, axis=-1)
+
+
+def _relative_limit(values: AnyTensor) -> float:
+    """SciPy's: rounding errors of covariances, relative to the largest eigenvalue."""
+    return (1e3 if values.dtype == "float32" else 1e6) * float(tn.finfo(values.dtype).eps)
+
+
+@of_vectors("logpdf", entropy=_normal_entropy)
+def multivariate_normal(
+    x: ArrayLike,
+    mean: ArrayLike | None = None,
+    cov: ArrayLike = 1,
+    allow_singular: bool | None = None,
+) -> AnyTensor:
     """The normal distribution of vectors, along the last axis.
 
     Args:
         x: vectors `[..., n]`.
-        mean: vectors `[..., n]`.
+        mean: vectors `[..., n]`; 0 by default.
         cov: positive definite matrices `[..., n, n]`, or the variance of all elements.
+        allow_singular: matrices may be semidefinite; the density is then that within their range,
+            and 0 outside of it.
 
     Raises:
         ShapeError: an operand has too few axes.
@@ -84,7 +115,8 @@ def multivariate_normal(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> AnyTen
     >>> tn.scipy.stats.multivariate_normal.logpdf([0.0], [0.0], [[1.0]])
     Tensor(-0.91893853)
     """
-    vectors, center, matrix = tn.asarray(x), tn.asarray(mean), tn.asarray(cov)
+    vectors, matrix = tn.asarray(x), tn.asarray(cov)
+    center = tn.zeros_like(vectors) if mean is None else tn.asarray(mean)
     if matrix.ndim == 0 and vectors.ndim:
         matrix = matrix * tn.eye(vectors.shape[-1], dtype=matrix.dtype)
     if vectors.ndim < 1 or center.ndim < 1 or matrix.ndim < 2:
@@ -92,8 +124,17 @@ def multivariate_normal(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> AnyTen
             "multivariate_normal.logpdf: takes vectors, vectors and matrices, got "
             f"{vectors.meta}, {center.meta} and {matrix.meta}; use norm for numbers"
         )
-    factor: Any = cholesky(matrix)
     offsets: Any = tn.expand_dims(vectors - center, axis=-1)
+    if allow_singular:
+        limit, rank, log_volume = _spectrum(matrix)
+        inverse: Any = pinv(matrix, _relative_limit(limit), hermitian=True)
+        solved = inverse @ offsets
+        rest = tn.squeeze(offsets - matrix @ solved, axis=-1)
+        inside = tn.sum(rest * rest, axis=-1) < (1e3 * tn.squeeze(limit, axis=-1)) ** 2
+        squares = tn.sum(tn.squeeze(offsets * solved, axis=-1), axis=-1)
+        density = -(squares + rank * math.log(2 * math.pi) + log_volume) / 2
+        return tn.where(inside, density, -math.inf)
+    factor: Any = cholesky(matrix)
     scaled: Any = tn.squeeze(solve_triangular(factor, offsets, lower=True), axis=-1)
     size = tn.asarray(matrix.shape[-1]).astype(factor.dtype)
     volume = tn.log(diagonal(factor)).sum(-1) + size * (math.log(2 * math.pi) / 2)

@@ -131,6 +131,7 @@ def test_other_programs_stay(inputs: str, steps: str) -> None:
     )
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("executor", EXECUTORS)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex128"])
 def test_derivatives_through_repetitions_are_the_same_without_the_pass(

@@ -363,6 +363,7 @@ def test_a_transpose_that_a_product_reads_stays_in_the_loop() -> None:
     )
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_loops_with_equal_entries_compute_what_they_did(executor: str) -> None:
     def loss(w, x, xs):  # type: ignore[no-untyped-def]

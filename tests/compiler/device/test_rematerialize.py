@@ -69,6 +69,7 @@ def in_blocks(x: Any, w: Any) -> Any:
     return tn.sum(x)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize(
     ("f", "units"), [(in_a_loop, 15), (in_a_branch, 15), (tn.grad(in_blocks), 10)]
 )
@@ -123,6 +124,7 @@ def test_a_program_that_fits_is_left_alone() -> None:
     assert Rematerialize(MemoryLimit(72)).run(program) is program
 
 
+@pytest.mark.exhaustive
 def test_what_does_not_fit_is_refused_with_the_least_that_was_found() -> None:
     message = (
         r"jit: needs [\d.]+ kB at test_rematerialize.py:\d+ \(largest: \w+ f64\[8,8\], \d+ alive\),"

@@ -52,6 +52,7 @@ def nest(name: str) -> ExecProgram:
     return with_last_use(body)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_nest_does_not_need_the_stack_of_python(name: str) -> None:
     assert sys.getrecursionlimit() == 1000

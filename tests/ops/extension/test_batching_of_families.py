@@ -70,6 +70,7 @@ def test_every_family_has_a_batch_rule_of_its_own() -> None:
         assert [rule.family_id for rule in package.batch_rules] == list(package.families)
 
 
+@pytest.mark.exhaustive(but=11)
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_a_batch_is_the_stack_of_single_runs(case: Case) -> None:
     for mask in masks(case):

@@ -158,6 +158,7 @@ def _with_arguments(function: Callable[..., Any], count: int) -> Callable[..., A
     return made
 
 
+@pytest.mark.exhaustive(but=13)
 @each_executor(derivative=True)
 def test_grad_in_jit(case: Case, executor: str) -> None:
     gradient = tn.grad(case.total, case.places, ad_context=case.context)
@@ -182,6 +183,7 @@ def test_xla_executor(case: Case, named: bool) -> None:
     assert_is_value(executor.run(program, case.bindings(program))[0], case)
 
 
+@pytest.mark.exhaustive(but=13)
 @each_executor(derivative=True, everywhere=True)
 def test_eager_runtime_with_backward(case: Case, executor: str) -> None:
     runtime = tn.EagerRuntime(executor, packages=case.packages)
@@ -216,6 +218,7 @@ def test_a_gradient_is_saved_and_loaded(case: Case) -> None:
     assert_are_gradients(executor.run(loaded, case.bindings(loaded)), case)
 
 
+@pytest.mark.exhaustive(but=6)
 @each(on_xla=True)
 @pytest.mark.parametrize("named", [False, True])
 def test_export_or_a_refusal_that_says_what_to_do(case: Case, named: bool) -> None:
@@ -233,6 +236,7 @@ def test_export_or_a_refusal_that_says_what_to_do(case: Case, named: bool) -> No
     assert_is_value(artifact.run(case.bindings(program))[0], case)
 
 
+@pytest.mark.exhaustive(but=3)
 @each(on_xla=True, everywhere=True)
 def test_to_jax(case: Case) -> None:
     function = tenferro_xla.to_jax(case.program(case.function), packages=case.packages)

@@ -132,6 +132,7 @@ def takes(function: Callable[..., Any], count: int) -> bool:
     return True
 
 
+@pytest.mark.exhaustive(but=14)
 @pytest.mark.parametrize("name", some(SHARED, 12))
 @bits
 def test_functions_have_the_dtypes_of_jax(name: str, wide: bool) -> None:
@@ -228,6 +229,7 @@ def test_float32_programs_stay_so() -> None:
     assert f(x).dtype == np.float64
 
 
+@pytest.mark.exhaustive
 def test_random_numbers_of_32_bits_are_those_of_jax() -> None:
     key = jax.random.key(3)
     mine = tn.random.key(3)

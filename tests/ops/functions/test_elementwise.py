@@ -31,6 +31,7 @@ ANY_DTYPE = ["add", "multiply", "equal", "not_equal"]
 ORDERED = ["maximum", "minimum", "less", "less_equal", "greater", "greater_equal"]
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", ANY_DTYPE)
 @given(pairs())
 def test_promotion_and_broadcasting_are_those_of_numpy(
@@ -44,6 +45,7 @@ def test_promotion_and_broadcasting_are_those_of_numpy(
     assert_same(traced(getattr(tn, name), x, y), expected)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", [*ORDERED, "subtract"])
 @given(pairs(REAL))
 def test_functions_of_real_numbers_agree_with_numpy(name: str, pair: tuple[Array, Array]) -> None:
@@ -164,6 +166,7 @@ def test_powers_that_integers_do_not_have_are_refused() -> None:
         x**-1
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "uint32"])
 def test_integers_to_the_power_of_integers_are_numpys(executor: str, dtype: str) -> None:

@@ -284,6 +284,7 @@ def test_gradients_of_updates_are_those_of_jax(data: st.DataObject, name: str) -
         assert_close(our, their, rounding("f64"))
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize("name", ["set", "add", "multiply", "min", "max"])
 @pytest.mark.parametrize("indices", [(0,), (slice(1, None),), (..., slice(None, None, -2))])
 def test_windows_change_as_their_elements_do(name: str, indices: Any) -> None:
@@ -353,6 +354,7 @@ def test_take_reads_no_number_out_of_bounds() -> None:
 PLACES: list[Any] = [(5,), (np.array([0, 4, -1, -9]),), (slice(None), 9), (1, np.array([2, 8]))]
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("mode", ["clip", "fill", "drop"])
 def test_a_mode_says_what_indices_out_of_bounds_mean(mode: str) -> None:
     x = np.arange(12.0).reshape(3, 4)

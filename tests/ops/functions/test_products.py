@@ -28,6 +28,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.exhaustive(but=3)
 @pytest.mark.parametrize(("left", "right"), SHAPES)
 @given(st.sampled_from(DTYPES[1:]), st.sampled_from(DTYPES[1:]))
 def test_matmul_is_numpys(left: Any, right: Any, first: str, second: str) -> None:

@@ -35,6 +35,7 @@ def axes_of(draw: st.DrawFn, x: Array) -> Any:
     return draw(st.one_of(st.none(), axis, several))
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("name", ["sum", "prod"])
 @given(st.data())
 def test_sums_and_products_have_numpys_dtype(name: str, data: st.DataObject) -> None:
@@ -44,6 +45,7 @@ def test_sums_and_products_have_numpys_dtype(name: str, data: st.DataObject) -> 
     check(name, x, expected, axis=axis, keepdims=keepdims)
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("name", ["max", "min"])
 @given(st.data())
 def test_extrema_are_numpys(name: str, data: st.DataObject) -> None:

@@ -104,6 +104,7 @@ def _uses_of_a_slice(x: Any, y: Any, place: Callable[[Any], slice]) -> tuple[Any
     )
 
 
+@pytest.mark.exhaustive(but=7)
 @pytest.mark.parametrize("name", NAMED_BOUNDS)
 def test_a_bound_of_named_size_means_what_its_number_means(name: str) -> None:
     place = NAMED_BOUNDS[name]
@@ -119,6 +120,7 @@ def test_a_bound_of_named_size_means_what_its_number_means(name: str) -> None:
             np.testing.assert_array_equal(got, want, err_msg=f"{name} at n = {n}")
 
 
+@pytest.mark.exhaustive
 def test_xla_cuts_at_the_same_named_bounds() -> None:
     def every_use(x: Any, y: Any) -> list[Any]:
         return [_uses_of_a_slice(x, y, place) for place in NAMED_BOUNDS.values()]

@@ -34,6 +34,7 @@ def read(lines: io.StringIO) -> list[Record]:
     return [record for record in records if record is not None]
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", [name for name in STEPS if name not in ("environment", "caches")])
 def test_nothing_is_wrong_on_the_cpu(name: str) -> None:
     check, lines = checking(seconds=1.0)
@@ -56,6 +57,7 @@ def wrong_products(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(lower._rules, DotGeneral, (product, True))
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.usefixtures("wrong_products")
 @pytest.mark.parametrize("name", ["smoke", "precision", "linear algebra", "loops", "einsum"])
 def test_a_step_finds_wrong_numbers(name: str) -> None:
@@ -116,6 +118,7 @@ else:
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["environment", "caches"])
 def test_one_process_at_a_time_has_the_device(name: str) -> None:
     command = [sys.executable, "-c", ONE_AT_A_TIME, name]
@@ -146,6 +149,7 @@ def test_the_doctor_checks_a_device(tmp_path: Path, capfd: pytest.CaptureFixture
     assert found["doctor"]["well"] is True
 
 
+@pytest.mark.exhaustive
 def test_a_device_that_is_not_there_is_named(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -43,6 +43,7 @@ def found(report: Report, step: str) -> list[tuple[str, str]]:
     return [(each.name, each.outcome) for each in report.records if each.step == step]
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize(
     ("step", "ended"),
     [
@@ -69,6 +70,7 @@ def test_the_end_of_what_a_step_said_is_in_the_report(tmp_path: Path) -> None:
     assert "Fatal Python error: Aborted" in report.records[-1].values["said"]
 
 
+@pytest.mark.exhaustive
 def test_a_step_that_is_killed_says_where_it_was(tmp_path: Path) -> None:
     _, report = run(tmp_path, "hangs", "fine")
     assert report.records[1].values["said"].splitlines()[:3:2] == [
@@ -77,11 +79,13 @@ def test_a_step_that_is_killed_says_where_it_was(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.exhaustive
 def test_a_step_that_goes_on_is_not_killed_at_once(tmp_path: Path) -> None:
     _, report = run(tmp_path, "is slow", "fine", grace=2.0)
     assert found(report, "is slow") == [("one", "fine"), ("done", "fine")]
 
 
+@pytest.mark.exhaustive
 def test_a_step_that_goes_on_for_ever_is_killed(tmp_path: Path) -> None:
     _, report = run(tmp_path, "never ends", "fine", grace=0.5)
     assert found(report, "never ends") == [("the step", "wrong")]

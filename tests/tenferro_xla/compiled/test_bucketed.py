@@ -133,6 +133,7 @@ def chain_inputs(n: int, m: int = 3) -> list[Array]:
     return [rng.normal(size=shape) for shape in ((n, m), (m, 7), (7, n))]
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize(
     ("subscripts", "roundings"),
     [
@@ -158,6 +159,7 @@ def test_a_network_of_named_sizes_is_planned_for_the_rounded_ones(
     assert len([bound for bound in sizes if bound]) <= (3 if len(roundings) == 1 else 1)
 
 
+@pytest.mark.exhaustive
 def test_the_gradient_of_a_network_of_named_sizes_is_rounded_up() -> None:
     program = tn.make_program(
         tn.value_and_grad(lambda *xs: tn.sum(tn.einsum(CHAIN, *xs) ** 2), argnums=(0, 1, 2)),
@@ -328,6 +330,7 @@ SAFE = {
 }
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", SAFE)
 def test_results_are_those_of_the_true_size(name: str) -> None:
     symbolic = {"x": ("n", 2), "y": ("n", 2)}
@@ -347,6 +350,7 @@ def assert_close(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(left.numpy(), right.numpy(), rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("seed", range(4))
 def test_random_programs_give_the_same_or_are_refused(seed: int) -> None:
     rng = random.Random(seed)

@@ -32,6 +32,7 @@ def test_results_are_written_where_earlier_ones_were() -> None:
     assert "large results are written where earlier ones were" in str(executor.explain())
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("dtype", ["float32", "complex128", "int64", "bool"])
 def test_every_dtype(dtype: str) -> None:
     x = (np.arange(LARGE // np.dtype(dtype).itemsize) % 5).astype(dtype)
@@ -57,6 +58,7 @@ def test_several_results_and_those_that_are_inputs_or_twice_there() -> None:
     assert "places" in causes(executor)
 
 
+@pytest.mark.exhaustive
 def test_transposed_results() -> None:
     executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     f = tn.jit(lambda x, y: (x.T, (y + 1).T), executor=executor)
@@ -77,6 +79,7 @@ def test_a_transposed_result_may_take_a_donated_buffer() -> None:
     np.testing.assert_array_equal(more, square + 1)
 
 
+@pytest.mark.exhaustive
 def test_a_gradient_has_the_same_bits() -> None:
     def loss(x: Any, y: Any) -> Any:
         return tn.sum(tn.tanh(x) * y * x)

@@ -89,6 +89,7 @@ def test_a_program_that_xla_cannot_write_runs(folder: Path) -> None:
     assert entries(folder) == []
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize(
     "part", ["serialize", "deserialize_and_load", "_version", "_depends", "_calls_lapack"]
 )

@@ -1,6 +1,7 @@
 """XLA gets the sizes that data decide, never their bounds."""
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ XLA = XlaExecutor("cpu")
 sizes = st.tuples(st.integers(0, 4), st.integers(0, 4))
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**32), size=sizes)
 def test_random_programs_are_what_they_are_on_numpy(seed: int, size: tuple[int, int]) -> None:

@@ -47,6 +47,7 @@ def test_arrays_of_jax_that_share_the_memory_stay() -> None:
             np.testing.assert_array_equal(result, X + k)
 
 
+@pytest.mark.exhaustive
 def test_results_that_are_still_read_are_waited_for() -> None:
     executor = txla.XlaExecutor("cpu", kept_bytes=ENOUGH)
     slow = tn.jit(lambda m: m @ m @ m @ m, executor=executor)

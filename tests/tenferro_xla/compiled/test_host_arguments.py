@@ -28,6 +28,7 @@ def placed(size: int, offset: int) -> Any:
     return array
 
 
+@pytest.mark.exhaustive(but=8)
 @pytest.mark.parametrize("iterations", [0, 40])
 @pytest.mark.parametrize("offset", [0, 16], ids="at {} of 64".format)
 @pytest.mark.parametrize("size", SIZES)

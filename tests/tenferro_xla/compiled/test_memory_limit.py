@@ -48,6 +48,7 @@ def test_checkpoints_come_from_jax_and_go_there() -> None:
         )
 
 
+@pytest.mark.exhaustive
 def test_what_is_lowered_first_keeps_the_limit_as_xla_tells_too() -> None:
     def f(x: Any, w: Any) -> Any:
         for number in range(16):

@@ -19,6 +19,7 @@ def proc(folder: Path, maps: int, bound: int) -> Path:
     return folder
 
 
+@pytest.mark.exhaustive
 def test_the_older_half_is_dropped_and_compiled_again_where_it_is_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,7 @@ def test_the_prediction_is_within_30_percent_of_xlas_figure(instance: dict[str, 
     assert 0.7 * figure <= plan.peak_bytes <= 1.3 * figure
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("slices", ["x", "ab", "bcx"])
 def test_that_of_a_loop_is_too(slices: str) -> None:
     specs = [tn.TensorSpec((24, 16, 12))] + [tn.TensorSpec((16, 16, 12))] * 2
@@ -41,6 +42,7 @@ def test_that_of_a_loop_is_too(slices: str) -> None:
     assert 0.7 * figure <= plan.peak_bytes <= 1.3 * figure
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("text", ["abx,bcx,cdx,dax->", "abx,bcx,cdx,dax->x"])
 def test_that_of_value_and_gradient_in_slices_is_too(text: str) -> None:
     """What a loop adds up is one buffer, whatever the number of rounds."""

@@ -303,6 +303,7 @@ def test_the_budget_holds_for_segments() -> None:
         f(np.ones(4), np.asarray(3))
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("seed", range(4))
 def test_random_programs_agree_with_numpy(seed: int) -> None:
     rng = random.Random(seed)

@@ -26,6 +26,7 @@ def compiled(executor: XlaExecutor) -> list[tuple[str, int]]:
     return [(each.part, each.sizes[0][1]) for each in subjects if each.part != "op"]
 
 
+@pytest.mark.exhaustive
 def test_the_fifth_size_is_rounded_up_and_shared() -> None:
     executor = XlaExecutor()
     f = tn.jit(tn.value_and_grad(lambda x: tn.sum(centred(x) ** 2)), executor=executor,
@@ -61,6 +62,7 @@ def test_sizes_that_the_program_does_not_allow_are_not_chosen() -> None:
     assert compiled(executor) == [("program", n) for n in (3, 6, 9, 12, 15)]
 
 
+@pytest.mark.exhaustive
 def test_gathers_of_whole_axes_share_sizes_and_no_other_gather_fails() -> None:
     def rows(table: Any, i: Any) -> Any:
         return tn.sum(centred(table[i].T))

@@ -67,6 +67,7 @@ def test_an_artifact_is_for_no_device_in_particular() -> None:
         only.run(inputs(2), "cpu")
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("where", ["file", "bytes"])
 def test_an_artifact_comes_back_as_it_was(where: str, tmp_path: Path) -> None:
     program = gradient_program()
@@ -113,6 +114,7 @@ assert "tenferro" not in sys.modules
 )
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("how", [WITH_TENFERRO, WITH_JAX_ALONE], ids=["tenferro", "jax alone"])
 def test_another_process_runs_the_file(how: tuple[str, str], tmp_path: Path) -> None:
     artifact = export(gradient_program())
@@ -149,6 +151,7 @@ def test_a_static_program_and_dtypes_of_all_kinds() -> None:
     assert results[2].tolist() == [0j, 1 + 0j, 4 + 0j]
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize(
     "function",
     [

@@ -47,6 +47,7 @@ def of_matrices(x: Any, w: Any, i: Any) -> tuple[Any, ...]:
     )
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize(
     ("function", "specs"),
     [

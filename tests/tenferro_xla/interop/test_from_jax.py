@@ -77,6 +77,7 @@ def assert_agrees(program: tn.GraphProgram, case: Case, expected: Any) -> None:
         assert_same(slope, np.conj(gradient))
 
 
+@pytest.mark.exhaustive(but=8)
 @pytest.mark.parametrize("name", USUAL)
 def test_a_program_has_the_values_and_the_gradient_of_its_function(
     name: str, of_jax: dict[str, Any]

@@ -65,6 +65,7 @@ FUNCTIONS: list[Callable[..., Any]] = [
 ]
 
 
+@pytest.mark.exhaustive(but=7)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_jax_function_becomes_a_program_with_the_same_values(
     function: Callable[..., Any],

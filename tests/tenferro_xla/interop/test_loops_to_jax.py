@@ -80,6 +80,7 @@ CASES = {
 }
 
 
+@pytest.mark.exhaustive(but=3)
 @pytest.mark.parametrize("name", CASES)
 def test_jit_and_grad_of_a_loop_are_ours(name: str) -> None:
     function, x, reverse = CASES[name]

@@ -40,6 +40,7 @@ def network(w: Any, x: Any) -> Any:
     return jnp.sum(h**2) + jnp.sum(sums)
 
 
+@pytest.mark.exhaustive(but=3)
 @pytest.mark.parametrize("at", [-1.0, 0.0, 1.0])
 @pytest.mark.parametrize("f", [jax.nn.relu, jax.nn.relu6, jax.nn.leaky_relu, jnp.sinc])
 def test_derivatives_are_those_of_jax_also_at_kinks(f: Callable[..., Any], at: float) -> None:

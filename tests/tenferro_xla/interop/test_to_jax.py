@@ -107,6 +107,7 @@ def test_a_value_that_jax_traces_is_refused_with_the_way_across(function: Any) -
             transform(lambda x: function(argument(x)))(1.0)
 
 
+@pytest.mark.exhaustive
 def test_jax_refuses_what_it_lacks_where_it_lowers_and_nowhere_else() -> None:
     """The user of the function chooses the platform after it is made, by `jit` or by the arrays."""
     a = np.array([[2.0, 1.0], [0.5, 3.0]])

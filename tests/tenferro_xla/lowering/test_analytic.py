@@ -19,6 +19,7 @@ def _in_a_loop(x: Any, y: Any) -> Any:
     return tn.scan(lambda total, each: (total, tn.log(each[0] ** each[1])), 0.0, (x, y))[1]
 
 
+@pytest.mark.exhaustive(but=3)
 @pytest.mark.parametrize(
     "function",
     [

@@ -138,6 +138,7 @@ def test_a_solve_takes_constants() -> None:
     assert problems(of_group("solves")) == []
 
 
+@pytest.mark.exhaustive
 def test_any_operand_may_be_a_constant() -> None:
     calls = [*of_group("ops"), *of_group("families")]
     assert problems(calls[::FEW]) == []

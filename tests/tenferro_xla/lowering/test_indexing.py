@@ -75,6 +75,7 @@ SCATTERS: list[tuple[tuple[Any, ...], Array, tuple[int, ...]]] = [
 ]
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("combiner", ["add", "set", "mul", "min", "max"])
 def test_scatters_are_numpys(combiner: str) -> None:
     kind = ops.Scatter if combiner in ("add", "set") else ops.ScatterReduce
@@ -137,6 +138,7 @@ def test_dynamic_slices_are_numpys() -> None:
     assert_parity(*applications)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_sorting_is_numpys_at_edges_and_specials(dtype: np.dtype[Any]) -> None:
     values = np.tile(interesting(dtype), 3)

@@ -47,6 +47,7 @@ def assert_agree(function: Callable[..., Any], operands: list[Array]) -> None:
             np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
 @pytest.mark.parametrize(
     ("expression", "shapes"),

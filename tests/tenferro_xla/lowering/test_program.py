@@ -115,6 +115,7 @@ def taken(op: StdTensorOp, dtype: np.dtype[Any]) -> bool:
     return takes(op, *[np.zeros(1, dtype)] * op.n_inputs)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("first", range(0, len(ELEMENTWISE), 15))
 def test_elementwise_ops_are_numpy_s_at_edges_and_specials(first: int) -> None:
     applications = []
@@ -137,6 +138,7 @@ def at_edges(op: StdTensorOp, dtype: np.dtype[Any]) -> list[Array]:
     return operands
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("dtype", [*DTYPES, np.dtype("f2")], ids=str)
 def test_conversions_saturate_and_take_nan_to_zero(dtype: np.dtype[Any]) -> None:
     targets = [*DTYPES, np.dtype("f2"), np.dtype("i1"), np.dtype("u8")]
@@ -202,6 +204,7 @@ STRUCTURAL: list[tuple[StdTensorOp, list[tuple[int, ...]]]] = [
 ]
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_structural_ops_are_numpy_s(dtype: np.dtype[Any]) -> None:
     applications = [(op, operands_for(op, shapes, dtype)) for op, shapes in STRUCTURAL]

@@ -16,6 +16,7 @@ from tests.sampling import some
 SHAPES = ((8, 8), (63, 64), (64, 64), (5000,), (2, 3000))
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_nan_is_the_extremum_of_many_numbers_too(shape: tuple[int, ...]) -> None:
     def wholly_and_by_axes(x: Any) -> list[Any]:
@@ -40,6 +41,7 @@ WINDOWS = list(
 )
 
 
+@pytest.mark.exhaustive(but=8)
 @pytest.mark.parametrize(("shape", "axes", "dtype"), some(WINDOWS, 5, str))
 def test_windows_of_any_axes_find_the_extremum(
     shape: tuple[int, ...], axes: tuple[int, ...], dtype: str

@@ -38,6 +38,7 @@ def program_of(scan: Scan, arrays: list[np.ndarray[Any, Any]]) -> ExecProgram:
     return program_of_op(scan, [TensorMeta.of(array.dtype, array.shape) for array in arrays])
 
 
+@pytest.mark.exhaustive(but=6)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("unroll", [1, 3])
 @pytest.mark.parametrize("length", [0, 1, 7])

@@ -189,6 +189,7 @@ def check_ops(rows: Sequence[tuple[Any, str]]) -> None:
         close(np.asarray(x), np.asarray(y))
 
 
+@pytest.mark.exhaustive
 def test_ops_in_a_loop_compute_what_they_do_on_numpy() -> None:
     check_ops(ROWS[::20])
 
@@ -212,6 +213,7 @@ def drawn(draw: random.Random, carry: Sequence[Any], entries: Sequence[Any]) -> 
     return after, [draw.choice(values) for _ in range(draw.randrange(3))]
 
 
+@pytest.mark.exhaustive(but=3)
 @pytest.mark.parametrize("seed", range(12))
 def test_drawn_loops_compute_what_they_do_without_the_mark(seed: int) -> None:
     draw = random.Random(seed)

@@ -65,6 +65,7 @@ def test_cholesky(dtype: str) -> None:
         assert_equal_matrices(found[good], np.linalg.cholesky(a[good]), dtype)
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("dtype", ["float64", "complex64"])
 def test_lu_and_the_systems_that_it_solves(dtype: str) -> None:
     with jax.enable_x64(True):
@@ -87,6 +88,7 @@ def test_lu_and_the_systems_that_it_solves(dtype: str) -> None:
             assert (residual <= tolerance(dtype) * size).all()
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_eigh(dtype: str) -> None:
     for n in (1, 2, 4):
@@ -107,6 +109,7 @@ def test_eigh(dtype: str) -> None:
         assert (np.diff(values, axis=-1) >= 0).all()
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_eigh_without_double_precision_is_right_to_the_precision_of_the_dtype(dtype: str) -> None:
     a = drawn(4, dtype)

@@ -66,6 +66,7 @@ def outcomes(cases: Iterable[Case]) -> Counter[str]:
     return found
 
 
+@pytest.mark.exhaustive
 def test_a_function_of_each_kind_is_lowered_for_cuda_or_refused_by_name() -> None:
     found = outcomes(next(cases_of(name, FUNCTIONS[name])) for name in KINDS)
     assert found["lowered"] > 20 * found["refused"]

@@ -85,6 +85,7 @@ def probes(dtype: str) -> Array:
         return x.astype(dtype)
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize(
     "function",

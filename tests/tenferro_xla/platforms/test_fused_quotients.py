@@ -57,6 +57,7 @@ def test_other_quotients_stay(f: Callable[..., Any], dtype: str, size: int) -> N
     assert FusedQuotients().run(program) is program
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize(
     "f",
     [

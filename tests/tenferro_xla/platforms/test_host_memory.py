@@ -28,6 +28,7 @@ print(mapped, faults())
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc is asked")
 def test_freed_memory_is_not_mapped_again() -> None:
     done = subprocess.run(

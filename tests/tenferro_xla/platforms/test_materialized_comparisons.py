@@ -35,6 +35,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_gradient_of_an_extremum_is_that_of_numpy(name: str) -> None:
     gradient = tn.vmap(tn.grad(FUNCTIONS[name]))

@@ -78,6 +78,7 @@ def probes(dtype: str) -> Any:
     return x.astype(dtype)
 
 
+@pytest.mark.exhaustive(but=3)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("name", ["exp", "sin", "cosh", "sqrt", "log", "tanh"])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -100,6 +101,7 @@ def test_results_are_those_without_the_pass(name: str, dtype: str) -> None:
         assert (np.signbit(part(on[0])) == np.signbit(part(off[0])))[~np.isnan(part(on[0]))].all()
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("name", ["exp", "sin"])
 def test_derivatives_are_those_without_the_pass_and_those_of_numpy(name: str) -> None:
     function = getattr(tn, name)

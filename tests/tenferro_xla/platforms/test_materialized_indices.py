@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tenferro as tn
 from tenferro.compiler import OptimizerOptions, parse
@@ -51,6 +52,7 @@ def interpolated(x: Any, knots: Any, values: Any) -> Any:
     return tn.sum((values[places] + slopes * (x - knots[places])) ** 2)
 
 
+@pytest.mark.exhaustive
 def test_a_gradient_through_a_search_is_the_same_with_stored_indices_and_without() -> None:
     rng = np.random.default_rng(0)
     x, knots, values = rng.normal(size=3000), np.sort(rng.normal(size=40)), rng.normal(size=40)

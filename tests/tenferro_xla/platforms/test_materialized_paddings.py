@@ -73,6 +73,7 @@ def test_other_sums_are_left_to_xla(size: int, paddings: int, readers: str) -> N
 CASES = [(*sizes, dtype) for sizes in SIZES for dtype in ("float64", "float32", "complex128")]
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize(("size", "few", "dtype"), some(CASES, 2))
 def test_results_are_those_without_the_pass(size: int, few: int, dtype: str) -> None:
     rng = np.random.default_rng(0)

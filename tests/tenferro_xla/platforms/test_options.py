@@ -92,6 +92,7 @@ def test_the_newer_emitters_compile_loops_and_scatters_of_few_numbers() -> None:
         assert CPU_PLATFORM.options_for(program) == ()
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
 def test_functions_of_few_numbers_do_not_depend_on_the_emitters(dtype: str) -> None:
     x = np.array([0, 1, -3, 4, 7, -2], dtype)
@@ -148,6 +149,7 @@ def test_running_sums_count_twice_since_xla_pads_them() -> None:
     assert CPU_PLATFORM.options_for(running(3 << 9)) == ()  # 12 MiB each
 
 
+@pytest.mark.exhaustive
 def test_results_do_not_depend_on_the_blocks() -> None:
     program = squares(1 << 10, 6)
     x = np.random.default_rng(0).normal(size=(1 << 10, 1 << 10)) / 32
@@ -158,6 +160,7 @@ def test_results_do_not_depend_on_the_blocks() -> None:
     np.testing.assert_array_equal(*results)
 
 
+@pytest.mark.exhaustive(but=1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_extrema_do_not_depend_on_the_width_of_vectors(dtype: type) -> None:
     x = np.random.default_rng(0).normal(size=(20, 70, 60)).astype(dtype)

@@ -89,6 +89,7 @@ def test_quotients_by_the_largest_and_smallest_numbers_are_exact_to_rounding(dty
     np.testing.assert_allclose(found, np.full(300, 1 + 0.5j), rtol=rounding(dtype))
 
 
+@pytest.mark.exhaustive
 def test_derivatives_of_a_norm_are_those_without_the_pass_and_those_of_numpy() -> None:
     def f(x: Any) -> Any:
         y = x / tn.sqrt(1 + tn.sum(tn.abs(x) ** 2, axis=1, keepdims=True))

@@ -71,6 +71,7 @@ KNOWN = accepted_options([NO_FUSION_EMITTERS], jax.devices("cpu")[0]).accepted
 OF_JAX = list(product(CASES, ["f4", "f8", "c16", "i1", "?"], [True, False]))
 
 
+@pytest.mark.exhaustive(but=7)
 @pytest.mark.parametrize(("case", "dtype", "emitters"), some(OF_JAX, 7, str))
 def test_the_cpu_writes_the_windows_of_a_scatter_in_their_order(
     wide: None, case: Any, dtype: str, emitters: bool
@@ -97,6 +98,7 @@ def test_the_cpu_writes_the_windows_of_a_scatter_in_their_order(
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.exhaustive(but=4)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int32", "bool"])
 @pytest.mark.parametrize("count", [3, 200, 50_000])
 def test_the_last_update_stays_in_programs_and_under_vmap(dtype: str, count: int) -> None:

@@ -47,6 +47,7 @@ CALLS = 40
 """Of one executable: a wrong sum of repeated values is right in some calls."""
 
 
+@pytest.mark.exhaustive(but=2)
 @pytest.mark.parametrize(
     "summed",
     [

@@ -31,6 +31,7 @@ def optimized(function: Callable[..., Any], *operands: Any) -> str:
     return text
 
 
+@pytest.mark.exhaustive
 def test_a_value_is_not_its_own_maximum() -> None:
     """MaterializedComparisons."""
 
@@ -139,6 +140,7 @@ def test_a_quotient_that_is_read_twice_takes_a_kernel_of_its_own() -> None:
     assert optimized(rounded, x, x).split("ENTRY")[1].count(" fusion(") == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="Linux only")
 def test_each_executable_has_maps_of_its_own() -> None:
     """`executable.MemoryMaps`."""
@@ -182,6 +184,7 @@ jax.jit(marked).lower(np.ones(8), np.ones(8)).compile()
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(
     jax.__version_info__ >= (0, 12), reason="newer versions compile this; older ones do not"
 )
