@@ -59,7 +59,14 @@ from tenferro.transforms.traced_tensor import (
     as_key,
     capture,
 )
-from tenferro.transforms.trees import TreeDef, flatten, leaf_names, registering, shown
+from tenferro.transforms.trees import (
+    TreeDef,
+    flatten,
+    leaf_names,
+    registering,
+    shown,
+    unflatten,
+)
 
 # The leaves of the arguments and results of loops, with their names and types.
 
@@ -123,6 +130,12 @@ def promoted(meta: TensorMeta, weak: Number | None, goal: TensorMeta) -> bool:
         and meta.extents == goal.extents
         and common_dtype(goal.dtype, weak) == goal.dtype
     )
+
+
+def with_arrays(tree: PyTree) -> PyTree:
+    """The tree with arrays in the places of numbers."""
+    leaves, treedef = flatten(tree)
+    return unflatten(treedef, list(map(as_array, leaves)))
 
 
 def require_exact(meta: TensorMeta, name: str, caller: str) -> None:
