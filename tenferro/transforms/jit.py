@@ -75,7 +75,7 @@ from tenferro.transforms.stages import CallForm, TracedCall
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
 from tenferro.transforms.trace import leaf_meta, trace_function
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import TreeDef, flatten, in_order, require_hashable, unflatten
+from tenferro.transforms.trees import TreeDef, flatten, in_order, require_hashable
 
 __all__ = ["Jitted", "jit"]
 
@@ -156,8 +156,9 @@ _new = object.__new__
 class Jitted(Generic[P, R_co]):
     """The result of `jit`; call it like the function it wraps.
 
-    In another trace it is inlined, so that transforms see the ops of compiled functions. It is
-    copied as itself, and pickled by its name or with the function that it wraps.
+    In another trace it is inlined, so that transforms see the ops of compiled functions; there too
+    it is called once for arguments of the same types. It is copied as itself, and pickled by its
+    name or with the function that it wraps.
     """
 
     def __init__(
@@ -384,9 +385,7 @@ class Jitted(Generic[P, R_co]):
         with hidden_elements(), using_mesh(mesh_of(executor)):
             if self._shardings is not None:
                 return self._shardings.inlined(call)
-            leaves, treedef = flatten((call.args, call.kwargs))
-            args, kwargs = unflatten(treedef, leaves)  # as a traced function gets them
-            return call.function(*args, **kwargs)
+            return self._cache.inlined(call.function, call.args, call.kwargs, call.static)
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
         """The optimized program for these arguments, with the symbols of `symbolic`."""

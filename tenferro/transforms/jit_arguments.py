@@ -78,8 +78,8 @@ jit_is_disabled: ContextVar[bool] = ContextVar("jit_is_disabled", default=False)
 def disable_jit(disable: bool = True) -> Iterator[None]:
     """Within the `with` block, functions of `jit` run as they are written, op by op.
 
-    Prints and breakpoints see numbers. Loops, branches and derivatives still trace what they are
-    given.
+    Prints and breakpoints see numbers. Python runs loops and branches, unless their conditions or
+    lengths are not known. Derivatives still trace what they are given.
 
     Args:
         disable: False lets an inner block compile again.
