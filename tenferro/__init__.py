@@ -25,6 +25,7 @@ __array_api_version__ = "2025.12"
 
 _MODULES = (
     *("ad_checkpoint", "config", "custom_batching", "custom_derivatives", "debug"),
+    *("dtypes",),
     *("experimental", "extension", "farm", "fft", "flatten_util", "image", "lax", "linalg"),
     *("network", "nn", "numpy", "ops", "random", "scipy", "shape", "sharding", "test_util"),
     *("testing", "tree", "tree_util", "typing"),

@@ -6,6 +6,7 @@ from tenferro import config as config
 from tenferro import custom_batching as custom_batching
 from tenferro import custom_derivatives as custom_derivatives
 from tenferro import debug as debug
+from tenferro import dtypes as dtypes
 from tenferro import experimental as experimental
 from tenferro import extension as extension
 from tenferro import farm as farm

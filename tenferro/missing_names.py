@@ -220,7 +220,7 @@ JAX: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            *("ad", "api_util", "dtypes", "interpreters", "lib"),
+            *("ad", "api_util", "interpreters", "lib"),
             *("extend", "linear_util", "make_user_context", "no_execution", "no_tracing"),
             *("softmax_custom_jvp", "version"),
         ),

@@ -64,7 +64,7 @@ from tenferro_xla.placement import (
     read,
     where,
 )
-from tenferro_xla.target import OfDevice, platform_of, target_for
+from tenferro_xla.target import OfDevice, mapping_of_options, platform_of, target_for
 
 __all__ = ["XlaExecutor", "default_executor", "executor_on"]
 
@@ -298,9 +298,8 @@ class XlaExecutor(Arrays):
 
     def with_compiler_options(self, options: Mapping[str, Any]) -> XlaExecutor:
         """An executor like this one with further options of the compiler, and caches of its own."""
-        return self._like(
-            compiler_options={**(self._settings["compiler_options"] or {}), **options}
-        )
+        own = self._executables.target.compiler_options
+        return self._like(compiler_options={**own, **mapping_of_options(options)})
 
     def with_mesh(self, mesh: object, slices: str | Sequence[str] | None = None) -> XlaExecutor:
         """An executor like this one on a mesh; `slices` is `slices_over`, None for its own.
@@ -319,10 +318,14 @@ class XlaExecutor(Arrays):
                 self._on_meshes[placement.mesh, shared] = self._like(**there)
             return self._on_meshes[placement.mesh, shared]
 
-    def holding(self, buffer: jax.Array) -> XlaExecutor:
-        """The executor for an array: this one, or that on the mesh on which the array is."""
+    def holding(self, buffer: jax.Array) -> Executor:
+        """The executor for an array: this one, or that on the mesh or device of the array."""
         sharding = buffer.sharding
-        return self.with_mesh(sharding.mesh) if isinstance(sharding, NamedSharding) else self
+        if isinstance(sharding, NamedSharding):
+            return self.with_mesh(sharding.mesh)
+        place = where(buffer)
+        is_elsewhere = len(sharding.device_set) == 1 and place != str(self._placement)
+        return executor_on(place) if is_elsewhere else self
 
     def sharding(self, given: object, where: str) -> NamedSharding | None:
         """The sharding on the executor's mesh that a user writes; None is inferred.
@@ -388,7 +391,11 @@ class XlaExecutor(Arrays):
         """
         sizes = bind_specs(program, specs or {})
         own = self._own("lower", shardings) if shardings.inputs else shardings
-        return Lowered(program, sizes, self._executables, self._run_bound, observe, own)
+
+        def again(options: Mapping[str, Any]) -> Lowered:
+            return self.with_compiler_options(options).lower(program, specs, observe, shardings)
+
+        return Lowered(program, sizes, self._executables, self._run_bound, observe, own, again)
 
     def _own(self, caller: str, shardings: Shardings) -> Shardings:
         """The same on the executor's mesh; `caller` names it in errors."""

@@ -190,7 +190,7 @@ def target_for(
             awaits_loops=platform.awaits_loops,
             platform=platform.name,
         ),
-        _options(compiler_options),
+        mapping_of_options(compiler_options),
         _budget(platform, placement.first)
         if max_bytes is None
         else count("XlaExecutor: max_bytes", max_bytes, 0, "a number of bytes"),
@@ -202,13 +202,17 @@ def target_for(
     )
 
 
-def _options(value: object) -> dict[str, Any]:
-    """The options of the XLA compiler that a user gives."""
+def mapping_of_options(value: object) -> dict[str, Any]:
+    """The options of the XLA compiler that a user gives.
+
+    Raises:
+        ConfigError: they are no mapping from names to values.
+    """
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise ConfigError(
-            "XlaExecutor: compiler_options must be a mapping from names to values, such as "
+            "compiler_options must be a mapping from names to values, such as "
             f'{{"xla_cpu_enable_fast_math": False}}, got {value!r}'
         )
     return dict(value)

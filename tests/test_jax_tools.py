@@ -218,3 +218,25 @@ def _ruled(rule: Any) -> Any:
     function: Any = tn.custom_batching.custom_vmap(lambda x: x)
     function.def_vmap(rule)
     return tn.vmap(function)
+
+
+def test_types_of_keys_belong_to_groups_of_their_own() -> None:
+    key, jaxs = tn.random.key(0), jax.random.key(0)
+    groups = (np.generic, np.number, np.integer)
+    for ours, theirs in [
+        *zip(groups, groups, strict=True),
+        (tn.dtypes.prng_key, jax.dtypes.prng_key),
+        (jax.dtypes.prng_key, jax.dtypes.prng_key),
+        (tn.dtypes.extended, jax.dtypes.extended),
+        (key.dtype, jaxs.dtype),
+        ("float32", "float32"),
+    ]:
+        expected = jax.dtypes.issubdtype(jaxs.dtype, theirs)
+        assert tn.dtypes.issubdtype(key.dtype, ours) == expected
+        assert not tn.issubdtype("float64", tn.dtypes.extended)
+    assert tn.dtypes.canonicalize_dtype(key.dtype, allow_extended_dtype=True) is key.dtype
+    assert tn.dtypes.float0 == jax.dtypes.float0
+    assert key.is_fully_addressable
+    assert key.is_fully_replicated
+    with pytest.raises(DTypeError, match=r"Key\(.* is not an element type"):
+        tn.result_type(key)

@@ -38,9 +38,11 @@ MOVED: dict[str, str] = {
     "jax.custom_derivatives.custom_jvp": "tenferro.custom_jvp",
     "jax.custom_derivatives.custom_vjp": "tenferro.custom_vjp",
     "jax.dlpack.from_dlpack": "tenferro.from_dlpack",
-    "jax.dtypes.canonicalize_dtype": "tenferro.numpy.dtype",
-    "jax.dtypes.issubdtype": "tenferro.numpy.issubdtype",
-    "jax.dtypes.result_type": "tenferro.result_type",
+    "jax.errors.ConcretizationTypeError": "tenferro.errors.TracingError",
+    "jax.errors.TracerArrayConversionError": "tenferro.errors.TracingError",
+    "jax.errors.TracerBoolConversionError": "tenferro.errors.TracingError",
+    "jax.errors.TracerIntegerConversionError": "tenferro.errors.TracingError",
+    "jax.errors.UnexpectedTracerError": "tenferro.errors.TracingError",
     "jax.experimental.enable_x64": "tenferro.enable_x64",
     "jax.experimental.jet.jet": "tenferro.jet",
     "jax.make_mesh": "tenferro.sharding.make_mesh",
@@ -518,13 +520,14 @@ def programs(source: Path) -> list[Path]:
 def port_file(path: Path, own: frozenset[str], as_in_jax: bool) -> tuple[Ported, bytes]:
     """What becomes of a file, and its bytes, in the encoding it has.
 
-    A module of a package does not set dtypes: the program that imports it does.
+    A module of a package, in any folder of it, does not set dtypes: the program that imports it
+    does.
 
     Raises:
         CommandError: it is no text, or no notebook.
     """
     data = path.read_bytes()
-    is_of_package = path.with_name("__init__.py").exists()
+    is_of_package = any((each / "__init__.py").exists() for each in path.resolve().parents)
     porter = Porter(own, AS_IN_JAX if as_in_jax and not is_of_package else "")
     try:
         if path.suffix == ".ipynb":

@@ -179,6 +179,8 @@ class OptimizerOptions:
     materialized_functions: bool = True
     materialized_indices: bool = True
     materialized_paddings: bool = True
+    rolls_to_slices: bool = True
+    stored_borders: bool = True
     transpose_barriers: bool = True
     layout_costs: DeviceCosts | None = None
     memory_limit: MemoryLimit | None = None

@@ -15,6 +15,7 @@ __all__ = [
     "BOOL",
     "COMPLEX64",
     "COMPLEX128",
+    "FLOAT0",
     "FLOAT16",
     "FLOAT32",
     "FLOAT64",
@@ -59,6 +60,9 @@ FLOAT32: DType = np.dtype(np.float32)
 FLOAT64: DType = np.dtype(np.float64)
 COMPLEX64: DType = np.dtype(np.complex64)
 COMPLEX128: DType = np.dtype(np.complex128)
+
+FLOAT0 = np.dtype([("float0", np.void, 0)])
+"""JAX's dtype of derivatives by integers, which has no values; tensors do not have it."""
 
 _BY_NAME: dict[str, DType] = {
     "bool": BOOL,
@@ -120,7 +124,7 @@ def as_dtype(value: object) -> DType:
         return complex_dtype(default_float())
     try:
         dtype: DType = np.dtype(value)  # type: ignore[call-overload]  # any object of the user
-    except TypeError:
+    except (TypeError, ValueError):  # NumPy reads `value.dtype`, which may be anything
         raise DTypeError(f"dtype: {value!r} is not an element type; use one of {_CHOICE}") from None
     dtype = dtype.newbyteorder("=")
     if dtype not in _SHORT:

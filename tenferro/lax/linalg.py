@@ -80,6 +80,14 @@ class SvdAlgorithm(enum.Enum):
 # Factorizations.
 
 
+def _check_flags(name: str, **flags: object) -> None:
+    """Raise ConfigError if an option that is True or False is an array."""
+    for option, value in flags.items():
+        shape = getattr(value, "shape", None)
+        if shape:
+            raise ConfigError(f"{name}: {option} must be True or False, got an array {shape}")
+
+
 def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> AnyTensor:
     """The lower triangular factor of positive definite matrices.
 
@@ -203,6 +211,7 @@ def qr(
     >>> q.shape, r.shape
     ((3, 2), (2, 2))
     """
+    _check_flags("qr", pivoting=pivoting, full_matrices=full_matrices)
     value: AnyTensor = apply(Named("qr", matrix_operand), x)
     mode: Any = "complete" if full_matrices else "reduced"
     if not pivoting:
@@ -257,6 +266,7 @@ def ormqr(
             [-1.,  0.]])
     """
     name = "ormqr"
+    _check_flags(name, left=left, transpose=transpose)
     columns, scales, value = promoted(name, a, taus, c, inexact=True)
     _check_reflections(name, columns, scales)
     if not left:  # c Q is the adjoint of Qᴴ cᴴ
@@ -400,6 +410,8 @@ def eig(
     >>> tn.lax.linalg.eig(np.array([[2.0]]), compute_left_eigenvectors=False)[0]
     Tensor([2.+0.j])
     """
+    _check_flags("eig", compute_left_eigenvectors=compute_left_eigenvectors)
+    _check_flags("eig", compute_right_eigenvectors=compute_right_eigenvectors)
     if not (compute_left_eigenvectors or compute_right_eigenvectors):
         return [linalg.eigvals(x)]
     values, right = linalg.eig(x)
@@ -432,6 +444,7 @@ def eigh(
     >>> tn.lax.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]]), subset_by_index=(1, 2))[1]
     Tensor([2.])
     """
+    _check_flags("eigh", lower=lower, symmetrize_input=symmetrize_input)
     triangle: Any = "L" if lower else "U"
     if symmetrize_input:
         values, vectors = linalg.eigh(x)
@@ -470,6 +483,7 @@ def svd(
     >>> tn.lax.linalg.svd(np.diag([3.0, 4.0]), compute_uv=False)
     Tensor([4., 3.])
     """
+    _check_flags("svd", full_matrices=full_matrices, compute_uv=compute_uv)
     part = _subset("svd", subset_by_index)
     if not compute_uv:
         return linalg.svdvals(x)[..., part]
@@ -497,6 +511,7 @@ def schur(
     Tensor([[1., 2.],
             [0., 3.]])
     """
+    _check_flags("schur", compute_schur_vectors=compute_schur_vectors, sort_eig_vals=sort_eig_vals)
     if sort_eig_vals or select_callable is not None:
         raise ConfigError("schur: eigenvalues are not sorted; leave sort_eig_vals False")
     form, vectors = linalg.schur(x)
@@ -533,6 +548,8 @@ def triangular_solve(
     Tensor([2., 1.])
     """
     name = "triangular_solve"
+    _check_flags(name, left_side=left_side, lower=lower, transpose_a=transpose_a)
+    _check_flags(name, conjugate_a=conjugate_a, unit_diagonal=unit_diagonal)
     matrix, right = promoted(name, a, b, inexact=True)
     if matrix.ndim < 2:
         raise ShapeError(f"{name}: takes matrices [..., n, n], got {matrix.meta}")
@@ -542,7 +559,8 @@ def triangular_solve(
     if conjugate_a and not transpose_a:
         matrix = matrix.conj()
     trans = ("c" if conjugate_a else "t") if transpose_a else "n"
-    options = {"left": left_side, "lower": lower, "trans": trans, "unit": unit_diagonal}
+    flags = {"left": left_side, "lower": lower, "unit": unit_diagonal}
+    options = {"trans": trans, **{option: bool(value) for option, value in flags.items()}}
     body = Named(name, _solve_triangle, tuple(options.items()))
     result: AnyTensor = apply(body, matrix, right)
     if vector:

@@ -319,6 +319,15 @@ inexact = np.inexact
 floating = np.floating
 complexfloating = np.complexfloating
 
+
+class extended(np.generic):  # noqa: N801  # JAX's name
+    """The group of types that are no dtypes of NumPy, as `tn.dtypes.extended`."""
+
+
+class prng_key(extended):  # noqa: N801  # JAX's name
+    """The group of the types of keys of random numbers, as `tn.dtypes.prng_key`."""
+
+
 dtype = np.dtype
 if TYPE_CHECKING:
     Array: TypeAlias = AnyTensor
@@ -356,6 +365,10 @@ def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> builtins.bool:
     >>> tn.issubdtype(tn.float32, tn.floating)
     True
     """
+    own = getattr(arg1, "type", None)
+    if isinstance(own, type) and issubclass(own, extended):  # groups of JAX have the same names
+        groups = {each.__name__ for each in own.__mro__}
+        return arg1 == arg2 or (isinstance(arg2, type) and arg2.__name__ in groups)
     try:
         if isinstance(arg2, type) and issubclass(np.floating, arg2) and _is_further_float(arg1):
             return True

@@ -41,6 +41,7 @@ from tenferro.ir import (
     short_name,
 )
 from tenferro.numpy import asarray
+from tenferro.numpy.dtypes import prng_key
 from tenferro.ops import Iota, Threefry2x32, scalar
 from tenferro.ops.functions import (
     apply,
@@ -143,6 +144,16 @@ class Key:
     def sharding(self) -> Any:
         """How the words are divided among devices."""
         return self.words.sharding
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all parts are in this process."""
+        return bool(self.words.is_fully_addressable)
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each device has all of it."""
+        return bool(self.words.is_fully_replicated)
 
     @property
     def T(self) -> Key:  # noqa: N802  # NumPy's name
@@ -256,6 +267,7 @@ class KeyType:
 
     name = "key<fry>"
     itemsize = 8
+    type = prng_key
 
     def __repr__(self) -> str:
         return self.name

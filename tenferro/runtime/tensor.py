@@ -489,6 +489,9 @@ class Tensor(ArrayAttributes, ArrayOperators):
         hidden = not spec and absent(self._buffer, self._executor)
         return repr(self) if hidden else formatted(self.numpy(), spec, self.meta)
 
+    def __str__(self) -> str:
+        return str(self.numpy()) if absent(self._buffer, self._executor) is None else repr(self)
+
     def __repr__(self) -> str:
         name, why = type(self).__name__, absent(self._buffer, self._executor)
         return text_of(name, self.numpy()) if why is None else outline_of(name, self.meta, why)

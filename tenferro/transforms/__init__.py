@@ -17,6 +17,7 @@ from tenferro.transforms.extension import *
 from tenferro.transforms.grad import *
 from tenferro.transforms.jacobian import *
 from tenferro.transforms.jit import *
+from tenferro.transforms.jit_arguments import *
 from tenferro.transforms.jvp import *
 from tenferro.transforms.linear_part import *
 from tenferro.transforms.program import *

@@ -24,8 +24,10 @@ from tenferro.transforms.higher_order import (
     promoted,
     require_function,
     run,
+    with_arrays,
     with_result,
 )
+from tenferro.transforms.jit_arguments import jit_is_disabled
 from tenferro.transforms.program import Evaluation
 from tenferro.transforms.signatures import R, Single, T
 from tenferro.transforms.trace import Trace, also_for_data_sizes
@@ -177,6 +179,9 @@ def _branch(
 ) -> Any:
     """The result of one of the functions. `index` counts them in `order`."""
     passed = leaves_of(operands, f"{caller}: operands")
+    index = min(max(index, 0), len(order) - 1) if isinstance(index, int) else index
+    if isinstance(index, int) and jit_is_disabled.get():
+        return with_arrays(functions[order[index]](*unflatten(passed.tree, passed.values)))
 
     def arguments(values: list[TracedTensor]) -> Call:
         return unflatten(passed.tree, values), {}
@@ -196,7 +201,6 @@ def _branch(
         bodies.program(name, consts, body) for name, body in zip(names, traced, strict=True)
     ]
     values = [*operands_of(consts), *passed.typed()]
-    index = min(max(index, 0), len(order) - 1) if isinstance(index, int) else index
     if isinstance(index, int) and is_recorded(values):
         chosen = traced[order[index]]
         results = _inlined(chosen, consts, values, bodies)

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NoReturn, ParamSpec, TypeVar, cast, overload
 from weakref import WeakValueDictionary
 
-import numpy as np
-
 from tenferro.core import GlobalValKey, Input, JvpSite, Slots, V
 from tenferro.errors import ADError, ADRuleError, PytreeError, counted
 from tenferro.ir import (
+    FLOAT0,
     Number,
     PyTree,
     TensorMeta,
@@ -212,9 +211,6 @@ def _signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
 
 
 # Calls of a function with derivatives by hand: the op, and the values that rules are given.
-
-FLOAT0 = np.dtype([("float0", np.void, 0)])
-"""What JAX calls the tangents of integers; here they are None."""
 
 
 def is_differentiable(arrays: Sequence[Any]) -> bool:

@@ -17,7 +17,7 @@ from tenferro.core import (
     resolve_keys,
 )
 from tenferro.errors import ADError, DTypeError, PytreeError, counted
-from tenferro.ir import AnyTensor, PyTree, integer_of, is_complex, is_inexact
+from tenferro.ir import FLOAT0, AnyTensor, PyTree, integer_of, is_complex, is_inexact
 from tenferro.ops import CONJ, Collective, StdTensorOp, full_like
 from tenferro.ops.control_flow import ControlOp
 from tenferro.transforms.ad_context import (
@@ -601,10 +601,6 @@ class Gradients:
         if is_complex(ad.shapes.meta(output).dtype):  # a pullback applies the conjugate transpose
             keys = [None if key is None else at.emit(CONJ, key) for key in keys]
         return keys
-
-
-FLOAT0 = np.dtype([("float0", np.void, 0)])
-"""JAX's dtype of derivatives by integers, which has no values."""
 
 
 def without_integers(

@@ -59,7 +59,14 @@ from tenferro.transforms.traced_tensor import (
     as_key,
     capture,
 )
-from tenferro.transforms.trees import TreeDef, flatten, leaf_names, registering, shown
+from tenferro.transforms.trees import (
+    TreeDef,
+    flatten,
+    leaf_names,
+    registering,
+    shown,
+    unflatten,
+)
 
 # The leaves of the arguments and results of loops, with their names and types.
 
@@ -123,6 +130,12 @@ def promoted(meta: TensorMeta, weak: Number | None, goal: TensorMeta) -> bool:
         and meta.extents == goal.extents
         and common_dtype(goal.dtype, weak) == goal.dtype
     )
+
+
+def with_arrays(tree: PyTree) -> PyTree:
+    """The tree with arrays in the places of numbers."""
+    leaves, treedef = flatten(tree)
+    return unflatten(treedef, list(map(as_array, leaves)))
 
 
 def require_exact(meta: TensorMeta, name: str, caller: str) -> None:
@@ -296,6 +309,24 @@ class Bodies:
         for key in read:
             require_exact(type_of(key), "a value that the function closes over", self.caller)
         return read
+
+    def is_closed(self, consts: Sequence[GlobalValKey]) -> bool:
+        """Whether bodies that close over `consts` are the same wherever they are traced.
+
+        They are not if they read values of traces around them, or tensors of eager runtimes, use
+        named axes, or have effects.
+        """
+        captured = all(
+            isinstance(key, Input) and isinstance(key.key, CapturedArray) for key in consts
+        )
+        return (
+            captured
+            and not (self.tracked or self.have_effects)
+            and not any(
+                trace.read or trace.uses_axes or trace.varies or trace.guards
+                for trace in self.traces
+            )
+        )
 
     def scope_of(self, operands: Sequence[Any]) -> TraceContext | None:
         """The trace of results that depend on the operands and on what the bodies close over."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import is_
 from typing import Any, Concatenate, Generic, Never, ParamSpec, Protocol, TypeVar, cast, overload
@@ -39,6 +37,7 @@ from tenferro.runtime import (
     is_tracing,
     memory_of,
     narrowed,
+    owner_of,
     place,
     planning_for,
     require_limit,
@@ -56,6 +55,7 @@ from tenferro.transforms.jit_arguments import (
     SymbolicArguments,
     as_written,
     buffer_of,
+    jit_is_disabled,
     leaf_types,
     lending,
     with_arrays,
@@ -75,9 +75,9 @@ from tenferro.transforms.stages import CallForm, TracedCall
 from tenferro.transforms.tiered_jit import TieredExecutable, tiered
 from tenferro.transforms.trace import leaf_meta, trace_function
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import TreeDef, flatten, in_order, require_hashable, unflatten
+from tenferro.transforms.trees import TreeDef, flatten, in_order, require_hashable
 
-__all__ = ["Jitted", "disable_jit", "jit"]
+__all__ = ["Jitted", "jit"]
 
 
 # Copies of functions: a compiled function is copied and pickled as Python's functions are.
@@ -96,38 +96,6 @@ def pickled(
 ) -> str | tuple[Any, ...]:
     """What pickle writes of a function: its name if a module has it, else how it is made again."""
     return str(function.__qualname__) if is_named(function) else (make, settings)
-
-
-# disable_jit: run compiled functions as they are written.
-
-jit_is_disabled: ContextVar[bool] = ContextVar("jit_is_disabled", default=False)
-
-
-@contextmanager
-def disable_jit(disable: bool = True) -> Iterator[None]:
-    """Within the `with` block, functions of `jit` run as they are written, op by op.
-
-    Prints and breakpoints see numbers. Loops, branches and derivatives still trace what they are
-    given.
-
-    Args:
-        disable: False lets an inner block compile again.
-
-    >>> import tenferro as tn
-    >>> @tn.jit
-    ... def double(x):
-    ...     print("x is", x)
-    ...     return 2 * x
-    >>> with disable_jit():
-    ...     double(3.0)
-    x is 3.0
-    6.0
-    """
-    token = jit_is_disabled.set(disable)
-    try:
-        yield
-    finally:
-        jit_is_disabled.reset(token)
 
 
 # JitOptions: the options of jit, each declared and checked once.
@@ -188,8 +156,9 @@ _new = object.__new__
 class Jitted(Generic[P, R_co]):
     """The result of `jit`; call it like the function it wraps.
 
-    In another trace it is inlined, so that transforms see the ops of compiled functions. It is
-    copied as itself, and pickled by its name or with the function that it wraps.
+    In another trace it is inlined, so that transforms see the ops of compiled functions; there too
+    it is called once for arguments of the same types. It is copied as itself, and pickled by its
+    name or with the function that it wraps.
     """
 
     def __init__(
@@ -225,7 +194,7 @@ class Jitted(Generic[P, R_co]):
         self._cache = SignatureCache(Capacity(config.cache_entries))
         self._executor: Executor | None = None  # loaded with the first call
         self._owner: Executor | None = None  # of the executor's tensors
-        self._on_meshes: dict[Any, Jitted[P, R_co]] = {}
+        self._elsewhere: dict[Any, Jitted[P, R_co]] = {}
 
     @property
     def options(self) -> OptimizerOptions:
@@ -345,10 +314,11 @@ class Jitted(Generic[P, R_co]):
                 self._symbolic.check_traced(call)
             return self._inlined(call)
         for leaf in leaves:
-            if type(leaf) is Tensor and leaf._executor is not self._owner:
-                on_mesh = self._on_mesh_of(leaf)
-                if on_mesh is not None:
-                    return on_mesh(*args, **kwargs)
+            tensor = Tensor(leaf) if owner_of(leaf) is not None else leaf
+            if type(tensor) is Tensor and tensor._executor is not self._owner:
+                there = self.where_is(tensor)
+                if there is not None:
+                    return there(*args, **kwargs)
         entry = self._entry(call, leaves, treedef, types)
         if entry is None:
             return self._inlined(call)
@@ -364,14 +334,24 @@ class Jitted(Generic[P, R_co]):
         buffers = [buffer_of(leaf, executor, self._lend) for leaf in leaves]
         return entry.results(buffers, np.ndarray in map(type, buffers), self._owner)
 
-    def _on_mesh_of(self, tensor: Tensor) -> Jitted[P, R_co] | None:
-        """The function on the mesh that a tensor lies on; None if it is said where to run."""
+    def where_is(self, tensor: Tensor) -> Jitted[P, R_co] | None:
+        """The function on the mesh or device of a tensor.
+
+        None if this one runs there, or if it is said where to run.
+        """
         settings, mesh = self._settings, getattr(tensor.sharding, "mesh", None)
-        if mesh is None or self._shardings is not None or not isinstance(self.executor, RunsOnMesh):
+        if self._shardings is not None or not isinstance(self.executor, RunsOnMesh):
             return None
         if settings.device is not None or settings.backend is not None:
             return None
-        return self._on(mesh, self._mesh)
+        if mesh is not None:
+            return self._on(mesh, self._mesh)
+        own = getattr(self.executor, "placement", None)
+        if settings.executor is not None:
+            return None
+        if tensor.placement in ("host", str(own)) or self._mesh is not None:
+            return None
+        return self._on(None, None, tensor.device)
 
     def _here(self) -> Jitted[P, R_co]:
         """The function as it runs where a mesh is set; itself where none is."""
@@ -383,12 +363,13 @@ class Jitted(Generic[P, R_co]):
             chosen = mesh if isinstance(self.executor, RunsOnMesh) else None
         return self._on(chosen, mesh)
 
-    def _on(self, mesh: object, set_mesh: object) -> Jitted[P, R_co]:
-        """The function on a mesh, for calls where another one, or the same, is set."""
-        known, settings = self._on_meshes, replace(self._settings, mesh=mesh)
-        if (mesh, set_mesh) not in known:
-            known[mesh, set_mesh] = Jitted(self._function, settings, set_mesh)
-        return known[mesh, set_mesh]
+    def _on(self, mesh: object, set_mesh: object, device: str | None = None) -> Jitted[P, R_co]:
+        """The function on a mesh or device, for calls where another mesh, or the same, is set."""
+        known, place = self._elsewhere, (mesh, set_mesh, device)
+        if place not in known:
+            settings = replace(self._settings, mesh=mesh, device=device or self._settings.device)
+            known[place] = Jitted(self._function, settings, set_mesh)
+        return known[place]
 
     def _inlined(self, call: CallArguments) -> Any:
         """The function within the enclosing trace, which takes over the packages."""
@@ -398,9 +379,7 @@ class Jitted(Generic[P, R_co]):
         with hidden_elements(), using_mesh(mesh_of(executor)):
             if self._shardings is not None:
                 return self._shardings.inlined(call)
-            leaves, treedef = flatten((call.args, call.kwargs))
-            args, kwargs = unflatten(treedef, leaves)  # as a traced function gets them
-            return call.function(*args, **kwargs)
+            return self._cache.inlined(call.function, call.args, call.kwargs, call.static)
 
     def program(self, *args: Any, **kwargs: Any) -> GraphProgram:
         """The optimized program for these arguments, with the symbols of `symbolic`."""
@@ -518,11 +497,17 @@ class Jitted(Generic[P, R_co]):
         specs = dict(zip(names, leaves, strict=False)) if self._symbolic is not None else None
         on_mesh = {} if self._shardings is None else {"shardings": shardings}
         lowered = executor.lower(traced.program, specs, **on_mesh)
+        lowered.form = self._form_of(traced, args, kwargs)
+        return lowered
+
+    def _form_of(
+        self, traced: TracedFunction, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> CallForm:
+        """The structures and types of a call."""
         call = self._parameters.split(args, kwargs, self)
         passed, tree = flatten((call.args, call.kwargs))
         types = [TensorSpec.of(leaf_meta(leaf, "argument")) for leaf in passed]
-        lowered.form = CallForm(tree, traced.out_tree, tuple(types), traced.donated)
-        return lowered
+        return CallForm(tree, traced.out_tree, tuple(types), traced.donated)
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> TracedCall:
         """The program for these arguments, with the structure of the result.
@@ -532,7 +517,7 @@ class Jitted(Generic[P, R_co]):
         {'y': TensorSpec(f64[])}
         """
         traced, _, _ = self._here()._program_of(args, kwargs, "trace")
-        return TracedCall(self, traced.program, traced.out_tree, args, kwargs)
+        return TracedCall(self, traced.program, self._form_of(traced, args, kwargs), args, kwargs)
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> PyTree:
         """The types of the results for these arguments, as `tn.eval_shape` gives them."""
@@ -550,7 +535,7 @@ class Jitted(Generic[P, R_co]):
     def clear(self) -> None:
         """Remove the compiled versions, and the programs."""
         self._cache.clear()
-        for function in [*self._on_meshes.values()]:
+        for function in [*self._elsewhere.values()]:
             function.clear()
 
     clear_cache = clear

@@ -7,6 +7,8 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, NamedTuple, SupportsIndex
@@ -35,6 +37,9 @@ from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor, positional_names
 from tenferro.transforms.trees import NAMESPACE, TreeDef, flatten, in_order, merged, unflatten
 
+__all__ = ["disable_jit"]
+
+
 # The arguments of a call of a compiled function, split into static arguments and arrays.
 
 
@@ -62,6 +67,38 @@ class CallArguments(NamedTuple):
     def function(self) -> Callable[..., Any]:
         """The function of `args` and `kwargs`."""
         return self.whole if self.bind is None else self.bind()
+
+
+# disable_jit: run compiled functions as they are written.
+
+jit_is_disabled: ContextVar[bool] = ContextVar("jit_is_disabled", default=False)
+
+
+@contextmanager
+def disable_jit(disable: bool = True) -> Iterator[None]:
+    """Within the `with` block, functions of `jit` run as they are written, op by op.
+
+    Prints and breakpoints see numbers. Python runs loops and branches, unless their conditions or
+    lengths are not known. Derivatives still trace what they are given.
+
+    Args:
+        disable: False lets an inner block compile again.
+
+    >>> import tenferro as tn
+    >>> @tn.jit
+    ... def double(x):
+    ...     print("x is", x)
+    ...     return 2 * x
+    >>> with disable_jit():
+    ...     double(3.0)
+    x is 3.0
+    6.0
+    """
+    token = jit_is_disabled.set(disable)
+    try:
+        yield
+    finally:
+        jit_is_disabled.reset(token)
 
 
 def as_written(call: CallArguments) -> Any:

@@ -21,9 +21,14 @@ from tenferro.runtime import (
     GraphProgram,
     RefusesTypes,
     Tensor,
+    current_trace,
+    named_axes,
     wrap_all,
 )
-from tenferro.transforms.trees import TreeDef
+from tenferro.transforms.ad_context import context_of
+from tenferro.transforms.trace import RecordedCall
+from tenferro.transforms.traced_tensor import TracedTensor
+from tenferro.transforms.trees import TreeDef, flatten, require_hashable, unflatten
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
 
     Attributes:
         traces: the traced programs, by signatures with names for symbolic sizes.
+        recorded: calls in other traces, by the types of their arguments.
         rules: how dtypes are chosen in the versions that stand with structures.
         number_dtypes: the dtypes of numbers by these rules, where NumPy has others.
         latest: the structure that was met last.
@@ -131,6 +137,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
     def __init__(self, capacity: Capacity) -> None:
         super().__init__(capacity)
         self.traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(capacity)
+        self.recorded: BoundedCache[Hashable, RecordedCall] = BoundedCache(capacity)
         self.rules = DEFAULT_RULES
         self.number_dtypes: dict[type, DType] = {}
         self._forget_structures()
@@ -139,6 +146,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
         """Remove all versions and programs."""
         super().clear()
         self.traces.clear()
+        self.recorded.clear()
         self._forget_structures()
 
     def _forget_structures(self) -> None:
@@ -146,6 +154,36 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
         self.sole: CacheEntry | None = None
         self._structures: dict[Structure, TreeSignature] = {(None, None, 0): self.latest}
         self._count = 0
+
+    def inlined(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        static: Hashable,
+    ) -> Any:
+        """The result of a call within the enclosing trace.
+
+        As in JAX the function is called once for arguments of the same types, and its ops are
+        repeated for those of later calls. It is called each time where these would be others: if it
+        reads values of the enclosing trace, has effects, or gets arrays that are known. `static` is
+        the key of the arguments that are bound in the function.
+        """
+        leaves, treedef = flatten((args, kwargs))
+        types = _types_in_trace(leaves)
+        if types is not None:
+            rules = rules_here.get() or RULES_OF_PROCESS[0]
+            key = (treedef, static, rules, context_of(None), *types)
+            recorded = self.recorded.get(key)
+            is_new = recorded is None
+            if recorded is None:
+                require_hashable(treedef)
+                recorded = RecordedCall.of(function, args, kwargs)
+                self.recorded.put(key, recorded)
+            if not recorded.in_place and (is_new or recorded.is_closed):
+                return recorded.on([leaf for leaf in leaves if isinstance(leaf, TracedTensor)])
+        args, kwargs = unflatten(treedef, leaves)  # as a traced function gets them
+        return function(*args, **kwargs)
 
     def remember(
         self,
@@ -190,6 +228,26 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
             signature.sole = entry
         arrays_alone = signature.plain and not (numbers or entry.captured)
         self.sole = signature.sole if arrays_alone else None
+
+
+def _types_in_trace(leaves: Sequence[Any]) -> list[Hashable] | None:
+    """The types of traced values, and the numbers among the leaves.
+
+    None if a size has a name, a leaf is anything else, or there are named axes.
+    """
+    around = current_trace()
+    if around is None or around.varies or named_axes():
+        return None
+    types: list[Any] = []
+    for leaf in leaves:
+        kind: Any = type(leaf)
+        if kind is TracedTensor and (meta := leaf.meta).static_shape is not None:
+            types += [meta, type(leaf.weak)]
+        elif kind in NUMBERS:
+            types += [kind, repr(leaf)]
+        else:
+            return None
+    return types
 
 
 class TreeSignature:

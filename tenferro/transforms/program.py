@@ -50,7 +50,6 @@ from tenferro.runtime import (
     Executor,
     GraphProgram,
     ProgramInput,
-    RunsOnMesh,
     Tensor,
     bind_shapes,
     bind_specs,
@@ -291,6 +290,9 @@ class CompiledFunction(Protocol):
     def options(self) -> OptimizerOptions:
         """The compiler passes that run."""
 
+    def where_is(self, tensor: Tensor) -> CompiledFunction | None:
+        """The function on the mesh or device of a tensor; None if this one runs there."""
+
 
 def wraps(function: Callable[..., Any], transformed: Callable[P, R]) -> Callable[P, R]:
     """`transformed` with the name, module, docstring and signature of `function`.
@@ -443,7 +445,8 @@ class Evaluation:
         if compiled is None:
             executor = where_to_run("call", operands)
         else:
-            executor = _on_mesh_of(operands, compiled.executor)
+            places = (compiled.where_is(operand) for operand in operands)
+            executor = next((each for each in places if each is not None), compiled).executor
         runs_on = executor_named("numpy") if executor is None else executor
         runs_on = with_missing_packages(runs_on, self.packages)
         sizes = None
@@ -453,15 +456,6 @@ class Evaluation:
         results = execute(*[place(runs_on.name, tensor, runs_on) for tensor in operands])
         owner = tensor_owner(runs_on)
         return [Tensor.wrap(buffer, owner) for buffer in results]
-
-
-def _on_mesh_of(operands: Sequence[Tensor], executor: Executor) -> Executor:
-    """The executor of a compiled function, on the mesh of its operands if it is on none."""
-    if not isinstance(executor, RunsOnMesh) or hasattr(getattr(executor, "placement", 0), "mesh"):
-        return executor
-    meshes = [getattr(operand.sharding, "mesh", None) for operand in operands]
-    mesh = next((mesh for mesh in meshes if mesh is not None), None)
-    return executor if mesh is None else executor.with_mesh(mesh)
 
 
 # make_program: a Python function as a GraphProgram.

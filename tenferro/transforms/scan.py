@@ -22,7 +22,9 @@ from tenferro.transforms.higher_order import (
     promoted,
     require_function,
     run,
+    with_arrays,
 )
+from tenferro.transforms.jit_arguments import jit_is_disabled
 from tenferro.transforms.program import wraps
 from tenferro.transforms.signatures import R, Single, Tree, Unannotated
 from tenferro.transforms.trace import Trace, also_for_data_sizes
@@ -147,6 +149,9 @@ def run_scan(
             raise ControlFlowError(f"{caller}: f must return a pair (carry, y), got {kind}")
         return tuple(result)
 
+    if jit_is_disabled.get() and isinstance(iterations, int) and iterations:
+        return _as_written(paired, init, entries, iterations, backwards)
+
     def arguments(values: list[TracedTensor]) -> Call:
         carry, entry = values[:count], values[count:]
         return (unflatten(init.tree, carry), unflatten(entries.tree, entry)), {}
@@ -187,6 +192,25 @@ def run_scan(
     op = CheckpointedScan(*fields, levels) if levels else Scan(*fields)
     results = run(op, [*operands_of(consts), *init.typed(), *entries.values], bodies)
     return unflatten(init.tree, results[:count]), unflatten(body.tree.child(1), results[count:])
+
+
+def _as_written(
+    f: Callable[[Any, Any], Any], init: Leaves, entries: Leaves, iterations: int, backwards: bool
+) -> tuple[Any, Any]:
+    """The last carry and the ys of a loop that Python runs."""
+    carry, rows = unflatten(init.tree, init.values), [as_array(each) for each in entries.values]
+    ys: list[list[Any]] = []
+    tree = flatten(None)[1]
+    for number in sorted(range(iterations), reverse=backwards):
+        carry, y = f(carry, unflatten(entries.tree, [row[number] for row in rows]))
+        leaves, own = flatten(y)
+        if ys and own != tree:
+            raise ControlFlowError(f"scan: f returns ys of two structures, {tree} and {own}")
+        tree = own
+        ys.append(leaves)
+    columns = zip(*(ys[::-1] if backwards else ys), strict=True)
+    stacked: list[Any] = [apply(manipulation.stack, *column, axis=0) for column in columns]
+    return with_arrays(carry), unflatten(tree, stacked)
 
 
 def length_of(caller: str, entries: Leaves, length: Any) -> Dim:

@@ -88,7 +88,7 @@ class Stage:
     def in_avals(self) -> Any:
         """The types of the arguments, and of those by name."""
         form = self.form
-        return None if form is None or form.types is None else unflatten(form.in_tree, form.types)
+        return None if form is None or form.types is None else self.of_arguments(form.types)
 
     @property
     def args_info(self) -> Any:
@@ -100,7 +100,14 @@ class Stage:
             ArgInfo(spec.shape, spec.dtype, place in form.donated)
             for place, spec in enumerate(form.types)
         ]
-        return unflatten(form.in_tree, infos)
+        return self.of_arguments(infos)
+
+    def of_arguments(self, inputs: Sequence[Any]) -> Any:
+        """The trees of the arguments, which are the first inputs; a tuple if it is no function."""
+        form = self.form
+        if form is None:
+            return tuple(inputs)
+        return unflatten(form.in_tree, inputs[: form.in_tree.num_leaves])
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -108,24 +115,30 @@ class Stage:
         return () if self.form is None else self.form.donated
 
 
-class TracedCall:
+class TracedCall(Stage):
     """A function traced for arguments of some types: what `f.trace(...)` returns.
 
     Attributes:
         program: the optimized program.
-        out_tree: the structure of the result.
     """
+
+    form: CallForm
 
     def __init__(
         self,
         function: Any,
         program: GraphProgram,
-        out_tree: TreeDef,
+        form: CallForm,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
         self._function, self._args, self._kwargs = function, args, kwargs
-        self.program, self.out_tree = program, out_tree
+        self.program, self.form = program, form
+
+    @property
+    def fun_name(self) -> str:
+        """The name of the function."""
+        return getattr(self._function, "__name__", repr(self._function))
 
     @property
     def jaxpr(self) -> GraphProgram:
@@ -136,11 +149,16 @@ class TracedCall:
     def out_info(self) -> PyTree:
         """The types of the results."""
         metas = self.program.exec_program.output_metas
-        return unflatten(self.out_tree, [TensorSpec.of(meta) for meta in metas])
+        return self.form.result([TensorSpec.of(meta) for meta in metas])
+
+    @property
+    def out_avals(self) -> PyTree:
+        """The types of the results, which are `out_info`."""
+        return self.out_info
 
     def lower(self) -> Any:
         """What the executor makes of the program; see `jit(f).lower`."""
         return self._function.lower(*self._args, **self._kwargs)
 
     def __repr__(self) -> str:
-        return f"TracedCall({shown(self.out_tree, self.program.exec_program.output_metas)})"
+        return f"TracedCall({shown(self.form.out_tree, self.program.exec_program.output_metas)})"

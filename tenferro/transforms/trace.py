@@ -18,8 +18,11 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
+from tenferro.compiler import MemoryLimit
 from tenferro.config import RULES_OF_JAX, RULES_OF_PROCESS, rules_here
 from tenferro.core import (
+    PRIMAL,
+    Derived,
     GlobalOpKey,
     GlobalValKey,
     KeyEmitter,
@@ -47,15 +50,19 @@ from tenferro.ir import (
 )
 from tenferro.ops import After, Argument, StdTensorOp, shape_context
 from tenferro.ops.control_flow import plain
+from tenferro.ops.extension import Package
 from tenferro.ops.functions import convert, emit_function, entering, promote
 from tenferro.runtime import (
     NamedAxis,
     Tensor,
     TraceContext,
     current_trace,
+    innermost,
     is_array,
     meta_of_value,
     narrowed,
+    require_limit,
+    require_packages,
     weak_number,
 )
 from tenferro.transforms.data_sizes import as_sized_op, named
@@ -73,6 +80,7 @@ from tenferro.transforms.traced_tensor import (
 from tenferro.transforms.trees import TreeDef, flatten, registering, shown, unflatten
 
 __all__ = [
+    "RecordedCall",
     "Trace",
     "also_for_data_sizes",
     "argument",
@@ -170,23 +178,42 @@ def _rewritten(
 ) -> dict[GlobalValKey, GlobalValKey]:
     """The new value of each value that is replaced, or depends on one that is.
 
-    `replaces` tells whether to replace an argument by the passed value.
+    `replaces` tells whether to replace an argument by the passed value. Ops are simplified where
+    they read a replaced value, or what became another op: all others were when they were emitted.
     """
     emitter = KeyEmitter(ctx)
     new = dict(replacement)
+    same_types = all(
+        key.analysis is not None and key.analysis == value.analysis
+        for key, value in replacement.items()
+    )
+    read_by_rules = set(replacement)
     for op in ops:
-        primitive = cast(Any, op.primitive)
+        primitive, inputs = cast(Any, op.primitive), op.inputs
         if type(primitive) is Argument:
-            (passed,) = op.inputs
+            (passed,) = inputs
             if replaces(primitive) or (passed in new and not primitive.is_open):
                 new[op.output(0)] = new.get(passed, passed)
+                read_by_rules.add(op.output(0))
             continue
-        if new.keys().isdisjoint(op.inputs):
+        if new.keys().isdisjoint(inputs):
             continue
-        operands = [new.get(key, key) for key in op.inputs]
+        operands = tuple([new.get(key, key) for key in inputs])
+        if same_types and read_by_rules.isdisjoint(inputs):
+            node = op_key(primitive, operands, PRIMAL, op.site)
+            new.update(zip(op.outputs, node.outputs, strict=True))
+            continue
         emitter.site = op.site
-        new.update(zip(op.outputs, emitter.emit_all(primitive, *operands), strict=True))
+        values = emitter.emit_all(primitive, *operands)
+        new.update(zip(op.outputs, values, strict=True))
+        if primitive.transparent or [*map(_made_by, values)] != [primitive] * len(values):
+            read_by_rules.update(op.outputs)
     return new
+
+
+def _made_by(value: GlobalValKey) -> object:
+    """The op that computes a value."""
+    return value.op.primitive if isinstance(value, Derived) else None
 
 
 # Tracing a Python function on fresh inputs.
@@ -464,6 +491,92 @@ def _output_key(leaf: Any, position: int) -> GlobalValKey:
 
 def _as_value(size: DimExpr) -> AnyTensor:
     return promote((size,), INT64)[0]
+
+
+# Calls of a function that are recorded once, and repeated in other traces.
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """What a function computes of traced values, recorded on inputs of its own.
+
+    Attributes:
+        inputs: the input for each traced leaf of the arguments.
+        ops: the ops that the results need, in order.
+        result: what the function returned.
+        packages: the packages of extension families that the executor must have.
+        limit: the memory limit that the program must keep.
+        read: the enclosing traces whose values the function read.
+        is_closed: whether later calls compute the same. They do not if the function reads values of
+            an enclosing trace, or returns anything but tensors and constants of Python.
+        in_place: whether this call cannot be repeated on other values: the function has effects, or
+            named sizes or such that data decide, or uses a named axis of an enclosing trace.
+    """
+
+    inputs: Sequence[GlobalValKey]
+    ops: Sequence[GlobalOpKey]
+    result: AuxTree
+    packages: Sequence[Package]
+    limit: MemoryLimit | None
+    read: frozenset[TraceContext]
+    is_closed: bool
+    in_place: bool
+
+    @classmethod
+    def of(
+        cls,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+    ) -> RecordedCall:
+        """Call a function on new values like the traced leaves of the arguments."""
+        leaves, treedef = flatten((args, dict(kwargs)))
+        names = argument_names(function, args, kwargs)
+        values, inputs, arguments = list(leaves), [], []
+        context = TraceContext(function)
+        for place, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
+            if isinstance(leaf, TracedTensor):
+                key = fresh_input(leaf.meta, name)
+                values[place] = TracedTensor(key, leaf.weak, context)
+                inputs.append(key)
+                arguments.append((key, leaf))
+        context.arguments = arguments
+        args, kwargs = unflatten(treedef, values)
+        result = trace(context, function, args, kwargs, AuxTree.of)
+        scopes = [leaf.scope for leaf in result.leaves if isinstance(leaf, TracedTensor)]
+        read = context.read.union(scope for scope in scopes if scope is not None)
+        view: ResolvedView[StdTensorOp] = resolve_keys()
+        ops, met = view.topo_order(result.keys, leaves=inputs)
+        sized = any(type_of(key).static_shape is None for op in ops for key in op.outputs)
+        in_place = bool(context.effects or context.uses_axes or context.guards or sized)
+        is_closed = (
+            {type(leaf) for leaf in result.leaves} <= _UNCHANGING
+            and set(map(type, map(_SOURCE, met))) <= {CapturedArray}
+            and not any(type(op.primitive) is Argument and op.primitive.is_open for op in ops)
+        )
+        return cls(
+            inputs,
+            ops,
+            result,
+            context.packages,
+            context.limit,
+            frozenset(read - {context}),
+            is_closed,
+            in_place,
+        )
+
+    def on(self, values: Sequence[TracedTensor]) -> Any:
+        """The result for these values in the place of the inputs."""
+        require_packages(self.packages)
+        require_limit(self.limit)
+        passed = dict(zip(self.inputs, map(as_key, values), strict=True))
+        new = _rewritten(self.ops, passed, _WITHOUT_RULES, lambda argument: False)
+        scope = innermost([*self.read, *(value.scope for value in values)])
+        keys = [new.get(key, key) for key in self.result.keys]
+        return self.result.rebuild(traced_values(keys, scope, self.result.weak))
+
+
+_UNCHANGING = frozenset([TracedTensor, Tensor, int, float, complex, bool, str, type(None)])
 
 
 # Functions of sizes that data decide, traced for named sizes.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, overload
 
 import numpy as np
@@ -40,7 +42,9 @@ from tenferro.transforms.higher_order import (
     promoted,
     require_function,
     run,
+    with_arrays,
 )
+from tenferro.transforms.jit_arguments import jit_is_disabled
 from tenferro.transforms.program import wraps
 from tenferro.transforms.signatures import Single, Tree, Unannotated
 from tenferro.transforms.trace import Trace, also_for_data_sizes
@@ -257,6 +261,9 @@ def while_loop(
         raise ControlFlowError(f"while_loop: max_steps must be an integer, got {steps}")
     levels = as_levels("while_loop", checkpoints, steps or 0, none=False)
     carry = leaves_of(init_val, "while_loop: init_val")
+    if jit_is_disabled.get():
+        with suppress(TracingError):  # the condition has no elements, as in vmap
+            return _as_written(cond_fun, body_fun, carry, steps)
 
     bodies = Bodies("while_loop")
 
@@ -278,6 +285,18 @@ def while_loop(
         raise ControlFlowError(f"while_loop: cond_fun must return one bool[], got {cond}{advice}")
     results = _run_while(bodies, cond, body, carry.typed(), steps, levels)
     return unflatten(carry.tree, results)
+
+
+def _as_written(
+    cond_fun: Callable[..., Any], body_fun: Callable[..., Any], carry: Leaves, steps: int | None
+) -> PyTree:
+    """The result of a loop that Python runs."""
+    value = unflatten(carry.tree, carry.values)
+    for _ in itertools.count() if steps is None else range(steps):
+        if not cond_fun(value):
+            break
+        value = body_fun(value)
+    return with_arrays(value)
 
 
 @overload
@@ -337,6 +356,12 @@ def fori_loop(
     require_function("fori_loop", "body_fun", body_fun)
     bounds = _bound("lower", lower), _bound("upper", upper)
     carry = leaves_of(init_val, "fori_loop: init_val")
+    lower, upper = bounds
+    if jit_is_disabled.get() and isinstance(lower, int) and isinstance(upper, int):
+        value = unflatten(carry.tree, carry.values)
+        for number in range(lower, upper):
+            value = body_fun(Tensor(np.int64(number)), value)
+        return with_arrays(value)
     if any(isinstance(bound, float | Tensor | TracedTensor) for bound in bounds):
         if unroll is not None and unroll is not False:
             raise ControlFlowError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tenferro.compiler import Observer
@@ -41,7 +41,10 @@ class Lowered(Stage):
         run: Runner,
         observe: Observer | None = None,
         shardings: Shardings = INFERRED,
+        again: Callable[[Mapping[str, Any]], Lowered] | None = None,
     ) -> None:
+        """`again` lowers the program for an executor with further options of the compiler."""
+        self._again = again
         self._program = program
         self._sizes = sizes
         self.form = program.form
@@ -93,8 +96,23 @@ class Lowered(Stage):
         """The memory that the executable needs; compiles the program."""
         return self.compile().memory()
 
-    def compile(self) -> Compiled:
-        """The executable."""
+    def compile(self, compiler_options: Mapping[str, Any] | None = None) -> Compiled:
+        """The executable; `compiler_options` are further options of the compiler.
+
+        >>> import tenferro as tn
+        >>> lowered = tn.jit(tn.sqrt).lower(4.0)
+        >>> lowered.compile({"xla_cpu_enable_fast_math": False})(4.0)
+        Tensor(2.)
+
+        Raises:
+            ConfigError: the options are no mapping from names to values.
+            ExecutorError: XLA reports an error, such as an unknown option.
+        """
+        if compiler_options:
+            assert self._again is not None, "an executor has lowered it"
+            lowered = self._again(compiler_options)
+            lowered.form = self.form
+            return lowered.compile()
         request = CompileRequest(
             self._program.identity,
             self._sizes,
@@ -111,12 +129,18 @@ class Lowered(Stage):
             executable = cache.get_or_make((*request.key, request.part), make)
         assert isinstance(executable, LoadedExecutable), "a lowered program is static"
         compiled = Compiled(self._program, self._sizes, executable, self._run)
-        compiled.form = self.form
+        compiled.form, compiled.out_info = self.form, self.out_info
         return compiled
 
 
 class Compiled(Stage):
-    """A program compiled by XLA, for given sizes."""
+    """A program compiled by XLA, for given sizes.
+
+    Attributes:
+        out_info: the types of the results.
+    """
+
+    out_info: Any = None
 
     def __init__(
         self,
@@ -154,6 +178,30 @@ class Compiled(Stage):
     def memory_analysis(self) -> Any:
         """The memory that the executable needs, as JAX gives it; see `memory`."""
         return self._executable.compiled.memory_analysis()
+
+    @property
+    def input_shardings(self) -> Any:
+        """How the arguments, and those by name, are divided; None for one that nothing reads."""
+        return self.of_arguments(self._executable.compiled.input_shardings[0])
+
+    @property
+    def output_shardings(self) -> Any:
+        """How the results are divided."""
+        return self._of_results(self._executable.compiled.output_shardings)
+
+    @property
+    def input_formats(self) -> Any:
+        """How the arguments are divided and laid out, as JAX's `Format`s."""
+        return self.of_arguments(self._executable.compiled.input_formats[0])
+
+    @property
+    def output_formats(self) -> Any:
+        """How the results are divided and laid out, as JAX's `Format`s."""
+        return self._of_results(self._executable.compiled.output_formats)
+
+    def _of_results(self, outputs: Sequence[Any]) -> Any:
+        """Those of the program's outputs as the tree of the results."""
+        return tuple(outputs) if self.form is None else self.form.result(outputs)
 
     def runtime_executable(self) -> Any:
         """The executable as an object of XLA."""

@@ -36,6 +36,10 @@ For speed:
   by several kernels or at several places.
 * `MaterializedPaddings`: 0.25 to 1.0 for gradients of convolutions of 10⁴ numbers and more
   with 5 to 16.
+* `RollsToSlices`: 0.34 to 0.66 for sums of 5 and 9 rolls of 128 by 128 numbers, 0.17 to 0.39 for
+  7 and 27 of 32 by 32 by 32.
+* `StoredBorders`: 0.45 to 0.75 for stencils of arrays continued periodically or by their edges,
+  0.5 to 1.1 with zeros.
 * `MaterializedIndices`: 0.4 to 0.7 for gradients at places that a search finds.
 * `lowering.small_loops`: 0.09 for the gradient of a Kalman filter of 4 states, 0.2 to 1.07 for
   60 loops of at most 512 numbers. Reproduced.
@@ -90,6 +94,7 @@ from tenferro_xla.platforms.barriers import (
 )
 from tenferro_xla.platforms.complex_as_real import RealContractions, RealDivisors
 from tenferro_xla.platforms.platform import ROUNDED_HALVES, Option, Platform
+from tenferro_xla.platforms.stencils import RollsToSlices, StoredBorders
 from tenferro_xla.platforms.sums import sums_repeated
 
 __all__ = ["CPU_PLATFORM", "keep_host_memory"]
@@ -184,8 +189,9 @@ class CpuPlatform(Platform):
             MaterializedIndices(),
             MaterializedPaddings(),
         )
-        # the copy behind a barrier counts on every device
-        return passes if pinned is not None else (*passes, TransposeBarriers())
+        if pinned is not None:
+            return passes  # the copy behind a barrier counts on every device
+        return (*passes, RollsToSlices(), StoredBorders(), TransposeBarriers())
 
     def options_for(self, program: ExecProgram) -> tuple[Option, ...]:
         """The older emitter of kernels for straight programs of few numbers or small contractions.

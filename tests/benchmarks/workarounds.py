@@ -45,6 +45,22 @@ def polynomials(x: Any, y: Any) -> Any:
     return horner(x)[:, None] * horner(y)[None, :]
 
 
+def waves(x: Any) -> Any:
+    def step(i: Any, x: Any) -> Any:
+        return x + 0.1 * (sum(tn.roll(x, by, axis) for by in (1, -1) for axis in (0, 1)) - 4 * x)
+
+    return tn.fori_loop(0, 200, step, x)
+
+
+def heat(x: Any) -> Any:
+    def step(i: Any, x: Any) -> Any:
+        wide = tn.pad(x, 1, mode="wrap")
+        places = [(a, b) for a in range(3) for b in range(3)]
+        return sum(wide[a : a + 128, b : b + 128] for a, b in places) / 9
+
+    return tn.fori_loop(0, 200, step, x)
+
+
 def phases(state: Any, *gates: Any) -> Any:
     """A diagonal layer of a circuit: each gate has a phase for each state of two qubits."""
     product, count = 1.0, state.ndim
@@ -76,6 +92,7 @@ WEIGHTS = real(1024, 1024), real(1024, 512)
 LAYERS = tn.grad(layers, argnums=(0, 1))
 BARRIERS, PRODUCTS = {"transpose_barriers": False}, {"materialized_products": False}
 QUOTIENTS, INDICES = {"fused_quotients": False}, {"materialized_indices": False}
+STENCILS = {"rolls_to_slices": False, "stored_borders": False}
 SILU = tn.grad(lambda x, y: tn.sum(tn.nn.silu(x / (1 + y * y))), argnums=(0, 1))
 COMPLEX, POOL = {"real_contractions": False}, {"kept_bytes": 0}
 OVERLAP = tn.grad(lambda x, y: tn.sum(tn.abs(x @ y) ** 2), argnums=(0, 1))
@@ -93,6 +110,8 @@ ROWS = [
     ),
     Row("MaterializedIndices", "gradient of 100 000 searches among 300", tn.grad(searched, 2),
         (real(100_000), np.sort(real(300)), real(300)), INDICES),
+    Row("RollsToSlices", "200 steps of a wave, 128 by 128", waves, (real(128, 128),), STENCILS),
+    Row("StoredBorders", "200 steps of heat, 128 by 128", heat, (real(128, 128),), STENCILS),
     Row("RealDivisors", "rows of 10 000 complex numbers over their norms",
         lambda x: x / tn.sqrt(1 + tn.sum(tn.abs(x) ** 2, axis=1, keepdims=True)),
         (parts(500, 20),), {"real_divisors": False}),

@@ -162,3 +162,19 @@ def test_packed_forms_are_those_of_lapack(kind: str) -> None:
         for actual, reference in zip(compiled[1], expected, strict=True):
             np.testing.assert_allclose(actual[i], reference, atol=1e-12)
     assert ours.tridiagonal(np.ones((1, 1)))[3].shape == (0,)
+
+
+def test_flags_are_no_arrays() -> None:
+    matrix, flags = np.eye(2), np.array([True, False])
+    calls: list[tuple[Any, str]] = [
+        (lambda: ours.qr(matrix, full_matrices=flags), "qr: full_matrices"),
+        (lambda: ours.ormqr(matrix, flags, matrix, left=flags), "ormqr: left"),
+        (lambda: ours.eig(matrix, compute_left_eigenvectors=flags), "eig: compute_left"),
+        (lambda: ours.eigh(matrix, lower=flags), "eigh: lower"),
+        (lambda: ours.svd(matrix, compute_uv=flags), "svd: compute_uv"),
+        (lambda: ours.schur(matrix, compute_schur_vectors=flags), "schur: compute_schur"),
+        (lambda: ours.triangular_solve(matrix, matrix, lower=flags), "triangular_solve: lower"),
+    ]
+    for call, text in calls:
+        with pytest.raises(ConfigError, match=text + r"\w* must be True or False, got an array"):
+            call()

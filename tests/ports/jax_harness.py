@@ -361,7 +361,7 @@ def install() -> None:
     supported = {each for each in test_util.supported_dtypes() if is_supported(each)}
     test_util.supported_dtypes = lambda: supported
     for name in dir(tn.tree_util):
-        if name.startswith("register_"):
+        if name.startswith("register_") and hasattr(jax.tree_util, name):
             setattr(JAX.tree_util, name, registered_twice(name))
     decorated = parameterized._parameter_decorator
 

@@ -127,6 +127,7 @@ def test_printing_is_numpys() -> None:
     assert repr(tn.zeros(0)) == "Tensor([], dtype=float64)"
     assert repr(tn.Tensor([True])) == "Tensor([ True])"
     assert "..." in str(tn.zeros(100_000))
+    assert f"{tn.Tensor([1.0, 2.5])!s} {tn.Tensor(np.float32(1.1))!s}" == "[1.  2.5] 1.1"
     assert f"{tn.Tensor(1.25):.1f} {tn.Tensor(2)}" == "1.2 2"
     assert f"{tn.Tensor([1.0, 2.0])}" == "[1. 2.]"
     with pytest.raises(ShapeError, match=r"format: '.1f' is for one number, not for f64\[2\]"):

@@ -371,6 +371,21 @@ assert (here.placement, there.placement) == ("cpu:0", "cpu:1")
 assert here.to_device("xla") is here.to_device("cpu:0") is here
 assert there.to_device("cpu:0").placement == (there.to_device("xla") + host).placement == "cpu:0"
 assert (host + there).placement == (there * tensor + host).placement == "cpu:1"
+double = tn.jit(lambda x, y: x * y)
+assert double(there, 2.0).placement == double(there.data, host).placement == "cpu:1"
+assert tn.grad(double)(there[0], 2.0).placement == "cpu:1"
+assert double(here, 2.0).placement == double(host, 2.0).placement == "cpu:0"
+for attempt in (
+    lambda: double(here, there),
+    lambda: tn.jit(lambda x: x, device="cpu:0")(there),
+    lambda: tn.jit(lambda x: x, executor=first)(there),
+):
+    try:
+        attempt()
+    except DeviceError as error:
+        assert "move it with tn.device_put" in str(error), error
+    else:
+        raise SystemExit("was moved in silence")
 try:
     tn.where(host > 0.0, here, there)
 except DeviceError as error:

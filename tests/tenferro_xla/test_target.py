@@ -174,6 +174,29 @@ exec_program(%0: f64[5000]) {
   %15: f64[5004] = cosine %10
   return %11, %12, %13, %14, %15
 }"""
+BORDERED = """
+exec_program(%0: f64[2000]) {
+  %1: f64[] = constant[value=0.0, dtype=f64]
+  %2: f64[2002] = pad[low=(1,), high=(1,), interior=(0,)] %0, %1
+  %3: f64[2000] = slice[starts=(0,), limits=(2000,), strides=(1,)] %2
+  %4: f64[2000] = slice[starts=(1,), limits=(2001,), strides=(1,)] %2
+  %5: f64[2000] = slice[starts=(2,), limits=(2002,), strides=(1,)] %2
+  %6: f64[2000] = multiply %3, %4
+  %7: f64[2000] = multiply %6, %5
+  return %7
+}"""
+STENCIL = """
+exec_program(%0: f64[2000]) {
+  %1: f64[1] = slice[starts=(1999,), limits=(2000,), strides=(1,)] %0
+  %2: f64[1999] = slice[starts=(0,), limits=(1999,), strides=(1,)] %0
+  %3: f64[2000] = concatenate[axis=0] %1, %2
+  %4: f64[1999] = slice[starts=(1,), limits=(2000,), strides=(1,)] %0
+  %5: f64[1] = slice[starts=(0,), limits=(1,), strides=(1,)] %0
+  %6: f64[2000] = concatenate[axis=0] %4, %5
+  %7: f64[2000] = multiply %3, %6
+  %8: f64[2000] = multiply %7, %0
+  return %8
+}"""
 ALIKE_REPEATED = """
 exec_program(%0: f64[4,3]) {
   %1: f64[4,2,3] = broadcast_in_dim[shape=(4, 2, 3), dims=(0, 2)] %0
@@ -202,6 +225,8 @@ PIECES = {
     "materialized_functions": SHARED,
     "materialized_indices": INDICES,
     "materialized_paddings": PADDED,
+    "rolls_to_slices": STENCIL,
+    "stored_borders": BORDERED,
     "transpose_barriers": TURNED,
 }
 

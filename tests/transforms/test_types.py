@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import ExecutorError, PytreeError, ShapeError
+from tenferro.errors import ControlFlowError, ExecutorError, PytreeError, ShapeError
 
 
 def test_the_types_of_results() -> None:
@@ -40,6 +42,41 @@ def test_compiled_functions_run_as_they_are_written() -> None:
         assert not isinstance(seen[-1], tn.Tensor)
     double(1.0)
     assert not isinstance(seen[-1], tn.Tensor)
+
+
+def test_python_runs_loops_and_branches_where_jit_is_disabled() -> None:
+    met: list[Any] = []
+
+    def noted(value: Any) -> Any:
+        met.append(value)
+        return value
+
+    def program(x: Any) -> Any:
+        y = tn.cond(x > 0, lambda x: noted(x) * 2, lambda x: noted(-x), x)
+        y = tn.switch(7, [lambda y: y, lambda y: noted(y) + 1.0], y)
+        y = tn.while_loop(lambda y: y < 20.0, lambda y: noted(y) * y, y)
+        y = tn.fori_loop(1, 3, lambda i, y: noted(y) + 3 * i, y)
+        carry, rows = tn.scan(
+            lambda c, x: (noted(c) + x, {"y": c * x}), 0, tn.arange(4.0), reverse=True
+        )
+        return (
+            carry + y,
+            rows["y"],
+            tn.map(lambda x: noted(x) + y, tn.ones(2)),
+            tn.cond(True, lambda: 1.0, lambda: 2.0),
+        )
+
+    with tn.disable_jit():
+        assert tn.fori_loop(0, 3, lambda i, y: y + [5, 7, 9][i], 0).item() == 21
+        found = program(2.0)
+        assert len(met) == 11
+        assert all(isinstance(value, tn.Tensor | float | int) for value in met)
+        mapped = tn.vmap(lambda x: tn.while_loop(lambda y: y < 20.0, lambda y: y * y, x))
+        assert mapped(np.array([2.0, 3.0])).tolist() == [256.0, 81.0]
+        with pytest.raises(ControlFlowError, match="scan: f returns ys of two structures"):
+            tn.scan(lambda c, x: (c + 1, [x] * (int(c) + 1)), 0, tn.ones(2))
+    for one, other in zip(found, tn.jit(lambda: program(tn.asarray(2.0)))(), strict=True):
+        assert one.tolist() == other.tolist()
 
 
 def test_a_compiled_function_is_lowered_for_its_arguments() -> None:

@@ -6,12 +6,13 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 import tenferro as tn
 from tenferro.compiler import PassReport
-from tenferro.errors import BindingError, VerifyError
+from tenferro.errors import BindingError, ConfigError, ExecutorError, VerifyError
 from tenferro.ir import ExecProgram
 from tenferro_xla import Cost, XlaExecutor
 from tenferro_xla.platforms import TransposeBarriers
@@ -109,3 +110,34 @@ def test_of_several_results_the_transposed_ones_are_stored_by_rows(
     assert lowered.stablehlo().count("LayoutConstraint") == constraints
     for ours, expected in zip(lowered.compile().run({"x": x}), function(x), strict=True):
         np.testing.assert_array_equal(ours.numpy(), expected)
+
+
+def test_stages_of_a_compiled_function_say_what_those_of_jax_say() -> None:
+    captured = np.arange(16.0)
+
+    def function(lib: Any) -> Any:
+        return lambda x, dead, named: (lib.asarray(captured)[:3] + x, {"n": named["n"] + 1})
+
+    x, dead, named = np.ones(3), np.ones(2), {"n": 4.0}
+    traced = tn.jit(function(tn)).trace(x, dead, named)
+    lowered = traced.lower()
+    compiled = lowered.compile()
+    with jax.enable_x64(True):
+        theirs = jax.jit(function(jax.numpy)).lower(x, dead, named).compile()
+    for name in ("input_shardings", "output_shardings", "input_formats", "output_formats"):
+        assert getattr(compiled, name) == getattr(theirs, name)
+    types = jax.tree.map(lambda info: (info.shape, info.dtype), theirs.out_info)
+    for stage in (traced, lowered, compiled):
+        assert tn.tree.map(lambda info: (info.shape, info.dtype), stage.out_info) == types
+        assert str(stage.in_avals) == (
+            "((TensorSpec(f64[3]), TensorSpec(f64[2]), {'n': TensorSpec(f64[])}), {})"
+        )
+        assert stage.args_info[0][2]["n"].shape == ()
+        assert stage.donate_argnums == ()
+    assert traced.fun_name == "<lambda>"
+    by_options = lowered.compile(compiler_options={"xla_embed_ir_in_executable": True})
+    assert float(by_options(x, dead, named)[1]["n"]) == 5
+    with pytest.raises(ExecutorError, match="No such compile option: 'bad'"):
+        lowered.compile({"bad": 1})
+    with pytest.raises(ConfigError, match="compiler_options must be a mapping from names"):
+        lowered.compile(3)
