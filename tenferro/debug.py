@@ -7,6 +7,7 @@ needed, they are not called. `tap` belongs to the value that it returns.
 from __future__ import annotations
 
 import builtins
+import functools
 import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
@@ -37,12 +38,17 @@ T = TypeVar("T")
 
 
 def print(
-    fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any
-) -> None:
+    fmt: str | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    **kwargs: Any,
+) -> Any:
     """Print values when a program comes to this line.
 
     In a loop they are printed in each iteration, within `vmap` for each entry, and in a branch if
-    the branch is taken. In a derivative the values of the function are printed.
+    the branch is taken. In a derivative the values of the function are printed. Without a format it
+    returns the function with its options, as in `print(ordered=True)("x = {}", x)`.
 
     Args:
         fmt: a format with fields for the values, such as `"x = {}"` or `"x = {x:.3f}"`.
@@ -64,6 +70,8 @@ def print(
     Tensor(6.)
     """
     _refuse_parts("print", partitioned)
+    if fmt is None and not (args or kwargs):
+        return functools.partial(print, ordered=ordered)
     if not isinstance(fmt, str):
         raise TracingError(
             f"debug.print: takes a text with fields such as 'x = {{}}', got a {type(fmt).__name__}"
@@ -81,6 +89,7 @@ def print(
         builtins.print(fmt.format(*args, **kwargs))  # noqa: T201  # what it is for
 
     _call(f"debug.print {fmt!r}", show, args, kwargs, ordered, scalars=True)
+    return None
 
 
 class _Fields(string.Formatter):
@@ -109,15 +118,16 @@ class _Fields(string.Formatter):
 
 
 def callback(
-    callback: Callable[..., Any],
+    callback: Callable[..., Any] | None = None,
     *args: Any,
     ordered: bool = False,
     partitioned: bool = False,
     **kwargs: Any,
-) -> None:
+) -> Any:
     """Call a function with values when a program comes to this line.
 
-    It is called as `print` prints. What it returns is not used.
+    It is called as `print` prints. What it returns is not used. Without a function, `callback`
+    returns itself with its options, as `print` does.
 
     Args:
         callback: takes the values with NumPy arrays in the place of arrays.
@@ -138,11 +148,17 @@ def callback(
     (Tensor(1.), [0.0])
     """
     _refuse_parts("callback", partitioned)
-    function: object = callback
+    if callback is None and not (args or kwargs):
+        return functools.partial(_OWN_CALLBACK, ordered=ordered)
+    function: Any = callback
     if not callable(function):
         raise TracingError(f"debug.callback: takes a function, got a {type(function).__name__}")
-    name = getattr(callback, "__name__", type(callback).__name__)
-    _call(f"debug.callback {name}", callback, args, kwargs, ordered)
+    name = getattr(function, "__name__", type(function).__name__)
+    _call(f"debug.callback {name}", function, args, kwargs, ordered)
+    return None
+
+
+_OWN_CALLBACK = callback  # its parameter has its name, which is JAX's
 
 
 def _refuse_parts(name: str, partitioned: bool) -> None:

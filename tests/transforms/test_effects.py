@@ -264,3 +264,16 @@ def test_what_cannot_be_called_is_refused() -> None:
     for executor in ("numpy", "xla"):
         with pytest.raises(BackendFailureError, match="no"):
             tn.jit(lambda x: tn.experimental.io_callback(fails, x, x), executor=executor)(1.0)
+
+
+def test_options_may_come_before_the_text(capsys: pytest.CaptureFixture[str]) -> None:
+    def f(x: Any) -> Any:
+        tn.debug.print(ordered=True)("a {}", x)
+        tn.debug.callback(ordered=True)(seen.append, x)
+        return x
+
+    seen: list[Any] = []
+    tn.jit(f)(3.0)
+    tn.effects_barrier()
+    assert capsys.readouterr().out == "a 3.0\n"
+    assert seen == [3.0]
