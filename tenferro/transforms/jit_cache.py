@@ -179,7 +179,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
             if recorded is None:
                 require_hashable(treedef)
                 recorded = RecordedCall.of(function, args, kwargs)
-                self.recorded.put(key, recorded)
+                self.recorded.put(key, recorded.stored())
             if not recorded.in_place and (is_new or recorded.is_closed):
                 return recorded.on([leaf for leaf in leaves if isinstance(leaf, TracedTensor)])
         args, kwargs = unflatten(treedef, leaves)  # as a traced function gets them
