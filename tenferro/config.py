@@ -268,10 +268,12 @@ def update(name: str, val: object) -> None:
     """Set `promotion` or `default_float` for the process; see `using`.
 
     As in `jax.config.update`, `jax_enable_x64` makes the default float64 or float32; arrays of 64
-    bits stay so. Other settings of JAX are accepted where they ask for what always holds.
+    bits stay so. `jax_num_cpu_devices` divides the CPU into devices, for JAX too. Other settings of
+    JAX are accepted where they ask for what always holds.
 
     Raises:
-        ConfigError: there is no such setting, or it has another value.
+        ConfigError: there is no such setting, it has another value, or it is too late to divide the
+            CPU.
 
     >>> update("jax_enable_x64", True)
     >>> update("promotion", "numpy")
@@ -285,6 +287,9 @@ def update(name: str, val: object) -> None:
         default_float = val if name == "default_float" else rules.default_float
         RULES_OF_PROCESS[0] = _RULES[str(promotion), str(default_float)]
         return
+    if name == "jax_num_cpu_devices":
+        _divide_cpu(val)
+        return
     if name in _AS_IN_JAX:
         always, instead = _AS_IN_JAX[name]
         if val is not always:
@@ -294,6 +299,24 @@ def update(name: str, val: object) -> None:
         f"config.update: there is no setting {name!r}; the environment variables TENFERRO_* are in "
         "tenferro.config, options of a program belong to tn.jit and to executors"
     )
+
+
+def _divide_cpu(count: object) -> None:
+    """Make JAX show the CPU as several devices, whether it has been imported or not."""
+    if type(count) is not int or count < 1:
+        raise ConfigError(
+            f"config.update: jax_num_cpu_devices must be a positive integer, got {count!r}"
+        )
+    jax = sys.modules.get("jax")
+    if jax is not None:
+        try:
+            jax.config.update("jax_num_cpu_devices", count)
+        except RuntimeError:
+            raise ConfigError(
+                "config.update: jax_num_cpu_devices is read when the first array is computed; set "
+                "it before that"
+            ) from None
+    os.environ["JAX_NUM_CPU_DEVICES"] = str(count)
 
 
 def _float_of(x64: bool) -> str:

@@ -164,6 +164,10 @@ class ADRuleError(ADError):
     """An op on the active path has no derivative rule, or a rule violates its contract."""
 
 
+class ForwardModeError(ADRuleError, TypeError):
+    """A function with a rule for cotangents alone, `custom_vjp`, is differentiated forward."""
+
+
 class NonScalarGradError(ADError, TypeError):
     """`grad` of a result that is not a scalar, or is complex without `holomorphic=True`."""
 

@@ -1,10 +1,13 @@
 """Environment variables: all that cannot be read are said at once; an empty one is never read."""
 
+import os
+import sys
 from dataclasses import fields
 
+import jax
 import pytest
 
-from tenferro.config import Config, parse
+from tenferro.config import Config, parse, update
 from tenferro.errors import ConfigError
 
 
@@ -31,3 +34,19 @@ def test_values_are_read() -> None:
     environ = {"TENFERRO_QUIET": "1", "TENFERRO_DUMP": "exec, passes", "TENFERRO_EXECUTOR": "numpy"}
     found = parse(environ)
     assert (found.quiet, found.dump, found.executor) == (True, ("exec", "passes"), "numpy")
+
+
+def test_the_cpu_is_divided_before_arrays_are_computed_or_not_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("JAX_NUM_CPU_DEVICES", raising=False)
+    with pytest.raises(ConfigError, match="jax_num_cpu_devices must be a positive integer, got 0"):
+        update("jax_num_cpu_devices", 0)
+    jax.devices()
+    with pytest.raises(ConfigError, match="is read when the first array is computed"):
+        update("jax_num_cpu_devices", 3)
+    assert "JAX_NUM_CPU_DEVICES" not in os.environ
+    with monkeypatch.context() as patched:
+        patched.delitem(sys.modules, "jax")
+        update("jax_num_cpu_devices", 3)
+    assert os.environ.pop("JAX_NUM_CPU_DEVICES") == "3"  # what an import of JAX reads

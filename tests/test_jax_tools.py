@@ -234,6 +234,7 @@ def test_types_of_keys_belong_to_groups_of_their_own() -> None:
         expected = jax.dtypes.issubdtype(jaxs.dtype, theirs)
         assert tn.dtypes.issubdtype(key.dtype, ours) == expected
         assert not tn.issubdtype("float64", tn.dtypes.extended)
+    assert tn.issubdtype(jax.dtypes.prng_key, np.generic)
     assert tn.dtypes.canonicalize_dtype(key.dtype, allow_extended_dtype=True) is key.dtype
     assert tn.dtypes.float0 == jax.dtypes.float0
     assert key.is_fully_addressable

@@ -520,13 +520,14 @@ def programs(source: Path) -> list[Path]:
 def port_file(path: Path, own: frozenset[str], as_in_jax: bool) -> tuple[Ported, bytes]:
     """What becomes of a file, and its bytes, in the encoding it has.
 
-    A module of a package does not set dtypes: the program that imports it does.
+    A module of a package, in any folder of it, does not set dtypes: the program that imports it
+    does.
 
     Raises:
         CommandError: it is no text, or no notebook.
     """
     data = path.read_bytes()
-    is_of_package = path.with_name("__init__.py").exists()
+    is_of_package = any((each / "__init__.py").exists() for each in path.resolve().parents)
     porter = Porter(own, AS_IN_JAX if as_in_jax and not is_of_package else "")
     try:
         if path.suffix == ".ipynb":

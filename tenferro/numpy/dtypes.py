@@ -383,7 +383,10 @@ def _is_further_float(element: DTypeLike) -> builtins.bool:
     """Whether a dtype is floating-point, but in none of NumPy's groups."""
     if isinstance(element, type) and element.__module__ == "numpy":  # it may be a group
         return False
-    dtype: DType = np.dtype(element)
+    try:
+        dtype: DType = np.dtype(element)
+    except TypeError:  # it is another group
+        return False
     return dtype.kind not in "fc" and (is_inexact(dtype) or is_storage(dtype))
 
 

@@ -210,6 +210,11 @@ def _by_order(y: Term, n: Term, x: Term) -> Term:
     return -where(n < 1, EXP(-x) * (1 + 1 / x) / x, below)
 
 
+def _by_neighbours(function: str) -> PartialDerivative:
+    """The derivative of a Bessel function, (fₙ₋₁(x) - fₙ₊₁(x))/2."""
+    return lambda y, n, x: (_of(function, n - 1, x) - _of(function, n + 1, x)) * 0.5
+
+
 def _power_series(x: Term, coefficients: Sequence[float]) -> Term:
     """The sum of cₖ·xᵏ, whose derivatives are such sums too: nothing cancels in them."""
     total = x.like(coefficients[-1])
@@ -383,6 +388,13 @@ SPECIAL_FUNCTIONS: dict[str, SpecialFunction] = {
          (None, lambda y, n, x: _of("i0e_derivative", n + 1, x))),
         ("i1e_derivative", "~i1e_derivative",
          (None, lambda y, n, x: _of("i1e_derivative", n + 1, x))),
+        ("bessel_j", "~bessel_j", (None, _by_neighbours("bessel_j"))),
+        ("bessel_y", "~bessel_y", (None, _by_neighbours("bessel_y"))),
+        ("hyp1f1", "~hyp1f1",
+         (None, None, lambda y, a, b, x: a / b * _of("hyp1f1", a + 1, b + 1, x))),
+        ("hyp2f1", "~hyp2f1",
+         (None, None, None,
+          lambda y, a, b, c, x: a * b / c * _of("hyp2f1", a + 1, b + 1, c + 1, x))),
         ("ndtri", "ndtri", (lambda y, p: EXP(y * y * 0.5) * _SQRT_2PI,)),
         ("log_ndtr", "log_ndtr", (lambda y, x: _of("log_ndtr_slope", x),)),
         ("log_ndtr_slope", "~log_ndtr_slope", (_log_ndtr_curve,)),

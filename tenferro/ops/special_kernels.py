@@ -279,6 +279,53 @@ def expn(n: NumpyArray, x: NumpyArray) -> NumpyArray:
     return np.where(whole, np.where(n == np.inf, np.where(x >= 0, 0, np.nan), value), np.nan)
 
 
+def bessel_j(n: NumpyArray, x: NumpyArray) -> NumpyArray:
+    """Jₙ(x); NaN for orders that are not whole, as on XLA."""
+    value = np.where(np.isinf(x), 0.0, scipy.special.jv(np.where(_is_order(n), n, 0), x))
+    return np.where(_is_order(n), value, np.nan)
+
+
+def bessel_y(n: NumpyArray, x: NumpyArray) -> NumpyArray:
+    """Yₙ(x); NaN for orders that are not whole, as on XLA."""
+    value = np.where(x == np.inf, 0.0, scipy.special.yv(np.where(_is_order(n), n, 0), x))
+    return np.where(_is_order(n), value, np.nan)
+
+
+def _is_order(n: NumpyArray) -> NumpyArray:
+    return np.asarray((n == np.floor(n)) & (np.abs(n) <= 1e6))
+
+
+def hyp1f1(a: NumpyArray, b: NumpyArray, x: NumpyArray) -> NumpyArray:
+    """The confluent hypergeometric function, 1 where a is 0. SciPy's does not end at infinity."""
+    return _of_finite(lambda *v: np.where(v[0] == 0, 1.0, scipy.special.hyp1f1(*v)), a, b, x)
+
+
+def hyp2f1(a: NumpyArray, b: NumpyArray, c: NumpyArray, x: NumpyArray) -> NumpyArray:
+    """Gauss's hypergeometric function. SciPy's ends in several ways where it has poles."""
+    return _of_finite(_hyp2f1, a, b, c, x)
+
+
+def _hyp2f1(a: NumpyArray, b: NumpyArray, c: NumpyArray, x: NumpyArray) -> NumpyArray:
+    pole = _is_pole(c)
+    ends = (_is_pole(a) & ~(pole & (a <= c))) | (_is_pole(b) & ~(pole & (b <= c)))
+    power = np.where((a == c) | (b == c), (1 - x) ** -np.where(b == c, a, b), np.inf)
+    value = np.where((x > 1) & ~ends, power, scipy.special.hyp2f1(a, b, c, x))
+    value = np.where(pole & ~ends, np.inf, value)
+    return np.where((a == 0) | (b == 0) | (x == 0), 1.0, value)
+
+
+def _is_pole(x: NumpyArray) -> NumpyArray:
+    return np.asarray((x <= 0) & (x == np.floor(x)))
+
+
+def _of_finite(function: Callable[..., Any], *operands: NumpyArray) -> NumpyArray:
+    """A function of finite operands, and NaN for others."""
+    finite = np.logical_and.reduce([np.isfinite(x) for x in operands])
+    with np.errstate(all="ignore"):
+        value = function(*(np.where(finite, x, 1.0) for x in operands))
+    return np.where(finite, value, np.nan)
+
+
 def fresnel(x: NumpyArray) -> tuple[NumpyArray, NumpyArray]:
     """SciPy's, with the limit for large x, where it is NaN."""
     sine, cosine = scipy.special.fresnel(x)

@@ -714,7 +714,7 @@ def is_array(value: object) -> bool:
 
 
 def meta_of_value(value: Any) -> TensorMeta | None:
-    """The type of an array, of array-like data or of a `TensorSpec`; None for other values.
+    """The type of an array, array-like data, a `TensorSpec` or JAX's `ShapeDtypeStruct`, or None.
 
     Raises:
         DTypeError: elements of the array are masked.
@@ -726,7 +726,8 @@ def meta_of_value(value: Any) -> TensorMeta | None:
     try:
         return Tensor(value).meta
     except (TenferroError, TypeError):
-        return None
+        is_type = type(value).__name__ == "ShapeDtypeStruct"
+        return TensorMeta.of(value.dtype, value.shape) if is_type else None
 
 
 class ShownType:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tenferro import numpy as tn
 
-__all__ = ["faddeeva", "harmonic", "log_gamma"]
+__all__ = ["complementary_error", "error_function", "faddeeva", "harmonic", "log_gamma"]
 
 
 # The gamma function.
@@ -101,6 +101,27 @@ def faddeeva(z: Any) -> Any:
     value = tn.where(distant, _fraction(tn.where(distant, upper, 12j)), _rational(close))
     growth = tn.where(below, -z * z, 0.0)
     return tn.where(below, 2 * tn.exp(growth) - value, value).astype(dtype)
+
+
+def complementary_error(z: Any) -> Any:
+    """erfc(z)."""
+    left = z.real < 0
+    right = tn.where(left, -z, z)
+    value = tn.exp(-right * right) * faddeeva(1j * right)
+    return tn.where(left, 2 - value, value)
+
+
+def error_function(z: Any) -> Any:
+    """erf(z), by its power series near 0."""
+    near = tn.abs(z) < 1
+    small = tn.where(near, z, 0)
+    square, total = -small * small, tn.zeros_like(z)
+    for k in range(20, -1, -1):
+        total = total * square + 1 / (math.factorial(k) * (2 * k + 1))
+    left = z.real < 0
+    right = tn.where(near, 1, tn.where(left, -z, z))
+    away = 1 - complementary_error(right)
+    return tn.where(near, 2 / math.sqrt(math.pi) * small * total, tn.where(left, -away, away))
 
 
 def _rational(z: Any) -> Any:

@@ -20,8 +20,6 @@ from tenferro.missing_names import refusal
 from tenferro.numpy import (
     betaln,
     digamma,
-    erf,
-    erfc,
     erfinv,
     gammaln,
     i0,
@@ -32,12 +30,21 @@ from tenferro.numpy import (
     polygamma,
     xlog1py,
     xlogy,
-    zeta,
 )
+from tenferro.numpy import digamma as psi
+from tenferro.numpy import erf as real_erf
+from tenferro.numpy import erfc as real_erfc
 from tenferro.numpy import sigmoid as expit
+from tenferro.numpy import zeta as sums_of_powers
 from tenferro.numpy.arguments import Named, array, numbers, promoted
 from tenferro.ops.functions import analytic, apply
-from tenferro.scipy.complex_functions import faddeeva, harmonic, log_gamma
+from tenferro.scipy.complex_functions import (
+    complementary_error,
+    error_function,
+    faddeeva,
+    harmonic,
+    log_gamma,
+)
 from tenferro.transforms import fori_loop
 
 __all__ = [
@@ -54,6 +61,7 @@ __all__ = [
     "entr",
     "erf",
     "erfc",
+    "erfcinv",
     "erfcx",
     "erfinv",
     "exp1",
@@ -67,10 +75,15 @@ __all__ = [
     "gammaincc",
     "gammaln",
     "gammasgn",
+    "hyp1f1",
+    "hyp2f1",
     "i0",
     "i0e",
     "i1",
     "i1e",
+    "j0",
+    "j1",
+    "jn",
     "kl_div",
     "log_ndtr",
     "log_softmax",
@@ -83,7 +96,9 @@ __all__ = [
     "owens_t",
     "poch",
     "polygamma",
+    "psi",
     "rel_entr",
+    "rgamma",
     "sici",
     "softmax",
     "spence",
@@ -91,6 +106,9 @@ __all__ = [
     "wofz",
     "xlog1py",
     "xlogy",
+    "y0",
+    "y1",
+    "yn",
     "zeta",
 ]
 
@@ -147,6 +165,59 @@ def _complex(name: str, x: ArrayLike) -> Any:
     """The operand, if it is complex; else None."""
     value = array(name, x)
     return value if dtype_kind(value.dtype) == "c" else None
+
+
+def rgamma(x: ArrayLike) -> AnyTensor:
+    """1/gamma(x), which has no poles; of real numbers.
+
+    >>> tn.scipy.special.rgamma([2.0, 3.0])
+    Tensor([1. , 0.5])
+    """
+    (value,) = real("rgamma", x)
+    left = value < 0.5
+    near = tn.where(left, 1 - value, value)
+    whole = tn.round(value)
+    part = tn.where(left & tn.isfinite(value), value - whole, 0.5)
+    odd = tn.floor(whole * 0.5) * 2 < whole
+    sine = tn.sin(math.pi * part) * tn.where(odd, -1.0, 1.0)
+    below = gamma(tn.where(left, near, 1.0)) * sine / math.pi
+    return tn.where(left, below, tn.exp(-gammaln(near))).astype(value.dtype)
+
+
+def zeta(x: ArrayLike, q: ArrayLike | None = None) -> AnyTensor:
+    """The Hurwitz zeta function, the sum of (k + q)^-x from k = 0; NaN for x < 1.
+
+    Riemann's without q, for all real x.
+
+    >>> tn.scipy.special.zeta([2.0, -1.0])
+    Tensor([ 1.64493407, -0.08333333])
+    """
+    if q is not None:
+        return sums_of_powers(x, q)
+    (s,) = real("zeta", x)
+    right = tn.where(s < 0, 1 - s, s)
+    series = sums_of_powers(tn.where(right < 1, 2.0, right))
+    middle = (s >= 0) & (s < 1)
+    quarter = s - 4 * tn.round(s / 4)  # from -2 to 2, where sin(πs/2) is as at s
+    folded = tn.where(tn.abs(quarter) > 1, tn.copysign(2.0, quarter) - quarter, quarter)
+    log = gammaln(tn.where(s < 0, right, 1.0)) - right * math.log(2 * math.pi)
+    turned = 2 * tn.exp(log) * tn.sin(folded * (math.pi / 2)) * series
+    value = tn.where(s < 0, turned, tn.where(middle, _zeta_below_one(s, middle), series))
+    return value.astype(s.dtype)
+
+
+def _zeta_below_one(s: AnyTensor, inside: AnyTensor) -> AnyTensor:
+    """Riemann's function between 0 and 1: some terms, and the formula of Euler and Maclaurin."""
+    terms = 12
+    x: Any = tn.where(inside, s, 0.0)
+    total = sum(tn.exp(-math.log(k) * x) for k in range(1, terms))
+    power = tn.exp(-math.log(terms) * x)
+    total = total + power / 2 + terms * power / (x - 1)
+    rising = x / terms
+    for j, coefficient in enumerate((1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160), 1):
+        total = total + coefficient * rising * power
+        rising = rising * (x + 2 * j - 1) * (x + 2 * j) / terms**2
+    return total  # type: ignore[no-any-return]
 
 
 def gammainc(a: ArrayLike, x: ArrayLike) -> AnyTensor:
@@ -313,6 +384,36 @@ def wofz(z: ArrayLike) -> AnyTensor:
     return faddeeva(value)  # type: ignore[no-any-return]
 
 
+def erf(x: ArrayLike) -> AnyTensor:
+    """The error function of real or complex numbers.
+
+    >>> tn.scipy.special.erf([0.0, 1.0])
+    Tensor([0.        , 0.84270079])
+    """
+    value = _complex("erf", x)
+    return real_erf(x) if value is None else error_function(value)
+
+
+def erfc(x: ArrayLike) -> AnyTensor:
+    """1 - erf(x), accurate where it is small; of real or complex numbers.
+
+    >>> tn.scipy.special.erfc([0.0, 10.0])
+    Tensor([1.00000000e+00, 2.08848758e-45])
+    """
+    value = _complex("erfc", x)
+    return real_erfc(x) if value is None else complementary_error(value)
+
+
+def erfcinv(x: ArrayLike) -> AnyTensor:
+    """The inverse of `erfc`; infinite at 0 and 2.
+
+    >>> tn.scipy.special.erfcinv([0.5])
+    Tensor([0.47693628])
+    """
+    (value,) = real("erfcinv", x)
+    return ndtri(value / 2) * -math.sqrt(0.5)
+
+
 def erfcx(x: ArrayLike) -> AnyTensor:
     """exp(x²)·erfc(x), without overflow for positive x; of real or complex numbers.
 
@@ -365,7 +466,87 @@ def fresnel(x: ArrayLike) -> tuple[AnyTensor, AnyTensor]:
     return sine, special_function("fresnel", "fresnel_cosine", value)
 
 
-# Bessel functions, spherical harmonics and Bernoulli's numbers.
+# Bessel and hypergeometric functions, spherical harmonics and Bernoulli's numbers.
+
+
+def jn(n: ArrayLike, x: ArrayLike) -> AnyTensor:
+    """The Bessel function of the first kind of order n; NaN for orders that are not whole.
+
+    >>> tn.scipy.special.jn([0, 1], 0.0)
+    Tensor([1., 0.])
+    """
+    return special_function("jn", "bessel_j", n, x)
+
+
+def yn(n: ArrayLike, x: ArrayLike) -> AnyTensor:
+    """The Bessel function of the second kind of order n.
+
+    It is NaN for orders that are not whole, and for negative x.
+
+    >>> tn.scipy.special.yn(0, [1.0])
+    Tensor([0.08825696])
+    """
+    return special_function("yn", "bessel_y", n, x)
+
+
+def j0(x: ArrayLike) -> AnyTensor:
+    """The Bessel function of the first kind of order 0.
+
+    >>> tn.scipy.special.j0([1.0])
+    Tensor([0.76519769])
+    """
+    return special_function("j0", "bessel_j", 0, x)
+
+
+def j1(x: ArrayLike) -> AnyTensor:
+    """The Bessel function of the first kind of order 1.
+
+    >>> tn.scipy.special.j1([1.0])
+    Tensor([0.44005059])
+    """
+    return special_function("j1", "bessel_j", 1, x)
+
+
+def y0(x: ArrayLike) -> AnyTensor:
+    """The Bessel function of the second kind of order 0; NaN for negative x.
+
+    >>> tn.scipy.special.y0([1.0])
+    Tensor([0.08825696])
+    """
+    return special_function("y0", "bessel_y", 0, x)
+
+
+def y1(x: ArrayLike) -> AnyTensor:
+    """The Bessel function of the second kind of order 1; NaN for negative x.
+
+    >>> tn.scipy.special.y1([1.0])
+    Tensor([-0.78121282])
+    """
+    return special_function("y1", "bessel_y", 1, x)
+
+
+def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> AnyTensor:
+    """The confluent hypergeometric function ₁F₁(a; b; x); it has a derivative by x alone.
+
+    It is infinite where b is 0 or a negative whole number, unless the series ends before. On XLA
+    it is NaN where all series lose more than ten digits.
+
+    >>> tn.scipy.special.hyp1f1(1.0, 2.0, [0.0, 1.0])
+    Tensor([1.        , 1.71828183])
+    """
+    return special_function("hyp1f1", "hyp1f1", a, b, x)
+
+
+def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> AnyTensor:
+    """Gauss's hypergeometric function ₂F₁(a, b; c; x); it has a derivative by x alone.
+
+    It is infinite for x > 1, and where c is 0 or a negative whole number, unless the series ends
+    before. On XLA it is NaN where all series lose more than ten digits.
+
+    >>> tn.scipy.special.hyp2f1(1.0, 1.0, 2.0, [0.0, 0.5])
+    Tensor([1.        , 1.38629436])
+    """
+    return special_function("hyp2f1", "hyp2f1", a, b, c, x)
 
 
 def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> AnyTensor:
@@ -602,11 +783,7 @@ def log_softmax(x: ArrayLike, /, *, axis: Axis = None) -> AnyTensor:
 
 # Special functions under the names of `jax.scipy.special`, of real numbers.
 
-_SERIES = "its series on XLA does not end for all operands"
 MISSING: dict[str, str] = {
-    "erfcinv": "write tn.erfinv(1 - x), or -ndtri(x / 2) / sqrt(2) for small x",
-    "hyp1f1": _SERIES,
-    "hyp2f1": _SERIES,
     "lpmn": "it was removed from JAX and SciPy",
     "lpmn_values": "it was removed from JAX and SciPy",
     "sph_harm": "use tn.scipy.special.sph_harm_y",

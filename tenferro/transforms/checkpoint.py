@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ParamSpec, TypeVar, cast
 
+from tenferro.config import RULES_OF_PROCESS, config, rules_here
+from tenferro.core import BoundedCache, Capacity, GlobalValKey
 from tenferro.errors import CheckpointError, counted
 from tenferro.ir import ArrayLike, PyTree, integer_of
 from tenferro.ops import CheckpointName
 from tenferro.ops.control_flow import Checkpointed
 from tenferro.ops.functions import OpFunction, apply
+from tenferro.runtime import current_trace, require_limit, require_packages
 from tenferro.transforms.checkpoint_policies import Policy, policy_of, saved_slots
 from tenferro.transforms.higher_order import (
     Bodies,
     Call,
+    Leaves,
     NoResultError,
     leaves_of,
     operands_of,
@@ -23,6 +27,7 @@ from tenferro.transforms.higher_order import (
     with_result,
 )
 from tenferro.transforms.program import wraps
+from tenferro.transforms.trace import Trace
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import flatten, merged, unflatten
 
@@ -44,7 +49,8 @@ def checkpoint(
 
     In reverse mode the arguments are saved, and what the policy saves. All other values of the
     function are computed again when the cotangents of its results arrive. Functions that are
-    checkpointed may call others that are.
+    checkpointed may call others that are. It is called once for arguments of the same types, unless
+    it reads values of a trace around it, has effects, or meets named sizes.
 
     Args:
         fun: takes and returns trees of arrays. It may read values from around it, which count
@@ -104,6 +110,27 @@ def checkpoint_name(x: ArrayLike, name: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
+class _Recorded:
+    """The op of a function of certain types, which later calls repeat on other values."""
+
+    op: Checkpointed
+    consts: Sequence[GlobalValKey]
+    bodies: Bodies
+    body: Trace
+
+    def on(self, passed: Leaves) -> Any:
+        """The result for the values of the leaves."""
+        require_packages(self.bodies.packages)
+        require_limit(self.bodies.limit)
+        results = run(self.op, [*operands_of(self.consts), *passed.typed()], self.bodies)
+        return unflatten(self.body.tree, results[: len(self.body.outputs)])
+
+
+def _new_cache() -> BoundedCache[Hashable, _Recorded]:
+    return BoundedCache(Capacity(config.cache_entries))
+
+
+@dataclass(frozen=True, slots=True)
 class _Call:
     function: Callable[..., Any]
     policy: Policy
@@ -111,6 +138,7 @@ class _Call:
     static: tuple[int, ...]
     named: tuple[int, ...]
     static_names: tuple[str, ...]
+    cache: BoundedCache[Hashable, _Recorded] = field(init=False, default_factory=_new_cache)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         fixed = {place: args[place] for place in self._places(len(args))}
@@ -123,6 +151,10 @@ class _Call:
             others, named = unflatten(passed.tree, values)
             return merged(fixed, others), {**named, **known}
 
+        key = self._key(fixed, known, passed)
+        recorded = None if key is None else self.cache.get(key)
+        if recorded is not None:
+            return recorded.on(passed)
         bodies = Bodies("checkpoint")
         types = passed.metas, passed.weak
         try:
@@ -134,8 +166,28 @@ class _Call:
         saved = saved_slots(program, self.policy)
         whole = replace(program, output_slots=(*program.output_slots, *saved))
         op = Checkpointed(whole, len(saved), self.prevent_cse)
-        results = run(op, [*operands_of(consts), *passed.typed()], bodies)
-        return unflatten(body.tree, results[: len(body.outputs)])
+        recorded = _Recorded(op, consts, bodies, body)
+        is_static = all(meta.static_shape is not None for _, meta in program.results())
+        if key is not None and is_static and bodies.is_closed(consts):
+            self.cache.put(key, recorded)
+        return recorded.on(passed)
+
+    def _key(self, fixed: dict[int, Any], known: dict[str, Any], passed: Leaves) -> Hashable:
+        """What the body depends on; None if that is more than can be a key."""
+        around = current_trace()
+        if around is not None and around.varies:
+            return None
+        if any(meta.static_shape is None for meta in passed.metas):
+            return None
+        statics = [*sorted(fixed.items()), *sorted(known.items())]
+        values = tuple([(place, type(value), value) for place, value in statics])
+        rules = rules_here.get() or RULES_OF_PROCESS[0]
+        key = (rules, values, passed.tree, *passed.metas, *map(repr, passed.weak))
+        try:
+            hash(key)
+        except TypeError:
+            return None
+        return key
 
     def _places(self, count: int) -> list[int]:
         """The positions of the static arguments of a call with `count` positional ones."""

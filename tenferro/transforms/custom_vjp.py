@@ -7,7 +7,7 @@ from itertools import compress
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, overload
 
 from tenferro.core import GlobalValKey, JvpSite, KeyEmitter, Slots, TransposeSite, V
-from tenferro.errors import ADRuleError
+from tenferro.errors import ADRuleError, ForwardModeError
 from tenferro.ir import (
     ExecProgram,
     PyTree,
@@ -190,8 +190,8 @@ class _TransposeRule(CustomRule):
         return f"the tangents of {self._form.name}"
 
     def check_computed(self) -> NoReturn:
-        """Raise ADRuleError: there is a rule for cotangents only."""
-        raise ADRuleError(
+        """Raise ForwardModeError: there is a rule for cotangents only."""
+        raise ForwardModeError(
             f"{self._form.name}: has no forward mode; define it with custom_jvp, or differentiate "
             "in reverse"
         )

@@ -310,6 +310,24 @@ class Bodies:
             require_exact(type_of(key), "a value that the function closes over", self.caller)
         return read
 
+    def is_closed(self, consts: Sequence[GlobalValKey]) -> bool:
+        """Whether bodies that close over `consts` are the same wherever they are traced.
+
+        They are not if they read values of traces around them, or tensors of eager runtimes, use
+        named axes, or have effects.
+        """
+        captured = all(
+            isinstance(key, Input) and isinstance(key.key, CapturedArray) for key in consts
+        )
+        return (
+            captured
+            and not (self.tracked or self.have_effects)
+            and not any(
+                trace.read or trace.uses_axes or trace.varies or trace.guards
+                for trace in self.traces
+            )
+        )
+
     def scope_of(self, operands: Sequence[Any]) -> TraceContext | None:
         """The trace of results that depend on the operands and on what the bodies close over."""
         around: set[TraceContext | None] = set()

@@ -167,6 +167,10 @@ class Jitted(Generic[P, R_co]):
         settings: JitOptions | None = None,
         mesh: object = AT_CALLS,
     ) -> None:
+        if isinstance(function, staticmethod):
+            raise TracingError("jit: takes a function, got a staticmethod; put @staticmethod first")
+        if inspect.isgeneratorfunction(function):
+            raise TracingError("jit: a generator returns no arrays; return a list of its values")
         wraps(function, self)
         self._function = function
         self._settings = settings = JitOptions() if settings is None else settings

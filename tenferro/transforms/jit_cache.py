@@ -26,6 +26,7 @@ from tenferro.runtime import (
     named_axes,
     wrap_all,
 )
+from tenferro.transforms.ad_context import context_of
 from tenferro.transforms.trace import RecordedCall
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, require_hashable, unflatten
@@ -173,7 +174,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
         types = _types_in_trace(leaves)
         if types is not None:
             rules = rules_here.get() or RULES_OF_PROCESS[0]
-            key = (treedef, static, rules, *types)
+            key = (treedef, static, rules, context_of(None), *types)
             recorded = self.recorded.get(key)
             is_new = recorded is None
             if recorded is None:
@@ -241,7 +242,7 @@ def _types_in_trace(leaves: Sequence[Any]) -> list[Hashable] | None:
     types: list[Any] = []
     for leaf in leaves:
         kind: Any = type(leaf)
-        if kind is TracedTensor and (meta := leaf.meta).dims is not None:
+        if kind is TracedTensor and (meta := leaf.meta).static_shape is not None:
             types += [meta, type(leaf.weak)]
         elif kind in NUMBERS:
             types += [kind, repr(leaf)]

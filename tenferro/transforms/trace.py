@@ -510,7 +510,7 @@ class RecordedCall:
         is_closed: whether later calls compute the same. They do not if the function reads values of
             an enclosing trace, or returns anything but tensors and constants of Python.
         in_place: whether this call cannot be repeated on other values: the function has effects, or
-            sizes that data decide, or uses a named axis of an enclosing trace.
+            named sizes or such that data decide, or uses a named axis of an enclosing trace.
     """
 
     inputs: Sequence[GlobalValKey]
@@ -547,7 +547,7 @@ class RecordedCall:
         read = context.read.union(scope for scope in scopes if scope is not None)
         view: ResolvedView[StdTensorOp] = resolve_keys()
         ops, met = view.topo_order(result.keys, leaves=inputs)
-        sized = any(type_of(key).dims is None for op in ops for key in op.outputs)
+        sized = any(type_of(key).static_shape is None for op in ops for key in op.outputs)
         in_place = bool(context.effects or context.uses_axes or context.guards or sized)
         is_closed = (
             {type(leaf) for leaf in result.leaves} <= _UNCHANGING

@@ -14,7 +14,7 @@ import numpy as np
 from tenferro.compiler import Target, contraction_passes, optimize_for
 from tenferro.compiler.device import refuse_dynamic
 from tenferro.errors import BindingError, counted
-from tenferro.ir import NumpyArray, TensorMeta, TensorSpec, as_dtype, fresh_input
+from tenferro.ir import NumpyArray, TensorSpec, as_dtype, fresh_input
 from tenferro.ops.extension import Package
 from tenferro.random import Key
 from tenferro.runtime import (
@@ -25,7 +25,7 @@ from tenferro.runtime import (
     bind_specs,
     check_program,
 )
-from tenferro.transforms import CallForm, GraphCompiler, flatten
+from tenferro.transforms import CallForm, GraphCompiler, flatten, leaf_meta
 from tenferro_xla.compiled import require_static
 from tenferro_xla.interop.jaxprs import outputs_of
 from tenferro_xla.interop.jaxprs.reader import is_key, meta_of
@@ -101,7 +101,7 @@ def _abstract(spec: Any, x64: bool) -> jax.ShapeDtypeStruct:
         return _typed(spec.shape, jax.random.key(0).dtype)
     if hasattr(spec, "dtype") and is_key(spec):
         return _typed(spec.shape, spec.dtype)
-    meta: TensorMeta = spec.meta if isinstance(spec, TensorSpec) else Tensor(spec).meta
+    meta = leaf_meta(spec, "from_jax: a spec")
     if meta.static_shape is None:
         raise BindingError(f"from_jax: {meta} has symbolic extents; JAX traces constant shapes")
     if not x64 and meta.dtype in _WIDE:

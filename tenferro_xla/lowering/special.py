@@ -35,6 +35,8 @@ from tenferro.ops import beta_density as density_of_beta
 from tenferro.ops import digamma_step as step_of_digamma
 from tenferro.ops import gamma_density as density_of_gamma
 from tenferro.ops import polygamma_step as step_of_polygamma
+from tenferro_xla.lowering.bessel import bessel_j, bessel_y
+from tenferro_xla.lowering.hypergeometric import hyp1f1, hyp2f1
 from tenferro_xla.lowering.registry import lower
 
 _EULER = 0.57721566490153286061
@@ -496,6 +498,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
             i1_slope,
             i0e_slope,
             i1e_slope,
+            bessel_j,
+            bessel_y,
+            hyp1f1,
+            hyp2f1,
             i0_derivative,
             i0e_derivative,
             i1e_derivative,

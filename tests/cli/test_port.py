@@ -224,12 +224,16 @@ def test_a_folder_is_copied_with_its_data(here: Path) -> None:
         "# -*- coding: latin-1 -*-\nimport jax  # é\n".encode("latin-1")
     )
     (package / "data.txt").write_text("import jax\n")
+    (package / "bare").mkdir()  # a part of a package without a file __init__.py
+    (package / "bare" / "module.py").write_text("import jax\n")
     (package / "cells.ipynb").write_text(notebook("import jax"))
     assert main(["port", "library", "-o", "out/library"]) == 0
     out = here / "out" / "library"
     assert sorted(each.relative_to(out).as_posix() for each in out.rglob("*")) == [
-        *("__init__.py", "cells.ipynb", "data.txt", "deep", "deep/__init__.py")
+        *("__init__.py", "bare", "bare/module.py", "cells.ipynb", "data.txt"),
+        *("deep", "deep/__init__.py"),
     ]
+    assert (out / "bare" / "module.py").read_text() == "import tenferro as jax\n"
     assert (out / "deep" / "__init__.py").read_text(encoding="latin-1") == (
         "# -*- coding: latin-1 -*-\nimport tenferro as jax  # é\n"
     )

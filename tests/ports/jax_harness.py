@@ -194,11 +194,12 @@ def value_and_grad(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
 def vjp(fun: Callable[..., Any], *primals: Any, **options: Any) -> Any:
     """`jax.vjp`."""
     value, pullback, *aux = tn.vjp(fun, *primals, **options)
+    return (value, tn.tree_util.Partial(pulled_back, primals, pullback), *aux)
 
-    def pull_back(cotangent: Any) -> Any:
-        return zeros_for_none(primals, conjugated(pullback(conjugated(cotangent))))
 
-    return (value, pull_back, *aux)
+def pulled_back(primals: Any, pullback: Callable[[Any], Any], cotangent: Any) -> Any:
+    """The cotangents of arguments."""
+    return zeros_for_none(primals, conjugated(pullback(conjugated(cotangent))))
 
 
 def jvp(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
@@ -210,13 +211,23 @@ def jvp(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
 def linearize(fun: Callable[..., Any], *primals: Any, **options: Any) -> Any:
     """`jax.linearize`."""
     value, push, *aux = tn.linearize(fun, *primals, **options)
-    return (value, lambda *tangents: zeros_for_none(value, push(*tangents)), *aux)
+    return (value, tn.tree_util.Partial(pushed, value, push), *aux)
+
+
+def pushed(value: Any, push: Callable[..., Any], *tangents: Any) -> Any:
+    """The tangent of a result."""
+    return zeros_for_none(value, push(*tangents))
 
 
 def linear_transpose(fun: Callable[..., Any], *primals: Any, **options: Any) -> Any:
     """`jax.linear_transpose`."""
     own = tn.linear_transpose(fun, *primals, **options)
-    return lambda cotangent: conjugated(own(conjugated(cotangent)))
+    return tn.tree_util.Partial(adjoint, own)
+
+
+def adjoint(own: Callable[[Any], Any], cotangent: Any) -> Any:
+    """The cotangents of arguments of a linear function."""
+    return conjugated(own(conjugated(cotangent)))
 
 
 DERIVATIVES = {each.__name__: each for each in (grad, value_and_grad, vjp, jvp, linearize)}
@@ -440,6 +451,8 @@ def imported(
         return types.SimpleNamespace(**{**vars(found), **INTERNALS[name]})
     if name == "jax._src.shard_map":
         return JAX
+    if name == "tenferro.errors" and names:  # what the port tool puts in the place of JAX's
+        return types.SimpleNamespace(**{**vars(JAX.errors), **vars(tn.errors)})
     if name.partition(".")[0] != "tenferro":
         return builtins.__import__(name, globals_, locals_, names, level)
     module: Any = JAX

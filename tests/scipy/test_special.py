@@ -34,8 +34,18 @@ AT: dict[str, tuple[Any, ...]] = {
     "betainc": (P, Q, U),
     "spence": (P,),
     "comb": (P + 6, Q),
+    **dict.fromkeys(("j0", "j1", "rgamma", "erfcinv"), (U * 2,)),
+    **dict.fromkeys(("y0", "y1"), (P * 8,)),
+    **dict.fromkeys(("jn", "yn"), (N, P * 8)),
+    "hyp1f1": (P, Q, X * 4),
+    "hyp2f1": (P, Q, P + Q * 0.7, 1 - P),
 }
-ONLY: dict[str, tuple[int, ...]] = {"polygamma": (1,), "expn": (1,), "zeta": (1,), "betainc": (2,)}
+ONLY: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("polygamma", "expn", "zeta", "jn", "yn"), (1,)),
+    "betainc": (2,),
+    "hyp1f1": (2,),
+    "hyp2f1": (3,),
+}
 CONSTANT = {"gammasgn", "comb"}
 EDGES = "digamma gammaln i0e i1e ndtri log_ndtr ndtr gamma gammasgn expi exp1 spence dawsn erfcx"
 PAIRS = "xlogy xlog1py rel_entr kl_div"
@@ -124,3 +134,32 @@ def test_derivatives_of_log_ndtr_do_not_cancel(executor: str) -> None:
         first, second = (value.item() for value in f(x))
         assert first == pytest.approx(slope, rel=1e-14)
         assert second == pytest.approx(curvature, rel=tolerance)
+
+
+@pytest.mark.exhaustive
+def test_bessel_and_hypergeometric_functions_on_xla() -> None:
+    n, x = np.array([0.0, 1, 4, 40, -3, 2, 0, 0.5]), np.array([30.0, 3, 2, 30, 7, 0, np.inf, 1])
+    a, b = np.array([0.5, -2.0, 2.5, -3.5, 1.0, 0.0]), np.array([1.5, 3.0, 0.7, 2.2, -1.0, 2.0])
+    z = np.array([-700.0, 2.0, 40.0, -12.0, 0.5, 3.0])
+    c, u = a + b + 0.8, np.array([-50.0, 0.3, 0.9999, -0.4, 0.99, 1.0])
+    cases = {"jn": (n, x), "yn": (n, x), "hyp1f1": (a, b, z), "hyp2f1": (a, b, c, u)}
+
+    def values(operands: Any) -> Any:
+        return {name: ours(name)(*each) for name, each in operands.items()}
+
+    expected = tn.jit(values, executor="numpy")(cases)
+    for name, found in tn.jit(values)(cases).items():
+        np.testing.assert_allclose(found, expected[name], 1e-10, 1e-15, err_msg=name)
+    np.testing.assert_allclose(expected["hyp1f1"][:2], sp.hyp1f1(a, b, z)[:2])
+
+
+def test_functions_beyond_those_of_jax() -> None:
+    s = np.array([-3.0, -2.0, -50.3, -0.5, 0.0, 0.5, 0.99, 1.0, 2.5, -170.5])
+    np.testing.assert_allclose(tn.scipy.special.zeta(s), sp.zeta(s), 1e-11)
+    z = np.array([0.3 + 0.2j, -2 + 1j, 1e-20j, 3 - 4j, -0.1, 0.9 - 0.9j])
+    for name in ("erf", "erfc"):
+        np.testing.assert_allclose(ours(name)(z), getattr(sp, name)(z), 1e-12)
+    poles = np.array([-3.0, -2.0, 0.0, 200.0])  # where the derivative is ±n!
+    value, slope = tn.jvp(tn.scipy.special.rgamma, (poles,), (np.ones(4),))
+    np.testing.assert_array_equal(value, np.zeros(4))
+    np.testing.assert_allclose(slope, [-6.0, 2.0, 1.0, 0.0])

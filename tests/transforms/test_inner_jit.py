@@ -43,6 +43,34 @@ def test_it_is_called_as_often_as_in_jax_and_gives_the_same_graph() -> None:
     assert len(calls) > 9
 
 
+def test_a_checkpointed_function_is_called_once_unless_it_reads_other_values() -> None:
+    calls: list[float] = []
+
+    def layer(x: Any, scale: float) -> Any:
+        calls.append(scale)
+        return tn.sin(scale * x)
+
+    saved = tn.checkpoint(layer, static_argnums=1)
+
+    def function(x: Any) -> Any:
+        return tn.sum(saved(saved(saved(x, 1.0), 2.0), 1.0))
+
+    direct = tn.grad(lambda x: tn.sum(tn.sin(tn.sin(2.0 * tn.sin(x)))))
+    x = np.array([0.5, 1.0])
+    np.testing.assert_allclose(tn.grad(function)(x), direct(x))
+    np.testing.assert_allclose(tn.vmap(tn.grad(function))(x[None]), direct(x)[None])
+    assert calls == [1.0, 2.0]
+
+    def reads(x: Any, y: Any) -> Any:
+        state = [x]
+        saved = tn.checkpoint(lambda z: z * state[0])
+        first = saved(y)
+        state[0] = y
+        return first + saved(y)
+
+    assert tn.jit(reads, executor="numpy")(3.0, 5.0).item() == 40.0
+
+
 def test_values_of_the_enclosing_trace_are_read_anew() -> None:
     def outer(x: Any, y: Any) -> Any:
         state = [x]
@@ -92,6 +120,16 @@ def test_numbers_sizes_weak_types_and_state() -> None:
     names = {"x": ("n",)}
     total = tn.jit(lambda x: inner(x, 2) + inner(x, 2), executor="numpy", symbolic=names)
     assert total(np.ones(3)).tolist() == [4.0] * 3
+    sizes: list[Any] = [4]
+    filled = tn.jit(lambda x: x * tn.ones(sizes[0]))
+    saved = tn.checkpoint(lambda x: x * tn.ones(sizes[0]))
+
+    def of_named_size(x: Any) -> Any:
+        sizes[0] = x.shape[0]
+        return filled(x[0]) + saved(x[0])
+
+    assert tn.jit(of_named_size, executor="numpy", symbolic=names)(np.ones(3)).tolist() == [2.0] * 3
+    assert tn.jit(of_named_size, executor="numpy")(np.ones(2)).tolist() == [2.0] * 2
     weak = tn.jit(lambda x, y: x * inner(y, 2), executor="numpy")
     assert weak(np.ones(1, "float32"), 1.0).dtype == np.float32
 

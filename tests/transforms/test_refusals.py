@@ -285,6 +285,16 @@ def test_what_is_no_function_is_not_transformed(transform: Any) -> None:
         transform(3)
 
 
+def test_generators_and_static_methods_are_not_compiled() -> None:
+    def generator(x: Any) -> Any:
+        yield x
+
+    with pytest.raises(TracingError, match="jit: a generator returns no arrays; return a list"):
+        tn.jit(generator)
+    with pytest.raises(TracingError, match="jit: takes a function, got a staticmethod; put"):
+        tn.jit(staticmethod(tn.sin))
+
+
 def test_a_value_that_a_trace_left_behind_is_refused() -> None:
     left: list[Any] = []
     tn.scan(lambda c, x: (c + x, left.append(c)), 0.0, X)  # type: ignore[func-returns-value]

@@ -204,3 +204,20 @@ def test_an_unused_cotangent_is_not_computed(ctx: Any) -> None:
     assert "operands=(1,)" in str(program)
     assert "operands=(0, 1)" not in str(program)
     assert isinstance(TropicalEinsumVjp("maxplus", (), (), (), (1,)), Contraction)
+
+
+def test_a_compiled_function_has_the_rules_of_the_transform_around_it() -> None:
+    def total(x: Any) -> Any:
+        return tn.sum(tropical.einsum("ij,jk->ik", x, x))
+
+    inner = tn.jit(tn.grad(total))
+
+    def outer(y: Any, x: Any) -> Any:
+        return tn.sum(inner(x) * y)
+
+    packages = (tropical.PACKAGE,)
+    x, context = tn.Tensor([[1.0, 2.0], [4.0, 0.0]]), tn.AdContext(packages=packages)
+    found = tn.jit(tn.grad(outer, ad_context=context), packages=packages)(x, x)
+    assert found.tolist() == tn.grad(total, ad_context=context)(x).tolist()
+    with pytest.raises(UnsupportedADRuleError, match="no linearize rule is registered"):
+        tn.jit(tn.grad(outer), packages=packages)(x, x)

@@ -539,7 +539,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> AnyTensor:
 def zeta(x: ArrayLike, q: ArrayLike = 1) -> AnyTensor:
     """The Hurwitz zeta function, the sum of (k + q)^-x from k = 0; Riemann's without q.
 
-    There is no derivative by x.
+    It is NaN for x < 1; `tn.scipy.special.zeta` has Riemann's function there.
 
     >>> tn.zeta([2.0])
     Tensor([1.64493407])

@@ -39,7 +39,7 @@ _JAXPRS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "fwd_jaxpr", "call", "callee")
 
 _CALLS = (
     *("jit", "pjit", "closed_call", "core_call", "call", "eval_jaxpr", "composite", "compute_on"),
-    *("custom_partitioning", "linear_call", "remat_opt"),
+    *("custom_partitioning", "linear_call", "program_order", "remat_opt", "xla_metadata_call"),
 )
 
 

@@ -37,7 +37,7 @@ _OPS: dict[str, ops.StdTensorOp] = {
 
 _IDENTITIES = (
     *("copy", "copy_p", "device_put", "layout_constraint", "optimization_barrier", "pvary"),
-    *("reshard", "shard_alike", "xla_metadata_value"),
+    *("relayout", "reshard", "shard_alike", "with_memory_space_constraint", "xla_metadata_value"),
 )
 
 
@@ -162,8 +162,10 @@ TABLE: dict[str, Translation] = {
     "dce_sink": lambda at, equation, x: [],
     "eq_to": _equal,
     "le_to": _before("LE"),
+    "log2": lambda at, equation, x: emit_function(at, analytic.log2, x[0]),
     "lt_to": _before("LT"),
     "mulhi": of_function(lambda p, x, y: lax.mulhi(x, y)),
+    "one_minus_square": of_function(lambda p, x: (1 + x) * (1 - x)),
     "polynomial": _polynomial,
     "pow": _pow,
     "reduce_precision": of_function(

@@ -20,6 +20,8 @@ REFUSED: dict[str, str] = {
             *("all_gather", "all_gather_done", "all_gather_invariant", "all_gather_reduced"),
             *("all_gather_reduced_start", "all_gather_start", "all_to_all", "all_to_all_done"),
             *("all_to_all_start", "axis_index", "pbroadcast", "pbroadcast_done"),
+            *("pbroadcast_dynamic", "reduced_vary_cast", "unreduced_pmax", "unreduced_pmin"),
+            "vary_unreduced_cast",
             *("pbroadcast_start", "ppermute", "ppermute_done", "ppermute_start", "precv"),
             *("preduced", "psend", "psum_done", "psum_invariant", "psum_invariant_start"),
             *("psum_start", "ragged_all_to_all", "reduce_scatter", "reduce_scatter_done"),
@@ -68,6 +70,7 @@ REFUSED: dict[str, str] = {
 REFUSED_MODULES: dict[str, str] = {
     "jax._src.cudnn": _KERNEL,
     "jax._src.pallas": _KERNEL,
+    "jax._src.thunky": "is a step of a program for one accelerator",
     "jax._src.tpu_custom_call": _KERNEL,
 }
 """The same for all primitives that the modules of a package define."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import BindingError
+from tenferro.errors import BindingError, PytreeError
 from tenferro.runtime import GraphExecutor, NumpyBackend
 from tenferro.shape import TensorSpec
 from tenferro_xla import XlaExecutor, from_jax, to_jax
@@ -97,6 +97,13 @@ def test_a_program_survives_the_way_through_jax_and_back() -> None:
         strict=True,
     ):
         np.testing.assert_allclose(found.numpy(), expected.numpy())
+
+
+def test_a_type_of_jax_is_a_spec() -> None:
+    spec = jax.ShapeDtypeStruct((3,), np.float32)
+    assert from_jax(jnp.sin, spec).inputs[0].meta == tn.eval_shape(tn.sin, spec).meta
+    with pytest.raises(PytreeError, match="from_jax: a spec is a object, not an array or number"):
+        from_jax(jnp.sin, object())
 
 
 def test_symbolic_specs_are_refused() -> None:

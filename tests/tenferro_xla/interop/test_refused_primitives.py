@@ -8,7 +8,6 @@ import sys
 from collections import defaultdict
 
 import jax._src
-import pytest
 from jax.extend.core import Primitive
 
 from tenferro_xla.interop.jaxprs import REFUSED, REFUSED_MODULES, TABLE
@@ -34,7 +33,6 @@ def primitives() -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.skipif(jax.__version_info__ >= (0, 11), reason="the table is that of jax 0.10")
 def test_every_primitive_of_jax_is_read_or_refused_with_a_reason() -> None:
     known = primitives()
     assert len(known) > 250
