@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Any
 
 import autoray
+import numpy as np
 
 from tenferro import lax, random
 from tenferro.ir import AnyTensor, ArrayLike, DTypeLike
@@ -129,7 +130,9 @@ class Generator:
 
 
 def default_rng(seed: Any = None) -> Generator:
-    """The generator of a seed, an integer or a key; a generator itself."""
+    """The generator of a seed, an integer or a key; a generator itself; one seeded by NumPy's."""
+    if isinstance(seed, np.random.Generator):
+        seed = int(seed.integers(2**63))
     return seed if isinstance(seed, Generator) else Generator(seed)
 
 

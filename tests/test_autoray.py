@@ -38,6 +38,11 @@ def test_random_numbers_have_numpys_names() -> None:
     rng = autoray.do("random.default_rng", 7, like="tenferro")
     again = autoray.do("random.default_rng", tn.random.key(7), like="tenferro")
     assert autoray.do("random.default_rng", rng, like="tenferro") is rng
+    drawn = [
+        autoray.do("random.default_rng", np.random.default_rng(1), like="tenferro").normal().item()
+        for _ in range(2)
+    ]
+    assert drawn[0] == drawn[1]
     for name, args in [
         *(("random", ()), ("uniform", (2.0, 3.0)), ("normal", (1.0, 2.0)), ("integers", (5,))),
         *(("standard_normal", ()), ("exponential", (2.0,)), ("gumbel", ()), ("poisson", (9.0,))),

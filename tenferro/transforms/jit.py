@@ -344,17 +344,19 @@ class Jitted(Generic[P, R_co]):
         None if this one runs there, or if it is said where to run.
         """
         settings, mesh = self._settings, getattr(tensor.sharding, "mesh", None)
-        if self._shardings is not None or not isinstance(self.executor, RunsOnMesh):
+        if self._shardings is not None:
             return None
         if settings.device is not None or settings.backend is not None:
             return None
+        if mesh is None:
+            own = str(getattr(self.executor, "placement", None))
+            is_fixed = settings.executor is not None or self._mesh is not None
+            if is_fixed or tensor.placement in ("host", own):
+                return None
+        if not isinstance(self.executor, RunsOnMesh):
+            return None
         if mesh is not None:
             return self._on(mesh, self._mesh)
-        own = getattr(self.executor, "placement", None)
-        if settings.executor is not None:
-            return None
-        if tensor.placement in ("host", str(own)) or self._mesh is not None:
-            return None
         return self._on(None, None, tensor.device)
 
     def _here(self) -> Jitted[P, R_co]:

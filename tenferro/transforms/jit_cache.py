@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import optree
 
 from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, rules_here
 from tenferro.core import BoundedCache, Capacity
@@ -179,7 +180,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
             if recorded is None:
                 require_hashable(treedef)
                 recorded = RecordedCall.of(function, args, kwargs)
-                self.recorded.put(key, recorded)
+                self.recorded.put(key, recorded.stored())
             if not recorded.in_place and (is_new or recorded.is_closed):
                 return recorded.on([leaf for leaf in leaves if isinstance(leaf, TracedTensor)])
         args, kwargs = unflatten(treedef, leaves)  # as a traced function gets them
@@ -358,7 +359,7 @@ def _nodes(treedef: TreeDef, path: tuple[Any, ...]) -> list[Node] | None:
         return None
     is_argument = len(path) == 2
     nodes = [(path, treedef.type)] if treedef.type is dict or is_argument else []
-    reached = treedef.type in (dict, tuple, list)
+    reached = treedef.type in (dict, tuple, list) or treedef.kind == optree.PyTreeKind.NAMEDTUPLE
     for entry, child in zip(treedef.entries(), treedef.children(), strict=True):
         below = _nodes(child, (*path, entry))
         if below is None or (below and not reached):

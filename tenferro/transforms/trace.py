@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -564,6 +564,12 @@ class RecordedCall:
             is_closed,
             in_place,
         )
+
+    def stored(self) -> RecordedCall:
+        """What later calls need: one that cannot be repeated holds no graph."""
+        if self.is_closed and not self.in_place:
+            return self
+        return replace(self, inputs=(), ops=(), result=_NO_AUX, packages=(), read=frozenset())
 
     def on(self, values: Sequence[TracedTensor]) -> Any:
         """The result for these values in the place of the inputs."""

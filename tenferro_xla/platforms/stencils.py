@@ -46,7 +46,9 @@ class StoredBorders(Pass):
         makers = program.makers()
         for source, starts in _windows(program):
             maker = makers.get(source)
-            if maker is None or not _is_large(maker):
+            if maker is None or not isinstance(maker.op, Concatenate | Pad):
+                continue
+            if not _is_large(maker):
                 continue
             if isinstance(maker.op, Concatenate) and _count_places(starts) >= FEWEST:
                 joined.add(source)

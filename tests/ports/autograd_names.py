@@ -171,6 +171,11 @@ def check_equivalent(x: Any, y: Any) -> None:
         numpy.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
 
 
+def of_odeint(func: Function, y0: Any, t: Any, args: Sequence[Any] = ()) -> Any:
+    """SciPy's `odeint`, by that of JAX."""
+    return tn.experimental.ode.odeint(func, y0, t, *args, rtol=1e-10, atol=1e-10)
+
+
 def module(name: str, names: Mapping[str, Any]) -> None:
     """A module with some names, where an import finds it."""
     made = sys.modules[name] = ModuleType(name)
@@ -225,6 +230,7 @@ for part, found in (("linalg", tn.linalg), ("fft", tn.fft), ("random", numpy.ran
 module("autograd.scipy", {})
 for part in ("linalg", "signal", "integrate", "special", "stats"):
     module(f"autograd.scipy.{part}", public(getattr(tn.scipy, part)))
+vars(sys.modules["autograd.scipy.integrate"])["odeint"] = of_odeint
 for name in ("norm", "multivariate_normal", "dirichlet"):
     found = public(getattr(tn.scipy.stats, name))
     module(f"autograd.scipy.stats.{name}", found | {"rvs": getattr(scipy.stats, name).rvs})

@@ -1,5 +1,6 @@
 """A compiled function in another trace is called once for arguments of the same types."""
 
+import gc
 from types import ModuleType
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
+from tenferro.core import interned_count
 
 
 def layers(lib: ModuleType, calls: list[str]) -> Any:
@@ -69,6 +71,22 @@ def test_a_checkpointed_function_is_called_once_unless_it_reads_other_values() -
         return first + saved(y)
 
     assert tn.jit(reads, executor="numpy")(3.0, 5.0).item() == 40.0
+
+
+def test_what_cannot_be_repeated_is_not_held() -> None:
+    state: list[Any] = []
+    inner = tn.jit(lambda z: z * state[0])
+
+    def outer(x: Any) -> Any:
+        state[:] = [tn.sin(x)]
+        result = inner(x) + inner(x)
+        state.clear()
+        return result
+
+    before = interned_count()
+    tn.eval_shape(outer, tn.TensorSpec((2,)))
+    gc.collect()
+    assert interned_count() <= before
 
 
 def test_values_of_the_enclosing_trace_are_read_anew() -> None:

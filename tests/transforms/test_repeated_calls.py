@@ -209,6 +209,12 @@ TREES: list[Any] = [
     Pair(X, X),
     Other(X, X),
     Point(X, X),
+    Pair(X, {"z": X}),
+    Pair(X, OrderedDict(z=X)),
+    Other(X, {"z": X}),
+    (X, Pair(X, {"z": X})),
+    (X, Other(X, {"z": X})),
+    (X, (X, {"z": X})),
     Point(X, {"z": X}),
     Point(X, OrderedDict(z=X)),
     deque([X, X]),
@@ -228,7 +234,7 @@ def test_the_structure_of_a_call_tells_others_apart() -> None:
                 assert other == treedef
             assert None in known.leaves((given,), {"x": X})
             assert None in known.leaves((given, given), {})
-    for first in (TREES[0], TREES[8], TREES[10], TREES[12]):
+    for first in (TREES[0], TREES[8], TREES[10], TREES[12], TREES[13], TREES[16]):
         known = TreeSignature(flatten(((first,), {}))[1])
         assert all(leaf is X for leaf in known.leaves((first,), {}))
 

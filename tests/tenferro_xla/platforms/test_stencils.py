@@ -62,6 +62,15 @@ def test_an_array_with_a_border_is_stored(mode: str) -> None:
     assert text.count("xla_kept") + text.count("xla_stored") == 1
 
 
+def test_windows_of_one_of_several_results_are_left_to_xla() -> None:
+    def f(x: Any) -> Any:
+        lu, _ = tn.linalg.lu_factor(x)
+        return lu[1:] + lu[:-1] * 2.0
+
+    before = program_of(f, 40, 40)
+    assert short(StoredBorders().run(before)) == short(before)
+
+
 @pytest.mark.parametrize(
     ("f", "shape"),
     [
