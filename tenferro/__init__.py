@@ -38,6 +38,7 @@ _HOMES = {
     "ir": "ShapeDtypeStruct SymDim TensorSpec",
     "network": "einsum einsum_path einsum_plan",
     "numpy": "__array_namespace_info__",
+    "logs": "log_compiles",
     "runtime": "Device GraphExecutor GraphProgram NumpyBackend executor_named",
     "sharding": "NamedSharding P make_mesh set_mesh",
     "serialization": "PayloadCodecs cache call dumps load loads save",

@@ -35,6 +35,7 @@ from tenferro.farm import FarmExecutor as FarmExecutor
 from tenferro.ir import ShapeDtypeStruct as ShapeDtypeStruct
 from tenferro.ir import SymDim as SymDim
 from tenferro.ir import TensorSpec as TensorSpec
+from tenferro.logs import log_compiles as log_compiles
 from tenferro.network import einsum as einsum
 from tenferro.network import einsum_path as einsum_path
 from tenferro.network import einsum_plan as einsum_plan

@@ -259,7 +259,7 @@ sys.modules[__name__].__class__ = _Settings
 _AS_IN_JAX: dict[str, tuple[bool, str]] = {
     "jax_disable_jit": (False, "use tn.disable_jit()"),
     "jax_debug_nans": (False, "look at values in tn.disable_jit(), or test them in the program"),
-    "jax_log_compiles": (False, "executor.explain() tells what was compiled"),
+    "jax_log_compiles": (False, "use tn.log_compiles()"),
 }
 """Settings of JAX that have one value here, and what to do instead of setting another."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tenferro.config import Config, config
 
@@ -68,6 +69,26 @@ def configure(settings: Config) -> None:
     for name, level in levels.items():
         if logging.getLogger(name).level == logging.NOTSET:
             logging.getLogger(name).setLevel(level)
+
+
+@contextmanager
+def log_compiles(new_val: bool = True) -> Iterator[None]:
+    """A block in which each compilation by XLA is logged, or none if `new_val` is false.
+
+    It sets the level of the logger `tenferro.compile`, in all threads. As `jax.log_compiles`.
+
+    >>> import tenferro as tn
+    >>> with tn.log_compiles():
+    ...     logging.getLogger("tenferro.compile").level == logging.INFO
+    True
+    """
+    compilations = logging.getLogger(_COMPILE)
+    before = compilations.level
+    compilations.setLevel(logging.INFO if new_val else logging.ERROR)
+    try:
+        yield
+    finally:
+        compilations.setLevel(before)
 
 
 def install() -> None:

@@ -237,7 +237,7 @@ JAX: dict[str, str] = {
         ),
         SETTING,
     ),
-    **dict.fromkeys(("explain_cache_misses", "log_compiles", "monitoring", "profiler"), PROFILE),
+    **dict.fromkeys(("explain_cache_misses", "monitoring", "profiler"), PROFILE),
     **dict.fromkeys(("debug_nans", "debug_infs"), "look at values within tn.disable_jit()"),
     "ffi": KERNELS,
     "CompilerEffortLevel": "use XlaExecutor(compiler_options=...)",

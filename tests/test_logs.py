@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import tenferro as tn
 from tenferro.config import Config
 from tenferro.logs import StandardError, configure, handlers, logger
 
@@ -41,6 +42,17 @@ def stderr(program: str, **environ: str) -> str:
     )
     assert done.stdout == "[1.0, 1.0]\n"
     return done.stderr
+
+
+def test_compilations_are_logged_within_a_block(caplog: pytest.LogCaptureFixture) -> None:
+    compilations = logger("compile")
+    before = compilations.level
+    with tn.log_compiles():
+        tn.jit(lambda x: tn.sin(x) + 1.25, executor="xla")(tn.zeros(2))
+    with tn.log_compiles(False):
+        tn.jit(lambda x: tn.sin(x) + 1.5, executor="xla")(tn.zeros(2))
+    assert [record.levelname for record in caplog.records] == ["INFO"]
+    assert compilations.level == before
 
 
 def test_nothing_is_written_unless_it_is_asked_for() -> None:

@@ -384,9 +384,16 @@ class ArrayOperators(NamedMethods):
         """The array without `axis`, of size 1; without all axes of size 1 if None."""
         return self._apply(_manipulation.squeeze.body, (self,), {"axis": axis}, True)
 
-    def dot(self, other: ArrayLike) -> AnyTensor:
-        """The product `numpy.dot` of the two arrays."""
-        return apply_method(products.dot, self, other)
+    def dot(
+        self,
+        b: ArrayLike,
+        *,
+        precision: object = None,
+        preferred_element_type: DTypeLike | None = None,
+    ) -> AnyTensor:
+        """The product `numpy.dot` of the two arrays; options as of `tn.dot`."""
+        options = {"precision": precision, "preferred_element_type": preferred_element_type}
+        return apply_method(products.dot, self, b, **options)
 
     def clip(
         self, min: ArrayLike | None = None, max: ArrayLike | None = None, out: None = None
