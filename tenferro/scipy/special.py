@@ -180,7 +180,8 @@ def rgamma(x: ArrayLike) -> AnyTensor:
     part = tn.where(left & tn.isfinite(value), value - whole, 0.5)
     odd = tn.floor(whole * 0.5) * 2 < whole
     sine = tn.sin(math.pi * part) * tn.where(odd, -1.0, 1.0)
-    below = gamma(tn.where(left, near, 1.0)) * sine / math.pi
+    factor = gamma(tn.where(left, near, 1.0))
+    below = tn.where((part == 0) & tn.isinf(factor), 0.0, factor * sine / math.pi)
     return tn.where(left, below, tn.exp(-gammaln(near))).astype(value.dtype)
 
 
@@ -195,19 +196,22 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> AnyTensor:
     if q is not None:
         return sums_of_powers(x, q)
     (s,) = real("zeta", x)
-    right = tn.where(s < 0, 1 - s, s)
+    reflected = s < -0.5  # next to 0 the digits of s would be lost in 1 - s
+    right = tn.where(reflected, 1 - s, s)
     series = sums_of_powers(tn.where(right < 1, 2.0, right))
-    middle = (s >= 0) & (s < 1)
+    middle = (s >= -0.5) & (s < 1)
     quarter = s - 4 * tn.round(s / 4)  # from -2 to 2, where sin(πs/2) is as at s
     folded = tn.where(tn.abs(quarter) > 1, tn.copysign(2.0, quarter) - quarter, quarter)
-    log = gammaln(tn.where(s < 0, right, 1.0)) - right * math.log(2 * math.pi)
-    turned = 2 * tn.exp(log) * tn.sin(folded * (math.pi / 2)) * series
-    value = tn.where(s < 0, turned, tn.where(middle, _zeta_below_one(s, middle), series))
+    log = gammaln(tn.where(reflected, right, 1.0)) - right * math.log(2 * math.pi)
+    sine = tn.sin(folded * (math.pi / 2))
+    is_zero = (tn.abs(quarter) == 2) | (quarter == 0)  # where the other factors may be infinite
+    turned = 2 * tn.where(is_zero & (log > 50), 0.0, tn.exp(log) * sine) * series
+    value = tn.where(reflected, turned, tn.where(middle, _zeta_below_one(s, middle), series))
     return value.astype(s.dtype)
 
 
 def _zeta_below_one(s: AnyTensor, inside: AnyTensor) -> AnyTensor:
-    """Riemann's function between 0 and 1: some terms, and the formula of Euler and Maclaurin."""
+    """Riemann's function from -1/2 to 1: some terms, and the formula of Euler and Maclaurin."""
     terms = 12
     x: Any = tn.where(inside, s, 0.0)
     total = sum(tn.exp(-math.log(k) * x) for k in range(1, terms))

@@ -14,7 +14,8 @@ from tenferro.ir import ArrayLike, PyTree, integer_of
 from tenferro.ops import CheckpointName
 from tenferro.ops.control_flow import Checkpointed
 from tenferro.ops.functions import OpFunction, apply
-from tenferro.runtime import current_trace, require_limit, require_packages
+from tenferro.runtime import MESH_OF_THREAD, current_trace, require_limit, require_packages
+from tenferro.transforms.ad_context import context_of
 from tenferro.transforms.checkpoint_policies import Policy, policy_of, saved_slots
 from tenferro.transforms.higher_order import (
     Bodies,
@@ -26,6 +27,7 @@ from tenferro.transforms.higher_order import (
     run,
     with_result,
 )
+from tenferro.transforms.jit_arguments import static_key
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import Trace
 from tenferro.transforms.traced_tensor import TracedTensor
@@ -180,9 +182,10 @@ class _Call:
         if any(meta.static_shape is None for meta in passed.metas):
             return None
         statics = [*sorted(fixed.items()), *sorted(known.items())]
-        values = tuple([(place, type(value), value) for place, value in statics])
-        rules = rules_here.get() or RULES_OF_PROCESS[0]
-        key = (rules, values, passed.tree, *passed.metas, *map(repr, passed.weak))
+        values = tuple([(place, static_key(value)) for place, value in statics])
+        rules, mesh = rules_here.get() or RULES_OF_PROCESS[0], MESH_OF_THREAD.mesh
+        weak = map(repr, passed.weak)
+        key = (rules, mesh, context_of(None), values, passed.tree, *passed.metas, *weak)
         try:
             hash(key)
         except TypeError:

@@ -189,7 +189,8 @@ def hyp2f1(a: Array, b: Array, c: Array, x: Array) -> Array:
     result = _best(jnp.stack(values), jnp.stack(errors))
     excess = jnp.where(c - a - b > 0, c - a - b, 1)
     at_one = _gamma_ratio(safe, d) * _gamma_ratio(excess, e)
-    at_one = jnp.where(c - a - b > 0, at_one, jnp.inf)
+    odd = sum(jnp.where(each < 0, jnp.floor(each) % 2, 0) for each in (a, b, c))
+    at_one = jnp.where(c - a - b > 0, at_one, jnp.where(odd % 2 == 1, -jnp.inf, jnp.inf))
     power = jnp.where(b == c, a, b)  # then it is one of 1 - x
     beyond = jnp.where((a == c) | (b == c), (1 - x) ** -power, jnp.inf)
     edge = jnp.where(x == 1, at_one, beyond)

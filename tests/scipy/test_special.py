@@ -163,3 +163,21 @@ def test_functions_beyond_those_of_jax() -> None:
     value, slope = tn.jvp(tn.scipy.special.rgamma, (poles,), (np.ones(4),))
     np.testing.assert_array_equal(value, np.zeros(4))
     np.testing.assert_allclose(slope, [-6.0, 2.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_next_to_zero_and_far_on_the_left(dtype: str) -> None:
+    """`mpmath` gives these values of zeta; at even numbers it is 0, as is 1/gamma at poles."""
+    s = np.array([-1e-10, -1e-5, -0.3, -0.5, -0.7, -1000.0], dtype)
+    expected = [-0.4999999999081062, -0.4999908107149848, -0.29381306812972124]
+    expected += [-0.20788622497735457, -0.14623719172590807, 0.0]
+    found = tn.scipy.special.zeta(s)
+    np.testing.assert_allclose(found, expected, rtol=1e-12 if dtype == "float64" else 2e-5)
+    assert tn.scipy.special.rgamma(s[-1:]).tolist() == [0.0]
+
+
+def test_infinities_of_the_hypergeometric_function_have_its_sign() -> None:
+    b, c = np.array([10.0, 10.0, 3.0, -0.5]), np.array([0.5, 2.0, -0.5, -1.5])
+    a = np.array([-0.5, 2.0, 3.0, 2.0])
+    found = tn.jit(tn.scipy.special.hyp2f1)(a, b, c, 1.0)
+    assert found.tolist() == [-np.inf, np.inf, -np.inf, -np.inf]

@@ -73,6 +73,27 @@ def test_a_checkpointed_function_is_called_once_unless_it_reads_other_values() -
     assert tn.jit(reads, executor="numpy")(3.0, 5.0).item() == 40.0
 
 
+def test_a_checkpointed_function_is_called_for_each_static_argument_and_mesh() -> None:
+    x = np.arange(3, dtype="int32")
+    scaled = tn.checkpoint(lambda x, by: x * by[0], static_argnums=1)
+    for by in (1, 1.0, True, 0.0, -0.0):
+        found, expected = scaled(x, (by,)), tn.multiply(x, by)
+        assert found.dtype == expected.dtype
+        assert np.signbit(found).tolist() == np.signbit(expected).tolist()
+
+    met: list[Any] = []
+
+    def noted(x: Any) -> Any:
+        met.append(tn.sharding.get_abstract_mesh().axis_names)
+        return x
+
+    saved = tn.checkpoint(lambda x: tn.shard_map(noted, in_specs=tn.P("i"), out_specs=tn.P("i"))(x))
+    for names in (("i",), ("i", "j")):
+        with tn.set_mesh(tn.make_mesh((1,) * len(names), names)):
+            tn.eval_shape(saved, tn.TensorSpec((4,)))
+    assert met == [("i",), ("i", "j")]
+
+
 def test_what_cannot_be_repeated_is_not_held() -> None:
     state: list[Any] = []
     inner = tn.jit(lambda z: z * state[0])
