@@ -301,11 +301,16 @@ def update(name: str, val: object) -> None:
     )
 
 
+MOST_CPU_DEVICES = 4096
+"""Each device of the CPU has threads of its own."""
+
+
 def _divide_cpu(count: object) -> None:
     """Make JAX show the CPU as several devices, whether it has been imported or not."""
-    if type(count) is not int or count < 1:
+    if type(count) is not int or not 1 <= count <= MOST_CPU_DEVICES:
         raise ConfigError(
-            f"config.update: jax_num_cpu_devices must be a positive integer, got {count!r}"
+            "config.update: jax_num_cpu_devices must be an integer from 1 to "
+            f"{MOST_CPU_DEVICES}, got {count!r}"
         )
     jax = sys.modules.get("jax")
     if jax is not None:

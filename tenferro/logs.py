@@ -77,7 +77,7 @@ def log_compiles(new_val: bool = True) -> Iterator[None]:
 
     It sets the level of the logger `tenferro.compile`, in all threads. As `jax.log_compiles`.
 
-    >>> import tenferro as tn
+    >>> import logging
     >>> with tn.log_compiles():
     ...     logging.getLogger("tenferro.compile").level == logging.INFO
     True

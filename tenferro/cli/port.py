@@ -520,14 +520,15 @@ def programs(source: Path) -> list[Path]:
 def port_file(path: Path, own: frozenset[str], as_in_jax: bool) -> tuple[Ported, bytes]:
     """What becomes of a file, and its bytes, in the encoding it has.
 
-    A module of a package, in any folder of it, does not set dtypes: the program that imports it
-    does.
+    A module of a package, also in a folder of it that has no `__init__.py`, does not set dtypes:
+    the program that imports it does.
 
     Raises:
         CommandError: it is no text, or no notebook.
     """
     data = path.read_bytes()
-    is_of_package = any((each / "__init__.py").exists() for each in path.resolve().parents)
+    folder = path.resolve().parent
+    is_of_package = any((each / "__init__.py").exists() for each in (folder, folder.parent))
     porter = Porter(own, AS_IN_JAX if as_in_jax and not is_of_package else "")
     try:
         if path.suffix == ".ipynb":

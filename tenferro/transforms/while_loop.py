@@ -49,7 +49,7 @@ from tenferro.transforms.program import wraps
 from tenferro.transforms.signatures import Single, Tree, Unannotated
 from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import TreeDef, shown, unflatten
+from tenferro.transforms.trees import TreeDef, flatten, shown, unflatten
 
 __all__ = ["fori_loop", "while_loop"]
 
@@ -360,7 +360,7 @@ def fori_loop(
     if jit_is_disabled.get() and isinstance(lower, int) and isinstance(upper, int):
         value = unflatten(carry.tree, carry.values)
         for number in range(lower, upper):
-            value = body_fun(Tensor(np.int64(number)), value)
+            value = _with_dtypes(carry, body_fun(Tensor(np.int64(number)), value))
         return with_arrays(value)
     if any(isinstance(bound, float | Tensor | TracedTensor) for bound in bounds):
         if unroll is not None and unroll is not False:
@@ -372,6 +372,18 @@ def fori_loop(
     else:
         results = _fori_scan(*bounds, body_fun, carry, unroll)
     return unflatten(carry.tree, results)
+
+
+def _with_dtypes(carry: Leaves, value: PyTree) -> PyTree:
+    """The value with the dtypes of the carry: traced counters, unlike tensors, yield to them."""
+    leaves, treedef = flatten(value)
+    if len(leaves) != len(carry.metas):
+        return value
+    for place, (meta, weak) in enumerate(zip(carry.metas, carry.weak, strict=True)):
+        found = meta_of_value(leaves[place])
+        if weak is None and found is not None and found.dtype != meta.dtype:
+            leaves[place] = as_array(leaves[place]).astype(meta.dtype)
+    return unflatten(treedef, leaves)
 
 
 def _fori_scan(

@@ -160,6 +160,11 @@ def test_a_covariance_may_be_singular() -> None:
             expected = theirs.logpdf(x, cov=each, allow_singular=True), theirs.entropy(cov=each)
             np.testing.assert_allclose(found(x, each), expected, 1e-10)
     assert ours.entropy().item() == theirs.entropy()
+    point = np.array([0.01, -0.01], "float32")
+    assert ours.logpdf(point, cov=np.ones((2, 2), "float32"), allow_singular=True) == -np.inf
+    for wrong in (np.full((3, 3), np.nan), -np.eye(3)):
+        assert np.isnan(found(inside, wrong)).all()
+    assert np.isnan(found(inside * np.nan, cov)[0])
 
     def of_scale(scale: Any) -> Any:  # along matrices of one rank
         return ours.logpdf(inside, cov=cov * scale, allow_singular=True)

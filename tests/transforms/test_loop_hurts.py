@@ -208,7 +208,7 @@ def test_the_refusal_names_the_traced_bound_and_its_line() -> None:
         tn.grad(tn.jit(power))(2.0, np.int64(2))
     line = power.__code__.co_firstlineno + 1
     assert str(raised.value) == (
-        f"while_loop: reverse mode needs a bound on the rounds, but add(n, 1): i64[], at "
+        f"while_loop: reverse mode needs a bound on the rounds, but add(1, n): i64[], at "
         f"test_loop_hurts.py:{line}, is traced; pass max_steps=, or use scan or fori_loop with "
         "constant bounds"
     )

@@ -86,3 +86,14 @@ def test_a_compiled_function_is_lowered_for_its_arguments() -> None:
     assert "tensor<2x3xf64>" in symbolic.lower(2, x).stablehlo()
     with pytest.raises(ExecutorError, match=r"^lower: the executor 'numpy' runs programs as they"):
         tn.jit(tn.exp, executor="numpy").lower(x)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_a_counter_does_not_change_the_dtype_of_a_carry_in_python(dtype: str) -> None:
+    def total() -> Any:
+        return tn.fori_loop(0, 3, lambda i, c: c + i, np.zeros((), dtype))
+
+    compiled = total()
+    with tn.disable_jit():
+        python = total()
+    assert (python.dtype, python.item()) == (compiled.dtype, 3)

@@ -80,11 +80,14 @@ def _normal_entropy(mean: ArrayLike | None = None, cov: ArrayLike = 1) -> AnyTen
 
 
 def _spectrum(matrix: AnyTensor) -> tuple[AnyTensor, AnyTensor, AnyTensor]:
-    """From where on eigenvalues count, how many do, and the logarithm of their product."""
+    """From where on eigenvalues count, how many do, and the logarithm of their product.
+
+    It is NaN for what is no covariance: a matrix with NaN, or with a negative eigenvalue.
+    """
     values = eigvalsh(matrix)
     limit = _relative_limit(values) * tn.max(tn.abs(values), axis=-1, keepdims=True)
     counts = values > limit
-    logs = tn.log(tn.where(counts, values, 1.0))
+    logs = tn.log(tn.where(tn.abs(values) <= limit, 1.0, values))
     return limit, tn.sum(counts, axis=-1).astype(values.dtype), tn.sum(logs, axis=-1)
 
 
@@ -130,10 +133,11 @@ def multivariate_normal(
         inverse: Any = pinv(matrix, _relative_limit(limit), hermitian=True)
         solved = inverse @ offsets
         rest = tn.squeeze(offsets - matrix @ solved, axis=-1)
-        inside = tn.sum(rest * rest, axis=-1) < (1e3 * tn.squeeze(limit, axis=-1)) ** 2
+        wide = 1e3 if limit.dtype == "float64" else 10.0
+        outside = tn.sum(rest * rest, axis=-1) > (wide * tn.squeeze(limit, axis=-1)) ** 2
         squares = tn.sum(tn.squeeze(offsets * solved, axis=-1), axis=-1)
         density = -(squares + rank * math.log(2 * math.pi) + log_volume) / 2
-        return tn.where(inside, density, -math.inf)
+        return tn.where(outside, -math.inf, density)
     factor: Any = cholesky(matrix)
     scaled: Any = tn.squeeze(solve_triangular(factor, offsets, lower=True), axis=-1)
     size = tn.asarray(matrix.shape[-1]).astype(factor.dtype)
