@@ -24,8 +24,7 @@ __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
 _MODULES = (
-    *("ad_checkpoint", "config", "custom_batching", "custom_derivatives", "debug"),
-    *("dtypes",),
+    *("ad_checkpoint", "config", "custom_batching", "custom_derivatives", "debug", "dtypes"),
     *("experimental", "extension", "farm", "fft", "flatten_util", "image", "lax", "linalg"),
     *("network", "nn", "numpy", "ops", "random", "scipy", "shape", "sharding", "test_util"),
     *("testing", "tree", "tree_util", "typing"),
@@ -37,8 +36,8 @@ _HOMES = {
     "farm": "FarmExecutor",
     "ir": "ShapeDtypeStruct SymDim TensorSpec",
     "network": "einsum einsum_path einsum_plan",
-    "numpy": "__array_namespace_info__",
     "logs": "log_compiles",
+    "numpy": "__array_namespace_info__",
     "runtime": "Device GraphExecutor GraphProgram NumpyBackend executor_named",
     "sharding": "NamedSharding P make_mesh set_mesh",
     "serialization": "PayloadCodecs cache call dumps load loads save",

@@ -32,10 +32,7 @@ from tenferro.numpy import (
     xlogy,
 )
 from tenferro.numpy import digamma as psi
-from tenferro.numpy import erf as real_erf
-from tenferro.numpy import erfc as real_erfc
 from tenferro.numpy import sigmoid as expit
-from tenferro.numpy import zeta as sums_of_powers
 from tenferro.numpy.arguments import Named, array, numbers, promoted
 from tenferro.ops.functions import analytic, apply
 from tenferro.scipy.complex_functions import (
@@ -194,11 +191,11 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> AnyTensor:
     Tensor([ 1.64493407, -0.08333333])
     """
     if q is not None:
-        return sums_of_powers(x, q)
+        return tn.zeta(x, q)
     (s,) = real("zeta", x)
     reflected = s < -0.5  # next to 0 the digits of s would be lost in 1 - s
     right = tn.where(reflected, 1 - s, s)
-    series = sums_of_powers(tn.where(right < 1, 2.0, right))
+    series = tn.zeta(tn.where(right < 1, 2.0, right))
     middle = (s >= -0.5) & (s < 1)
     quarter = s - 4 * tn.round(s / 4)  # from -2 to 2, where sin(πs/2) is as at s
     folded = tn.where(tn.abs(quarter) > 1, tn.copysign(2.0, quarter) - quarter, quarter)
@@ -395,7 +392,7 @@ def erf(x: ArrayLike) -> AnyTensor:
     Tensor([0.        , 0.84270079])
     """
     value = _complex("erf", x)
-    return real_erf(x) if value is None else error_function(value)
+    return tn.erf(x) if value is None else error_function(value)
 
 
 def erfc(x: ArrayLike) -> AnyTensor:
@@ -405,7 +402,7 @@ def erfc(x: ArrayLike) -> AnyTensor:
     Tensor([1.00000000e+00, 2.08848758e-45])
     """
     value = _complex("erfc", x)
-    return real_erfc(x) if value is None else complementary_error(value)
+    return tn.erfc(x) if value is None else complementary_error(value)
 
 
 def erfcinv(x: ArrayLike) -> AnyTensor:
