@@ -88,7 +88,10 @@ def test_a_program_has_the_values_and_the_gradient_of_its_function(
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", CASES)
 def test_a_program_goes_through_jax_and_back(name: str) -> None:
+    """A program of a primitive of a library goes without the library's rules, which differ."""
     case = CASES[name]
+    if name in jax_primitives.LIBRARIES:
+        case = case._replace(differentiated=False)
     expected = computed({name: case})[name]
     program = from_jax(measured(case), *case.args)
     assert_agrees(program, case, expected)
