@@ -19,7 +19,7 @@ from jax import numpy as jnp
 
 from tenferro import ops
 from tenferro.errors import ExecutorError
-from tenferro.ir import is_complex, is_floating
+from tenferro.ir import is_complex, is_floating, real_dtype
 from tenferro_xla.lowering.extents import known
 from tenferro_xla.lowering.registry import LoweringOptions, lower
 from tenferro_xla.lowering.windows import by_windows, stored
@@ -27,7 +27,9 @@ from tenferro_xla.lowering.windows import by_windows, stored
 # Reductions that are not linear.
 
 MANY = 1024
-"""Numbers below which XLA reduces them itself; from 4096 on it takes a library."""
+"""Numbers below which XLA reduces them itself."""
+BY_LIBRARY = 4096
+"""Numbers from which it takes a library."""
 
 Reduce = Callable[[Array, Sequence[int]], Array]
 OfTwo = Callable[[Array, Array], Array]
@@ -63,11 +65,16 @@ def _(op: ops.ReduceNorm, x: Array, *, options: LoweringOptions) -> Array:
     """The root of the sum of squares; where that overflows or vanishes, of numbers that are scaled.
 
     The scales are powers of two: whatever the largest number is, one of them brings its square into
-    the range, and what vanishes then does not count. In 32 bits no square of 16 bits is out of it.
+    the range, and what vanishes then does not count. In twice the bits no square is out of it, and
+    there are no branches to compile; but of many numbers in 32 bits a library has the sums sooner.
     """
-    if x.dtype == np.float16:
-        root = lax.sqrt(_sum_of_squares(lax.convert_element_type(x, np.float32), op.axes))
-        return lax.convert_element_type(root, x.dtype)
+    dtype = real_dtype(x.dtype)
+    squares = [x.shape[axis] for axis in op.axes]
+    few = known(x.shape) and (x.size < BY_LIBRARY or prod(squares) < FEWEST_SQUARES)
+    if dtype.itemsize < 4 or (dtype.itemsize == 4 and few):
+        wide = np.result_type(x.dtype, np.float32 if dtype.itemsize < 4 else np.float64)
+        root = lax.sqrt(_sum_of_squares(lax.convert_element_type(x, wide), op.axes))
+        return lax.convert_element_type(root, dtype)
     total = _sum_of_squares(x, op.axes)
     info = np.finfo(total.dtype)
     least, most = float(info.tiny / info.eps**2), float(info.max)

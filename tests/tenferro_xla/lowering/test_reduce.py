@@ -98,6 +98,22 @@ def test_a_norm_asks_in_one_kernel_whether_all_sums_are_precise() -> None:
     assert "reduce-window" not in str(XlaExecutor().lower(graph).compile().as_text())
 
 
+def test_a_norm_of_few_numbers_of_32_bits_has_no_branch_and_does_not_overflow() -> None:
+    rows = np.random.default_rng(0).normal(size=(6, 700, 8)).astype("float32")
+    rows *= np.array([1, 1e-20, 1e-30, 3e37, np.inf, np.nan], "float32")[:, None, None]
+    rows = np.concatenate([rows, np.zeros((1, 700, 8), "float32")])
+    z = np.array([3e30 + 4e30j, 0], "complex64")
+
+    norms = tn.jit(lambda x, z: (tn.linalg.norm(x, axis=2), tn.linalg.norm(z)))
+    found = norms(rows, z)
+    expected = np.linalg.norm(rows.astype("float64"), axis=2)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-6)
+    np.testing.assert_allclose(found[1], 5e30, rtol=1e-6)
+    assert found[0].dtype == found[1].dtype == "float32"
+    executable = XlaExecutor().lower(norms.program(rows, z)).compile()
+    assert " conditional(" not in str(executable.as_text())
+
+
 def test_rare_rows_of_a_norm_do_not_change_the_others() -> None:
     x = np.random.default_rng(0).normal(size=(70, 20, 40))
     for scale in (1.0, 1e-200, 1e200, 0.0, np.inf, np.nan):
