@@ -1,23 +1,21 @@
-"""while_loop and fori_loop; the carry keeps its structure and types."""
+"""while_loop and fori_loop."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, overload
 
 import numpy as np
 
 from tenferro.core import Derived
-from tenferro.errors import ControlFlowError, TracingError
+from tenferro.errors import ControlFlowError
 from tenferro.ir import (
     BOOL,
     INT64,
     ArrayLike,
     Dim,
     DimExpr,
-    DType,
     PyTree,
     TensorMeta,
     at_most,
@@ -26,12 +24,11 @@ from tenferro.ir import (
     integer_of,
     maximum,
     promoted_dtype,
-    short_name,
 )
 from tenferro.ops.control_flow import Scan, While
 from tenferro.ops.functions import apply, elementwise
 from tenferro.runtime import Tensor, meta_of_value
-from tenferro.transforms.device_axes import differing
+from tenferro.transforms.carry import PythonLoop, in_python, stable_body
 from tenferro.transforms.higher_order import (
     Bodies,
     Call,
@@ -39,96 +36,16 @@ from tenferro.transforms.higher_order import (
     as_array,
     leaves_of,
     operands_of,
-    promoted,
     require_function,
     run,
-    with_arrays,
 )
-from tenferro.transforms.jit_arguments import jit_is_disabled
 from tenferro.transforms.program import wraps
 from tenferro.transforms.signatures import Single, Tree, Unannotated
 from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import TreeDef, flatten, shown, unflatten
+from tenferro.transforms.trees import TreeDef, unflatten
 
 __all__ = ["fori_loop", "while_loop"]
-
-
-# The carry of a loop: what goes from iteration to iteration, and keeps its structure and types.
-
-
-def stable_body(
-    caller: str, carry: Leaves, trace: Callable[[], tuple[Trace, TreeDef, int]]
-) -> Trace:
-    """The body, traced at types of the carry that do not change; adapts those of `carry`.
-
-    A Python number takes the dtype that the body gives it. Other dtypes must not change. In
-    `shard_map`, what devices have in common at first and not after an iteration differs from the
-    start on.
-
-    `trace` traces the body at the types of `carry`. It also returns the structure of the carry that
-    comes out, and the position of the carry's first leaf among the outputs.
-    """
-    while True:
-        body, tree, first = trace()
-        after = body.metas[first : first + tree.num_leaves]
-        if tree != carry.tree:
-            raise ControlFlowError(
-                f"{caller}: the carry goes in as {carry} and comes out as {shown(tree, after)}; "
-                "it must keep its structure"
-            )
-        changed = False
-        for leaf, meta in enumerate(after):
-            before, out_weak = carry.metas[leaf], body.weak[first + leaf]
-            if promoted(before, carry.weak[leaf], meta):
-                carry.metas[leaf], carry.weak[leaf] = meta, out_weak
-                changed = True
-            elif promoted(meta, out_weak, before):
-                body.convert(first + leaf, before.dtype)
-            if body.axes:
-                value = carry.values[leaf]
-                carry.values[leaf] = differing(value, body.axes[first + leaf])
-                changed |= carry.values[leaf] is not value
-        if not changed:
-            after = body.metas[first : first + tree.num_leaves]
-            if after != carry.metas:
-                raise _changed(caller, carry, after)
-            return body
-
-
-def _changed(caller: str, carry: Leaves, after: list[TensorMeta]) -> ControlFlowError:
-    wrong = [leaf for leaf, meta in enumerate(after) if meta != carry.metas[leaf]]
-    (leaf, *others) = wrong
-    before, meta = carry.metas[leaf], after[leaf]
-    widened = before.extents == meta.extents and _result(before.dtype, meta.dtype) == meta.dtype
-    if widened and not others:
-        return ControlFlowError(
-            f"{caller}: carry leaf {carry.paths[leaf]} starts as {before} and becomes {meta}; "
-            f"start it as {_start(carry.values[leaf], meta)}"
-        )
-    paths = " and ".join(carry.paths[leaf] for leaf in wrong)
-    keep = "leaves {} must keep their types" if others else "leaf {} must keep its type"
-    return ControlFlowError(
-        f"{caller}: the carry goes in as {carry} and comes out as {shown(carry.tree, after)}; "
-        f"{keep.format(paths)}"
-    )
-
-
-def _start(value: Any, meta: TensorMeta) -> str:
-    if meta.rank:
-        return short_name(meta.dtype)
-    try:
-        number = np.asarray(value)
-    except TracingError:  # a traced value has no number
-        number = np.zeros(())
-    return repr(number.astype(meta.dtype).item())
-
-
-def _result(a: DType, b: DType) -> object:
-    try:
-        return common_dtype(a, b)
-    except TypeError:
-        return None
 
 
 # Numbers of iterations and flags, as users write them.
@@ -261,10 +178,19 @@ def while_loop(
         raise ControlFlowError(f"while_loop: max_steps must be an integer, got {steps}")
     levels = as_levels("while_loop", checkpoints, steps or 0, none=False)
     carry = leaves_of(init_val, "while_loop: init_val")
-    if jit_is_disabled.get():
-        with suppress(TracingError):  # the condition has no elements, as in vmap
-            return _as_written(cond_fun, body_fun, carry, steps)
+    if in_python():
+        return _in_python(cond_fun, body_fun, carry, steps, levels)
+    return unflatten(carry.tree, _recorded(cond_fun, body_fun, carry, steps, levels))
 
+
+def _recorded(
+    cond_fun: Callable[..., Any],
+    body_fun: Callable[..., Any],
+    carry: Leaves,
+    steps: int | None,
+    levels: int,
+) -> list[Any]:
+    """The results of a loop that is recorded as one op."""
     bodies = Bodies("while_loop")
 
     def of_carry(name: str, function: Callable[[Any], Any]) -> Trace:
@@ -279,24 +205,61 @@ def while_loop(
 
     body = stable_body("while_loop", carry, trace)
     cond = of_carry("cond_fun", cond_fun)
-    if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
-        rank = cond.tree.is_leaf() and cond.metas[0].rank
+    _require_flag(cond, cond.metas)
+    return _run_while(bodies, cond, body, carry.typed(), steps, levels)
+
+
+def _require_flag(result: Trace | Leaves, metas: list[TensorMeta]) -> None:
+    """Raise ControlFlowError unless a condition returns a flag."""
+    if not result.tree.is_leaf() or metas != [_FLAG]:
+        rank = result.tree.is_leaf() and metas[0].rank
         advice = "; reduce it with tn.all or tn.any" if rank else ""
-        raise ControlFlowError(f"while_loop: cond_fun must return one bool[], got {cond}{advice}")
-    results = _run_while(bodies, cond, body, carry.typed(), steps, levels)
-    return unflatten(carry.tree, results)
+        raise ControlFlowError(f"while_loop: cond_fun must return one bool[], got {result}{advice}")
 
 
-def _as_written(
-    cond_fun: Callable[..., Any], body_fun: Callable[..., Any], carry: Leaves, steps: int | None
+def _in_python(
+    cond_fun: Callable[..., Any],
+    body_fun: Callable[..., Any],
+    carry: Leaves,
+    steps: int | None,
+    levels: int,
 ) -> PyTree:
-    """The result of a loop that Python runs."""
-    value = unflatten(carry.tree, carry.values)
-    for _ in itertools.count() if steps is None else range(steps):
-        if not cond_fun(value):
+    """The result of a loop that Python runs as long as the condition is known.
+
+    From the first one that is not, as in `vmap`, the rest is recorded; the flag is carried, so that
+    no function is called twice on one value.
+    """
+    loop = PythonLoop("while_loop", carry)
+    for left in itertools.repeat(None) if steps is None else range(steps, 0, -1):
+        flag = cond_fun(loop.carry)
+        found = leaves_of(flag, "while_loop: cond_fun")
+        _require_flag(found, found.metas)
+        if not in_python(flag):
+            state = leaves_of((loop.carry, flag), "while_loop: init_val")
+            return _rest(cond_fun, body_fun, state, left, levels)
+        if not flag:
             break
-        value = body_fun(value)
-    return with_arrays(value)
+        loop.follow(body_fun(loop.carry))
+    return loop.result
+
+
+def _rest(
+    cond_fun: Callable[..., Any],
+    body_fun: Callable[..., Any],
+    state: Leaves,
+    steps: int | None,
+    levels: int,
+) -> PyTree:
+    """The result of a loop from a value on for which `cond_fun` has returned a flag: the state."""
+
+    def following(state: Any) -> Any:
+        value = body_fun(state[0])
+        return value, cond_fun(value)
+
+    wraps(body_fun, following)
+    results = _recorded(lambda state: state[1], following, state, steps, levels)
+    value, _ = unflatten(state.tree, results)
+    return value
 
 
 @overload
@@ -357,11 +320,11 @@ def fori_loop(
     bounds = _bound("lower", lower), _bound("upper", upper)
     carry = leaves_of(init_val, "fori_loop: init_val")
     lower, upper = bounds
-    if jit_is_disabled.get() and isinstance(lower, int) and isinstance(upper, int):
-        value = unflatten(carry.tree, carry.values)
+    if in_python() and isinstance(lower, int) and isinstance(upper, int):
+        loop = PythonLoop("fori_loop", carry)
         for number in range(lower, upper):
-            value = _with_dtypes(carry, body_fun(Tensor(np.int64(number)), value))
-        return with_arrays(value)
+            loop.follow(body_fun(number, loop.carry))
+        return loop.result
     if any(isinstance(bound, float | Tensor | TracedTensor) for bound in bounds):
         if unroll is not None and unroll is not False:
             raise ControlFlowError(
@@ -372,18 +335,6 @@ def fori_loop(
     else:
         results = _fori_scan(*bounds, body_fun, carry, unroll)
     return unflatten(carry.tree, results)
-
-
-def _with_dtypes(carry: Leaves, value: PyTree) -> PyTree:
-    """The value with the dtypes of the carry: traced counters, unlike tensors, yield to them."""
-    leaves, treedef = flatten(value)
-    if len(leaves) != len(carry.metas):
-        return value
-    for place, (meta, weak) in enumerate(zip(carry.metas, carry.weak, strict=True)):
-        found = meta_of_value(leaves[place])
-        if weak is None and found is not None and found.dtype != meta.dtype:
-            leaves[place] = as_array(leaves[place]).astype(meta.dtype)
-    return unflatten(treedef, leaves)
 
 
 def _fori_scan(
