@@ -13,11 +13,11 @@ from tenferro.ir import BOOL, INT32, AnyTensor, ArrayLike, PyTree, TensorMeta, d
 from tenferro.ops.control_flow import Switch
 from tenferro.ops.functions import convert, emit_function
 from tenferro.runtime import meta_of_value
-from tenferro.transforms.carry import in_python
 from tenferro.transforms.higher_order import (
     Bodies,
     Call,
     NoResultError,
+    in_python,
     is_recorded,
     leaves_of,
     note_effects,

@@ -131,6 +131,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
     Attributes:
         traces: the traced programs, by signatures with names for symbolic sizes.
         recorded: calls in other traces, by the types of their arguments.
+        has_recorded: whether there has been one.
         rules: how dtypes are chosen in the versions that stand with structures.
         number_dtypes: the dtypes of numbers by these rules, where NumPy has others.
         latest: the structure that was met last.
@@ -141,6 +142,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
         super().__init__(capacity)
         self.traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(capacity)
         self.recorded: BoundedCache[Hashable, RecordedCall] = BoundedCache(capacity)
+        self.has_recorded = False
         self.rules = DEFAULT_RULES
         self.number_dtypes: dict[type, DType] = {}
         self._forget_structures()
@@ -180,6 +182,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
                 require_hashable(treedef)
                 recorded = RecordedCall.of(function, args, kwargs)
                 self.recorded.put(key, recorded.stored())
+                self.has_recorded = True
             if not recorded.in_place and (is_new or recorded.is_closed):
                 return recorded.on([leaf for leaf in leaves if isinstance(leaf, TracedTensor)])
         args, kwargs = unflatten(treedef, leaves)  # as a traced function gets them
@@ -187,8 +190,6 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
 
     def repeating(self, function: Callable[..., Any], static: Hashable) -> Callable[..., Any]:
         """The function, which is not called for types for which other traces have recorded it."""
-        if not self.recorded.stats().entries:
-            return function
 
         def repeated(*args: Any, **kwargs: Any) -> Any:
             leaves, treedef = flatten((args, kwargs))

@@ -10,13 +10,13 @@ from tenferro.errors import AxisError, ControlFlowError
 from tenferro.ir import Dim, PyTree, TensorMeta, integer_of
 from tenferro.ops.control_flow import CheckpointedScan, Scan
 from tenferro.ops.functions import apply, manipulation
-from tenferro.transforms.carry import PythonLoop, in_python, stable_body
 from tenferro.transforms.higher_order import (
     Bodies,
     Call,
     Leaves,
     NoResultError,
     as_array,
+    in_python,
     is_recorded,
     leaves_of,
     operands_of,
@@ -30,7 +30,14 @@ from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 from tenferro.transforms.vmap import vmap
-from tenferro.transforms.while_loop import as_count, as_flag, as_levels, as_unroll
+from tenferro.transforms.while_loop import (
+    PythonLoop,
+    as_count,
+    as_flag,
+    as_levels,
+    as_unroll,
+    stable_body,
+)
 
 __all__ = ["associative_scan", "map", "scan"]
 
