@@ -260,7 +260,8 @@ def ports(session: nox.Session) -> None:
 
     `tenferro port` rewrites them. Needs `pip install -e ".[test,ports]"`. What is published without
     its tests runs from checkouts, which are named after `--`: `-- jax=FOLDER jaxopt=FOLDER
-    autograd=FOLDER autoray=FOLDER`, that of JAX at the tag of the installed version.
+    autograd=FOLDER autoray=FOLDER quimb=FOLDER`. JAX's is at the tag of the installed version;
+    quimb's source distribution has its tests.
     """
     checkouts = {
         name: Path(path) for name, _, path in (each.partition("=") for each in session.posargs)
@@ -270,8 +271,8 @@ def ports(session: nox.Session) -> None:
         ("tests.ports.suites", "optax"),
         ("tests.ports.array_libraries",),
     ]
-    if "autoray" in checkouts:
-        runs[-1] += ("--autoray", str(checkouts["autoray"] / "tests"))
+    for library in {"autoray", "quimb"} & checkouts.keys():
+        runs[-1] += (f"--{library}", str(checkouts[library] / "tests"))
     if "jaxopt" in checkouts:
         tests = str(checkouts["jaxopt"] / "tests")
         runs.append(("tests.ports.suites", "jaxopt", "--jax", "--tests", tests))

@@ -7,15 +7,14 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ParamSpec, TypeVar, cast
 
-from tenferro.config import RULES_OF_PROCESS, config, rules_here
+from tenferro.config import config
 from tenferro.core import BoundedCache, Capacity, GlobalValKey
 from tenferro.errors import CheckpointError, counted
 from tenferro.ir import ArrayLike, PyTree, integer_of
 from tenferro.ops import CheckpointName
 from tenferro.ops.control_flow import Checkpointed
 from tenferro.ops.functions import OpFunction, apply
-from tenferro.runtime import MESH_OF_THREAD, current_trace, require_limit, require_packages
-from tenferro.transforms.ad_context import context_of
+from tenferro.runtime import require_limit, require_packages
 from tenferro.transforms.checkpoint_policies import Policy, policy_of, saved_slots
 from tenferro.transforms.higher_order import (
     Bodies,
@@ -28,6 +27,7 @@ from tenferro.transforms.higher_order import (
     with_result,
 )
 from tenferro.transforms.jit_arguments import static_key
+from tenferro.transforms.jit_cache import key_of_recorded
 from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import Trace
 from tenferro.transforms.traced_tensor import TracedTensor
@@ -176,16 +176,9 @@ class _Call:
 
     def _key(self, fixed: dict[int, Any], known: dict[str, Any], passed: Leaves) -> Hashable:
         """What the body depends on; None if that is more than can be a key."""
-        around = current_trace()
-        if around is not None and around.varies:
-            return None
-        if any(meta.static_shape is None for meta in passed.metas):
-            return None
         statics = [*sorted(fixed.items()), *sorted(known.items())]
         values = tuple([(place, static_key(value)) for place, value in statics])
-        rules, mesh = rules_here.get() or RULES_OF_PROCESS[0], MESH_OF_THREAD.mesh
-        weak = map(repr, passed.weak)
-        key = (rules, mesh, context_of(None), values, passed.tree, *passed.metas, *weak)
+        key = key_of_recorded(passed.tree, values, passed.metas, map(repr, passed.weak))
         try:
             hash(key)
         except TypeError:

@@ -17,6 +17,7 @@ from tenferro.transforms.higher_order import (
     Bodies,
     Call,
     NoResultError,
+    in_python,
     is_recorded,
     leaves_of,
     note_effects,
@@ -27,7 +28,6 @@ from tenferro.transforms.higher_order import (
     with_arrays,
     with_result,
 )
-from tenferro.transforms.jit_arguments import jit_is_disabled
 from tenferro.transforms.program import Evaluation
 from tenferro.transforms.signatures import R, Single, T
 from tenferro.transforms.trace import Trace, also_for_data_sizes
@@ -180,7 +180,7 @@ def _branch(
     """The result of one of the functions. `index` counts them in `order`."""
     passed = leaves_of(operands, f"{caller}: operands")
     index = min(max(index, 0), len(order) - 1) if isinstance(index, int) else index
-    if isinstance(index, int) and jit_is_disabled.get():
+    if isinstance(index, int) and in_python():
         return with_arrays(functions[order[index]](*unflatten(passed.tree, passed.values)))
 
     def arguments(values: list[TracedTensor]) -> Call:
@@ -260,7 +260,7 @@ def _predicate(pred: Any) -> Any:
             f"cond: pred must be a scalar bool, got {meta}; reduce it with tn.all or tn.any, or "
             "choose elements with tn.where"
         )
-    if isinstance(pred, TracedTensor):
+    if isinstance(pred, TracedTensor) and not in_python(pred):
         pred = pred if meta.dtype == BOOL else pred != 0
         key = emit_function(TraceEmitter(user_site()), convert, pred.in_use("cond"), dtype=INT32)
         return TracedTensor(key, None, pred.scope)
@@ -273,7 +273,7 @@ def _index(index: Any) -> Any:
     if meta.rank or dtype_kind(meta.dtype) not in "iu":
         advice = "; use cond" if dtype_kind(meta.dtype) == "b" and not meta.rank else ""
         raise ControlFlowError(f"switch: index must be a scalar integer, got {meta}{advice}")
-    return index if isinstance(index, TracedTensor) else int(index)
+    return index if isinstance(index, TracedTensor) and not in_python(index) else int(index)
 
 
 def _meta(name: str, value: Any) -> TensorMeta:

@@ -48,6 +48,7 @@ from tenferro.runtime import (
 from tenferro.transforms.data_sizes import closed_over
 from tenferro.transforms.device_axes import axes_within
 from tenferro.transforms.eager_tensor import EagerTensor
+from tenferro.transforms.jit_arguments import jit_is_disabled
 from tenferro.transforms.known_elements import declare_elements
 from tenferro.transforms.program import Evaluation, compiled_within
 from tenferro.transforms.trace import Trace, leaf_meta, trace, traced_values
@@ -136,6 +137,13 @@ def with_arrays(tree: PyTree) -> PyTree:
     """The tree with arrays in the places of numbers."""
     leaves, treedef = flatten(tree)
     return unflatten(treedef, list(map(as_array, leaves)))
+
+
+def in_python(*values: Any) -> bool:
+    """Whether Python runs a loop or branch that depends on these values, if it knows them."""
+    return jit_is_disabled.get() and all(
+        not isinstance(value, TracedTensor) or value.elements is not None for value in values
+    )
 
 
 def require_exact(meta: TensorMeta, name: str, caller: str) -> None:

@@ -633,7 +633,10 @@ class Jitted(Generic[P, R_co]):
         require_hashable(treedef)
         executor = self.executor
         with planning_for(executor):
-            trace, _ = trace_function(call.function, call.args, call.kwargs, checks_sizes=True)
+            function, cache = call.function, self._cache
+            if cache.has_recorded:
+                function = cache.repeating(function, call.static)
+            trace, _ = trace_function(function, call.args, call.kwargs, checks_sizes=True)
         if (trace.outer or trace.context.uses_axes) and is_tracing():
             return None
         if trace.outer:

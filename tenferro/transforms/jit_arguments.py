@@ -79,7 +79,8 @@ def disable_jit(disable: bool = True) -> Iterator[None]:
     """Within the `with` block, functions of `jit` run as they are written, op by op.
 
     Prints and breakpoints see numbers. Python runs loops and branches, unless their conditions or
-    lengths are not known. Derivatives still trace what they are given.
+    lengths are not known; the carry must keep its types as ever, but a branch that is not taken is
+    not called, so that its types are not compared. Derivatives still trace what they are given.
 
     Args:
         disable: False lets an inner block compile again.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,10 @@ import optree
 
 from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, rules_here
 from tenferro.core import BoundedCache, Capacity
-from tenferro.ir import DType, as_dtype
+from tenferro.ir import DType, TensorMeta, as_dtype
 from tenferro.ops.extension import Package
 from tenferro.runtime import (
+    MESH_OF_THREAD,
     Buffer,
     Executable,
     Executor,
@@ -27,6 +28,7 @@ from tenferro.runtime import (
     wrap_all,
 )
 from tenferro.transforms.ad_context import context_of
+from tenferro.transforms.program import wraps
 from tenferro.transforms.trace import RecordedCall
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, require_hashable, unflatten
@@ -129,6 +131,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
     Attributes:
         traces: the traced programs, by signatures with names for symbolic sizes.
         recorded: calls in other traces, by the types of their arguments.
+        has_recorded: whether there has been one.
         rules: how dtypes are chosen in the versions that stand with structures.
         number_dtypes: the dtypes of numbers by these rules, where NumPy has others.
         latest: the structure that was met last.
@@ -139,6 +142,7 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
         super().__init__(capacity)
         self.traces: BoundedCache[Hashable, TracedFunction] = BoundedCache(capacity)
         self.recorded: BoundedCache[Hashable, RecordedCall] = BoundedCache(capacity)
+        self.has_recorded = False
         self.rules = DEFAULT_RULES
         self.number_dtypes: dict[type, DType] = {}
         self._forget_structures()
@@ -171,20 +175,31 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
         the key of the arguments that are bound in the function.
         """
         leaves, treedef = flatten((args, kwargs))
-        types = _types_in_trace(leaves)
-        if types is not None:
-            rules = rules_here.get() or RULES_OF_PROCESS[0]
-            key = (treedef, static, rules, context_of(None), *types)
+        if (key := _key_of_call(leaves, treedef, static)) is not None:
             recorded = self.recorded.get(key)
             is_new = recorded is None
             if recorded is None:
                 require_hashable(treedef)
                 recorded = RecordedCall.of(function, args, kwargs)
                 self.recorded.put(key, recorded.stored())
+                self.has_recorded = True
             if not recorded.in_place and (is_new or recorded.is_closed):
                 return recorded.on([leaf for leaf in leaves if isinstance(leaf, TracedTensor)])
         args, kwargs = unflatten(treedef, leaves)  # as a traced function gets them
         return function(*args, **kwargs)
+
+    def repeating(self, function: Callable[..., Any], static: Hashable) -> Callable[..., Any]:
+        """The function, which is not called for types for which other traces have recorded it."""
+
+        def repeated(*args: Any, **kwargs: Any) -> Any:
+            leaves, treedef = flatten((args, kwargs))
+            key = _key_of_call(leaves, treedef, static)
+            recorded = None if key is None else self.recorded.get(key)
+            if recorded is None or recorded.in_place or not recorded.is_closed:
+                return function(*args, **kwargs)
+            return recorded.on([leaf for leaf in leaves if isinstance(leaf, TracedTensor)])
+
+        return wraps(function, repeated)
 
     def remember(
         self,
@@ -231,24 +246,42 @@ class SignatureCache(BoundedCache[Hashable, CacheEntry]):
         self.sole = signature.sole if arrays_alone else None
 
 
-def _types_in_trace(leaves: Sequence[Any]) -> list[Hashable] | None:
-    """The types of traced values, and the numbers among the leaves.
+def key_of_recorded(
+    tree: Hashable,
+    static: Hashable,
+    metas: Iterable[TensorMeta | None],
+    numbers: Iterable[Hashable],
+) -> Hashable | None:
+    """What decides what a function records of arguments, besides what it closes over.
 
-    None if a size has a name, a leaf is anything else, or there are named axes.
+    `static` is the key of arguments that are Python values. Each leaf of the others has its type,
+    and what is known of it as a number. None if a size has a name, or there are named axes.
     """
     around = current_trace()
-    if around is None or around.varies or named_axes():
+    if (around is not None and around.varies) or named_axes():
         return None
-    types: list[Any] = []
+    types = tuple(metas)
+    if any(meta is not None and meta.static_shape is None for meta in types):
+        return None
+    rules, mesh = rules_here.get() or RULES_OF_PROCESS[0], MESH_OF_THREAD.mesh
+    return (rules, mesh, context_of(None), static, tree, types, tuple(numbers))
+
+
+def _key_of_call(leaves: Sequence[Any], tree: TreeDef, static: Hashable) -> Hashable | None:
+    """The key of a call with traced values and numbers; None if there is anything else."""
+    metas: list[TensorMeta | None] = []
+    numbers: list[Any] = []
     for leaf in leaves:
         kind: Any = type(leaf)
-        if kind is TracedTensor and (meta := leaf.meta).static_shape is not None:
-            types += [meta, type(leaf.weak)]
+        if kind is TracedTensor:
+            metas.append(leaf.meta)
+            numbers.append(type(leaf.weak))
         elif kind in NUMBERS:
-            types += [kind, repr(leaf)]
+            metas.append(None)
+            numbers.append((kind, repr(leaf)))
         else:
             return None
-    return types
+    return key_of_recorded(tree, static, metas, numbers) if current_trace() is not None else None
 
 
 class TreeSignature:

@@ -16,22 +16,28 @@ from tenferro.transforms.higher_order import (
     Leaves,
     NoResultError,
     as_array,
+    in_python,
     is_recorded,
     leaves_of,
     operands_of,
     promoted,
     require_function,
     run,
-    with_arrays,
 )
-from tenferro.transforms.jit_arguments import jit_is_disabled
 from tenferro.transforms.program import wraps
 from tenferro.transforms.signatures import R, Single, Tree, Unannotated
 from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor
 from tenferro.transforms.trees import TreeDef, flatten, unflatten
 from tenferro.transforms.vmap import vmap
-from tenferro.transforms.while_loop import as_count, as_flag, as_levels, as_unroll, stable_body
+from tenferro.transforms.while_loop import (
+    PythonLoop,
+    as_count,
+    as_flag,
+    as_levels,
+    as_unroll,
+    stable_body,
+)
 
 __all__ = ["associative_scan", "map", "scan"]
 
@@ -149,8 +155,8 @@ def run_scan(
             raise ControlFlowError(f"{caller}: f must return a pair (carry, y), got {kind}")
         return tuple(result)
 
-    if jit_is_disabled.get() and isinstance(iterations, int) and iterations:
-        return _as_written(paired, init, entries, iterations, backwards)
+    if in_python() and isinstance(iterations, int) and iterations:
+        return _in_python(caller, paired, init, entries, iterations, backwards)
 
     def arguments(values: list[TracedTensor]) -> Call:
         carry, entry = values[:count], values[count:]
@@ -194,23 +200,21 @@ def run_scan(
     return unflatten(init.tree, results[:count]), unflatten(body.tree.child(1), results[count:])
 
 
-def _as_written(
-    f: Callable[[Any, Any], Any], init: Leaves, entries: Leaves, iterations: int, backwards: bool
+def _in_python(
+    caller: str,
+    f: Callable[[Any, Any], Any],
+    init: Leaves,
+    entries: Leaves,
+    iterations: int,
+    backwards: bool,
 ) -> tuple[Any, Any]:
     """The last carry and the ys of a loop that Python runs."""
-    carry, rows = unflatten(init.tree, init.values), [as_array(each) for each in entries.values]
-    ys: list[list[Any]] = []
-    tree = flatten(None)[1]
+    loop, rows = PythonLoop(caller, init), [as_array(each) for each in entries.values]
     for number in sorted(range(iterations), reverse=backwards):
-        carry, y = f(carry, unflatten(entries.tree, [row[number] for row in rows]))
-        leaves, own = flatten(y)
-        if ys and own != tree:
-            raise ControlFlowError(f"scan: f returns ys of two structures, {tree} and {own}")
-        tree = own
-        ys.append(leaves)
-    columns = zip(*(ys[::-1] if backwards else ys), strict=True)
-    stacked: list[Any] = [apply(manipulation.stack, *column, axis=0) for column in columns]
-    return with_arrays(carry), unflatten(tree, stacked)
+        carry, y = f(loop.carry, unflatten(entries.tree, [row[number] for row in rows]))
+        loop.add_row(y)
+        loop.follow(carry)
+    return loop.result, loop.stacked(backwards)
 
 
 def length_of(caller: str, entries: Leaves, length: Any) -> Dim:

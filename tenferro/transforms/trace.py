@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -229,11 +229,13 @@ def trace(
     kwargs: Mapping[str, Any],
     read: Callable[[Any], R],
     within: str | None = None,
+    has_results: bool = True,
 ) -> R:
     """What `read` makes of the result of a function that is called in a new trace.
 
     An error of the function gets a note that it was raised `within` something; without it, the
-    traceback loses the frames of this package.
+    traceback loses the frames of this package. Unless the trace `has_results` of its own, its
+    effects are those of the enclosing trace.
     """
     with context:
         context.call = function, args, kwargs
@@ -245,7 +247,7 @@ def trace(
             site = raising_site(error)
             error.add_note(f"raised in {within}{'' if site is None else f', at {site}'}")
             raise
-        return read(_after_effects(context, result) if context.effects else result)
+        return read(_after_effects(context, result) if context.effects and has_results else result)
 
 
 def _after_effects(context: TraceContext, result: Any) -> Any:
@@ -502,15 +504,18 @@ class RecordedCall:
 
     Attributes:
         inputs: the input for each traced leaf of the arguments.
-        ops: the ops that the results need, in order.
+        ops: the ops that the results and the effects need, in order.
         result: what the function returned.
         packages: the packages of extension families that the executor must have.
         limit: the memory limit that the program must keep.
         read: the enclosing traces whose values the function read.
-        is_closed: whether later calls compute the same. They do not if the function reads values of
-            an enclosing trace, or returns anything but tensors and constants of Python.
-        in_place: whether this call cannot be repeated on other values: the function has effects, or
-            named sizes or such that data decide, or uses a named axis of an enclosing trace.
+        effects: values that are to be computed too, after those of the enclosing trace.
+        last: the last of the effects of both that have an order.
+        is_closed: whether later calls compute the same. They do not if the function has effects,
+            reads values of an enclosing trace, or returns anything but tensors and constants of
+            Python.
+        in_place: whether this call cannot be repeated on other values: the function has named sizes
+            or such that data decide, or uses a named axis of an enclosing trace.
     """
 
     inputs: Sequence[GlobalValKey]
@@ -519,6 +524,8 @@ class RecordedCall:
     packages: Sequence[Package]
     limit: MemoryLimit | None
     read: frozenset[TraceContext]
+    effects: Sequence[GlobalValKey]
+    last: GlobalValKey | None
     is_closed: bool
     in_place: bool
 
@@ -529,11 +536,18 @@ class RecordedCall:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
     ) -> RecordedCall:
-        """Call a function on new values like the traced leaves of the arguments."""
+        """Call a function on new values like the traced leaves of the arguments.
+
+        Its effects follow on those of the enclosing trace.
+        """
         leaves, treedef = flatten((args, dict(kwargs)))
         names = argument_names(function, args, kwargs)
         values, inputs, arguments = list(leaves), [], []
         context = TraceContext(function)
+        if (around := current_trace()) is not None:
+            context.effects, context.last = [*around.effects], around.last
+            context.seed = around.seed
+        first = len(context.effects)
         for place, (leaf, name) in enumerate(zip(leaves, names, strict=True)):
             if isinstance(leaf, TracedTensor):
                 key = fresh_input(leaf.meta, name)
@@ -542,15 +556,17 @@ class RecordedCall:
                 arguments.append((key, leaf))
         context.arguments = arguments
         args, kwargs = unflatten(treedef, values)
-        result = trace(context, function, args, kwargs, AuxTree.of)
+        result = trace(context, function, args, kwargs, AuxTree.of, has_results=False)
         scopes = [leaf.scope for leaf in result.leaves if isinstance(leaf, TracedTensor)]
         read = context.read.union(scope for scope in scopes if scope is not None)
         view: ResolvedView[StdTensorOp] = resolve_keys()
-        ops, met = view.topo_order(result.keys, leaves=inputs)
+        effects = context.effects[first:]
+        ops, met = view.topo_order([*result.keys, *effects], leaves=inputs)
         sized = any(type_of(key).static_shape is None for op in ops for key in op.outputs)
-        in_place = bool(context.effects or context.uses_axes or context.guards or sized)
+        in_place = bool(context.uses_axes or context.guards or sized)
         is_closed = (
-            {type(leaf) for leaf in result.leaves} <= _UNCHANGING
+            not effects
+            and {type(leaf) for leaf in result.leaves} <= _UNCHANGING
             and set(map(type, map(_SOURCE, met))) <= {CapturedArray}
             and not any(type(op.primitive) is Argument and op.primitive.is_open for op in ops)
         )
@@ -561,6 +577,8 @@ class RecordedCall:
             context.packages,
             context.limit,
             frozenset(read - {context}),
+            effects,
+            context.last,
             is_closed,
             in_place,
         )
@@ -569,7 +587,7 @@ class RecordedCall:
         """What later calls need: one that cannot be repeated holds no graph."""
         if self.is_closed and not self.in_place:
             return self
-        return replace(self, inputs=(), ops=(), result=_NO_AUX, packages=(), read=frozenset())
+        return RecordedCall((), (), _NO_AUX, (), None, frozenset(), (), None, False, self.in_place)
 
     def on(self, values: Sequence[TracedTensor]) -> Any:
         """The result for these values in the place of the inputs."""
@@ -578,6 +596,10 @@ class RecordedCall:
         passed = dict(zip(self.inputs, map(as_key, values), strict=True))
         new = _rewritten(self.ops, passed, _WITHOUT_RULES, lambda argument: False)
         scope = innermost([*self.read, *(value.scope for value in values)])
+        around = current_trace()
+        if around is not None and self.effects:
+            around.effects += [new.get(key, key) for key in self.effects]
+            around.last = None if self.last is None else new.get(self.last, self.last)
         keys = [new.get(key, key) for key in self.result.keys]
         return self.result.rebuild(traced_values(keys, scope, self.result.weak))
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -18,6 +17,7 @@ from tenferro.ir import (
     Dim,
     DimExpr,
     DType,
+    Number,
     PyTree,
     TensorMeta,
     at_most,
@@ -29,7 +29,7 @@ from tenferro.ir import (
     short_name,
 )
 from tenferro.ops.control_flow import Scan, While
-from tenferro.ops.functions import apply, elementwise
+from tenferro.ops.functions import apply, elementwise, manipulation
 from tenferro.runtime import Tensor, meta_of_value
 from tenferro.transforms.device_axes import differing
 from tenferro.transforms.higher_order import (
@@ -37,24 +37,23 @@ from tenferro.transforms.higher_order import (
     Call,
     Leaves,
     as_array,
+    in_python,
     leaves_of,
     operands_of,
     promoted,
     require_function,
     run,
-    with_arrays,
 )
-from tenferro.transforms.jit_arguments import jit_is_disabled
 from tenferro.transforms.program import wraps
 from tenferro.transforms.signatures import Single, Tree, Unannotated
 from tenferro.transforms.trace import Trace, also_for_data_sizes
 from tenferro.transforms.traced_tensor import TracedTensor
-from tenferro.transforms.trees import TreeDef, flatten, shown, unflatten
+from tenferro.transforms.trees import TreeDef, shown, unflatten
 
 __all__ = ["fori_loop", "while_loop"]
 
 
-# The carry of a loop: what goes from iteration to iteration, and keeps its structure and types.
+# The carry of a loop that is recorded keeps its structure and types.
 
 
 def stable_body(
@@ -71,29 +70,45 @@ def stable_body(
     """
     while True:
         body, tree, first = trace()
-        after = body.metas[first : first + tree.num_leaves]
-        if tree != carry.tree:
-            raise ControlFlowError(
-                f"{caller}: the carry goes in as {carry} and comes out as {shown(tree, after)}; "
-                "it must keep its structure"
-            )
-        changed = False
-        for leaf, meta in enumerate(after):
-            before, out_weak = carry.metas[leaf], body.weak[first + leaf]
-            if promoted(before, carry.weak[leaf], meta):
-                carry.metas[leaf], carry.weak[leaf] = meta, out_weak
-                changed = True
-            elif promoted(meta, out_weak, before):
-                body.convert(first + leaf, before.dtype)
-            if body.axes:
-                value = carry.values[leaf]
+        last = first + tree.num_leaves
+        changed, yielding = _adapt(caller, carry, tree, body.metas[first:last], body.weak[first:])
+        for leaf in yielding:
+            body.convert(first + leaf, carry.metas[leaf].dtype)
+        if body.axes:
+            for leaf, value in enumerate(carry.values):
                 carry.values[leaf] = differing(value, body.axes[first + leaf])
                 changed |= carry.values[leaf] is not value
         if not changed:
-            after = body.metas[first : first + tree.num_leaves]
-            if after != carry.metas:
+            if (after := body.metas[first:last]) != carry.metas:
                 raise _changed(caller, carry, after)
             return body
+
+
+def _adapt(
+    caller: str,
+    carry: Leaves,
+    tree: TreeDef,
+    metas: Sequence[TensorMeta],
+    weak: Sequence[Number | None],
+) -> tuple[bool, list[int]]:
+    """Let weak leaves of the carry take the types that come out of a body.
+
+    Returns whether one did, and the leaves that come out weak and yield to the types of the carry.
+    """
+    if tree != carry.tree:
+        raise ControlFlowError(
+            f"{caller}: the carry goes in as {carry} and comes out as {shown(tree, metas)}; "
+            "it must keep its structure"
+        )
+    changed, yielding = False, []
+    for leaf, (meta, number) in enumerate(zip(metas, weak, strict=False)):
+        before = carry.metas[leaf]
+        if promoted(before, carry.weak[leaf], meta):
+            carry.metas[leaf], carry.weak[leaf] = meta, number
+            changed = True
+        elif promoted(meta, number, before):
+            yielding.append(leaf)
+    return changed, yielding
 
 
 def _changed(caller: str, carry: Leaves, after: list[TensorMeta]) -> ControlFlowError:
@@ -129,6 +144,93 @@ def _result(a: DType, b: DType) -> object:
         return common_dtype(a, b)
     except TypeError:
         return None
+
+
+# The carry of a loop that Python runs, where jit is disabled.
+
+
+class PythonLoop:
+    """The carry and the rows of a loop whose iterations Python runs, one after the other.
+
+    A leaf whose dtype is weak is a Python number in all iterations, as it is weak in a trace; all
+    others are arrays.
+    """
+
+    def __init__(self, caller: str, carry: Leaves) -> None:
+        self._caller = caller
+        self._carry = carry
+        self._adapted = True
+        self._rows: list[Leaves] = []
+        self._take(carry)
+
+    @property
+    def carry(self) -> Any:
+        """What the next iteration gets."""
+        return unflatten(self._carry.tree, self._carry.values)
+
+    @property
+    def result(self) -> Any:
+        """What goes out of the last iteration: arrays."""
+        return unflatten(self._carry.tree, list(map(as_array, self._carry.typed())))
+
+    def follow(self, result: Any) -> None:
+        """Take what an iteration returns as the carry.
+
+        Raises:
+            ControlFlowError: it has other types than the carry.
+        """
+        carry, caller = self._carry, self._caller
+        after = leaves_of(result, f"{caller}: the carry")
+        self._adapted, yielding = _adapt(caller, carry, after.tree, after.metas, after.weak)
+        for leaf in yielding:
+            after.metas[leaf] = carry.metas[leaf]
+        if after.metas != carry.metas:
+            raise _changed(caller, carry, after.metas)
+        self._take(after)
+
+    def _take(self, leaves: Leaves) -> None:
+        self._carry.values = list(map(_as_carried, leaves.typed(), self._carry.weak))
+
+    def add_row(self, row: Any) -> None:
+        """Take a row of the results. It is for the carry before `follow` changes it.
+
+        Raises:
+            ControlFlowError: it has other types than the rows before it.
+        """
+        own = leaves_of(row, f"{self._caller}: y")
+        if self._rows:
+            before = self._rows[-1]
+            pairs = zip(before.metas, before.weak, own.metas, own.weak, strict=True)
+            if own.tree != before.tree:
+                what = f"structures, {before.tree} and {own.tree}"
+            elif not self._adapted and not all(_one_type(*pair) for pair in pairs):
+                what = f"types, {before} and {own}"
+            else:
+                what = ""
+            if what:
+                raise ControlFlowError(f"{self._caller}: f returns ys of two {what}")
+        self._rows.append(own)
+
+    def stacked(self, backwards: bool) -> Any:
+        """The rows, stacked along a new axis 0."""
+        rows = self._rows[::-1] if backwards else self._rows
+        columns = zip(*(row.values for row in rows), strict=True)
+        stacked: list[Any] = [apply(manipulation.stack, *column, axis=0) for column in columns]
+        return unflatten(rows[0].tree, stacked)
+
+
+def _as_carried(value: Any, weak: Number | None) -> Any:
+    """A leaf of its type as the next iteration gets it."""
+    if isinstance(value, TracedTensor):
+        return TracedTensor(value.key, weak, value.scope)
+    array = as_array(value)
+    return array.item() if weak is not None and type(array) is Tensor else array
+
+
+def _one_type(
+    meta: TensorMeta, weak: Number | None, other: TensorMeta, other_weak: Number | None
+) -> bool:
+    return meta == other or promoted(meta, weak, other) or promoted(other, other_weak, meta)
 
 
 # Numbers of iterations and flags, as users write them.
@@ -261,10 +363,19 @@ def while_loop(
         raise ControlFlowError(f"while_loop: max_steps must be an integer, got {steps}")
     levels = as_levels("while_loop", checkpoints, steps or 0, none=False)
     carry = leaves_of(init_val, "while_loop: init_val")
-    if jit_is_disabled.get():
-        with suppress(TracingError):  # the condition has no elements, as in vmap
-            return _as_written(cond_fun, body_fun, carry, steps)
+    if in_python():
+        return _in_python(cond_fun, body_fun, carry, steps, levels)
+    return unflatten(carry.tree, _recorded(cond_fun, body_fun, carry, steps, levels))
 
+
+def _recorded(
+    cond_fun: Callable[..., Any],
+    body_fun: Callable[..., Any],
+    carry: Leaves,
+    steps: int | None,
+    levels: int,
+) -> list[Any]:
+    """The results of a loop that is recorded as one op."""
     bodies = Bodies("while_loop")
 
     def of_carry(name: str, function: Callable[[Any], Any]) -> Trace:
@@ -279,24 +390,61 @@ def while_loop(
 
     body = stable_body("while_loop", carry, trace)
     cond = of_carry("cond_fun", cond_fun)
-    if not cond.tree.is_leaf() or cond.metas != [_FLAG]:
-        rank = cond.tree.is_leaf() and cond.metas[0].rank
+    _require_flag(cond, cond.metas)
+    return _run_while(bodies, cond, body, carry.typed(), steps, levels)
+
+
+def _require_flag(result: Trace | Leaves, metas: list[TensorMeta]) -> None:
+    """Raise ControlFlowError unless a condition returns a flag."""
+    if not result.tree.is_leaf() or metas != [_FLAG]:
+        rank = result.tree.is_leaf() and metas[0].rank
         advice = "; reduce it with tn.all or tn.any" if rank else ""
-        raise ControlFlowError(f"while_loop: cond_fun must return one bool[], got {cond}{advice}")
-    results = _run_while(bodies, cond, body, carry.typed(), steps, levels)
-    return unflatten(carry.tree, results)
+        raise ControlFlowError(f"while_loop: cond_fun must return one bool[], got {result}{advice}")
 
 
-def _as_written(
-    cond_fun: Callable[..., Any], body_fun: Callable[..., Any], carry: Leaves, steps: int | None
+def _in_python(
+    cond_fun: Callable[..., Any],
+    body_fun: Callable[..., Any],
+    carry: Leaves,
+    steps: int | None,
+    levels: int,
 ) -> PyTree:
-    """The result of a loop that Python runs."""
-    value = unflatten(carry.tree, carry.values)
-    for _ in itertools.count() if steps is None else range(steps):
-        if not cond_fun(value):
+    """The result of a loop that Python runs as long as the condition is known.
+
+    From the first one that is not, as in `vmap`, the rest is recorded; the flag is carried, so that
+    no function is called twice on one value.
+    """
+    loop = PythonLoop("while_loop", carry)
+    for left in itertools.repeat(None) if steps is None else range(steps, 0, -1):
+        flag = cond_fun(loop.carry)
+        found = leaves_of(flag, "while_loop: cond_fun")
+        _require_flag(found, found.metas)
+        if not in_python(flag):
+            state = leaves_of((loop.carry, flag), "while_loop: init_val")
+            return _rest(cond_fun, body_fun, state, left, levels)
+        if not flag:
             break
-        value = body_fun(value)
-    return with_arrays(value)
+        loop.follow(body_fun(loop.carry))
+    return loop.result
+
+
+def _rest(
+    cond_fun: Callable[..., Any],
+    body_fun: Callable[..., Any],
+    state: Leaves,
+    steps: int | None,
+    levels: int,
+) -> PyTree:
+    """The result of a loop from a value on for which `cond_fun` has returned a flag: the state."""
+
+    def following(state: Any) -> Any:
+        value = body_fun(state[0])
+        return value, cond_fun(value)
+
+    wraps(body_fun, following)
+    results = _recorded(lambda state: state[1], following, state, steps, levels)
+    value, _ = unflatten(state.tree, results)
+    return value
 
 
 @overload
@@ -357,11 +505,11 @@ def fori_loop(
     bounds = _bound("lower", lower), _bound("upper", upper)
     carry = leaves_of(init_val, "fori_loop: init_val")
     lower, upper = bounds
-    if jit_is_disabled.get() and isinstance(lower, int) and isinstance(upper, int):
-        value = unflatten(carry.tree, carry.values)
+    if in_python() and isinstance(lower, int) and isinstance(upper, int):
+        loop = PythonLoop("fori_loop", carry)
         for number in range(lower, upper):
-            value = _with_dtypes(carry, body_fun(Tensor(np.int64(number)), value))
-        return with_arrays(value)
+            loop.follow(body_fun(number, loop.carry))
+        return loop.result
     if any(isinstance(bound, float | Tensor | TracedTensor) for bound in bounds):
         if unroll is not None and unroll is not False:
             raise ControlFlowError(
@@ -372,18 +520,6 @@ def fori_loop(
     else:
         results = _fori_scan(*bounds, body_fun, carry, unroll)
     return unflatten(carry.tree, results)
-
-
-def _with_dtypes(carry: Leaves, value: PyTree) -> PyTree:
-    """The value with the dtypes of the carry: traced counters, unlike tensors, yield to them."""
-    leaves, treedef = flatten(value)
-    if len(leaves) != len(carry.metas):
-        return value
-    for place, (meta, weak) in enumerate(zip(carry.metas, carry.weak, strict=True)):
-        found = meta_of_value(leaves[place])
-        if weak is None and found is not None and found.dtype != meta.dtype:
-            leaves[place] = as_array(leaves[place]).astype(meta.dtype)
-    return unflatten(treedef, leaves)
 
 
 def _fori_scan(

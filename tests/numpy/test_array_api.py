@@ -224,6 +224,7 @@ CONVENIENCES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "block_until_ready": (lambda x: x.block_until_ready(), X),
     "nbytes": (lambda x: x * 0 + x.nbytes, X * 0 + 48),
     "itemsize": (lambda x: x * 0 + x.itemsize, X * 0 + 8),
+    "flags": (lambda x: x * sum(x.flags[name] for name in ("C", "F", "ALIGNED", "W")), X * 2),
 }
 
 
@@ -233,6 +234,11 @@ def test_conveniences_hold_for_every_kind_of_tensor(name: str) -> None:
     eager = tn.EagerRuntime().variable(X)
     for result in (function(tn.asarray(X)), function(eager), tn.jit(function, executor="numpy")(X)):
         np.testing.assert_allclose(result.numpy(), expected)
+
+
+def test_flags_that_do_not_exist_are_named() -> None:
+    with pytest.raises(ConfigError, match="flags: there is no flag 'c'"):
+        tn.asarray(X).flags["c"]
 
 
 def test_bits_are_read_as_another_dtype() -> None:

@@ -1,11 +1,12 @@
-"""The tests of array-api-extra, and of autoray, with tensors.
+"""The tests of array-api-extra, autoray and quimb, and calls of SciPy's functions, with tensors.
 
-    python -m tests.ports.array_libraries [--autoray FOLDER]
+    python -m tests.ports.array_libraries [LIBRARY...] [--autoray FOLDER] [--quimb FOLDER]
 
 array-api-extra is that of the extra `ports`, whose tests lie in the package. A copy of it and of
 array-api-compat gets the lines that `docs/how_to/use_numpys_functions.md` proposes, and tenferro in
-the list of backends. autoray is published without its tests: the option is their folder in a
-checkout of its repository. The exit code is 1 if a test fails that `failures.txt` does not list.
+the list of backends. `scipy_functions.py` has the calls of SciPy. autoray is published without its
+tests: the option is their folder in a checkout of its repository. quimb's are in its source
+distribution. The exit code is 1 if a test fails that `failures.txt` does not list.
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ import argparse
 import importlib.util
 import shutil
 import tempfile
-from fnmatch import fnmatchcase
 from pathlib import Path
 
-from tests.ports.suites import expected, outcomes
+from tests.ports.suites import all_expected, outcomes
 
 EDITS = {
     "array_api_compat/common/_helpers.py": (
@@ -64,23 +64,38 @@ def autoray(out: Path, tests: Path) -> list[str]:
     return [str(out / "tests"), "-k", "tenferro"]
 
 
+def quimb(out: Path, tests: Path) -> list[str]:
+    """A copy of the tests, and the files on networks and on networks in one dimension."""
+    shutil.copytree(tests, out / "quimb_tests")
+    folder = out / "quimb_tests" / "test_tensor"
+    files = [folder / f"test_{name}.py" for name in ("tensor_core", "contract", "decomp")]
+    plugin = ("-p", "tests.ports.quimb_arrays", "-W", "ignore")
+    return [*map(str, files), str(folder / "test_tn1d"), *plugin]
+
+
+SCIPY = [str(Path(__file__).with_name("scipy_functions.py")), "-W", "ignore"]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("libraries", nargs="*", default=["array_api_extra", "scipy"])
     parser.add_argument("--autoray", type=Path, help="its tests, in a checkout")
+    parser.add_argument("--quimb", type=Path, help="the tests of its source distribution")
     options = parser.parse_args()
-    reasons, wrong = expected(), False
-    for library in ("array_api_extra", *(("autoray",) if options.autoray else ())):
+    libraries = list(options.libraries)
+    libraries += [name for name in ("autoray", "quimb") if getattr(options, name)]
+    wrong = False
+    for library in libraries:
         out = Path(tempfile.mkdtemp(prefix=f"{library}-"))
-        chosen = array_api_extra(out) if library != "autoray" else autoray(out, options.autoray)
-        found = outcomes(chosen, out, {})
-        failed = {name: why for name, why in found.items() if why != "passed"}
-        listed = {name for name in failed if any(fnmatchcase(name, pattern) for pattern in reasons)}
-        for name in sorted(failed.keys() - listed):
-            print(f"{library}: {name}: {failed[name]}")
-        passed = len(found) - len(failed)
-        share = 100 * passed / max(len(found), 1)
-        print(f"{library}: {passed} of {len(found)} pass, {share:.1f} %; {len(listed)} are listed")
-        wrong |= bool(failed.keys() - listed) or not found
+        if library == "scipy":
+            found = outcomes(SCIPY, out, {"SCIPY_ARRAY_API": "1"})
+        elif library == "array_api_extra":
+            found = outcomes(array_api_extra(out), out, {})
+        elif library == "autoray":
+            found = outcomes(autoray(out, options.autoray), out, {})
+        else:
+            found = outcomes(quimb(out, options.quimb), out, {})
+        wrong |= not all_expected(library, found)
     return int(wrong)
 
 

@@ -224,7 +224,7 @@ module("autograd.misc", {"flatten": flatten_util.ravel_pytree, "const_graph": tn
 module(
     "autograd.tracer", {"isbox": lambda x: isinstance(x, tn.TracedTensor), "primitive": lambda f: f}
 )
-module("autograd.numpy", public(tn.numpy) | TYPES)
+module("autograd.numpy", public(tn.numpy) | TYPES | {"row_stack": tn.vstack})  # NumPy's old name
 for part, found in (("linalg", tn.linalg), ("fft", tn.fft), ("random", numpy.random)):
     module(f"autograd.numpy.{part}", public(found))
 module("autograd.scipy", {})

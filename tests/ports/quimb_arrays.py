@@ -1,5 +1,7 @@
 """A plugin of pytest by which quimb's tests run with tensors: networks hold no arrays of NumPy.
 
+Of each test function the first two cases run.
+
     pytest -p tests.ports.quimb_arrays TESTS
 
 TESTS is the folder `tests` of quimb's source distribution, under another name, since that is taken.
@@ -7,9 +9,11 @@ TESTS is the folder `tests` of quimb's source distribution, under another name, 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy
+import pytest
 from quimb.tensor import array_ops, tensor_core
 
 import tenferro as tn
@@ -23,3 +27,15 @@ def asarray(array: Any) -> Any:
 
 
 tensor_core.asarray = asarray
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave two cases of each test function."""
+    counts: Counter[str] = Counter()
+    chosen = []
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        counts[name] += 1
+        if counts[name] <= 2:
+            chosen.append(item)
+    items[:] = chosen

@@ -96,6 +96,22 @@ def expected() -> dict[str, str]:
     return {pattern.strip(): reason.strip() for pattern, reason in rows}
 
 
+def all_expected(library: str, found: Mapping[str, str]) -> bool:
+    """Print the share that passes, and failures that are not listed; True if there are none."""
+    reasons = expected()
+    failed = {name: why for name, why in found.items() if why != "passed"}
+    listed = {name for name in failed if any(fnmatchcase(name, pattern) for pattern in reasons)}
+    for name in sorted(failed.keys() - listed):
+        print(f"{library}: {name}: {failed[name]}")
+    passed = len(found) - len(failed)
+    share = 100 * passed / max(len(found), 1)
+    print(
+        f"{library}: {passed} of {len(found)} pass, {share:.1f} %; {len(listed)} are listed",
+        flush=True,
+    )
+    return bool(found) and not failed.keys() - listed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("libraries", nargs="*", default=["optax"], choices=LIBRARIES)
@@ -103,7 +119,7 @@ def main() -> int:
     parser.add_argument("--jax", action="store_true", help="leave out what fails on JAX too")
     parser.add_argument("--out", type=Path, help="where to write; a new folder by default")
     options = parser.parse_args()
-    reasons, wrong = expected(), False
+    wrong = False
     for library in options.libraries:
         out = options.out or Path(tempfile.mkdtemp(prefix=f"{library}-"))
         out.mkdir(parents=True, exist_ok=True)
@@ -118,14 +134,7 @@ def main() -> int:
             of_jax = outcomes([folder, *AS_SCRIPTS], there, {})
             passed_there = {without_folder(name) for name in of_jax if of_jax[name] == "passed"}
             found = {name: found[name] for name in found if without_folder(name) in passed_there}
-        failed = {name: why for name, why in found.items() if why != "passed"}
-        listed = {name for name in failed if any(fnmatchcase(name, pattern) for pattern in reasons)}
-        for name in sorted(failed.keys() - listed):
-            print(f"{library}: {name}: {failed[name]}")
-        passed = len(found) - len(failed)
-        share = 100 * passed / max(len(found), 1)
-        print(f"{library}: {passed} of {len(found)} pass, {share:.1f} %; {len(listed)} are listed")
-        wrong |= bool(failed.keys() - listed) or not found
+        wrong |= not all_expected(library, found)
     return int(wrong)
 
 

@@ -174,14 +174,44 @@ def test_numbers_sizes_weak_types_and_state() -> None:
 
 
 def test_effects_happen_in_each_call_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    calls: list[Any] = []
+
     @tn.jit
     def inner(x: Any) -> Any:
+        calls.append(x)
         tn.debug.print("x = {}", x, ordered=True)
         return x + 1
 
-    tn.jit(lambda x: inner(inner(x)) + inner(x))(1.0).item()
+    @tn.jit
+    def noted(i: Any) -> None:
+        calls.append(i)
+        tn.debug.print("i = {}", i, ordered=True)
+
+    def looped(i: Any, x: Any) -> Any:
+        noted(i)
+        return inner(inner(x)) + inner(x)
+
+    tn.jit(lambda x: tn.fori_loop(0, 2, looped, x))(1.0).item()
     tn.effects_barrier()
-    assert capsys.readouterr().out == "x = 1.0\nx = 2.0\nx = 1.0\n"
+    expected = "i = 0|x = 1.0|x = 2.0|x = 1.0|i = 1|x = 5.0|x = 6.0|x = 5.0|"
+    assert capsys.readouterr().out.replace("\n", "|") == expected
+    assert len(calls) == 4
+
+
+def test_what_another_trace_has_recorded_is_not_called_again_at_the_top() -> None:
+    calls: list[Any] = []
+
+    @tn.jit
+    def inner(x: Any) -> Any:
+        calls.append(x)
+        return {"y": x * 2}
+
+    tn.eval_shape(lambda x: inner(x)["y"] + 1, tn.TensorSpec((2,)))
+    assert tn.jit(inner, executor="numpy")(np.ones(2))["y"].tolist() == [2.0, 2.0]
+    assert inner(np.ones(2))["y"].tolist() == [2.0, 2.0]
+    assert len(calls) == 1
+    assert inner(np.ones(2, "float32"))["y"].dtype == np.float32
+    assert len(calls) == 2
 
 
 def test_custom_rules_random_numbers_and_named_axes() -> None:

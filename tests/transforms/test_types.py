@@ -88,12 +88,51 @@ def test_a_compiled_function_is_lowered_for_its_arguments() -> None:
         tn.jit(tn.exp, executor="numpy").lower(x)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "float32"])
-def test_a_counter_does_not_change_the_dtype_of_a_carry_in_python(dtype: str) -> None:
-    def total() -> Any:
-        return tn.fori_loop(0, 3, lambda i, c: c + i, np.zeros((), dtype))
+def test_loops_that_python_runs_keep_the_types_of_the_carry() -> None:
+    x, zero = tn.arange(3.0), tn.array(0, "int8")
+    for loop in (
+        lambda: tn.fori_loop(0, 3, lambda i, c: c + i, zero),
+        lambda: tn.fori_loop(0, 3, lambda i, c: c + i, np.float32(0)),
+        lambda: tn.fori_loop(0, 3, lambda i, c: (c[1] * i, tn.float32(2)), (zero, np.float32(1))),
+        lambda: tn.fori_loop(0, 3, lambda i, c: c + tn.float64(1.5) * i, 0),
+        lambda: tn.scan(lambda c, x: (c + x, c * tn.float32(2)), 0, x),
+        lambda: tn.while_loop(lambda c: c < 3, lambda c: tn.asarray(c + 1), 0),
+        lambda: tn.scan(lambda c, x: (c + 1j, x), 0.0, x),
+        lambda: tn.scan(lambda c, x: (c + 1j, x), zero, x),
+        lambda: tn.scan(lambda c, x: (tn.stack([c, c]), x), zero, x),
+        lambda: tn.fori_loop(0, 3, lambda i, c: c + 1.5, zero),
+        lambda: tn.fori_loop(0, 3, lambda i, c: (c, c), 0),
+        lambda: tn.while_loop(lambda c: c < 3, lambda c: c + 1.5, zero),
+        lambda: tn.while_loop(lambda c: c - 3.0, lambda c: c + 1, 0.0),
+        lambda: tn.while_loop(lambda c: x < c, lambda c: c + 1, 0.0),
+        lambda: tn.while_loop(lambda c: (c < 3, c), lambda c: c + 1, 0),
+        lambda: tn.cond(x < 1, lambda: 1, lambda: 2),
+        lambda: tn.scan(lambda c, x: (c, x), 0, x, length=2),
+        lambda: tn.scan(lambda c, x: (c, x), 0, (x, x[:2])),
+    ):
+        found: list[Any] = []
+        for disable in (False, True):
+            with tn.disable_jit(disable):
+                try:
+                    found.append([(y.dtype, y.tolist()) for y in tn.tree.leaves(loop())])
+                except ControlFlowError as error:
+                    found.append(str(error))
+        assert found[0] == found[1]
+    with tn.disable_jit(), pytest.raises(ControlFlowError, match=r"f returns ys of two types, f64"):
+        tn.scan(lambda c, x: (c + 1, [x, x.astype("float32")][c]), 0, tn.ones(2))
 
-    compiled = total()
+
+def test_a_loop_that_python_runs_is_recorded_from_the_first_unknown_condition_on() -> None:
+    met: list[Any] = []
+
+    def count(limit: Any) -> Any:
+        def condition(c: Any) -> Any:
+            met.append(c)
+            return c < limit if len(met) > 2 else True
+
+        return tn.while_loop(condition, lambda c: c + 1.0, 0.0, max_steps=6)
+
     with tn.disable_jit():
-        python = total()
-    assert (python.dtype, python.item()) == (compiled.dtype, 3)
+        program = tn.make_program(count, tn.TensorSpec((), "float64"))
+    assert len(met) == 4
+    assert [program(limit).item() for limit in (0.0, 4.5, 9.0)] == [2.0, 5.0, 6.0]

@@ -93,10 +93,42 @@ def _operators(function: Any) -> tuple[Callable[[S, ArrayLike], S], Callable[[S,
 
 @dataclass(frozen=True)
 class Flags:
-    """What `flags` of NumPy's arrays says of the memory, for arrays that cannot be changed."""
+    """What `flags` of NumPy's arrays says of the memory, for arrays that cannot be changed.
 
-    writeable: bool = False
+    As in NumPy, `flags.c_contiguous`, `flags["C_CONTIGUOUS"]` and `flags["C"]` are one.
+    """
+
+    f_contiguous: bool
     c_contiguous: bool = True
+    writeable: bool = False
+    owndata: bool = False
+    aligned: bool = True
+
+    @property
+    def contiguous(self) -> bool:
+        """NumPy's other name of `c_contiguous`."""
+        return self.c_contiguous
+
+    @property
+    def fortran(self) -> bool:
+        """NumPy's other name of `f_contiguous`."""
+        return self.f_contiguous
+
+    def __getitem__(self, name: str) -> bool:
+        name = _FLAGS.get(name, name)
+        if not isinstance(name, str) or not name.isupper() or not hasattr(self, name.lower()):
+            raise ConfigError(f"flags: there is no flag {name!r}")
+        flag: bool = getattr(self, name.lower())
+        return flag
+
+
+_FLAGS = {
+    "C": "C_CONTIGUOUS",
+    "F": "F_CONTIGUOUS",
+    "W": "WRITEABLE",
+    "O": "OWNDATA",
+    "A": "ALIGNED",
+}
 
 
 class ArrayOperators(NamedMethods):
@@ -557,7 +589,9 @@ class ArrayOperators(NamedMethods):
     @property
     def flags(self) -> Flags:
         """`flags.writeable` is False, as of NumPy's arrays that are read-only: change `x.at`."""
-        return Flags()
+        sizes = self.meta.static_shape
+        flat = self.ndim <= 1 if sizes is None else 0 in sizes or sum(n != 1 for n in sizes) <= 1
+        return Flags(f_contiguous=flat)
 
     @property
     def itemsize(self) -> int:
