@@ -112,7 +112,7 @@ def _safe(value: Any) -> Any:
         if not value.size or isinstance(value.base, bytes):
             return value
         # Views that were made before an array became read-only still write to it, not to bytes.
-        return np.frombuffer(value.tobytes(), value.dtype).reshape(value.shape)
+        return np.ndarray(value.shape, value.dtype, value.tobytes())
     if type(value) is tuple:
         items = tuple([_safe(item) for item in value])
         return items if any(map(is_not, items, value)) else value
