@@ -58,7 +58,14 @@ from tenferro.runtime.devices import (
     place_of,
     where_to_run,
 )
-from tenferro.runtime.executors import Buffer, Executor, executor_named, owner_of, tensor_owner
+from tenferro.runtime.executors import (
+    Buffer,
+    Executor,
+    executor_module,
+    executor_named,
+    owner_of,
+    tensor_owner,
+)
 from tenferro.runtime.host_arrays import (
     DLPACK_HOST,
     NARROWER,
@@ -318,8 +325,8 @@ class Tensor(ArrayAttributes, ArrayOperators):
         """The tensor on the host (`"host"`), or on another device.
 
         Args:
-            device: what `device` and `placement` of tensors say, such as `"cpu:0"`; or an executor,
-                or its name.
+            device: what `device` and `placement` of tensors say, such as `"cpu:0"`; an executor, or
+                its name; or a sharding.
             stream: of the array API standard; only None.
 
         Raises:
@@ -330,6 +337,8 @@ class Tensor(ArrayAttributes, ArrayOperators):
         """
         if stream is not None:
             raise DeviceError(f"to_device: stream must be None, got {stream!r}")
+        if hasattr(device, "device_set"):  # of JAX's shardings
+            return Tensor(executor_module("xla").sharding.placed(self.data, device))
         executor = executor_on(device)
         owner = tensor_owner(executor)
         if owner is self._executor and owner is None:

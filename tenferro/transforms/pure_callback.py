@@ -218,6 +218,7 @@ def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: PyTree,
     *args: PyTree,
+    sharding: None = None,
     vmap_method: VmapMethod = "sequential",
     **kwargs: PyTree,
 ) -> PyTree:
@@ -231,6 +232,7 @@ def pure_callback(
         result_shape_dtypes: the types of the result: a tree of objects with a `shape` of integers
             and a `dtype`, such as `TensorSpec`.
         args: what the function takes: trees of arrays.
+        sharding: must be None.
         vmap_method: how it is called within `vmap`. `"sequential"`: once for each entry.
             `"expand_dims"`: once for all, with one more first axis of each array, which has size 1
             for those that are the same for all entries. `"broadcast_all"`: the same, with all of
@@ -238,7 +240,8 @@ def pure_callback(
         kwargs: arguments by name.
 
     Raises:
-        ADError: `vmap_method` is not one of these; or a type has no shape of integers.
+        ADError: `vmap_method` is not one of these, a type has no shape of integers, or `sharding`
+            is not None.
         BackendFailureError: the function failed, or returned arrays of other types. It may be
             raised later than the call.
         ControlFlowError: `callback` is not a function.
@@ -253,6 +256,7 @@ def pure_callback(
     Tensor([1., 4., 8.])
     """
     require_function("pure_callback", "callback", callback)
+    refuse_sharding("pure_callback", sharding)
     if vmap_method not in METHODS:
         known = ", ".join(map(repr, METHODS))
         raise ADError(f"pure_callback: vmap_method must be one of {known}, got {vmap_method!r}")
@@ -263,6 +267,12 @@ def pure_callback(
     host_function = _host_function(callback, in_tree, out_tree)
     op = Callback(host_function, len(leaves), results, vmap_method)
     return unflatten(out_tree, called(op, leaves))
+
+
+def refuse_sharding(caller: str, sharding: object) -> None:
+    """Raise ADError if it is said where a function is called."""
+    if sharding is not None:
+        raise ADError(f"{caller}: sharding must be None: the host calls the function")
 
 
 def called(op: Callback, leaves: Sequence[Any]) -> list[Any]:

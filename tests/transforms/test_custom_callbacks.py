@@ -158,6 +158,12 @@ def test_a_tap_prints_what_is_computed(executor: str, capsys: pytest.CaptureFixt
     assert printed(lambda x: x + 0 * len([tap("unread {}", x)]), 2.0) == []
 
 
+def test_a_callback_is_called_by_the_host_wherever_arrays_are() -> None:
+    assert tn.pure_callback(np.sin, X, X, sharding=None).tolist() == np.sin(X).tolist()
+    with pytest.raises(ADError, match="pure_callback: sharding must be None"):
+        tn.pure_callback(np.sin, X, X, sharding="cpu")  # type: ignore[arg-type]
+
+
 def test_an_exception_of_a_tap_names_its_function() -> None:
     with pytest.raises(BackendFailureError, match=r"^callback: debug.tap int .*: raised TypeError"):
         tn.jit(lambda x: tn.debug.tap(int, x), executor="numpy")(X)
