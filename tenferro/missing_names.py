@@ -171,7 +171,6 @@ NUMPY: dict[str, str] = {
         ("ufunc", "frompyfunc"),
         "functions are plain functions; tn.vectorize maps a function over entries",
     ),
-    "minmax": "call tn.min and tn.max",
     "ComplexWarning": "what loses an imaginary part is an error, or asked for",
 }
 """Names of `jax.numpy`."""

@@ -60,7 +60,6 @@ MISSING: dict[str, str] = {
     ),
     "rng_uniform": "use tn.random",
     "scaled_dot": "write it with tn.lax.dot_general",
-    **dict.fromkeys(("one_minus_square", "polynomial"), "write it with tn.lax.mul and tn.lax.add"),
     **dict.fromkeys(
         (
             "ConvGeneralDilatedDimensionNumbers",
@@ -73,7 +72,6 @@ MISSING: dict[str, str] = {
         ("AccuracyMode", "DotAlgorithm", "DotAlgorithmPreset", "Tolerance"),
         "precision is an option of the executor: XlaExecutor(precision=...)",
     ),
-    "log2": "use tn.log2",
 }
 """Names of `jax.lax`, and what to do instead."""
 
