@@ -103,8 +103,8 @@ class DeviceCosts:
         return seconds + self.kernel
 
     def moving(self, dtype: DType, numbers: int) -> float:
-        """Seconds for a transpose."""
-        return self.kernel + self.move * numbers * dtype.itemsize / 8
+        """Seconds for a transpose; a number of fewer than 4 bytes takes as long as one of 4."""
+        return self.kernel + self.move * numbers * max(dtype.itemsize, 4) / 8
 
     def writing(self, dtype: DType, numbers: int) -> float:
         """Seconds for writing repeated numbers."""

@@ -36,8 +36,8 @@ from tenferro.lax.fourier import *
 from tenferro.lax.reductions import *
 from tenferro.lax.shapes import *
 from tenferro.lax.slicing import *
+from tenferro.missing_names import attributes as _attributes
 from tenferro.missing_names import public as _public
-from tenferro.missing_names import refusal as _refusal
 from tenferro.transforms import with_sharding_constraint as with_sharding_constraint
 
 _COLLECTIVE = "it belongs to the devices of one kind of machine; use tn.lax.ppermute or all_to_all"
@@ -80,7 +80,4 @@ MISSING: dict[str, str] = {
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
     __all__ = _public(vars(), "linalg", home="tenferro.lax")
-    __getattr__ = _refusal("tn.lax", __all__, MISSING)
-
-    def __dir__() -> list[str]:
-        return __all__
+    __getattr__, __dir__ = _attributes("tn.lax", __all__, MISSING)

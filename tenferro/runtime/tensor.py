@@ -87,6 +87,7 @@ __all__ = [
     "by_dtype_rules",
     "fitted",
     "is_array",
+    "is_type",
     "mentions_symbols",
     "meta_of_value",
     "page_of",
@@ -726,8 +727,13 @@ def meta_of_value(value: Any) -> TensorMeta | None:
     try:
         return Tensor(value).meta
     except (TenferroError, TypeError):
-        is_type = type(value).__name__ == "ShapeDtypeStruct"
-        return TensorMeta.of(value.dtype, value.shape) if is_type else None
+        return TensorMeta.of(value.dtype, value.shape) if is_type(value) else None
+
+
+def is_type(value: Any) -> bool:
+    """Whether a value has a shape and a dtype, but no elements, as JAX's `ShapeDtypeStruct`."""
+    has_type = isinstance(getattr(value, "shape", None), tuple) and hasattr(value, "dtype")
+    return has_type and not hasattr(value, "__array__") and not hasattr(value, "__dlpack__")
 
 
 class ShownType:

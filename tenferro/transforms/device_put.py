@@ -232,7 +232,7 @@ def block_until_ready(x: Tree) -> Tree:
     >>> tn.block_until_ready([tn.ones(2), 3])
     [Tensor([1., 1.]), 3]
     """
-    for leaf in flatten(x)[0]:
+    for leaf in flatten(x, in_any_order=True)[0]:
         if hasattr(leaf, "block_until_ready"):
             leaf.block_until_ready()
     return x

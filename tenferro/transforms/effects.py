@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.config import flag
 from tenferro.core import PRIMAL, Batched, BatchSite, V, op_key, user_site
 from tenferro.errors import ADError, UnsupportedADRuleError
 from tenferro.ir import BOOL, DType, NumpyArray, PyTree, TensorMeta, annotate, dtype_kind, type_of
@@ -169,6 +170,7 @@ def io_callback(
         ADError: a type has no shape of integers, or `sharding` is not None.
         BackendFailureError: the function failed, or returned arrays of other types. It may be
             raised later than the call. Or ordered calls are within `vmap`.
+        ConfigError: `ordered` is not a bool.
         ControlFlowError: `callback` is not a function.
         PytreeError: an argument is not an array.
 
@@ -191,6 +193,7 @@ def io_callback(
     for place, leaf in enumerate(leaves):
         leaf_meta(leaf, f"io_callback: argument leaf {place}")
     results, out_tree = declared_types(result_shape_dtypes, "io_callback")
+    ordered = flag("io_callback: ordered", ordered)
     name = f"io_callback {getattr(callback, '__name__', type(callback).__name__)}"
     host = HostFunction(name, on_leaves(name, callback, in_tree, out_tree))
     return unflatten(out_tree, called_for_effect(host, leaves, results, ordered))

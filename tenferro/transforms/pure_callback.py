@@ -11,7 +11,13 @@ import numpy as np
 import optree
 
 from tenferro.core import PRIMAL, Batched, BatchSite, Emitter, V, op_key, user_site
-from tenferro.errors import ADError, BackendFailureError, PytreeError, UnsupportedADRuleError
+from tenferro.errors import (
+    ADError,
+    BackendFailureError,
+    PytreeError,
+    UnsupportedADRuleError,
+    class_of,
+)
 from tenferro.ir import (
     Dim,
     DType,
@@ -165,7 +171,7 @@ class Callback(FamilyOp):
 
     def _checked(self, place: int, value: Any, dtype: DType, shape: Sequence[Dim]) -> NumpyArray:
         if isinstance(value, tuple | dict):
-            self.refuse(f"result {place} is a {type(value).__name__}, not an array")
+            self.refuse(f"result {place} is {class_of(value)}, not an array")
         expected = TensorMeta.of(dtype, shape)
         try:
             array = np.asarray(value)
@@ -177,7 +183,7 @@ class Callback(FamilyOp):
                 array = np.asarray(value, dtype)
         except (ValueError, TypeError, OverflowError) as error:
             self.refuse(
-                f"result {place} is a {type(value).__name__}, which is not {expected}: {error}",
+                f"result {place} is {class_of(value)}, which is not {expected}: {error}",
                 error,
             )
         if array.dtype != dtype or array.shape != tuple(shape):
@@ -322,7 +328,7 @@ def _type(leaf: Any, caller: str) -> tuple[DType, tuple[int, ...]]:
     shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
     if shape is None or dtype is None:
         raise ADError(
-            f"{caller}: result_shape_dtypes has a {type(leaf).__name__}; pass "
+            f"{caller}: result_shape_dtypes has {class_of(leaf)}; pass "
             "TensorSpec(shape, dtype) in its place"
         )
     sizes = [integer_of(size) for size in shape]

@@ -34,7 +34,13 @@ from tenferro.core import (
     op_key,
     user_site,
 )
-from tenferro.errors import NoAxesError, TenferroError, TracingError, UnsupportedDynamicShapeError
+from tenferro.errors import (
+    NoAxesError,
+    TenferroError,
+    TracingError,
+    UnsupportedDynamicShapeError,
+    class_of,
+)
 from tenferro.ir import (
     FLOAT64,
     AnyTensor,
@@ -206,8 +212,7 @@ def argument_names(
     """
     if not callable(function):
         raise TracingError(
-            f"{called_function('trace')}: takes a function of arrays, got a "
-            f"{type(function).__name__}"
+            f"{called_function('trace')}: takes a function of arrays, got {class_of(function)}"
         )
     if type(function) is FunctionType and not function.__dict__:  # what `inspect` finds out slowly
         positional = list(function.__code__.co_varnames[: function.__code__.co_argcount])

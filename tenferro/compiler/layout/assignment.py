@@ -399,12 +399,16 @@ class Estimated:
 def choose_orders(problem: Problem, costs: DeviceCosts, limit: int = TRIALS) -> Requests:
     """The orders to request: those of the rules, changed where that lowers the estimate.
 
-    At most `limit` changes are tried.
+    First all sides that the rules exchange stay, then at most `limit` changes are tried.
     """
     rules = ContractionRules(problem, costs)
     if not limit:
         return Requests(rules)
     best = estimate(rules, {})
+    swapped = [slot for slot, choice in best.decided.items() if choice.swapped]
+    if swapped:
+        straight = estimate(rules, dict.fromkeys(swapped, Choice(swapped=False)))
+        best = min(straight, best, key=lambda each: each.seconds)
     trials = (
         min(limit, _patience(best.seconds, len(problem.program.instructions), costs.compiling))
         if best.seconds > WORTH

@@ -39,6 +39,7 @@ from tenferro.errors import (
     MalformedFamilyIdError,
     TenferroError,
     UnsupportedADRuleError,
+    class_of,
 )
 from tenferro.ir import Dim, DimExpr, DType, NumpyArray, assume_equal, canonical, encode
 
@@ -272,7 +273,7 @@ class ExtensionOp(ABC):
         except Exception as error:
             raise self._invalid(f"payload() failed: {type(error).__name__}: {error}") from error
         if not isinstance(payload, tuple | list):
-            raise self._invalid(f"payload() returned a {type(payload).__name__}; return a tuple")
+            raise self._invalid(f"payload() returned {class_of(payload)}; return a tuple")
         try:
             values = plain(tuple(payload))
             if _has_symbol(values):

@@ -17,6 +17,7 @@ from tenferro.compiler.layout import LayoutRewrite, Problem, ProgramWriter, choo
 from tenferro.compiler.layout.assignment import estimate
 from tenferro.compiler.layout.requests import Choice, ContractionRules, Requests
 from tenferro.ir import ExecProgram, verify
+from tenferro.ops import Transpose
 from tests.programs import PASSES, assert_same_results, read
 from tests.random_contractions import contraction_programs
 
@@ -95,6 +96,19 @@ def test_the_search_finds_what_the_rules_miss() -> None:
     writer = ProgramWriter()
     result = writer.build(LayoutRewrite(chosen, writer).run())
     assert_same_results(problem.program, result, {})
+
+
+def test_sides_stay_where_exchanging_them_would_move_more() -> None:
+    program = read("""
+        exec_program(%0: f32[100,300], %1: f32[300,300], %2: bool[100,300], %3: f32[100,700]) {
+          %4: f32[100,300] = dot_general[(1,), (1,)] %0, %1
+          %5: f32[100,300] = select %2, %4, %4
+          %6: f32[100,300] = dot_general[(1,), (1,)] %5, %1
+          %7: f32[100,300] = select %2, %6, %6
+          %8: f32[700,300] = dot_general[(0,), (0,)] %3, %7
+          return %8
+        }""")
+    assert len(ContractionLayout().run(program).ops_of(Transpose)) == 1  # of %3
 
 
 def test_a_product_reads_the_copy_that_was_made_for_another_one() -> None:
