@@ -172,13 +172,11 @@ def capture(value: object, limit: int = config.literal_bytes) -> GlobalValKey:
 
 
 def _unchanged(captured: CapturedArray, source: object) -> bool:
-    """Whether a captured array still has the same elements."""
+    """Whether a captured array still has the same elements: a view may write to read-only ones."""
     if captured.source is not source:
         return False
     if not isinstance(source, np.ndarray):
         return True
-    if not source.flags.writeable and source.base is None:
-        return True  # unlike a read-only view of a writable array
     copy = captured.tensor.numpy()
     if copy.dtype != source.dtype or copy.shape != source.shape:
         return False

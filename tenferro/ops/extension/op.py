@@ -108,10 +108,11 @@ def plain(value: Any) -> Any:
 def _safe(value: Any) -> Any:
     if isinstance(value, np.integer | np.bool_):
         return value.item()
-    if isinstance(value, np.ndarray) and (value.flags.writeable or value.base is not None):
-        copied = np.array(value)
-        copied.flags.writeable = False
-        return copied
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        if not value.size or isinstance(value.base, bytes):
+            return value
+        # Views that were made before an array became read-only still write to it, not to bytes.
+        return np.ndarray(value.shape, value.dtype, value.tobytes())
     if type(value) is tuple:
         items = tuple([_safe(item) for item in value])
         return items if any(map(is_not, items, value)) else value
