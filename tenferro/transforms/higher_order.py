@@ -234,6 +234,13 @@ class Bodies:
         """The smallest memory limit that the functions require."""
         return tighter([trace.limit for trace in self.traces])
 
+    @property
+    def compiled(self) -> Any:
+        """A function that is compiled, or the first compiled one that they call; None without."""
+        named = (each for each in self.functions if compiled_within(each) is not None)
+        called = (each.compiled for each in self.traces if each.compiled is not None)
+        return next(named, next(called, None))
+
     def trace(
         self,
         name: str,
@@ -415,7 +422,7 @@ def run(op: ControlOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
         [inputs[number] for number in passed],
         [operands[number] for number in passed],
         False,
-        next(filter(compiled_within, bodies.functions), None),
+        bodies.compiled,
         bodies.packages,
         bodies.limit,
     )

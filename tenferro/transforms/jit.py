@@ -44,6 +44,7 @@ from tenferro.runtime import (
     is_tracing,
     memory_of,
     narrowed,
+    note_compiled,
     owner_of,
     place,
     planning_for,
@@ -389,6 +390,7 @@ class Jitted(Generic[P, R_co]):
         executor = self.executor
         require_packages(executor.packages if isinstance(executor, TakesPackages) else ())
         require_limit(self.options.memory_limit)
+        note_compiled(self)
         with hidden_elements(), using_mesh(mesh_of(executor)):
             if self._shardings is not None:
                 return self._shardings.inlined(call)
