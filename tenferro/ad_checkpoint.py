@@ -7,7 +7,7 @@ from typing import Any
 
 from tenferro.core import GlobalValKey, Input, residuals
 from tenferro.ir import PyTree, TensorSpec, fresh_input, is_inexact, type_of
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.transforms import (
     AdContext,
     checkpoint,
@@ -84,4 +84,4 @@ def print_saved_residuals(f: Callable[..., PyTree], *args: PyTree, **kwargs: PyT
         print(f"{spec.meta} {source}")  # noqa: T201  # what it is for
 
 
-__getattr__ = refusal("tenferro.ad_checkpoint", __all__, MISSING)
+__getattr__, __dir__ = attributes("tenferro.ad_checkpoint", __all__, MISSING)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tenferro import tree
 from tenferro.ir import PyTree, dtype_kind
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.runtime import Tensor
 from tenferro.transforms import (
     closure_convert,
@@ -70,4 +70,4 @@ def custom_vjp_primal_tree_values(tree_of_primals: PyTree) -> PyTree:
     )
 
 
-__getattr__ = refusal("tenferro.custom_derivatives", __all__, MISSING)
+__getattr__, __dir__ = attributes("tenferro.custom_derivatives", __all__, MISSING)

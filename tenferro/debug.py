@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from tenferro.config import flag
-from tenferro.errors import ShardingError, TracingError
+from tenferro.errors import ShardingError, TracingError, class_of
 from tenferro.ir import DType, NumpyArray
 from tenferro.missing_names import missing
 from tenferro.runtime import Tensor, executor_module, meta_of_value
@@ -74,7 +74,7 @@ def print(
         return functools.partial(print, ordered=ordered)
     if not isinstance(fmt, str):
         raise TracingError(
-            f"debug.print: takes a text with fields such as 'x = {{}}', got a {type(fmt).__name__}"
+            f"debug.print: takes a text with fields such as 'x = {{}}', got {class_of(fmt)}"
         )
     try:
         _Fields().vformat(fmt, args, kwargs)
@@ -152,7 +152,7 @@ def callback(
         return functools.partial(_OWN_CALLBACK, ordered=ordered)
     function: Any = callback
     if not callable(function):
-        raise TracingError(f"debug.callback: takes a function, got a {type(function).__name__}")
+        raise TracingError(f"debug.callback: takes a function, got {class_of(function)}")
     name = getattr(function, "__name__", type(function).__name__)
     _call(f"debug.callback {name}", function, args, kwargs, ordered)
     return None
@@ -188,7 +188,8 @@ def _call(
         function(*own, **named)
         return []
 
-    called_for_effect(HostFunction(name, on_host), [leaves[at] for at in places], (), ordered)
+    is_ordered = flag(f"{name.split()[0]}: ordered", ordered)
+    called_for_effect(HostFunction(name, on_host), [leaves[at] for at in places], (), is_ordered)
 
 
 def tap(text: str | Callable[[Any], object], x: T) -> T:
@@ -245,7 +246,7 @@ def _checked(text: str | Callable[[Any], object]) -> Callable[[Any], object]:
         return text
     if not isinstance(text, str):
         raise TracingError(
-            f"tap: takes a text and a value, or a function and a value, got a {type(text).__name__}"
+            f"tap: takes a text and a value, or a function and a value, got {class_of(text)}"
         )
     fields = [field for _, field, _, _ in string.Formatter().parse(text) if field is not None]
     of_value = all(field.partition("[")[0] == "0" for field in fields)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tenferro.errors import DTypeError
 from tenferro.ir import FLOAT0, DType, DTypeLike, as_dtype, dtype_kind
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.numpy import bfloat16, finfo, iinfo, issubdtype, result_type
 from tenferro.numpy.dtypes import extended, prng_key
 
@@ -24,9 +24,6 @@ __all__ = [
     "result_type",
     "scalar_type_of",
 ]
-
-MISSING: dict[str, str] = {}
-"""Names of `jax.dtypes`, and what to do instead."""
 
 TypePromotionError = DTypeError
 float0 = FLOAT0
@@ -76,4 +73,4 @@ def scalar_type_of(x: Any) -> type:
     return _TYPES[dtype_kind(result_type(x))]
 
 
-__getattr__ = refusal("tenferro.dtypes", __all__, MISSING)
+__getattr__, __dir__ = attributes("tenferro.dtypes", __all__)

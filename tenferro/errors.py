@@ -1,14 +1,14 @@
 """All errors of the library.
 
 They derive from `TenferroError`. An error that matches a built-in one (a wrong type, a wrong value,
-a missing key) derives from the built-in as well, so that ordinary `except` clauses work.
+a missing key or name) derives from the built-in as well, so that ordinary `except` clauses work.
 
 The form of a text is `op: what is wrong, with the operands as types; what to do`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 __all__ = [
     "BackendFailureError",
@@ -41,6 +41,44 @@ def counted(count: object, one: str, many: str = "") -> str:
     """
     is_one = str(count) == "1"
     return f"{count} {one if is_one else many or f'{one}s'}"
+
+
+def class_of(value: object) -> str:
+    """The class of a value in words.
+
+    >>> class_of(1), class_of([])
+    ('an int', 'a list')
+    """
+    return with_article(type(value).__name__)
+
+
+def with_article(noun: str) -> str:
+    """A noun with its indefinite article.
+
+    >>> with_article("array"), with_article("tensor")
+    ('an array', 'a tensor')
+    """
+    return f"{'an' if noun[:1].lower() in set('aeiou') else 'a'} {noun}"
+
+
+# --- names ---
+
+
+class MissingNameError(TenferroError, AttributeError):
+    """A module does not have a name; the text says what was meant, or that it is not there yet."""
+
+    def __init__(self, module: str, name: str, hint: Callable[[], str]) -> None:
+        """`hint` is called when the text is shown."""
+        super().__init__(module, name)
+        self._text, self._hint = f"module {module!r} has no attribute {name!r}", hint
+
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        """Pickled as an AttributeError with the text."""
+        return AttributeError, (str(self),)
+
+    def __str__(self) -> str:
+        hint = self._hint()
+        return f"{self._text}; {hint}" if hint else self._text
 
 
 # --- graphs ---------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 from tenferro import tree
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import AnyTensor, DType, PyTree, dtype_kind
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.numpy import asarray, concatenate, result_type, zeros
 from tenferro.transforms import leaf_meta
 
@@ -75,4 +75,4 @@ def _converted(part: AnyTensor, dtype: DType) -> AnyTensor:
     ).astype(dtype)
 
 
-__getattr__ = refusal("tenferro.flatten_util", __all__)
+__getattr__, __dir__ = attributes("tenferro.flatten_util", __all__)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tenferro import numpy as tn
 from tenferro.errors import AxisError, ConfigError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Shape, in_single
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.numpy.arguments import array, constant_size, promoted, sizes
 from tenferro.ops.functions import normal_axis
 
@@ -247,4 +247,4 @@ _KERNELS: dict[ResizeMethod, Callable[[Any], Any]] = {
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.image", __all__)
+    __getattr__, __dir__ = attributes("tenferro.image", __all__)

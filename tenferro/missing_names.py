@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["MISSING", "missing", "public", "refusal", "unlisted"]
+from tenferro.errors import MissingNameError
+
+__all__ = ["MISSING", "attributes", "missing", "public", "unlisted"]
 
 
 def public(names: Mapping[str, object], *modules: str, home: str | None = None) -> list[str]:
@@ -70,48 +72,26 @@ LATER = frozenset(("sparse",))
 """Names that other libraries have, for things that are not there yet."""
 
 
-class MissingNameError(AttributeError):
-    """A module does not have a name; the text says what was meant, or that it is not there yet."""
-
-    def __init__(
-        self,
-        module: str,
-        name: str,
-        known: Callable[[], Iterable[str]],
-        reasons: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(module, name)
-        self._module, self._name = module, name
-        self._known, self._reasons = known, reasons or {}
-
-    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
-        """Pickled as an AttributeError with the text."""
-        return AttributeError, (str(self),)
-
-    def __str__(self) -> str:
-        text = f"module {self._module!r} has no attribute {self._name!r}"
-        hint = self._hint()
-        return f"{text}; {hint}" if hint else text
-
-    def _hint(self) -> str:
-        name, known = self._name, list(self._known())
-        root = self._module.partition(".")[0]
-        if name in self._reasons:
-            return self._reasons[name]
-        if name in LATER:
-            return "it is not there yet"
-        if name in ELSEWHERE and (ELSEWHERE[name] in known or "." in ELSEWHERE[name]):
-            return f"did you mean {root}.{ELSEWHERE[name]}?"
-        folded = {each.lower(): each for each in known}
-        written = name.lower()
-        slips = difflib.get_close_matches(written, folded, n=3, cutoff=0.8)
-        beginnings = [each for each in folded if len(each) > 2 and written.startswith(each)]
-        others = difflib.get_close_matches(written, folded, n=3, cutoff=0.6)
-        close = slips or sorted(beginnings, key=len)[-1:] or others
-        if not close:
-            return ""
-        best = next((each for each in close if each[0] == written[:1]), close[0])
-        return f"did you mean {self._module}.{folded[best]}?"
+def _hint(module: str, name: str, known: Iterable[str], reasons: Mapping[str, str] | None) -> str:
+    """What was meant, or what to use instead."""
+    known = list(known)
+    root = module.partition(".")[0]
+    if reasons and name in reasons:
+        return reasons[name]
+    if name in LATER:
+        return "it is not there yet"
+    if name in ELSEWHERE and (ELSEWHERE[name] in known or "." in ELSEWHERE[name]):
+        return f"did you mean {root}.{ELSEWHERE[name]}?"
+    folded = {each.lower(): each for each in known}
+    written = name.lower()
+    slips = difflib.get_close_matches(written, folded, n=3, cutoff=0.8)
+    beginnings = [each for each in folded if len(each) > 2 and written.startswith(each)]
+    others = difflib.get_close_matches(written, folded, n=3, cutoff=0.6)
+    close = slips or sorted(beginnings, key=len)[-1:] or others
+    if not close:
+        return ""
+    best = next((each for each in close if each[0] == written[:1]), close[0])
+    return f"did you mean {module}.{folded[best]}?"
 
 
 def missing(
@@ -131,20 +111,20 @@ def missing(
     >>> raise missing("tn", "cosin", lambda: ["cos", "sin", "exp"])
     Traceback (most recent call last):
         ...
-    tenferro.missing_names.MissingNameError: module 'tn' has no attribute 'cosin'; did you mean ...
+    tenferro.errors.MissingNameError: module 'tn' has no attribute 'cosin'; did you mean ...
     """
-    return MissingNameError(module, name, known, reasons)
+    return MissingNameError(module, name, lambda: _hint(module, name, known(), reasons))
 
 
-def refusal(
+def attributes(
     module: str, known: Iterable[str], reasons: Mapping[str, str] | None = None
-) -> Callable[[str], Any]:
-    """The `__getattr__` of a module, which raises this error."""
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` of a module, which raises this error, and its `__dir__`: `known` names."""
 
     def refuse(name: str) -> Any:
         raise missing(module, name, lambda: known, reasons)
 
-    return refuse
+    return refuse, lambda: sorted(known)
 
 
 def unlisted(
@@ -191,7 +171,6 @@ NUMPY: dict[str, str] = {
         ("ufunc", "frompyfunc"),
         "functions are plain functions; tn.vectorize maps a function over entries",
     ),
-    "minmax": "call tn.min and tn.max",
     "ComplexWarning": "what loses an imaginary part is an error, or asked for",
 }
 """Names of `jax.numpy`."""

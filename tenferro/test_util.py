@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tenferro import tree
-from tenferro.errors import ADError, PytreeError
+from tenferro.errors import ADError, PytreeError, class_of
 from tenferro.ir import NumpyArray, PyTree, dtype_kind
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.runtime import Tensor
 from tenferro.transforms import jvp, vjp
 
@@ -58,7 +58,7 @@ def check_grads(
     if unknown := [mode for mode in modes if mode not in ("fwd", "rev")]:
         raise ADError(f"check_grads: modes are 'fwd' and 'rev', got {unknown[0]!r}")
     if not callable(f):
-        raise ADError(f"check_grads: takes a function, got a {type(f).__name__}")
+        raise ADError(f"check_grads: takes a function, got {class_of(f)}")
     if not isinstance(args, tuple | list):
         raise ADError(f"check_grads: args must be a tuple of arguments, got {args!r}")
     if not isinstance(order, int) or order < 1:
@@ -279,4 +279,4 @@ def _compare(expected: Any, value: Any, atol: Tolerance, rtol: Tolerance, text: 
         )
 
 
-__getattr__ = refusal("tenferro.test_util", __all__)
+__getattr__, __dir__ = attributes("tenferro.test_util", __all__)

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import optree
 
 from tenferro import transforms
-from tenferro.errors import PytreeError
+from tenferro.errors import PytreeError, class_of
 from tenferro.ir import PyTree
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.transforms import NAMESPACE, Named, TreeDef, in_order, with_known_classes
 
 __all__ = [
@@ -246,7 +246,7 @@ def unflatten(treedef: TreeDef, leaves: Iterable[PyTree]) -> PyTree:
     """
     if not isinstance(treedef, TreeDef):
         raise PytreeError(
-            f"tree.unflatten: takes a structure, then leaves, got a {type(treedef).__name__}; "
+            f"tree.unflatten: takes a structure, then leaves, got {class_of(treedef)}; "
             "tn.tree.structure(tree) is the structure of a tree"
         )
     try:
@@ -445,8 +445,8 @@ def transpose(
 
 def _require_function(name: str, f: object) -> None:
     if not callable(f):
-        raise PytreeError(f"tree.{name}: takes a function first, got a {type(f).__name__}")
+        raise PytreeError(f"tree.{name}: takes a function first, got {class_of(f)}")
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.tree", __all__)
+    __getattr__, __dir__ = attributes("tenferro.tree", __all__)

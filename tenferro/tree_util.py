@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import optree
 
 from tenferro import tree
-from tenferro.errors import PytreeError
+from tenferro.errors import PytreeError, class_of
 from tenferro.ir import PyTree
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.transforms import (
     NAMESPACE,
     Named,
@@ -235,7 +235,7 @@ def flatten_one_level_with_keys(tree: PyTree) -> tuple[list[tuple[Any, PyTree]],
     ([(SequenceKey(idx=0), 1.0)], None)
     """
     if treedef_is_leaf(tree_structure(tree)):
-        raise PytreeError(f"flatten_one_level: a {type(tree).__name__} is a leaf")
+        raise PytreeError(f"flatten_one_level: {class_of(tree)} is a leaf")
     level = optree.tree_flatten_one_level(tree, namespace=NAMESPACE)
     rest = level.metadata.value if isinstance(level.metadata, Rest) else level.metadata
     pairs = tree_flatten_with_path(tree, lambda each: each is not tree)[0] if tree else []
@@ -417,7 +417,7 @@ def treedef_children(treedef: TreeDef) -> list[TreeDef]:
 
 def _structure(name: str, treedef: object) -> TreeDef:
     if not isinstance(treedef, TreeDef):
-        raise PytreeError(f"{name}: takes a structure of a tree, got a {type(treedef).__name__}")
+        raise PytreeError(f"{name}: takes a structure of a tree, got {class_of(treedef)}")
     return treedef
 
 
@@ -431,4 +431,4 @@ def treedef_tuple(treedefs: Iterable[TreeDef]) -> TreeDef:
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.tree_util", __all__, MISSING)
+    __getattr__, __dir__ = attributes("tenferro.tree_util", __all__, MISSING)

@@ -22,7 +22,7 @@ from jax.sharding import (
     SingleDeviceSharding,
 )
 
-from tenferro.errors import DeviceError, ShardingError
+from tenferro.errors import DeviceError, ShardingError, class_of
 from tenferro.ir import NumpyArray, TensorMeta, make_meta
 from tenferro_xla.devices import device_name, find_device, is_stopped, own_settings
 from tenferro_xla.in_flight import await_parts, refuse_forked, refuse_lost, refuse_unreadable
@@ -178,7 +178,7 @@ class OnMesh:
         """
         if not isinstance(mesh, Mesh):
             raise ShardingError(
-                f"mesh: takes a mesh of devices, got a {type(mesh).__name__}; make one with "
+                f"mesh: takes a mesh of devices, got {class_of(mesh)}; make one with "
                 'tn.sharding.make_mesh((4,), ("data",))'
             )
         return cls(automatic(mesh))

@@ -18,7 +18,7 @@ from jax.sharding import (
 )
 from jax.sharding import PartitionSpec as P
 
-from tenferro.errors import ShardingError, counted
+from tenferro.errors import ShardingError, class_of, counted
 from tenferro.ir import ArrayLike, NumpyArray, PyTree, make_meta
 from tenferro.ops import ShardingConstraint
 from tenferro.runtime import MESH_OF_THREAD, Tensor, is_tracing
@@ -126,7 +126,7 @@ class set_mesh:  # noqa: N801  # it is called like a function, as in JAX
     def __init__(self, mesh: Mesh | None) -> None:
         if mesh is not None and not isinstance(mesh, Mesh):
             raise ShardingError(
-                f"set_mesh: takes a mesh of devices, got a {type(mesh).__name__}; make one with "
+                f"set_mesh: takes a mesh of devices, got {class_of(mesh)}; make one with "
                 'tn.make_mesh((4,), ("data",))'
             )
         _refuse_tracing("set_mesh")

@@ -21,6 +21,7 @@ from tenferro.errors import (
     UnregisteredExtensionError,
     UnsupportedADRuleError,
     UnsupportedExtensionError,
+    class_of,
     counted,
 )
 from tenferro.ir import DType, TensorSpec, as_dtype
@@ -158,7 +159,7 @@ def trace(function: NamedFunction, specs: Sequence[TensorSpec]) -> TracedCommand
     for leaf in outputs:
         if not isinstance(leaf, TracedTensor):
             raise CommandError(
-                f"{function.name} returns a {type(leaf).__name__}, which no argument is part of"
+                f"{function.name} returns {class_of(leaf)}, which no argument is part of"
             )
     if not outputs:
         raise CommandError(f"{function.name} returns no array")

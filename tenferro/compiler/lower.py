@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from typing import Any
 
 from tenferro.core import CompiledProgram
-from tenferro.errors import BindingError, ParseError, ProgramError, TenferroError, counted
+from tenferro.errors import BindingError, ParseError, ProgramError, TenferroError, class_of, counted
 from tenferro.ir import (
     ExecBuilder,
     ExecInstruction,
@@ -108,7 +108,7 @@ def _without_rules(program: ExecProgram) -> ExecProgram:
 def _check_lowering_inputs(program: object, input_metas: Sequence[object]) -> None:
     if not isinstance(program, CompiledProgram):
         raise ProgramError(
-            f"lower: takes a compiled program, got a {type(program).__name__}; write "
+            f"lower: takes a compiled program, got {class_of(program)}; write "
             "compile_std_to_exec(compile_graph(graph), metas)"
         )
     for number, meta in enumerate(input_metas):

@@ -41,7 +41,7 @@ from tenferro.compiler.passes import Observer, Pass, checked_passes, run_passes
 from tenferro.compiler.reroll.reroll import Reroll
 from tenferro.compiler.schedule import COMPILED, INTERPRETED, Runs
 from tenferro.config import config
-from tenferro.errors import ConfigError, MemoryLimitError, ProgramError
+from tenferro.errors import ConfigError, MemoryLimitError, ProgramError, class_of
 from tenferro.ir import Dim, ExecProgram, Leaf, verify
 from tenferro.logs import logger
 from tenferro.missing_names import unlisted
@@ -307,7 +307,7 @@ def optimize(
     value: object = program
     if not isinstance(value, ExecProgram):
         raise ProgramError(
-            f"optimize: takes an execution program, got a {type(value).__name__}; write "
+            f"optimize: takes an execution program, got {class_of(value)}; write "
             f"optimize({'parse(text)' if isinstance(value, str) else 'compile_std_to_exec(...)'})"
         )
     if config.verify:

@@ -20,7 +20,7 @@ from tenferro.core.keys import (
     op_key,
 )
 from tenferro.core.primitive import JvpSite, Op, RuleContext, Slots, TransposeSite
-from tenferro.errors import ADError, ADRuleError, GraphError, counted
+from tenferro.errors import ADError, ADRuleError, GraphError, class_of, counted
 
 __all__ = [
     "LinearFragment",
@@ -306,7 +306,7 @@ def transpose(linear: LinearFragment[Any], *, ctx: RuleContext) -> LinearFragmen
     """
     if not isinstance(linear, LinearFragment):
         raise GraphError(
-            f"transpose: takes a linear fragment, got a {type(linear).__name__}; "
+            f"transpose: takes a linear fragment, got {class_of(linear)}; "
             "pass what differentiate returned, not its .fragment"
         )
     emitter = FragmentEmitter(FragmentBuilder(parents=(linear.fragment,)), ctx)

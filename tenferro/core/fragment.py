@@ -26,7 +26,7 @@ from tenferro.core.keys import (
     op_key,
 )
 from tenferro.core.primitive import GraphOp, Op
-from tenferro.errors import GraphError, counted
+from tenferro.errors import GraphError, class_of, counted
 
 __all__ = [
     "External",
@@ -287,7 +287,7 @@ class FragmentBuilder(Generic[Op]):
                 or the op has no outputs.
         """
         if not isinstance(inputs, list | tuple):
-            raise GraphError(f"{op}: takes a list of operands, got a {type(inputs).__name__}")
+            raise GraphError(f"{op}: takes a list of operands, got {class_of(inputs)}")
         operands = tuple(inputs)
         for operand in operands:
             if isinstance(operand, list | tuple):
@@ -329,8 +329,8 @@ class FragmentBuilder(Generic[Op]):
             GraphError: an output is not a value of the fragment.
         """
         if not isinstance(outputs, list | tuple):
-            shown = type(outputs).__name__
-            raise GraphError(f"fragment: outputs must be a list of values, got a {shown}")
+            shown = class_of(outputs)
+            raise GraphError(f"fragment: outputs must be a list of values, got {shown}")
         for key in outputs:
             if isinstance(key, list | tuple):
                 raise GraphError(

@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, cast
 from tenferro.core.fragment import Fragment, block, line, name_of
 from tenferro.core.keys import Derived, GlobalOpKey, GlobalValKey, Input, SingleOutputNode
 from tenferro.core.primitive import Op
-from tenferro.errors import GraphError, UnresolvedValueError
+from tenferro.errors import GraphError, UnresolvedValueError, class_of
 
 __all__ = [
     "FragmentResolver",
@@ -157,8 +157,8 @@ def resolve(roots: Iterable[Fragment[Op]]) -> ResolvedView[Op]:
     """
     fragments = tuple(roots) if isinstance(roots, Iterable) else ()
     if not isinstance(roots, Iterable) or not all(isinstance(f, Fragment) for f in fragments):
-        shown = type(roots).__name__
-        raise GraphError(f"resolve: takes a list of fragments, got a {shown}; write resolve([f])")
+        shown = class_of(roots)
+        raise GraphError(f"resolve: takes a list of fragments, got {shown}; write resolve([f])")
     return ResolvedView(fragments, FragmentResolver(fragments))
 
 
@@ -170,21 +170,19 @@ def resolve_keys() -> ResolvedView[Op]:
 def require_view(name: str, view: object) -> None:
     """Raise GraphError for what is not a view, such as a fragment."""
     if not isinstance(view, ResolvedView):
-        raise GraphError(
-            f"{name}: takes a view, got a {type(view).__name__}; write resolve([fragment])"
-        )
+        raise GraphError(f"{name}: takes a view, got {class_of(view)}; write resolve([fragment])")
 
 
 def require_values(name: str, field: str, values: object, keys: bool = False) -> None:
     """Raise GraphError for what is not a list of values; if `keys`, or of keys of inputs."""
     if not isinstance(values, list | tuple):
-        kind = type(values).__name__
-        raise GraphError(f"{name}: {field} must be a list of values, got a {kind}")
+        kind = class_of(values)
+        raise GraphError(f"{name}: {field} must be a list of values, got {kind}")
     for value in values:
         if not isinstance(value, GlobalValKey) and not (keys and _is_hashable(value)):
-            kind = type(value).__name__
+            kind = class_of(value)
             hint = "; write its .key" if _has_key(value) else ""
-            raise GraphError(f"{name}: {field} must be a list of values, got a {kind} in it{hint}")
+            raise GraphError(f"{name}: {field} must be a list of values, got {kind} in it{hint}")
 
 
 def _is_hashable(value: object) -> bool:
@@ -267,7 +265,7 @@ def to_dot(graph: MaterializedGraph, label: Callable[[Any], str] = str) -> str:
     """
     if not isinstance(graph, MaterializedGraph):
         raise GraphError(
-            f"to_dot: takes a materialized graph, got a {type(graph).__name__}; "
+            f"to_dot: takes a materialized graph, got {class_of(graph)}; "
             "write to_dot(materialize_merge(resolve([fragment]), outputs))"
         )
     nodes: tuple[GlobalValKey | GlobalOpKey, ...] = (*graph.inputs, *graph.ops)

@@ -10,7 +10,7 @@ from tenferro.core.fragment import block, line, value_list
 from tenferro.core.graph import MaterializedGraph
 from tenferro.core.keys import GlobalValKey, SingleOutputNode
 from tenferro.core.primitive import Op
-from tenferro.errors import BindingError, GraphError, ProgramError, counted
+from tenferro.errors import BindingError, GraphError, ProgramError, class_of, counted
 
 __all__ = [
     "CompiledProgram",
@@ -137,7 +137,7 @@ def compile_graph(graph: MaterializedGraph) -> CompiledProgram[Op]:
     value: object = graph
     if not isinstance(value, MaterializedGraph):
         raise GraphError(
-            f"compile_graph: takes a materialized graph, got a {type(value).__name__}; write "
+            f"compile_graph: takes a materialized graph, got {class_of(value)}; write "
             "compile_graph(materialize_merge(resolve([fragment]), outputs))"
         )
     slot: dict[GlobalValKey, int] = {key: number for number, key in enumerate(graph.inputs)}
@@ -174,13 +174,13 @@ def evaluate(program: CompiledProgram[Op], inputs: Sequence[Any]) -> list[Any]:
     """
     if not isinstance(program, CompiledProgram):
         raise ProgramError(
-            f"evaluate: takes a compiled program, got a {type(program).__name__}; "
+            f"evaluate: takes a compiled program, got {class_of(program)}; "
             "write evaluate(compile_graph(graph), values)"
         )
     if isinstance(inputs, Mapping):
         raise BindingError(
-            "evaluate: takes the values in the order of the inputs, got a "
-            f"{type(inputs).__name__}; write [value, ...]"
+            "evaluate: takes the values in the order of the inputs, got "
+            f"{class_of(inputs)}; write [value, ...]"
         )
     if len(inputs) != len(program.input_slots):
         raise BindingError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tenferro.experimental import ode
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.transforms import io_callback
 
 __all__ = ["io_callback", "ode"]
@@ -28,4 +28,4 @@ MISSING: dict[str, str] = {
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.experimental", __all__, MISSING)
+    __getattr__, __dir__ = attributes("tenferro.experimental", __all__, MISSING)

@@ -14,7 +14,7 @@ import numpy as np
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import PyTree, common_dtype, dtype_kind
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.numpy.arguments import array, callable_of, constant_size, number
 from tenferro.transforms import (
     closure_convert,
@@ -354,4 +354,4 @@ def _first_step(
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.experimental.ode", __all__)
+    __getattr__, __dir__ = attributes("tenferro.experimental.ode", __all__)

@@ -13,12 +13,12 @@ import typing as _typing
 
 from tenferro.fft.op import FFT as _FFT
 from tenferro.fft.transforms import *
+from tenferro.missing_names import attributes as _attributes
 from tenferro.missing_names import public as _public
-from tenferro.missing_names import refusal as _refusal
 
 ad_rules = _FFT.ad_rules
 register_runtime = _FFT.register_runtime
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
     __all__ = _public(vars(), home="tenferro.fft")
-    __getattr__ = _refusal("tenferro.fft", __all__)
+    __getattr__, __dir__ = _attributes("tenferro.fft", __all__)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tenferro.errors import ParseError, ShapeError, TenferroError, counted
+from tenferro.errors import ParseError, ShapeError, TenferroError, class_of, counted
 from tenferro.ir.builder import with_named_sizes
 from tenferro.ir.dims import dim
 from tenferro.ir.dtypes import dtype_of_short_name
@@ -57,7 +57,7 @@ def parse_exec(text: str, vocabulary: Vocabulary) -> ExecProgram:
         ParseError: a line is not in the notation, or names an op that is not in the vocabulary.
     """
     if not isinstance(text, str):
-        raise ParseError(f"parse: takes the text of a program, got a {type(text).__name__}")
+        raise ParseError(f"parse: takes the text of a program, got {class_of(text)}")
     lines = [line.strip() for line in text.strip().splitlines()]
     lines = [line for line in lines if line and not line.startswith("#")]
     header = _HEADER.match(lines[0]) if lines else None

@@ -23,7 +23,7 @@ from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
 
-from tenferro.errors import FileError
+from tenferro.errors import FileError, class_of
 from tenferro.ir.dims import Dim, DimExpr, Leaf, bind, dim_of_ast, leaves
 from tenferro.ir.dtypes import DType, as_dtype, dtype_of_short_name, short_name
 
@@ -191,7 +191,7 @@ def kind_of(value: object) -> PayloadKind:
     if kind is None:
         kind = next((known for known in KINDS if isinstance(value, known.type)), None)
     if kind is None:
-        raise TypeError(f"payload: a {type(value).__name__} cannot be part of an op's identity")
+        raise TypeError(f"payload: {class_of(value)} cannot be part of an op's identity")
     return kind
 
 

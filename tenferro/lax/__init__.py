@@ -36,8 +36,8 @@ from tenferro.lax.fourier import *
 from tenferro.lax.reductions import *
 from tenferro.lax.shapes import *
 from tenferro.lax.slicing import *
+from tenferro.missing_names import attributes as _attributes
 from tenferro.missing_names import public as _public
-from tenferro.missing_names import refusal as _refusal
 from tenferro.transforms import with_sharding_constraint as with_sharding_constraint
 
 _COLLECTIVE = "it belongs to the devices of one kind of machine; use tn.lax.ppermute or all_to_all"
@@ -60,7 +60,6 @@ MISSING: dict[str, str] = {
     ),
     "rng_uniform": "use tn.random",
     "scaled_dot": "write it with tn.lax.dot_general",
-    **dict.fromkeys(("one_minus_square", "polynomial"), "write it with tn.lax.mul and tn.lax.add"),
     **dict.fromkeys(
         (
             "ConvGeneralDilatedDimensionNumbers",
@@ -73,14 +72,10 @@ MISSING: dict[str, str] = {
         ("AccuracyMode", "DotAlgorithm", "DotAlgorithmPreset", "Tolerance"),
         "precision is an option of the executor: XlaExecutor(precision=...)",
     ),
-    "log2": "use tn.log2",
 }
 """Names of `jax.lax`, and what to do instead."""
 
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
     __all__ = _public(vars(), "linalg", home="tenferro.lax")
-    __getattr__ = _refusal("tn.lax", __all__, MISSING)
-
-    def __dir__() -> list[str]:
-        return __all__
+    __getattr__, __dir__ = _attributes("tn.lax", __all__, MISSING)

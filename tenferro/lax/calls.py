@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from tenferro.errors import ConfigError, ControlFlowError
+from tenferro.errors import ConfigError, ControlFlowError, class_of
 from tenferro.transforms import default_backend
 
 __all__ = ["composite", "platform_dependent"]
@@ -22,8 +22,8 @@ def composite(decomposition: Callable[P, R], name: str, version: int = 0) -> Cal
     """
     function: object = decomposition
     if not callable(function):
-        kind = type(function).__name__
-        raise ControlFlowError(f"composite: takes a function, got a {kind}")
+        kind = class_of(function)
+        raise ControlFlowError(f"composite: takes a function, got {kind}")
     if not isinstance(name, str) or not isinstance(version, int):
         raise ConfigError("composite: name must be a string and version an integer")
     return decomposition

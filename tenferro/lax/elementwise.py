@@ -25,6 +25,7 @@ from tenferro.ir import (
     refuse_traced,
 )
 from tenferro.lax.arguments import LAX, lax_op, matched, same_dtype
+from tenferro.numpy.creation import zeros_like
 from tenferro.ops import StdTensorOp
 from tenferro.ops.functions import (
     OpFunction,
@@ -101,6 +102,7 @@ __all__ = [
     "linear_recurrence",
     "log",
     "log1p",
+    "log2",
     "log_add_exp",
     "logistic",
     "lt",
@@ -112,8 +114,10 @@ __all__ = [
     "ne",
     "neg",
     "nextafter",
+    "one_minus_square",
     "pad_to_match",
     "polygamma",
+    "polynomial",
     "pow",
     "random_gamma_grad",
     "real",
@@ -277,6 +281,47 @@ def reciprocal(x: ArrayLike) -> AnyTensor:
     Tensor([0.5 , 0.25])
     """
     return lax_op("reciprocal", ops.DIV, 1, x)
+
+
+@array_function(module=LAX)
+def one_minus_square(x: ArrayLike) -> AnyTensor:
+    """1 - x², as (1 + x)(1 - x), which keeps its digits where x is close to 1.
+
+    >>> tn.lax.one_minus_square(np.array([0.5, 1.0]))
+    Tensor([0.75, 0.  ])
+    """
+    (value,) = matched("one_minus_square", [x])
+    return (1 + value) * (1 - value)
+
+
+def polynomial(
+    x: ArrayLike, coeffs: Sequence[ArrayLike], *, unroll: int | None = None
+) -> AnyTensor:
+    """The sum of `coeffs[k]` · xᵏ by Horner's rule; 0 without coefficients.
+
+    Args:
+        coeffs: from the constant one on; numbers, or arrays of the shape of x.
+        unroll: without effect: the terms are one after the other in the program.
+
+    >>> tn.lax.polynomial(3.0, [1.0, 5.0, 2.0])
+    Tensor(34.)
+    """
+    if len(coeffs) < 2:
+        return add(zeros_like(x), coeffs[0]) if len(coeffs) else zeros_like(x)
+    *lower, value = coeffs
+    for coefficient in reversed(lower):
+        value = add(mul(value, x), coefficient)
+    return value  # type: ignore[return-value]
+
+
+@array_function(module=LAX)
+def log2(x: ArrayLike, *, accuracy: object = None) -> AnyTensor:
+    """The logarithm of x to the base 2.
+
+    >>> tn.lax.log2(np.array([8.0]))
+    Tensor([3.])
+    """
+    return analytic.log2(x)
 
 
 @array_function(module=LAX)

@@ -23,7 +23,7 @@ from tenferro.linalg.arguments import square as square_operand
 from tenferro.linalg.lu import lu_factors
 from tenferro.linalg.qr import pivots as pivots_of
 from tenferro.linalg.triangular_solve import triangular_solve as solve_triangle
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.numpy.arguments import Named, count, promoted
 from tenferro.ops.functions import apply
 from tenferro.transforms import fori_loop
@@ -81,11 +81,12 @@ class SvdAlgorithm(enum.Enum):
 
 
 def _check_flags(name: str, **flags: object) -> None:
-    """Raise ConfigError if an option that is True or False is an array."""
+    """Raise ConfigError if an option that is True or False is an array or a text."""
     for option, value in flags.items():
         shape = getattr(value, "shape", None)
-        if shape:
-            raise ConfigError(f"{name}: {option} must be True or False, got an array {shape}")
+        if shape or isinstance(value, str):
+            got = f"an array {shape}" if shape else repr(value)
+            raise ConfigError(f"{name}: {option} must be True or False, got {got}")
 
 
 def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> AnyTensor:
@@ -620,4 +621,4 @@ MISSING: dict[str, str] = {"qdwh": "it is how JAX computes tn.linalg.polar"}
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.lax.linalg", __all__, MISSING)
+    __getattr__, __dir__ = attributes("tenferro.lax.linalg", __all__, MISSING)

@@ -56,8 +56,8 @@ from tenferro.linalg.svd import *
 from tenferro.linalg.svd_truncate import *
 from tenferro.linalg.sylvester import *
 from tenferro.linalg.triangular_solve import *
+from tenferro.missing_names import attributes as _attributes
 from tenferro.missing_names import public as _public
-from tenferro.missing_names import refusal as _refusal
 from tenferro.ops.functions.manipulation import matrix_transpose as matrix_transpose
 from tenferro.ops.functions.products import cross as cross
 from tenferro.ops.functions.products import matmul as matmul
@@ -69,4 +69,4 @@ register_runtime = _LINALG.register_runtime
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
     __all__ = _public(vars(), home="tenferro.linalg")
-    __getattr__ = _refusal("tenferro.linalg", __all__)
+    __getattr__, __dir__ = _attributes("tenferro.linalg", __all__)

@@ -9,7 +9,7 @@ from typing import Any
 from tenferro.compiler import MemoryLimit
 from tenferro.config import DEFAULT_RULES, RULES_OF_PROCESS, rules_here
 from tenferro.core import BoundedCache
-from tenferro.errors import DTypeError, PathError, SubscriptError
+from tenferro.errors import DTypeError, PathError, SubscriptError, class_of
 from tenferro.ir import (
     AnyTensor,
     ArrayLike,
@@ -199,8 +199,8 @@ def _check_arguments(expression: Any, operands: Sequence[Any]) -> None:
         arrays = [hasattr(item, "shape") for item in operands[0]]
         if arrays and all(arrays) and isinstance(expression, str) and "," in expression:
             raise SubscriptError(
-                f"einsum: {expression} takes its operands one by one, not in a "
-                f"{type(operands[0]).__name__}; write einsum({expression!r}, *operands)"
+                f"einsum: {expression} takes its operands one by one, not in "
+                f"{class_of(operands[0])}; write einsum({expression!r}, *operands)"
             )
 
 
@@ -214,7 +214,7 @@ def _subscripts(expression: Any, ranks: Sequence[int]) -> Subscripts:
             return Subscripts.from_labels(inputs, output, ranks)
         case _:
             raise SubscriptError(
-                f"einsum: the first argument is subscripts, got a {type(expression).__name__}"
+                f"einsum: the first argument is subscripts, got {class_of(expression)}"
             )
 
 

@@ -11,8 +11,8 @@ True
 
 import typing as _typing
 
+from tenferro.missing_names import attributes as _attributes
 from tenferro.missing_names import public as _public
-from tenferro.missing_names import refusal as _refusal
 from tenferro.nn import initializers as initializers
 from tenferro.nn.activations import *
 from tenferro.nn.attention import *
@@ -26,4 +26,4 @@ MISSING: dict[str, str] = dict.fromkeys(
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
     __all__ = _public(vars(), "initializers", home="tenferro.nn")
-    __getattr__ = _refusal("tenferro.nn", __all__, MISSING)
+    __getattr__, __dir__ = _attributes("tenferro.nn", __all__, MISSING)

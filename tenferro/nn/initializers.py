@@ -18,7 +18,7 @@ from tenferro import linalg, random
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, DType, DTypeLike, as_dtype, is_complex
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 
 __all__ = [
     "Initializer",
@@ -303,4 +303,4 @@ def delta_orthogonal(
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.nn.initializers", __all__)
+    __getattr__, __dir__ = attributes("tenferro.nn.initializers", __all__)

@@ -13,8 +13,8 @@ import typing as _typing
 
 import tenferro as _tenferro
 from tenferro.missing_names import ARRAYS as _MISSING
+from tenferro.missing_names import attributes as _attributes
 from tenferro.missing_names import public as _public
-from tenferro.missing_names import refusal as _refusal
 from tenferro.numpy.activations import *
 from tenferro.numpy.array_api import *
 from tenferro.numpy.creation import *
@@ -93,10 +93,7 @@ else:  # type checkers read the imports, and refuse other names
     __all__ = sorted(["__array_namespace_info__", *_public(vars(), *_LATER, home="tenferro")])
     __all__.remove("namespace_info")
     shape.__module__ = __name__  # `tn.shape` is a module
-    _refuse = _refusal("tenferro.numpy", __all__, _MISSING)
-
-    def __dir__():
-        return __all__
+    _refuse, __dir__ = _attributes("tenferro.numpy", __all__, _MISSING)
 
     def __getattr__(name):
         return getattr(_tenferro, name) if name in _LATER else _refuse(name)

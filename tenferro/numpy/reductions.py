@@ -55,13 +55,24 @@ from tenferro.ops.functions.elementwise import (
 )
 from tenferro.ops.functions.logical import isnan
 from tenferro.ops.functions.manipulation import moveaxis, permute_dims, ravel
-from tenferro.ops.functions.reductions import argmax, argmin, argsort, cumprod, cumsum, prod, sort
+from tenferro.ops.functions.reductions import (
+    argmax,
+    argmin,
+    argsort,
+    cumprod,
+    cumsum,
+    max,
+    min,
+    prod,
+    sort,
+)
 
 __all__ = [
     "average",
     "diff",
     "ediff1d",
     "median",
+    "minmax",
     "nanargmax",
     "nanargmin",
     "nancumprod",
@@ -242,6 +253,26 @@ def nanmin(
     """
     refuse_out("nanmin", out)
     return _extreme("nanmin", _smallest, 1, a, axis, keepdims, initial, where)  # type: ignore[no-any-return]
+
+
+def minmax(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    where: ArrayLike | None = None,
+) -> tuple[AnyTensor, AnyTensor]:
+    """The smallest and the largest element over `axis`; parameters as of `max`.
+
+    `initial` may be a pair, for each of them one.
+
+    >>> tn.minmax([[1, 5], [7, 3]], axis=1)
+    (Tensor([1, 3]), Tensor([5, 7]))
+    """
+    refuse_out("minmax", out)
+    least, most = initial if isinstance(initial, tuple) else (initial, initial)
+    return min(a, axis, None, keepdims, least, where), max(a, axis, None, keepdims, most, where)
 
 
 def nanmean(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from typing import Any
 
-from tenferro.errors import ConfigError, PytreeError, ShapeError, counted
+from tenferro.errors import ConfigError, PytreeError, ShapeError, class_of, counted
 from tenferro.ir import AnyTensor, ArrayLike, DTypeLike
 from tenferro.numpy.arguments import array, callable_of, sizes
 from tenferro.numpy.index_tricks import indices
@@ -186,7 +186,7 @@ class _Cores:
             if isinstance(result, list | dict):
                 raise PytreeError(
                     f"vectorize: {self._signature} must return an array or a tuple of arrays, "
-                    f"got a {type(result).__name__}"
+                    f"got {class_of(result)}"
                 )
             return
         returned, cores = list(result) if isinstance(result, tuple) else [result], self.results

@@ -9,8 +9,8 @@ from collections.abc import Callable as _Callable
 
 from tenferro.ir import AnyTensor as _AnyTensor
 from tenferro.ir import ShapeGuardContext as ShapeGuardContext
+from tenferro.missing_names import attributes as _attributes
 from tenferro.missing_names import public as _public
-from tenferro.missing_names import refusal as _refusal
 from tenferro.ops.analytic import *
 from tenferro.ops.annotations import *
 from tenferro.ops.base import *
@@ -63,7 +63,7 @@ if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse othe
     import tenferro as _tenferro
 
     __all__ = _public(vars(), *_OF_ARRAYS)
-    _refuse = _refusal("tenferro.ops", __all__)
+    _refuse, __dir__ = _attributes("tenferro.ops", __all__)
 
     def __getattr__(name):
         return getattr(_tenferro, name) if name in _OF_ARRAYS else _refuse(name)

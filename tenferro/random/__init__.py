@@ -13,8 +13,8 @@ Read in this order: `prng` (keys, their bits, and arguments of draws), `continuo
 
 import typing as _typing
 
+from tenferro.missing_names import attributes as _attributes
 from tenferro.missing_names import public as _public
-from tenferro.missing_names import refusal as _refusal
 from tenferro.random.continuous import *
 from tenferro.random.derived import *
 from tenferro.random.discrete import *
@@ -38,4 +38,4 @@ MISSING: dict[str, str] = {
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
     __all__ = _public(vars(), home="tenferro.random")
-    __getattr__ = _refusal("tenferro.random", __all__, MISSING)
+    __getattr__, __dir__ = _attributes("tenferro.random", __all__, MISSING)

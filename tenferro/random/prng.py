@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn, cast, overload
 import numpy as np
 import optree
 
-from tenferro.errors import ConfigError, DTypeError, ExtentError, ShapeError, TracingError
+from tenferro.errors import ConfigError, DTypeError, ExtentError, ShapeError, TracingError, class_of
 from tenferro.ir import (
     FLOAT32,
     INT32,
@@ -298,7 +298,7 @@ class KeysAt:
             DTypeError: `keys` are no keys.
         """
         if not isinstance(keys, Key):
-            raise DTypeError(f"key: at[...].set takes keys, got a {type(keys).__name__}")
+            raise DTypeError(f"key: at[...].set takes keys, got {class_of(keys)}")
         changed = self._keys.words.at[(*self._index, slice(None))]
         return Key.of(changed.set(keys.words, **options))
 
@@ -333,7 +333,7 @@ def _on_keys(
         )
     for each in operands[_WITH_OTHERS.get(name, slice(None))]:
         if not isinstance(each, Key):
-            raise DTypeError(f"{name}: keys go with keys only, got a {type(each).__name__}")
+            raise DTypeError(f"{name}: keys go with keys only, got {class_of(each)}")
 
     def of_word(place: int) -> Any:
         own = [each.words[..., place] if isinstance(each, Key) else each for each in operands]

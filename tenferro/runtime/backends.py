@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tenferro.errors import BackendFailureError
+from tenferro.errors import BackendFailureError, class_of
 from tenferro.ir import ExecOp, ExecProgram, NumpyArray, running_families
 from tenferro.ops.control_flow import ControlOp
 from tenferro.ops.extension import (
@@ -141,7 +141,7 @@ class BoundaryDispatch:
         if not isinstance(result, (np.ndarray, *map(type, inputs))):
             raise BackendFailureError(
                 op.family_id,
-                f"{op.family_id}: its runtime returned a {type(result).__name__}, which is not on "
+                f"{op.family_id}: its runtime returned {class_of(result)}, which is not on "
                 f"{self._backend.name}; results must be where the inputs are",
             )
         return result

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.ma import MaskedArray, is_masked
 
 from tenferro.config import dtype_rules
-from tenferro.errors import DTypeError, ExchangeError, ShapeError, TenferroError
+from tenferro.errors import DTypeError, ExchangeError, ShapeError, TenferroError, class_of
 from tenferro.ir import Dim, NumpyArray, TensorMeta, as_dtype, dtype_kind, make_meta
 from tenferro.ops.functions import entering
 from tenferro.runtime.executors import Buffer
@@ -130,7 +130,7 @@ def shared_array(data: object) -> NumpyArray:
             array = np.from_dlpack(data)
     except (BufferError, TypeError, ValueError, RuntimeError) as error:
         raise ExchangeError(
-            f"asarray: a {type(data).__name__} cannot be shared: {_first(error)}; allow a copy"
+            f"asarray: {class_of(data)} cannot be shared: {_first(error)}; allow a copy"
         ) from None
     native = as_dtype(array.dtype) == array.dtype and array.dtype.isnative
     if not (native and array.flags.c_contiguous and array.flags.aligned):

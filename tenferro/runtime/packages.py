@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from tenferro.compiler import NATIVE, optimize_for
-from tenferro.errors import ExtensionRegistryError
+from tenferro.errors import ExtensionRegistryError, class_of
 from tenferro.ir import (
     Category,
     ExecInstruction,
@@ -125,7 +125,7 @@ def added_packages(packages: Iterable[Package]) -> tuple[Package, ...]:
     if not isinstance(packages, Iterable):
         raise ExtensionRegistryError(
             "",
-            f"packages: takes a sequence of Package values, got a {type(packages).__name__}; "
+            f"packages: takes a sequence of Package values, got {class_of(packages)}; "
             "write packages=(package,)",
         )
     added = tuple(packages)

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 from tenferro.compiler import DEFAULT_OPTIONS, MemoryReport, OptimizerOptions
 from tenferro.config import config
 from tenferro.core import BoundedCache, Capacity, Emitter, GlobalValKey, V
-from tenferro.errors import BindingError, DTypeError, TenferroError, counted
+from tenferro.errors import BindingError, DTypeError, TenferroError, class_of, counted
 from tenferro.ir import (
     Dim,
     DimExpr,
@@ -551,10 +551,9 @@ def _checked(program: GraphProgram, sizes: Solved) -> dict[Leaf, int]:
 
 def _items(bindings: Any) -> Iterable[tuple[Any, Any]]:
     if not isinstance(bindings, Mapping):
-        kind = type(bindings).__name__
+        kind = class_of(bindings)
         raise BindingError(
-            f"run: bindings must map inputs to values, got a {kind}; write a dict, such as "
-            '{"x": x}'
+            f'run: bindings must map inputs to values, got {kind}; write a dict, such as {{"x": x}}'
         )
     return bindings.items()
 

@@ -58,7 +58,14 @@ from tenferro.runtime.devices import (
     place_of,
     where_to_run,
 )
-from tenferro.runtime.executors import Buffer, Executor, executor_named, owner_of, tensor_owner
+from tenferro.runtime.executors import (
+    Buffer,
+    Executor,
+    executor_module,
+    executor_named,
+    owner_of,
+    tensor_owner,
+)
 from tenferro.runtime.host_arrays import (
     DLPACK_HOST,
     NARROWER,
@@ -87,6 +94,7 @@ __all__ = [
     "by_dtype_rules",
     "fitted",
     "is_array",
+    "is_type",
     "mentions_symbols",
     "meta_of_value",
     "page_of",
@@ -317,8 +325,8 @@ class Tensor(ArrayAttributes, ArrayOperators):
         """The tensor on the host (`"host"`), or on another device.
 
         Args:
-            device: what `device` and `placement` of tensors say, such as `"cpu:0"`; or an executor,
-                or its name.
+            device: what `device` and `placement` of tensors say, such as `"cpu:0"`; an executor, or
+                its name; or a sharding.
             stream: of the array API standard; only None.
 
         Raises:
@@ -329,6 +337,8 @@ class Tensor(ArrayAttributes, ArrayOperators):
         """
         if stream is not None:
             raise DeviceError(f"to_device: stream must be None, got {stream!r}")
+        if hasattr(device, "device_set"):  # of JAX's shardings
+            return Tensor(executor_module("xla").sharding.placed(self.data, device))
         executor = executor_on(device)
         owner = tensor_owner(executor)
         if owner is self._executor and owner is None:
@@ -726,8 +736,13 @@ def meta_of_value(value: Any) -> TensorMeta | None:
     try:
         return Tensor(value).meta
     except (TenferroError, TypeError):
-        is_type = type(value).__name__ == "ShapeDtypeStruct"
-        return TensorMeta.of(value.dtype, value.shape) if is_type else None
+        return TensorMeta.of(value.dtype, value.shape) if is_type(value) else None
+
+
+def is_type(value: Any) -> bool:
+    """Whether a value has a shape and a dtype, but no elements, as JAX's `ShapeDtypeStruct`."""
+    has_type = isinstance(getattr(value, "shape", None), tuple) and hasattr(value, "dtype")
+    return has_type and not hasattr(value, "__array__") and not hasattr(value, "__dlpack__")
 
 
 class ShownType:

@@ -24,6 +24,7 @@ __all__ = [
     "is_tracing",
     "named_axes",
     "note_axis",
+    "note_compiled",
     "open_traces",
     "outside_traces",
     "require_limit",
@@ -77,6 +78,7 @@ class TraceContext:
         call: the function and the arguments that it was called with, while it is open.
         packages: the packages of extension families that the executor must have.
         limit: the memory limit that the program must keep.
+        compiled: the first compiled function that is called within; un-jitted, a loop runs there.
         guards: what the program must check of sizes; handed on unless it `checks_sizes` itself.
         effects: values that are to be computed for the effects of their ops.
         seed: an argument that these ops read, which has another value in each iteration of a loop.
@@ -90,6 +92,7 @@ class TraceContext:
         "axes",
         "call",
         "checks_sizes",
+        "compiled",
         "depth",
         "effects",
         "guards",
@@ -130,6 +133,7 @@ class TraceContext:
         self.call: tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]] | None = None
         self.packages: list[Package] = []
         self.limit: MemoryLimit | None = None
+        self.compiled: Any = None
         self.guards: dict[tuple[str, str], Guard] = {}
         self.effects: list[GlobalValKey] = []
         self.seed: GlobalValKey | None = None
@@ -164,6 +168,8 @@ class TraceContext:
             require_packages(self.packages)
         if error is None and self.limit is not None:
             require_limit(self.limit)
+        if error is None and self.compiled is not None:
+            note_compiled(self.compiled)
         if error is None and self.guards and not self.checks_sizes:
             bring_guards(self.guards.values())
 
@@ -236,6 +242,13 @@ def innermost(traces: Iterable[TraceContext | None]) -> TraceContext | None:
         if trace is not None and (inner is None or trace.depth > inner.depth):
             inner = trace
     return inner
+
+
+def note_compiled(function: Any) -> None:
+    """Say that the function traced now, if there is one, calls a compiled function."""
+    trace = _current.get()
+    if trace is not None and trace.compiled is None:
+        trace.compiled = function
 
 
 def require_packages(packages: Iterable[Package]) -> None:

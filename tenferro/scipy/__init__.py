@@ -8,7 +8,7 @@ Tensor(0.5)
 
 from typing import TYPE_CHECKING
 
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.scipy import (
     cluster,
     fft,
@@ -43,4 +43,4 @@ MISSING: dict[str, str] = {"spatial": _LATER}
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.scipy", __all__, MISSING)
+    __getattr__, __dir__ = attributes("tenferro.scipy", __all__, MISSING)

@@ -14,7 +14,7 @@ from tenferro import fft as transforms
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, dtype_kind, in_single
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.numpy.arguments import constant_size, count, option, promoted
 from tenferro.ops.functions import integers, normal_axis
 
@@ -227,4 +227,4 @@ MISSING = {"fft": "use tn.fft.fft", "ifft": "use tn.fft.ifft", "rfft": "use tn.f
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.scipy.fft", __all__, MISSING)
+    __getattr__, __dir__ = attributes("tenferro.scipy.fft", __all__, MISSING)

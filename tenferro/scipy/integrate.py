@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.numpy import trapezoid
 
 __all__ = ["trapezoid"]
@@ -21,4 +21,4 @@ MISSING = {
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.scipy.integrate", __all__, MISSING)
+    __getattr__, __dir__ = attributes("tenferro.scipy.integrate", __all__, MISSING)

@@ -16,7 +16,7 @@ import numpy as np
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.numpy.arguments import array, constant_size, option, promoted
 from tenferro.runtime import Tensor
 
@@ -137,4 +137,4 @@ MISSING = {
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.scipy.interpolate", __all__, MISSING)
+    __getattr__, __dir__ = attributes("tenferro.scipy.interpolate", __all__, MISSING)

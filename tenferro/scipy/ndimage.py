@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tenferro import numpy as tn
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, dtype_kind
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.numpy.arguments import array, constant_size, option
 
 __all__ = ["map_coordinates"]
@@ -107,4 +107,4 @@ MISSING = {"gaussian_filter": "use tn.scipy.signal.convolve with a kernel"}
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.scipy.ndimage", __all__, MISSING)
+    __getattr__, __dir__ = attributes("tenferro.scipy.ndimage", __all__, MISSING)

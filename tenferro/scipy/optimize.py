@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, dtype_kind
-from tenferro.missing_names import refusal, unlisted
+from tenferro.missing_names import attributes, unlisted
 from tenferro.numpy.arguments import array, callable_of, count, number, option
 from tenferro.transforms import fori_loop, value_and_grad, while_loop
 
@@ -306,4 +306,4 @@ MISSING = {
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.scipy.optimize", __all__, MISSING)
+    __getattr__, __dir__ = attributes("tenferro.scipy.optimize", __all__, MISSING)

@@ -16,7 +16,7 @@ from tenferro import fft as transforms
 from tenferro import numpy as tn
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, dtype_kind
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.numpy.arguments import array, constant_size, count, option, promoted
 from tenferro.ops import load_named
 from tenferro.ops.functions import integers, normal_axis
@@ -648,4 +648,4 @@ MISSING = dict.fromkeys(("hilbert", "lfilter", "sosfilt", "spectrogram", "resamp
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.scipy.signal", __all__, MISSING)
+    __getattr__, __dir__ = attributes("tenferro.scipy.signal", __all__, MISSING)

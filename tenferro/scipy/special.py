@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tenferro import numpy as tn
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Axis, dtype_kind, is_complex, read_integer
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.numpy import (
     betaln,
     digamma,
@@ -793,4 +793,4 @@ MISSING: dict[str, str] = {
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.scipy.special", __all__, MISSING)
+    __getattr__, __dir__ = attributes("tenferro.scipy.special", __all__, MISSING)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tenferro.config import config
-from tenferro.errors import CacheWarning, ConfigError, FileError, TenferroError
+from tenferro.errors import CacheWarning, ConfigError, FileError, TenferroError, class_of
 from tenferro.ir import ExecProgram
 from tenferro.logs import logger
 from tenferro.serialization.ops import Families
@@ -308,7 +308,7 @@ def _checked(
     if path is None:
         return None
     if not isinstance(path, str | os.PathLike):
-        raise ConfigError(f"{caller}: takes a path or None, got a {type(path).__name__}")
+        raise ConfigError(f"{caller}: takes a path or None, got {class_of(path)}")
     if isinstance(max_bytes, bool) or not isinstance(max_bytes, int) or max_bytes < 0:
         raise ConfigError(f"{caller}: max_bytes must be a number of bytes, got {max_bytes!r}")
     folder = Path(path).expanduser()

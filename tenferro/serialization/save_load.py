@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tenferro.core import Fragment, LinearFragment
-from tenferro.errors import FileError
+from tenferro.errors import FileError, class_of
 from tenferro.ir import ExecProgram, fresh_input
 from tenferro.ops.extension import Package
 from tenferro.runtime import GraphProgram, ProgramInput, added_packages, check_program
@@ -85,9 +85,9 @@ def loads(
             with the written payload, or infers other types.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise FileError(f"file: takes bytes, got a {type(data).__name__}")
+        raise FileError(f"file: takes bytes, got {class_of(data)}")
     if codecs is not None and not isinstance(codecs, PayloadCodecs):
-        raise FileError(f"file: codecs takes PayloadCodecs, got a {type(codecs).__name__}")
+        raise FileError(f"file: codecs takes PayloadCodecs, got {class_of(codecs)}")
     families = Families(codecs, packages)
     data = bytes(data)
     value = read(data, families, skip_missing_extensions)
@@ -209,9 +209,7 @@ def _packed(value: Saved, blobs: BlobWriter) -> bytes:
     elif isinstance(value, Fragment | LinearFragment):
         header = write_fragment(value, blobs)
     else:
-        raise FileError(
-            f"file: a {type(value).__name__} cannot be saved; save a program or a fragment"
-        )
+        raise FileError(f"file: {class_of(value)} cannot be saved; save a program or a fragment")
     header["blobs"] = blobs.table
     if blobs.bodies:
         header["bodies"] = blobs.bodies
@@ -221,7 +219,7 @@ def _packed(value: Saved, blobs: BlobWriter) -> bytes:
 def _check_path(path: object) -> None:
     """Raise FileError for what is not a path; a number would be taken for an open file."""
     if not isinstance(path, str | bytes | os.PathLike):
-        raise FileError(f"file: takes a path, got a {type(path).__name__}")
+        raise FileError(f"file: takes a path, got {class_of(path)}")
 
 
 # Programs as functions.

@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tenferro.errors import FileError
+from tenferro.errors import FileError, class_of
 from tenferro.ir import (
     Dim,
     DType,
@@ -173,7 +173,7 @@ def to_json(value: object, blobs: BlobWriter, depth: int = 0) -> Json:
         kind = kind_of(value)
     except TypeError:
         raise FileError(
-            f"file: a payload has a {type(value).__name__}, which a file cannot hold"
+            f"file: a payload has {class_of(value)}, which a file cannot hold"
         ) from None
     with _as_file_error():
         written = kind.write(value, blobs)

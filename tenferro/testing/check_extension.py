@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tenferro.errors import ConfigError, TenferroError
+from tenferro.errors import ConfigError, TenferroError, class_of
 from tenferro.ir import Dim, NumpyArray, TensorMeta, TensorSpec
 from tenferro.ops.extension import ExtensionOp, ExtensionRuleSet, Package, Register
 from tenferro.serialization import PayloadCodecs
@@ -130,8 +130,8 @@ def _arrays(
     values: object = inputs if specs is None else some_arrays(specs)
     if not isinstance(values, tuple | list):
         raise ConfigError(
-            f"check_extension: {op.family_id}: inputs takes a list of arrays, got a "
-            f"{type(values).__name__}; write inputs=[x]"
+            f"check_extension: {op.family_id}: inputs takes a list of arrays, got "
+            f"{class_of(values)}; write inputs=[x]"
         )
     arrays = []
     for value in values:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.core import input_key, op_key
-from tenferro.errors import UnsupportedExtensionError
+from tenferro.errors import UnsupportedExtensionError, class_of
 from tenferro.ir import TensorInput, dtype_kind, encode
 from tenferro.ops.extension import Extension, ExtensionOp, attributes_of, parse_family_id
 from tenferro.serialization import PayloadCodecs, dumps, loads
@@ -79,7 +79,7 @@ def _frozen(subject: FamilySubject) -> Findings:
         if isinstance(value, np.ndarray) and value.flags.writeable:
             yield f"{name} is an array that can be written to; call setflags(write=False) on it"
         if isinstance(value, list | dict | set):
-            yield f"{name} is a {type(value).__name__}, which can be changed; use a tuple"
+            yield f"{name} is {class_of(value)}, which can be changed; use a tuple"
 
 
 def _complete(subject: FamilySubject) -> Findings:
@@ -122,7 +122,7 @@ def _equal(subject: FamilySubject) -> Findings:
 def _clone(subject: FamilySubject) -> Findings:
     double = subject.op.clone()
     if type(double) is not type(subject.op):
-        yield f"clone() of a {type(subject.op).__name__} is a {type(double).__name__}"
+        yield f"clone() of {class_of(subject.op)} is {class_of(double)}"
     elif not double.payload_eq(subject.op):
         yield "clone() has another payload"
 

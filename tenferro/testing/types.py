@@ -9,7 +9,13 @@ from typing import cast
 
 import numpy as np
 
-from tenferro.errors import InvalidConfigError, TenferroError, UnsupportedDynamicShapeError, counted
+from tenferro.errors import (
+    InvalidConfigError,
+    TenferroError,
+    UnsupportedDynamicShapeError,
+    class_of,
+    counted,
+)
 from tenferro.ir import (
     AnyTensor,
     DimExpr,
@@ -202,7 +208,7 @@ def _reference(subject: FamilySubject) -> Findings:
         again = subject.op.eager_execute([array.copy() for array in subject.arrays])
     for i, (one, other) in enumerate(zip(first, again, strict=True)):
         if not isinstance(one, np.ndarray | np.generic):
-            yield f"output {i} is a {type(one).__name__}, not a NumPy array"
+            yield f"output {i} is {class_of(one)}, not a NumPy array"
         elif np.asarray(one).tobytes() != np.asarray(other).tobytes():
             yield f"output {i} is another one when the op is called again"
     yield from _traits(subject, [np.asarray(each) for each in first])

@@ -27,6 +27,7 @@ from tenferro.errors import (
     NonScalarGradError,
     ShapeError,
     TenferroError,
+    class_of,
     counted,
 )
 from tenferro.ir import TensorMeta, is_complex, is_inexact
@@ -250,7 +251,7 @@ def matching(name: str, what: str, seed: Any, meta: TensorMeta) -> Any:
             raise type(error)(f"{name}: the {what} of {meta}: {error}") from None
     seed_meta = meta_of_value(seed)
     if seed_meta is None:
-        raise ADError(f"{name}: the {what} of {meta} is a {type(seed).__name__}, not an array")
+        raise ADError(f"{name}: the {what} of {meta} is {class_of(seed)}, not an array")
     if seed_meta != meta:
         raise ShapeError(f"{name}: the {what} of {meta} must have its type, got {seed_meta}")
     return seed
@@ -383,7 +384,7 @@ class AdContext(CacheOwner, Derivatives[TracedTensor]):
         listed(name, "traced tensors", values)
         for value in values:
             if not isinstance(value, TracedTensor):
-                raise ADError(f"{name}: takes traced tensors, got a {type(value).__name__}")
+                raise ADError(f"{name}: takes traced tensors, got {class_of(value)}")
             value.in_use(name)
         return [value.meta for value in values]
 
@@ -468,7 +469,7 @@ class AdContextBuilder:
 def _require_rules(name: str, rules: object) -> None:
     if not isinstance(rules, ExtensionRuleSet):
         raise ADError(
-            f"{name}: takes an ExtensionRuleSet, got a {type(rules).__name__}; "
+            f"{name}: takes an ExtensionRuleSet, got {class_of(rules)}; "
             "make one, and register each rule in it with register_rule(rule)"
         )
 
@@ -508,10 +509,10 @@ def context_of(ad_context: AdContext | None) -> AdContext:
     if context is None:
         return _around.get()
     if not isinstance(context, AdContext):
-        kind = type(context).__name__
+        kind = class_of(context)
         made = ".builder().with_extension_rules(rules).build()"
         raise ADError(
-            f"ad_context: takes an AdContext, got a {kind}; write ad_context=AdContext"
+            f"ad_context: takes an AdContext, got {kind}; write ad_context=AdContext"
             f"{made if isinstance(context, ExtensionRuleSet) else '(packages=(...))'}"
         )
     return context

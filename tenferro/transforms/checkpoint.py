@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from tenferro.config import config
 from tenferro.core import BoundedCache, Capacity, GlobalValKey
-from tenferro.errors import CheckpointError, counted
+from tenferro.errors import CheckpointError, class_of, counted
 from tenferro.ir import ArrayLike, PyTree, integer_of
 from tenferro.ops import CheckpointName
 from tenferro.ops.control_flow import Checkpointed
@@ -77,7 +77,7 @@ def checkpoint(
     Tensor(1.)
     """
     if not callable(fun):
-        raise CheckpointError(f"checkpoint: takes a function, got a {type(fun).__name__}")
+        raise CheckpointError(f"checkpoint: takes a function, got {class_of(fun)}")
     flags = flatten(prevent_cse)[0]
     if not all(isinstance(flag, bool) for flag in flags):
         raise CheckpointError(f"checkpoint: prevent_cse must be True or False, got {prevent_cse!r}")

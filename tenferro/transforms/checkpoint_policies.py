@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from tenferro.errors import CheckpointError
+from tenferro.errors import CheckpointError, class_of
 from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, TensorMeta
 from tenferro.missing_names import unlisted
 from tenferro.ops import CheckpointName, DotGeneral
@@ -148,8 +148,8 @@ def policy_of(policy: object) -> Policy:
         return _named(policy)
     if not callable(policy):
         raise CheckpointError(
-            "checkpoint: policy must be a function (op, metas) -> bool, a name or None, got a "
-            f"{type(policy).__name__}"
+            "checkpoint: policy must be a function (op, metas) -> bool, a name or None, got "
+            f"{class_of(policy)}"
         )
     return cast(Policy, policy)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from tenferro.errors import ADError, PytreeError
+from tenferro.errors import ADError, PytreeError, class_of
 from tenferro.ir import PyTree, fresh_input, type_of
 from tenferro.ops import shape_context
 from tenferro.runtime import is_tracing
@@ -99,7 +99,7 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[
     (9.0, Tensor(30.))
     """
     if not callable(fun):
-        raise ADError(f"custom_gradient: takes a function, got a {type(fun).__name__}")
+        raise ADError(f"custom_gradient: takes a function, got {class_of(fun)}")
 
     def pair(args: Any, kwargs: Any) -> Any:
         result: Any = fun(*args, **kwargs)

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from tenferro.core import GlobalValKey, user_site
-from tenferro.errors import ControlFlowError, PytreeError
+from tenferro.errors import ControlFlowError, PytreeError, class_of
 from tenferro.ir import BOOL, INT32, AnyTensor, ArrayLike, PyTree, TensorMeta, dtype_kind
 from tenferro.ops.control_flow import Switch
 from tenferro.ops.functions import convert, emit_function
@@ -149,8 +149,8 @@ def switch(
     """
     operands = _passed("switch", operands, operand)
     if not isinstance(branches, list | tuple):
-        kind = type(branches).__name__
-        raise ControlFlowError(f"switch: branches must be a list of functions, got a {kind}")
+        kind = class_of(branches)
+        raise ControlFlowError(f"switch: branches must be a list of functions, got {kind}")
     if not branches:
         raise ControlFlowError("switch: branches is empty; pass at least one function")
     names = [f"branch {number}" for number in range(len(branches))]
@@ -279,5 +279,5 @@ def _index(index: Any) -> Any:
 def _meta(name: str, value: Any) -> TensorMeta:
     meta = None if isinstance(value, list | tuple) else meta_of_value(value)
     if meta is None:
-        raise PytreeError(f"{name} is a {type(value).__name__}, not an array or number")
+        raise PytreeError(f"{name} is {class_of(value)}, not an array or number")
     return meta

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, NoReturn, ParamSpec, TypeVar, cast, o
 from weakref import WeakValueDictionary
 
 from tenferro.core import GlobalValKey, Input, JvpSite, Slots, V
-from tenferro.errors import ADError, ADRuleError, PytreeError, counted
+from tenferro.errors import ADError, ADRuleError, PytreeError, class_of, counted
 from tenferro.ir import (
     FLOAT0,
     Number,
@@ -164,7 +164,7 @@ class NondiffParameters:
                 leaf.in_use(f"{self._caller}: {path}")
             elif meta_of_value(leaf) is None:
                 raise PytreeError(
-                    f"{self._caller}: {path} is a {type(leaf).__name__}, not an array or number"
+                    f"{self._caller}: {path} is {class_of(leaf)}, not an array or number"
                     f"{registering(leaf)}; name it in nondiff_argnums, which are Python values"
                 )
 
@@ -341,7 +341,7 @@ class RuledCall:
         meta = meta_of_value(leaf)
         if meta is None:
             raise ADRuleError(
-                f"{self.name}: {what} is a {type(leaf).__name__} in the place of {goal}; "
+                f"{self.name}: {what} is {class_of(leaf)} in the place of {goal}; "
                 "return an array, or None for a zero"
             )
         if not isinstance(leaf, TracedTensor):
@@ -413,7 +413,7 @@ def call(
 def described(tree: Any) -> str:
     """A tree of types, also of one whose leaves are not all arrays."""
     leaves, treedef = flatten(tree)
-    return shown(treedef, [meta_of_value(leaf) or f"a {type(leaf).__name__}" for leaf in leaves])
+    return shown(treedef, [meta_of_value(leaf) or f"{class_of(leaf)}" for leaf in leaves])
 
 
 # What functions with derivatives by hand have in common.
@@ -461,7 +461,7 @@ class CustomFunction(ABC, Generic[P, R]):
     ) -> None:
         callee: object = function
         if not callable(callee):
-            raise ADError(f"{self.caller}: takes a function, got a {type(callee).__name__}")
+            raise ADError(f"{self.caller}: takes a function, got {class_of(callee)}")
         self._function = function
         self._name = f"{self.caller} {getattr(function, '__name__', type(function).__name__)}"
         self._parameters = NondiffParameters(
@@ -493,8 +493,8 @@ class CustomFunction(ABC, Generic[P, R]):
         """Check rules that replace those that there are."""
         for name, rule in rules.items():
             if not callable(rule):
-                kind = type(rule).__name__
-                raise ADError(f"{self._name}: {name} must be a function, got a {kind}")
+                kind = class_of(rule)
+                raise ADError(f"{self._name}: {name} must be a function, got {kind}")
         self._rules.clear()
 
     def __repr__(self) -> str:

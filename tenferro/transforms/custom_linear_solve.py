@@ -21,7 +21,7 @@ from tenferro.core import (
     resolve_keys,
     user_site,
 )
-from tenferro.errors import ADError, ADRuleError
+from tenferro.errors import ADError, ADRuleError, class_of
 from tenferro.ir import (
     ExecProgram,
     PyTree,
@@ -116,7 +116,7 @@ class GraphFunction:
         if meta is not None and promoted(meta, weak_leaf(leaf), goal):
             return emit_function(TraceEmitter(), convert, as_key(leaf), dtype=goal.dtype)
         if meta != goal:
-            got = f"a {type(leaf).__name__}" if meta is None else str(meta)
+            got = f"{class_of(leaf)}" if meta is None else str(meta)
             raise ADError(f"{self.name}: takes {goal}, got {got}")
         return as_key(leaf)
 

@@ -38,6 +38,7 @@ from tenferro.errors import (
     DeviceError,
     ExecutorError,
     GaugeError,
+    class_of,
 )
 from tenferro.ir import TensorMeta, program_of_op
 from tenferro.ops import StdTensorOp, repeated
@@ -457,7 +458,7 @@ class EagerRuntime(CacheOwner, Derivatives[EagerTensor]):
         listed(name, "eager tensors", values)
         for value in values:
             if not isinstance(value, EagerTensor):
-                raise ADError(f"{name}: takes eager tensors, got a {type(value).__name__}")
+                raise ADError(f"{name}: takes eager tensors, got {class_of(value)}")
             self._check_own(value, name)
         return [value.meta for value in values]
 

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.config import flag
 from tenferro.core import PRIMAL, Batched, BatchSite, V, op_key, user_site
-from tenferro.errors import ADError, UnsupportedADRuleError
+from tenferro.errors import UnsupportedADRuleError
 from tenferro.ir import BOOL, DType, NumpyArray, PyTree, TensorMeta, annotate, dtype_kind, type_of
 from tenferro.ops.extension import (
     DTypes,
@@ -38,7 +39,13 @@ from tenferro.runtime import (
 )
 from tenferro.transforms.eager_tensor import EagerTensor
 from tenferro.transforms.higher_order import require_function
-from tenferro.transforms.pure_callback import Callback, HostFunction, declared_types, on_leaves
+from tenferro.transforms.pure_callback import (
+    Callback,
+    HostFunction,
+    declared_types,
+    on_leaves,
+    refuse_sharding,
+)
 from tenferro.transforms.trace import leaf_meta
 from tenferro.transforms.traced_tensor import TracedTensor, as_key
 from tenferro.transforms.trees import flatten, unflatten
@@ -169,6 +176,7 @@ def io_callback(
         ADError: a type has no shape of integers, or `sharding` is not None.
         BackendFailureError: the function failed, or returned arrays of other types. It may be
             raised later than the call. Or ordered calls are within `vmap`.
+        ConfigError: `ordered` is not a bool.
         ControlFlowError: `callback` is not a function.
         PytreeError: an argument is not an array.
 
@@ -185,12 +193,12 @@ def io_callback(
     (Tensor(11), Tensor(12), [10, 10])
     """
     require_function("io_callback", "callback", callback)
-    if sharding is not None:
-        raise ADError("io_callback: sharding must be None: the host calls the function")
+    refuse_sharding("io_callback", sharding)
     leaves, in_tree = flatten((args, kwargs))
     for place, leaf in enumerate(leaves):
         leaf_meta(leaf, f"io_callback: argument leaf {place}")
     results, out_tree = declared_types(result_shape_dtypes, "io_callback")
+    ordered = flag("io_callback: ordered", ordered)
     name = f"io_callback {getattr(callback, '__name__', type(callback).__name__)}"
     host = HostFunction(name, on_leaves(name, callback, in_tree, out_tree))
     return unflatten(out_tree, called_for_effect(host, leaves, results, ordered))

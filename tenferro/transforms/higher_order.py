@@ -18,7 +18,7 @@ import numpy as np
 from tenferro.compiler import MemoryLimit, tighter
 from tenferro.config import RULES_OF_JAX, RULES_OF_PROCESS, rules_here
 from tenferro.core import PRIMAL, GlobalValKey, Input, op_key, user_site
-from tenferro.errors import ControlFlowError, PytreeError, UnsupportedDynamicShapeError
+from tenferro.errors import ControlFlowError, PytreeError, UnsupportedDynamicShapeError, class_of
 from tenferro.ir import (
     BOOL,
     Exact,
@@ -177,7 +177,7 @@ def _meta(value: Any, where: str, path: str) -> TensorMeta:
     meta = meta_of_value(value)
     if meta is None:
         raise PytreeError(
-            f"{where}{path} is a {type(value).__name__}, not an array or number"
+            f"{where}{path} is {class_of(value)}, not an array or number"
             f"{registering(value) or '; let the function close over it instead'}"
         )
     require_exact(meta, f"{root}{path}", caller)
@@ -233,6 +233,13 @@ class Bodies:
     def limit(self) -> MemoryLimit | None:
         """The smallest memory limit that the functions require."""
         return tighter([trace.limit for trace in self.traces])
+
+    @property
+    def compiled(self) -> Any:
+        """A function that is compiled, or the first compiled one that they call; None without."""
+        named = (each for each in self.functions if compiled_within(each) is not None)
+        called = (each.compiled for each in self.traces if each.compiled is not None)
+        return next(named, next(called, None))
 
     def trace(
         self,
@@ -298,7 +305,7 @@ class Bodies:
             if self.caller in ("map", "fori_loop"):  # what the user's function returns is paired
                 path = path.removeprefix("[1]")
             raise PytreeError(
-                f"{self.caller}: {name} returns a {type(leaf).__name__}{path and f' at {path}'}, "
+                f"{self.caller}: {name} returns {class_of(leaf)}{path and f' at {path}'}, "
                 f"not an array or number{registering(leaf)}"
             )
         return capture(leaf if isinstance(leaf, Tensor | np.ndarray) else Tensor(leaf))
@@ -370,9 +377,7 @@ _SCALAR = TensorMeta(BOOL, ())
 def require_function(caller: str, name: str, function: object) -> None:
     """Raise ControlFlowError unless an argument is a function."""
     if not callable(function):
-        raise ControlFlowError(
-            f"{caller}: {name} must be a function, got a {type(function).__name__}"
-        )
+        raise ControlFlowError(f"{caller}: {name} must be a function, got {class_of(function)}")
 
 
 # Applying an op that holds programs: recorded, in an eager runtime, or run at once.
@@ -417,7 +422,7 @@ def run(op: ControlOp, operands: Sequence[Any], bodies: Bodies) -> list[Any]:
         [inputs[number] for number in passed],
         [operands[number] for number in passed],
         False,
-        next(filter(compiled_within, bodies.functions), None),
+        bodies.compiled,
         bodies.packages,
         bodies.limit,
     )

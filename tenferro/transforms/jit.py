@@ -15,7 +15,14 @@ import numpy as np
 from tenferro.compiler import MemoryLimit, MemoryReport, OptimizerOptions
 from tenferro.config import RULES_OF_JAX, RULES_OF_PROCESS, config, flag, rules_here
 from tenferro.core import CacheStats, Capacity, filtered
-from tenferro.errors import ConfigError, DeviceError, ExecutorError, ShapeError, TracingError
+from tenferro.errors import (
+    ConfigError,
+    DeviceError,
+    ExecutorError,
+    ShapeError,
+    TracingError,
+    class_of,
+)
 from tenferro.ir import PyTree, TensorSpec
 from tenferro.missing_names import unlisted
 from tenferro.ops.extension import Package
@@ -37,6 +44,7 @@ from tenferro.runtime import (
     is_tracing,
     memory_of,
     narrowed,
+    note_compiled,
     owner_of,
     place,
     planning_for,
@@ -382,6 +390,7 @@ class Jitted(Generic[P, R_co]):
         executor = self.executor
         require_packages(executor.packages if isinstance(executor, TakesPackages) else ())
         require_limit(self.options.memory_limit)
+        note_compiled(self)
         with hidden_elements(), using_mesh(mesh_of(executor)):
             if self._shardings is not None:
                 return self._shardings.inlined(call)
@@ -771,7 +780,7 @@ def jit(fun: Callable[P, R] | None = None, **options: Any) -> Jitted[P, R] | Dec
     1
     """
     if fun is not None and not callable(fun):
-        raise TracingError(f"jit: takes a function, got a {type(fun).__name__}")
+        raise TracingError(f"jit: takes a function, got {class_of(fun)}")
     known = [option.name for option in fields(JitOptions)]
     for name in options:
         if name not in known:
@@ -782,7 +791,7 @@ def jit(fun: Callable[P, R] | None = None, **options: Any) -> Jitted[P, R] | Dec
 
     def decorator(function: Callable[P, R], /) -> Jitted[P, R]:
         if not callable(function):
-            raise TracingError(f"jit: takes a function, got a {type(function).__name__}")
+            raise TracingError(f"jit: takes a function, got {class_of(function)}")
         return Jitted(function, chosen)
 
     return cast(Decorator, decorator)

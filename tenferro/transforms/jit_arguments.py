@@ -17,7 +17,14 @@ import numpy as np
 import optree
 
 from tenferro.config import RULES_OF_JAX, RULES_OF_PROCESS, rules_here
-from tenferro.errors import BindingError, PytreeError, ShapeError, TenferroError, TracingError
+from tenferro.errors import (
+    BindingError,
+    PytreeError,
+    ShapeError,
+    TenferroError,
+    TracingError,
+    class_of,
+)
 from tenferro.ir import DimExpr, DType, TensorMeta, TensorSpec, encode, integer_of
 from tenferro.ops.functions import is_number
 from tenferro.runtime import (
@@ -26,7 +33,9 @@ from tenferro.runtime import (
     Solved,
     Tensor,
     is_array,
+    is_type,
     learn_sizes,
+    meta_of_value,
     narrowed,
     place,
     refuse_masked,
@@ -273,7 +282,7 @@ def _unhashable(names: Sequence[str], static: dict[int, Any], named: dict[str, A
     text = f" {shown}" if len(shown) < 60 else ""
     instead = "a tuple" if isinstance(arg, list) else "a hashable value, such as a tuple"
     return (
-        f"static arguments must be hashable, but argument {name} is a {type(arg).__name__}{text}; "
+        f"static arguments must be hashable, but argument {name} is {class_of(arg)}{text}; "
         f"pass {instead}"
     )
 
@@ -560,4 +569,11 @@ def buffer_of(leaf: Any, executor: Executor, lend: Callable[[Tensor], Buffer] = 
     if isinstance(leaf, np.ndarray):
         array = np.asarray(leaf)  # without what a subclass does in another way
         return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-    return leaf if executor.owns(leaf) else buffer_of(Tensor(leaf), executor)
+    if executor.owns(leaf):
+        return leaf
+    if is_type(leaf):
+        raise PytreeError(
+            f"jit: an argument is the type {meta_of_value(leaf)}, which has no elements; pass an "
+            "array, or give types to f.lower, tn.eval_shape or tn.make_program"
+        )
+    return buffer_of(Tensor(leaf), executor)

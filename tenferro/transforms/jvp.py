@@ -8,8 +8,17 @@ from typing import Any, Literal, overload
 
 from tenferro.compiler import MemoryLimit
 from tenferro.core import GlobalValKey, KeyEmitter
-from tenferro.errors import ADError, PytreeError, ShapeError, counted
-from tenferro.ir import AnyTensor, ArrayLike, PyTree, fresh_input, read_integer, type_of
+from tenferro.errors import ADError, PytreeError, ShapeError, class_of, counted
+from tenferro.ir import (
+    FLOAT0,
+    AnyTensor,
+    ArrayLike,
+    PyTree,
+    fresh_input,
+    is_inexact,
+    read_integer,
+    type_of,
+)
 from tenferro.ops import DIV, MUL, StdTensorOp, full_like
 from tenferro.transforms.ad_context import (
     AdContext,
@@ -23,7 +32,7 @@ from tenferro.transforms.linear_map import Linearized, LinearMap, matching_leave
 from tenferro.transforms.program import wraps
 from tenferro.transforms.signatures import Aux, R, Record, Second, Single, T
 from tenferro.transforms.trace import leaf_meta
-from tenferro.transforms.trees import flatten, unflatten
+from tenferro.transforms.trees import flatten, prefix_leaves, unflatten
 
 __all__ = ["derivative", "hvp", "jet", "jvp", "linearize"]
 
@@ -81,7 +90,8 @@ def jvp(
     Args:
         fun: any function of arrays.
         primals: tuple of arguments.
-        tangents: tuple of the same structure and types.
+        tangents: tuple of the same structure and types; of integers and keys of random numbers an
+            array of `tn.dtypes.float0`.
         has_aux: the function returns a pair (value, aux); return (value, tangent, aux).
         ad_context: has the derivative rules of extension ops that the function uses.
         memory_limit: the most bytes that the program may need besides its arguments; see `grad`.
@@ -102,12 +112,10 @@ def jvp(
     primals, tangents = tuple(primals), tuple(tangents)
     ad = context_of(ad_context)
     trace, leaves = trace_in_context(ad, fun, primals, {}, has_aux)
-    require_active(trace.inputs)
-    _, in_tree = flatten(primals)
-    seeds = matching_leaves("jvp", "tangent", tangents, in_tree, list(map(type_of, trace.inputs)))
+    active, seeds = _directions(primals, tangents, trace.inputs)
     limit = MemoryLimit.read("jvp", memory_limit)
     keys, results = results_of(trace, leaves, fun, ad, limit).seeds(seeds, "tangent")
-    pushed = ad.push_forward(trace.outputs, trace.inputs, keys)
+    pushed = ad.push_forward(trace.outputs, active, keys)
     filled = with_zeros(ad, pushed, trace.outputs)
     values = results.of([*trace.outputs, *filled, *trace.aux.keys])
     count = len(trace.outputs)
@@ -118,6 +126,30 @@ def jvp(
         if has_aux
         else (out, tangent_out)
     )
+
+
+def _directions(
+    primals: tuple[PyTree, ...], tangents: tuple[PyTree, ...], inputs: Sequence[GlobalValKey]
+) -> tuple[list[GlobalValKey], list[Any]]:
+    """The inputs that have tangents, and these. Those of integers may be of the dtype float0."""
+    _, in_tree = flatten(primals)
+    given, _ = flatten(tangents)
+    if not any(getattr(each, "dtype", None) == FLOAT0 for each in given):
+        require_active(inputs)
+        return list(inputs), matching_leaves(
+            "jvp", "tangent", tangents, in_tree, list(map(type_of, inputs))
+        )
+    spread = prefix_leaves(tangents, primals, "jvp: the tangents do not have the structure of")
+    pairs = [
+        (key, tangent)
+        for key, tangent in zip(inputs, spread, strict=True)
+        if is_inexact(type_of(key).dtype) or getattr(tangent, "dtype", None) != FLOAT0
+    ]
+    active = [key for key, _ in pairs]
+    require_active(active)
+    metas = list(map(type_of, active))
+    leaves = [tangent for _, tangent in pairs]
+    return active, matching_leaves("jvp", "tangent", leaves, flatten(leaves)[1], metas)
 
 
 @overload
@@ -408,7 +440,7 @@ def _terms(primals: object, series: object) -> list[list[PyTree]]:
     for terms in series:
         if not isinstance(terms, tuple | list):
             raise PytreeError(
-                f"jet: a series is a tuple of terms, got a {type(terms).__name__}; write ((dx,),)"
+                f"jet: a series is a tuple of terms, got {class_of(terms)}; write ((dx,),)"
             )
     lengths = sorted({len(terms) for terms in series})
     if len(lengths) > 1:

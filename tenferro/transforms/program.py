@@ -30,7 +30,7 @@ from tenferro.core import (
     materialize_merge,
     resolve_keys,
 )
-from tenferro.errors import BindingError, TracingError
+from tenferro.errors import BindingError, TracingError, class_of
 from tenferro.ir import (
     ArrayLike,
     Guard,
@@ -155,7 +155,7 @@ class GraphCompiler(CacheOwner):
                 )
         for tensor in (*outputs, *inputs):
             if not isinstance(tensor, TracedTensor):
-                raise TracingError(f"compile: takes traced tensors, got a {type(tensor).__name__}")
+                raise TracingError(f"compile: takes traced tensors, got {class_of(tensor)}")
             tensor.in_use("compile")
         declared = [_as_input(tensor) for tensor in inputs]
         program = self.compile_keys([output.key for output in outputs], declared)
@@ -304,8 +304,7 @@ def wraps(function: Callable[..., Any], transformed: Callable[P, R]) -> Callable
     """
     if not callable(function):
         raise TracingError(
-            f"{called_function('trace')}: takes a function of arrays, got a "
-            f"{type(function).__name__}"
+            f"{called_function('trace')}: takes a function of arrays, got {class_of(function)}"
         )
     for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
         value = getattr(function, attribute, None)
@@ -598,7 +597,7 @@ def make_jaxpr(
     }
     """
     if not callable(fun):
-        raise TracingError(f"make_jaxpr: takes a function, got a {type(fun).__name__}")
+        raise TracingError(f"make_jaxpr: takes a function, got {class_of(fun)}")
     if axis_env is not None:
         raise TracingError("make_jaxpr: axis_env must be None; use vmap(axis_name=) or shard_map")
     numbers = list(static_argnums) if isinstance(static_argnums, Iterable) else [static_argnums]

@@ -11,7 +11,13 @@ import numpy as np
 import optree
 
 from tenferro.core import PRIMAL, Batched, BatchSite, Emitter, V, op_key, user_site
-from tenferro.errors import ADError, BackendFailureError, PytreeError, UnsupportedADRuleError
+from tenferro.errors import (
+    ADError,
+    BackendFailureError,
+    PytreeError,
+    UnsupportedADRuleError,
+    class_of,
+)
 from tenferro.ir import (
     Dim,
     DType,
@@ -165,7 +171,7 @@ class Callback(FamilyOp):
 
     def _checked(self, place: int, value: Any, dtype: DType, shape: Sequence[Dim]) -> NumpyArray:
         if isinstance(value, tuple | dict):
-            self.refuse(f"result {place} is a {type(value).__name__}, not an array")
+            self.refuse(f"result {place} is {class_of(value)}, not an array")
         expected = TensorMeta.of(dtype, shape)
         try:
             array = np.asarray(value)
@@ -177,7 +183,7 @@ class Callback(FamilyOp):
                 array = np.asarray(value, dtype)
         except (ValueError, TypeError, OverflowError) as error:
             self.refuse(
-                f"result {place} is a {type(value).__name__}, which is not {expected}: {error}",
+                f"result {place} is {class_of(value)}, which is not {expected}: {error}",
                 error,
             )
         if array.dtype != dtype or array.shape != tuple(shape):
@@ -212,6 +218,7 @@ def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: PyTree,
     *args: PyTree,
+    sharding: None = None,
     vmap_method: VmapMethod = "sequential",
     **kwargs: PyTree,
 ) -> PyTree:
@@ -225,6 +232,7 @@ def pure_callback(
         result_shape_dtypes: the types of the result: a tree of objects with a `shape` of integers
             and a `dtype`, such as `TensorSpec`.
         args: what the function takes: trees of arrays.
+        sharding: must be None.
         vmap_method: how it is called within `vmap`. `"sequential"`: once for each entry.
             `"expand_dims"`: once for all, with one more first axis of each array, which has size 1
             for those that are the same for all entries. `"broadcast_all"`: the same, with all of
@@ -232,7 +240,8 @@ def pure_callback(
         kwargs: arguments by name.
 
     Raises:
-        ADError: `vmap_method` is not one of these; or a type has no shape of integers.
+        ADError: `vmap_method` is not one of these, a type has no shape of integers, or `sharding`
+            is not None.
         BackendFailureError: the function failed, or returned arrays of other types. It may be
             raised later than the call.
         ControlFlowError: `callback` is not a function.
@@ -247,6 +256,7 @@ def pure_callback(
     Tensor([1., 4., 8.])
     """
     require_function("pure_callback", "callback", callback)
+    refuse_sharding("pure_callback", sharding)
     if vmap_method not in METHODS:
         known = ", ".join(map(repr, METHODS))
         raise ADError(f"pure_callback: vmap_method must be one of {known}, got {vmap_method!r}")
@@ -257,6 +267,12 @@ def pure_callback(
     host_function = _host_function(callback, in_tree, out_tree)
     op = Callback(host_function, len(leaves), results, vmap_method)
     return unflatten(out_tree, called(op, leaves))
+
+
+def refuse_sharding(caller: str, sharding: object) -> None:
+    """Raise ADError if it is said where a function is called."""
+    if sharding is not None:
+        raise ADError(f"{caller}: sharding must be None: the host calls the function")
 
 
 def called(op: Callback, leaves: Sequence[Any]) -> list[Any]:
@@ -322,7 +338,7 @@ def _type(leaf: Any, caller: str) -> tuple[DType, tuple[int, ...]]:
     shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
     if shape is None or dtype is None:
         raise ADError(
-            f"{caller}: result_shape_dtypes has a {type(leaf).__name__}; pass "
+            f"{caller}: result_shape_dtypes has {class_of(leaf)}; pass "
             "TensorSpec(shape, dtype) in its place"
         )
     sizes = [integer_of(size) for size in shape]

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any, overload
 
-from tenferro.errors import AxisError, ControlFlowError
+from tenferro.errors import AxisError, ControlFlowError, class_of
 from tenferro.ir import Dim, PyTree, TensorMeta, integer_of
 from tenferro.ops.control_flow import CheckpointedScan, Scan
 from tenferro.ops.functions import apply, manipulation
@@ -151,7 +151,7 @@ def run_scan(
         result: Any = f(carry, x)
         several = isinstance(result, tuple | list)
         if not several or len(result) != 2:
-            kind = f"a {type(result).__name__}{f' of {len(result)}' if several else ''}"
+            kind = f"{class_of(result)}{f' of {len(result)}' if several else ''}"
             raise ControlFlowError(f"{caller}: f must return a pair (carry, y), got {kind}")
         return tuple(result)
 

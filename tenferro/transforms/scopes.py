@@ -7,7 +7,7 @@ from contextlib import ContextDecorator
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
-from tenferro.errors import TracingError
+from tenferro.errors import TracingError, class_of
 
 __all__ = ["named_call", "named_scope"]
 
@@ -58,5 +58,5 @@ def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R
     """
     checked: Any = fun
     if not callable(checked):
-        raise TracingError(f"named_call: takes a function, got a {type(checked).__name__}")
+        raise TracingError(f"named_call: takes a function, got {class_of(checked)}")
     return fun

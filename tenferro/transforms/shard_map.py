@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 import optree
 
-from tenferro.errors import ShardingError, TracingError
+from tenferro.errors import ShardingError, TracingError, class_of
 from tenferro.ir import Dim, PyTree, TensorMeta
 from tenferro.ops.control_flow import Axes, ShardMap, axes_of
 from tenferro.runtime import MESH_OF_THREAD, NamedAxis, executor_module, is_tracing, using_mesh
@@ -114,8 +114,8 @@ def shard_map(
 
     def mapped_by(function: Any) -> Callable[..., Any]:
         if not callable(function):
-            kind = type(function).__name__
-            raise TracingError(f"shard_map: takes a function, got a {kind}")
+            kind = class_of(function)
+            raise TracingError(f"shard_map: takes a function, got {kind}")
 
         def on(mesh: Any) -> Mapped:
             return Mapped.of(function, mesh, in_specs, out_specs, axis_names, bool(check_vma))

@@ -34,7 +34,7 @@ from tenferro.core import (
     resolve_keys,
     user_site,
 )
-from tenferro.errors import DTypeError, PytreeError, UnsupportedDynamicShapeError
+from tenferro.errors import DTypeError, PytreeError, UnsupportedDynamicShapeError, class_of
 from tenferro.ir import (
     INT64,
     AnyTensor,
@@ -464,7 +464,7 @@ def _what(leaf: Any) -> str:
         return "an integer that does not fit in 64 bits"
     dtype = getattr(leaf, "dtype", None)
     of_type = "" if dtype is None else f" of dtype {dtype}"
-    return f"a {type(leaf).__name__}{of_type}, not an array or number"
+    return f"{class_of(leaf)}{of_type}, not an array or number"
 
 
 def traced_values(

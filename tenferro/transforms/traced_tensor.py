@@ -34,7 +34,13 @@ from tenferro.core import (
     op_key,
     user_site,
 )
-from tenferro.errors import NoAxesError, TenferroError, TracingError, UnsupportedDynamicShapeError
+from tenferro.errors import (
+    NoAxesError,
+    TenferroError,
+    TracingError,
+    UnsupportedDynamicShapeError,
+    class_of,
+)
 from tenferro.ir import (
     FLOAT64,
     AnyTensor,
@@ -166,13 +172,11 @@ def capture(value: object, limit: int = config.literal_bytes) -> GlobalValKey:
 
 
 def _unchanged(captured: CapturedArray, source: object) -> bool:
-    """Whether a captured array still has the same elements."""
+    """Whether a captured array still has the same elements: a view may write to read-only ones."""
     if captured.source is not source:
         return False
     if not isinstance(source, np.ndarray):
         return True
-    if not source.flags.writeable and source.base is None:
-        return True  # unlike a read-only view of a writable array
     copy = captured.tensor.numpy()
     if copy.dtype != source.dtype or copy.shape != source.shape:
         return False
@@ -206,8 +210,7 @@ def argument_names(
     """
     if not callable(function):
         raise TracingError(
-            f"{called_function('trace')}: takes a function of arrays, got a "
-            f"{type(function).__name__}"
+            f"{called_function('trace')}: takes a function of arrays, got {class_of(function)}"
         )
     if type(function) is FunctionType and not function.__dict__:  # what `inspect` finds out slowly
         positional = list(function.__code__.co_varnames[: function.__code__.co_argcount])

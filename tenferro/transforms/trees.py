@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import optree
 
-from tenferro.errors import PytreeError
+from tenferro.errors import PytreeError, class_of
 from tenferro.ir import PyTree
 from tenferro.ops.functions import KINDS
 from tenferro.runtime import ShownType
@@ -85,7 +85,7 @@ def callable_leaf(is_leaf: Callable[..., bool]) -> Callable[..., bool]:
         PytreeError: it is not a function.
     """
     if not callable(is_leaf):
-        raise PytreeError(f"pytree: is_leaf must be a function, got a {type(is_leaf).__name__}")
+        raise PytreeError(f"pytree: is_leaf must be a function, got {class_of(is_leaf)}")
     return is_leaf
 
 

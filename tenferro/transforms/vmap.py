@@ -23,6 +23,7 @@ from tenferro.errors import (
     PytreeError,
     TracingError,
     UnsupportedDynamicShapeError,
+    class_of,
     counted,
 )
 from tenferro.ir import (
@@ -258,9 +259,7 @@ def vmap(
     Tensor([0.25, 0.75])
     """
     if not callable(fun):
-        raise TracingError(
-            f"{called_function('vmap')}: takes a function, got a {type(fun).__name__}"
-        )
+        raise TracingError(f"{called_function('vmap')}: takes a function, got {class_of(fun)}")
     in_axes = tuple(in_axes) if type(in_axes) is list else in_axes  # the arguments are a tuple
     mapping = _Mapping(
         fun,

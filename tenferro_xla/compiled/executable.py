@@ -17,7 +17,7 @@ from typing import Any, Protocol, cast
 import jax
 import numpy as np
 
-from tenferro.errors import BindingError, DeviceError, counted
+from tenferro.errors import BindingError, DeviceError, class_of, counted
 from tenferro.ir import Exact, ExecProgram, NumpyArray, ShapeExtent, TensorMeta, UpperBound
 from tenferro.runtime import Tensor
 from tenferro_xla.compiled.buffer_pool import Keep
@@ -221,7 +221,7 @@ class LoadedExecutable:
         for position, (meta, buffer) in enumerate(zip(self._metas, buffers, strict=True)):
             if not isinstance(buffer, jax.Array | np.ndarray):
                 raise BindingError(
-                    f"run: input {position} is {meta}, but is given a {type(buffer).__name__}"
+                    f"run: input {position} is {meta}, but is given {class_of(buffer)}"
                 )
             check_input(position, meta, buffer)
             if isinstance(buffer, jax.Array):

@@ -67,7 +67,8 @@ def _climbed(m: Array, x: Array, where: Array, first: Array, second: Array) -> A
 
     def up(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         below, value = state
-        return jnp.where(k < m, value, below), jnp.where(k < m, 2 * k / x * value - below, value)
+        climbs = (k < m) & jnp.isfinite(value)  # what has overflowed stays infinite
+        return jnp.where(climbs, value, below), jnp.where(climbs, 2 * k / x * value - below, value)
 
     _, value = lax.fori_loop(1, last.astype(int), up, (first, second))
     return jnp.where(m == 0, first, value)

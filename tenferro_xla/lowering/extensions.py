@@ -8,6 +8,7 @@ The families' runtimes and `eager_execute` are never used here.
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,7 @@ import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
 
+from tenferro.core import filtered
 from tenferro.errors import (
     BackendFailureError,
     ExtensionError,
@@ -122,9 +124,19 @@ def check_callbacks(error: Exception) -> None:
     """Raise BackendFailureError if what XLA reports is the error of a function of the user."""
     raised = _RAISED.search(str(error))
     if raised is not None:
-        raise BackendFailureError(Callback.FAMILY_ID, raised.group(1), "callback") from error
+        raise BackendFailureError(Callback.FAMILY_ID, raised.group(1), "callback") from None
 
 
+def _as_the_user_raised_it(record: logging.LogRecord) -> bool:
+    """Reduce what JAX logs of a failed callback to the error of the user's function."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, BackendFailureError) and error.__cause__ is not None:
+        cause = filtered(error.__cause__)
+        record.exc_info = type(cause), cause, cause.__traceback__
+    return True
+
+
+logging.getLogger("jax._src.callback").addFilter(_as_the_user_raised_it)
 _RAISED = re.compile(r"BackendFailureError: callback: (.*)", re.DOTALL)
 
 

@@ -234,7 +234,7 @@ def test_run_prints_or_saves_the_leaves_of_the_result(
         ),
         ("inspect model.py:branch --shape ()", "tenferro inspect: bool() of a traced value .*"),
         ("inspect model.py:nothing --shape 2", "tenferro inspect: nothing returns no array"),
-        ("inspect model.py:number --shape 2", "tenferro inspect: number returns a int, .*"),
+        ("inspect model.py:number --shape 2", "tenferro inspect: number returns an int, .*"),
         (
             "inspect model.py:successor --shape 3 --dtype i64 --grad",
             "tenferro inspect: successor has no floating-point or complex argument .*",

@@ -485,3 +485,15 @@ def test_what_is_tied_shares_the_tangents_of_running_extrema() -> None:
     assert gradient.tolist() == [1.0, 2.0, 1.0, 0.0]
     first = tn.grad(lambda x: tn.sum(tn.lax.cumlogsumexp(x)))(np.array([-np.inf, 1.0]))
     assert first.tolist() == [1.0, 1.0]
+
+
+def test_functions_that_only_newer_versions_of_jax_have() -> None:
+    x = np.array([[0.5, -2.0], [1e-9, 1 - 1e-9]])
+    np.testing.assert_allclose(tn.lax.one_minus_square(x), (1 - x) * (1 + x), rtol=1e-15)
+    np.testing.assert_array_equal(tn.lax.log2(np.array([8.0])), [3.0])
+    coefficients = [np.ones((1, 2)), 3.0, np.full((2, 2), 0.5)]
+    np.testing.assert_allclose(tn.lax.polynomial(x, coefficients), 1 + 3 * x + x * x / 2)
+    for few in ([], [2.0]):
+        assert tn.lax.polynomial(x, few).tolist() == np.full((2, 2), sum(few)).tolist()
+    found = tn.minmax(x, axis=0, initial=(-1.0, 0.75), where=x > 0)
+    assert [each.tolist() for each in found] == [[-1.0, -1.0], [0.75, 1 - 1e-9]]

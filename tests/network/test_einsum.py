@@ -149,7 +149,7 @@ def test_zero_sizes_sum_to_zero() -> None:
         (("ijk->ij", A), SubscriptError, r"operand 0 has 2 axes \[2,3\]"),
         (("...ijk->ij", A), SubscriptError, "operand 0 has 2 axes, but .* names 3"),
         (("ij->ik", A), SubscriptError, "output label 'k'"),
-        ((5, A), SubscriptError, "the first argument is subscripts, got a int"),
+        ((5, A), SubscriptError, "the first argument is subscripts, got an int"),
         (("ij->ij", "text"), DTypeError, "einsum: operand 0"),
     ],
 )

@@ -133,6 +133,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "unw": lambda n, x: tn.unwrap(x),
     "nanmed": lambda n, x: tn.nanmedian(x),
     "nanmax": lambda n, x: tn.nanmax(x),
+    "minmax": lambda n, x: tn.minmax(x),
     "nanarg": lambda n, x: tn.nanargmax(x),
     "avg": lambda n, x: tn.average(x, weights=x),
     "perc": lambda n, x: tn.percentile(x, [10, 50]),

@@ -20,6 +20,8 @@ def test_trees_move_to_devices_and_back() -> None:
     assert tn.device_put(1.0).device == tn.devices()[0]
     assert tn.block_until_ready(moved)["w"].tolist() == [1.0, 1.0]
     assert tn.jit(lambda x: tn.device_put(x) + 1, executor="numpy")(1.0).item() == 2.0
+    rows = tn.sharding.NamedSharding(tn.make_mesh((1,), ("i",)), tn.P("i"))
+    assert tn.ones(2).to_device(rows).sharding == rows
 
 
 def test_devices_are_names() -> None:

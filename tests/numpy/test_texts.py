@@ -43,7 +43,7 @@ TEXTS = {
     "add([tuple])": r"^multiply: an operand is a tuple of values, as add returns it; write \(y,\) =",  # noqa: E501
     "differentiate(fragment)": r"^differentiate: takes a view, got a Fragment; write resolve\(\[fragm",  # noqa: E501
     "outputs=y": r"^differentiate: outputs must be a list of values, got a",
-    "wrt=x": r"^differentiate: wrt must be a list of values, got a Input",
+    "wrt=x": r"^differentiate: wrt must be a list of values, got an Input",
     "resolve(fragment)": r"^resolve: takes a list of fragments, got a Fragment; write resolve\(\[f\]\)",  # noqa: E501
     "transpose(fragment)": r"^transpose: takes a linear fragment, got a Fragment; pass what differ",
     "evaluate(graph)": r"^evaluate: takes a compiled program, got a MaterializedGraph; write evaluate",  # noqa: E501
@@ -164,7 +164,7 @@ WRONG_GRAPHS = {
         lambda: optimize("exec_program() {}"),
         r"optimize: takes an execution program, got a str; write optimize\(parse\(text\)\)",
     ),
-    "parse(3)": (lambda: parse(3), "parse: takes the text of a program, got a int"),
+    "parse(3)": (lambda: parse(3), "parse: takes the text of a program, got an int"),
     "parse(payload)": (
         lambda: parse(f"{HEAD} %1: f64[] = reduce_sum[axes='a'] %0\n return %1\n}}"),
         "parse: an op does not take its payload",
@@ -180,6 +180,43 @@ WRONG_GRAPHS = {
 def test_functions_of_graphs_and_programs_say_what_they_take(call: Any, text: str) -> None:
     with pytest.raises(tn.TenferroError, match=text):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: tn.nn.elu(tn.ones(3), tn.ones(4)), "elu: operands have types"),
+        (lambda: tn.jit(tn.nn.elu)(tn.ones(3), tn.ones(4)), "elu: operands have types"),
+        (lambda: tn.heaviside(tn.ones(3), tn.ones(4)), "heaviside: operands have types"),
+        (
+            lambda: tn.scipy.stats.multivariate_normal.logpdf(tn.ones(3), tn.ones(4), tn.eye(4)),
+            "multivariate_normal.logpdf: operands have types",
+        ),
+        (lambda: tn.grad(lambda x: x + tn.ones(4))(tn.ones(3)), "add: operands have types"),
+        (lambda: np.add(tn.ones(3), tn.ones(4)), "add: operands have types"),
+        (
+            lambda: tn.sum(tn.ones(3), keepdims="no"),
+            "sum: keepdims must be True or False, got 'no'",
+        ),
+        (
+            lambda: tn.debug.print("{}", tn.ones(3), ordered="a"),
+            "debug.print: ordered must be True or False, got 'a'",
+        ),
+        (
+            lambda: tn.jit(tn.sin)(tn.TensorSpec((2,))),
+            r"jit: an argument is the type f64\[2\], which has no elements; pass an array",
+        ),
+        (lambda: tn.dtypes.cosine, "module 'tenferro.dtypes' has no attribute 'cosine'"),
+    ],
+)
+def test_errors_name_what_was_called(call: Any, text: str) -> None:
+    with pytest.raises(tn.TenferroError, match=f"^{text}"):
+        call()
+
+
+def test_a_module_lists_its_own_names_only() -> None:
+    for module in (tn.dtypes, tn.image, tn.tree_util, tn.random, tn.scipy.special, tn.lax.linalg):
+        assert dir(module) == sorted(module.__all__)
 
 
 def test_a_program_is_equal_to_what_is_parsed_from_its_text() -> None:

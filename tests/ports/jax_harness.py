@@ -34,7 +34,7 @@ from jax._src.random import prng
 import tenferro as tn
 from tenferro import missing_names
 from tenferro.cli.port import Porter
-from tenferro.errors import TenferroError
+from tenferro.errors import MissingNameError, TenferroError
 
 LOADING = [False]
 """Whether a file of tests is read, where names that are missing may be used."""
@@ -255,7 +255,7 @@ class Expected:
             name = getattr(self.kinds, "__name__", str(self.kinds))
             raise NotRefusedError(f"{name} not raised")
         self.exception = error
-        if issubclass(kind, AbsentError | missing_names.MissingNameError):
+        if issubclass(kind, AbsentError | MissingNameError):
             return False
         return issubclass(kind, TenferroError) or issubclass(kind, self.kinds)
 

@@ -83,8 +83,8 @@ def test_keys_say_what_they_are() -> None:
         (lambda k: tn.sin(k), "sin: keys are no numbers; tn.random.key_data"),
         (lambda k: tn.sum(k), "sum: keys are no numbers"),
         (lambda k: tn.stack([k, tn.ones(6)]), "stack: keys go with keys only, got a Tensor"),
-        (lambda k: tn.where(ODD, k, 0), "where: keys go with keys only, got a int"),
-        (lambda k: k.at[0].set(0), r"at\[...\].set takes keys, got a int"),
+        (lambda k: tn.where(ODD, k, 0), "where: keys go with keys only, got an int"),
+        (lambda k: k.at[0].set(0), r"at\[...\].set takes keys, got an int"),
     ],
 )
 def test_keys_are_no_numbers(call: Callable[[Any], Any], text: str) -> None:

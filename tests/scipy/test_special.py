@@ -138,7 +138,8 @@ def test_derivatives_of_log_ndtr_do_not_cancel(executor: str) -> None:
 
 @pytest.mark.exhaustive
 def test_bessel_and_hypergeometric_functions_on_xla() -> None:
-    n, x = np.array([0.0, 1, 4, 40, -3, 2, 0, 0.5]), np.array([30.0, 3, 2, 30, 7, 0, np.inf, 1])
+    n = np.array([0.0, 1, 4, 40, -3, 2, 0, 0.5, 200, 300])
+    x = np.array([30.0, 3, 2, 30, 7, 0, np.inf, 1, 1, 0.1])
     a, b = np.array([0.5, -2.0, 2.5, -3.5, 1.0, 0.0]), np.array([1.5, 3.0, 0.7, 2.2, -1.0, 2.0])
     z = np.array([-700.0, 2.0, 40.0, -12.0, 0.5, 3.0])
     c, u = a + b + 0.8, np.array([-50.0, 0.3, 0.9999, -0.4, 0.99, 1.0])

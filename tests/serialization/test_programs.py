@@ -224,7 +224,7 @@ def test_an_op_of_no_vocabulary_cannot_be_saved() -> None:
 def test_what_is_no_program_cannot_be_saved() -> None:
     not_a_program: Any = 3
     with pytest.raises(
-        FileError, match="file: a int cannot be saved; save a program or a fragment"
+        FileError, match="file: an int cannot be saved; save a program or a fragment"
     ):
         dumps(not_a_program)
 

@@ -315,5 +315,5 @@ def test_12_standard_ops_that_are_not_what_was_inferred(
 
 
 def test_12_what_is_no_extension_op() -> None:
-    with pytest.raises(InvalidConfigError, match="apply: takes an ExtensionOp, got a int"):
+    with pytest.raises(InvalidConfigError, match="apply: takes an ExtensionOp, got an int"):
         apply(3, X)  # type: ignore[arg-type]

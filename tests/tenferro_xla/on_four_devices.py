@@ -172,7 +172,7 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: tn.jit(tn.sin, mesh=4),
         ShardingError,
-        "mesh: takes a mesh of devices, got a int; make one with "
+        "mesh: takes a mesh of devices, got an int; make one with "
         'tn.sharding.make_mesh((4,), ("data",))',
     ),
     (

@@ -259,7 +259,7 @@ def failing(op: Any, inputs: Any) -> Any:
 RUNTIMES = [
     (runtimes([Pair.FAMILY_ID], wrong), "output 0 is 1.3.* at .*, expected 0.6"),
     (runtimes([Pair.FAMILY_ID], destructive), "assignment destination is read-only"),
-    (runtimes([Pair.FAMILY_ID], elsewhere), "returned a ArrayImpl, which is not on numpy"),
+    (runtimes([Pair.FAMILY_ID], elsewhere), "returned an ArrayImpl, which is not on numpy"),
     (runtimes([Pair.FAMILY_ID], failing), r"extension: tests.pair.v1: 'no plan'"),
     (runtimes([First.FAMILY_ID]), "registers too little: .*tests.pair.v1: no runtime"),
 ]

@@ -101,7 +101,7 @@ def test_python_numbers_are_converted_but_not_cut_off() -> None:
     assert returned(True, "uint8").item() == 1
     with pytest.raises(BackendFailureError, match=r"result 0 is f64\[\], but .* says i64\[\]"):
         returned(2.5, "int64")
-    with pytest.raises(BackendFailureError, match=r"is a int, which is not u8\[\]: .*300"):
+    with pytest.raises(BackendFailureError, match=r"is an int, which is not u8\[\]: .*300"):
         returned(300, "uint8")
 
 
@@ -158,9 +158,30 @@ def test_a_tap_prints_what_is_computed(executor: str, capsys: pytest.CaptureFixt
     assert printed(lambda x: x + 0 * len([tap("unread {}", x)]), 2.0) == []
 
 
+def test_a_callback_is_called_by_the_host_wherever_arrays_are() -> None:
+    assert tn.pure_callback(np.sin, X, X, sharding=None).tolist() == np.sin(X).tolist()
+    with pytest.raises(ADError, match="pure_callback: sharding must be None"):
+        tn.pure_callback(np.sin, X, X, sharding="cpu")  # type: ignore[arg-type]
+
+
 def test_an_exception_of_a_tap_names_its_function() -> None:
     with pytest.raises(BackendFailureError, match=r"^callback: debug.tap int .*: raised TypeError"):
         tn.jit(lambda x: tn.debug.tap(int, x), executor="numpy")(X)
+
+
+def test_what_jax_logs_of_a_callback_is_what_the_user_raised(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def broken(x: Any) -> None:
+        raise ValueError("mine")
+
+    with pytest.raises(BackendFailureError, match=r"raised ValueError: mine$") as caught:
+        tn.jit(lambda x: (tn.debug.callback(broken, x), x)[1])(X).numpy()
+    assert caught.value.__cause__ is None
+    assert "Traceback" in caplog.text
+    assert "mine" in caplog.text
+    assert "BackendFailureError" not in caplog.text
+    assert "tenferro_xla" not in caplog.text
 
 
 def test_a_tap_outside_of_traces_prints_at_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -128,10 +128,10 @@ def test_a_function_without_a_rule_is_refused_when_it_is_called() -> None:
 
 
 BAD_CALLS: dict[str, tuple[Callable[[], Any], str]] = {
-    "no function": (lambda: tn.custom_jvp(3), "custom_jvp: takes a function, got a int"),  # type: ignore[arg-type]
+    "no function": (lambda: tn.custom_jvp(3), "custom_jvp: takes a function, got an int"),  # type: ignore[arg-type]
     "no rule": (
         lambda: tn.custom_jvp(lambda x: x).defjvp(3),  # type: ignore[arg-type]
-        "custom_jvp <lambda>: rule must be a function, got a int",
+        "custom_jvp <lambda>: rule must be a function, got an int",
     ),
     "out of range": (
         lambda: tn.custom_jvp(lambda x: x, nondiff_argnums=(1,)),

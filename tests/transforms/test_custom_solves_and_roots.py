@@ -139,7 +139,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "no function": (
         lambda: tn.custom_root(3, 1.0, direct, direct),  # type: ignore[arg-type]
-        "custom_root: f must be a function, got a int",
+        "custom_root: f must be a function, got an int",
     ),
     "root": (
         lambda: tn.custom_root(lambda x: tn.stack([x, x]), 1.0, lambda f, x: x, direct),

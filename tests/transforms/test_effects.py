@@ -245,7 +245,7 @@ def test_what_cannot_be_called_is_refused() -> None:
         tn.debug.print(1)  # type: ignore[arg-type]
     with pytest.raises(TracingError, match="partitioned=True: functions on the host get whole"):
         tn.debug.print("{}", 1, partitioned=True)
-    with pytest.raises(TracingError, match="takes a function, got a int"):
+    with pytest.raises(TracingError, match="takes a function, got an int"):
         tn.debug.callback(1)  # type: ignore[arg-type]
     with pytest.raises(ControlFlowError, match="callback must be a function"):
         tn.experimental.io_callback(1, None)  # type: ignore[arg-type]

@@ -71,7 +71,7 @@ REFUSED: list[tuple[dict[str, Any], type[TenferroError], str]] = [
     ({"static_argnums": 0, "donate_argnums": 0}, TracingError, "argument n is both static and to"),
     ({"options": "fast"}, TracingError, "options must be OptimizerOptions, got str"),
     ({"symbolic": ["n"]}, TracingError, "symbolic maps names of arguments to shapes"),
-    ({"packages": 3}, ExtensionRegistryError, "takes a sequence of Package values, got a int"),
+    ({"packages": 3}, ExtensionRegistryError, "takes a sequence of Package values, got an int"),
     ({"keep_unused": "no"}, ConfigError, "keep_unused must be True or False, got 'no'"),
     ({"inline": "no"}, ConfigError, "inline must be True or False, got 'no'"),
     ({"device": "moon"}, DeviceError, "there is no device 'moon'"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import FileError, ShapeError
+from tenferro.errors import FileError, ShapeError, TenferroError
 
 X, Y = np.array([1.0, 2.0]), np.ones(3)
 ONES = np.ones(2)
@@ -73,6 +73,19 @@ def test_a_rule_by_hand_stores_them() -> None:
     f.defvjp(lambda x: tn.vjp(tn.sin, x), lambda pullback, ct: pullback(2 * ct))
     np.testing.assert_allclose(tn.grad(lambda x: tn.sum(f(x)))(X), 2 * np.cos(X))
     np.testing.assert_allclose(tn.jit(tn.jacrev(f))(X), np.diag(2 * np.cos(X)))
+
+
+def test_tangents_of_integers_and_keys_may_be_float0() -> None:
+    none, key = np.zeros((), tn.dtypes.float0), tn.random.key(0)
+
+    def drawn(key: Any, tree: Any) -> Any:
+        return tn.random.normal(key) * tree["n"] * tree["x"]
+
+    value, tangent = tn.jvp(drawn, (key, {"n": 3, "x": 2.0}), (none, {"n": none, "x": 1.0}))
+    np.testing.assert_allclose([value, tangent], np.asarray(tn.random.normal(key)) * [6.0, 3.0])
+    for wrong in ((none, none), (none, {"n": none, "x": none})):
+        with pytest.raises(TenferroError, match=r"^jvp: the tangent"):
+            tn.jvp(drawn, (key, {"n": 3, "x": 2.0}), wrong)
 
 
 def test_jax_does_the_same() -> None:

@@ -143,7 +143,7 @@ def test_files_keep_it() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: tn.checkpoint(3), "checkpoint: takes a function, got a int"),
+        (lambda: tn.checkpoint(3), "checkpoint: takes a function, got an int"),
         (
             lambda: tn.checkpoint(block, policy="dots_savable"),
             "there is no policy 'dots_savable'; did you mean 'dots_saveable'",

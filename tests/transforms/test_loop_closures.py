@@ -135,6 +135,17 @@ def test_a_compiled_function_says_where_the_loop_runs() -> None:
     assert total.placement != "host"
 
 
+@pytest.mark.parametrize("executor", ["xla", "numpy"])
+def test_a_compiled_function_that_a_body_calls_says_where_the_loop_runs(executor: str) -> None:
+    step = tn.jit(lambda c, x: c + tn.sin(x), executor=executor)
+    loops = (
+        tn.scan(lambda c, x: (step(c, x), None), 0.0, X)[0],
+        tn.fori_loop(0, 3, lambda i, c: tn.grad(lambda z: z * step(z, 0.0))(c), 1.0),
+    )
+    assert [each.placement == "host" for each in loops] == [executor == "numpy"] * 2
+    np.testing.assert_allclose(loops, [np.sin(X).sum(), 8.0])
+
+
 # --- eager runtimes -------------------------------------------------------------------------------
 
 

@@ -145,7 +145,7 @@ CONTROL: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: tn.scan(keep, 0.0, X, reverse=1),  # type: ignore[arg-type]
         "scan: reverse must be True or False, got 1",
     ),
-    "no function": (lambda: tn.scan(1, 0.0, X), "scan: f must be a function, got a int"),  # type: ignore[arg-type]
+    "no function": (lambda: tn.scan(1, 0.0, X), "scan: f must be a function, got an int"),  # type: ignore[arg-type]
     "branches": (
         lambda: tn.cond(True, lambda x: (x, ONE), lambda x: (x,), X),
         "cond: true_fun returns (f64[3], i64[]) and false_fun (f64[3],); "
@@ -162,7 +162,7 @@ CONTROL: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a number for a branch": (
         lambda: tn.switch(0, [tn.sin, 1], X),  # type: ignore[list-item]
-        "switch: branches[1] must be a function, got a int",
+        "switch: branches[1] must be a function, got an int",
     ),
     "no branch": (
         lambda: tn.switch(0, [], X),

@@ -280,7 +280,7 @@ def test_a_traced_value_has_no_number(transform: Any, use: Callable[[Any], Any],
     "transform", [tn.grad, tn.value_and_grad, tn.jacfwd, tn.jacrev, tn.hessian]
 )
 def test_what_is_no_function_is_not_transformed(transform: Any) -> None:
-    text = f"^{transform.__name__}: takes a function of arrays, got a int"
+    text = f"^{transform.__name__}: takes a function of arrays, got an int"
     with pytest.raises(TracingError, match=text):
         transform(3)
 

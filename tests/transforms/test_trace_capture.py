@@ -52,6 +52,15 @@ def test_the_captured_values_are_those_of_the_moment() -> None:
     assert capture(array) is again
 
 
+def test_an_array_that_cannot_be_written_may_change_by_an_earlier_view() -> None:
+    array = np.zeros(BIG)
+    view = array[:]
+    array.setflags(write=False)
+    key = capture(array)
+    view[0] = 1.0
+    assert capture(array) is not key
+
+
 @pytest.mark.parametrize("read_only", [np.broadcast_to, lambda a, shape: a[::2]])
 def test_a_view_that_cannot_be_written_may_still_change(read_only: object) -> None:
     array = np.zeros(BIG)

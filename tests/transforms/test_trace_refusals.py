@@ -30,7 +30,7 @@ CTX = tn.AdContext.builder().build()
 @pytest.mark.parametrize(
     ("call", "kind", "text"),
     [
-        (lambda: tn.jit(3), TracingError, "jit: takes a function, got a int"),
+        (lambda: tn.jit(3), TracingError, "jit: takes a function, got an int"),
         (lambda: tn.jit(tn.sin, executor=3), ExecutorError, "jit: executor must be an executor"),
         (lambda: tn.Tensor([1.0]).to_device(3), DeviceError, "takes the name of a device or an"),
         (lambda: tn.grad(tn.sin, argnums=1.5)(1.0), ADError, "argnums must be integers"),

@@ -190,7 +190,7 @@ def test_a_leaf_may_be_told_by_its_path() -> None:
 
 def test_what_says_of_leaves_must_be_a_function() -> None:
     for call in (tn.tree.leaves, tn.tree.leaves_with_path):
-        with pytest.raises(PytreeError, match="is_leaf must be a function, got a int"):
+        with pytest.raises(PytreeError, match="is_leaf must be a function, got an int"):
             call([1], is_leaf=3)
 
 

@@ -332,7 +332,7 @@ REFUSALS: list[Refusal] = [
         BatchingError,
         "vmap: out_axes must be an integer, None, or a tree of these, got 0.5",
     ),
-    (lambda: tn.vmap(3), TracingError, "vmap: takes a function, got a int"),  # type: ignore[arg-type, call-overload, unused-ignore]
+    (lambda: tn.vmap(3), TracingError, "vmap: takes a function, got an int"),  # type: ignore[arg-type, call-overload, unused-ignore]
 ]
 
 

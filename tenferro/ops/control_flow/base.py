@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 import numpy as np
 
 from tenferro.core import JvpSite, V
-from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError, counted
+from tenferro.errors import ControlFlowError, UnsupportedDynamicShapeError, class_of, counted
 from tenferro.ir import (
     Body,
     Category,
@@ -157,8 +157,8 @@ class ControlOp(StdTensorOp):
     def _as_body(self, field: str, value: object) -> ExecProgram:
         """The value of a field, such as `the body`: a program, with its last uses marked."""
         if not isinstance(value, ExecProgram):
-            name, kind = field.removeprefix("the "), type(value).__name__
-            raise ControlFlowError(f"{self.name}: {name} must be an ExecProgram, got a {kind}")
+            name, kind = field.removeprefix("the "), class_of(value)
+            raise ControlFlowError(f"{self.name}: {name} must be an ExecProgram, got {kind}")
         if not set(value.written_slots()).issuperset(value.output_slots):
             raise ControlFlowError(f"{self.name}: {field} returns a slot that it does not write")
         return with_last_use(value)

@@ -23,7 +23,7 @@ from tenferro.core import (
     residuals,
     resolve_keys,
 )
-from tenferro.errors import ControlFlowError
+from tenferro.errors import ControlFlowError, class_of
 from tenferro.ir import (
     INT32,
     Body,
@@ -97,8 +97,8 @@ class Switch(ControlOp, name="switch"):
     def __post_init__(self) -> None:
         branches: object = self.branches
         if not isinstance(branches, tuple):
-            kind = type(branches).__name__
-            raise ControlFlowError(f"switch: branches must be a tuple of programs, got a {kind}")
+            kind = class_of(branches)
+            raise ControlFlowError(f"switch: branches must be a tuple of programs, got {kind}")
         if not branches:
             raise ControlFlowError("switch: branches is empty; there must be one at least")
         checked = [self._as_body(f"branch {i}", branch) for i, branch in enumerate(branches)]

@@ -39,6 +39,7 @@ from tenferro.errors import (
     TracingError,
     UnsupportedADRuleError,
     UnsupportedDynamicShapeError,
+    class_of,
     counted,
 )
 from tenferro.ir import (
@@ -188,7 +189,7 @@ def mistyped(results: Batched[V], entries: Sequence[TensorMeta], at: BatchSite[V
         try:
             meta: TensorMeta = at.ctx.meta(value)
         except (AttributeError, TypeError):
-            return f"for output {number} a {type(value).__name__}, which is no value of the site"
+            return f"for output {number} {class_of(value)}, which is no value of the site"
         fits = meta.dtype == entry.dtype and meta.rank == len(extents)
         if not fits or any(map(differ, meta.extents, extents)):
             expected = entry.with_extents(extents)
@@ -284,7 +285,7 @@ def _problem(value: Any, like: Any, emitter: Any) -> str | None:
     try:
         meta: TensorMeta = emitter.ctx.meta(value)
     except (AttributeError, TypeError):
-        return f"a {type(value).__name__}, which is not a value of the site"
+        return f"{class_of(value)}, which is not a value of the site"
     fits = meta.dtype == expected.dtype and meta.rank == expected.rank
     if not fits or any(map(differ, meta.extents, expected.extents)):
         return f"{meta}, which must be {expected}"
@@ -372,7 +373,7 @@ class Extension(StdTensorOp, name="extension"):
     def __post_init__(self) -> None:
         op = self.op
         if not isinstance(op, ExtensionOp):
-            raise InvalidConfigError("", f"apply: takes an ExtensionOp, got a {type(op).__name__}")
+            raise InvalidConfigError("", f"apply: takes an ExtensionOp, got {class_of(op)}")
         parse_family_id(op.family_id)
         require_own_family(type(op))
         op = frozen(op)  # the identity below is that of the arrays as they are now
@@ -709,7 +710,7 @@ def _fits(meta: TensorMeta, shape: tuple[int, ...]) -> bool:
 
 def _described(result: object) -> str:
     shape, dtype = getattr(result, "shape", None), getattr(result, "dtype", None)
-    return f"a {type(result).__name__}" if shape is None else f"{dtype}{list(shape)}"
+    return f"{class_of(result)}" if shape is None else f"{dtype}{list(shape)}"
 
 
 # The batch rule of ops whose leading axes are a batch anyway.

@@ -39,6 +39,7 @@ from tenferro.errors import (
     MalformedFamilyIdError,
     TenferroError,
     UnsupportedADRuleError,
+    class_of,
 )
 from tenferro.ir import Dim, DimExpr, DType, NumpyArray, assume_equal, canonical, encode
 
@@ -107,10 +108,11 @@ def plain(value: Any) -> Any:
 def _safe(value: Any) -> Any:
     if isinstance(value, np.integer | np.bool_):
         return value.item()
-    if isinstance(value, np.ndarray) and (value.flags.writeable or value.base is not None):
-        copied = np.array(value)
-        copied.flags.writeable = False
-        return copied
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        if not value.size or isinstance(value.base, bytes):
+            return value
+        # Views that were made before an array became read-only still write to it, not to bytes.
+        return np.ndarray(value.shape, value.dtype, value.tobytes())
     if type(value) is tuple:
         items = tuple([_safe(item) for item in value])
         return items if any(map(is_not, items, value)) else value
@@ -272,7 +274,7 @@ class ExtensionOp(ABC):
         except Exception as error:
             raise self._invalid(f"payload() failed: {type(error).__name__}: {error}") from error
         if not isinstance(payload, tuple | list):
-            raise self._invalid(f"payload() returned a {type(payload).__name__}; return a tuple")
+            raise self._invalid(f"payload() returned {class_of(payload)}; return a tuple")
         try:
             values = plain(tuple(payload))
             if _has_symbol(values):

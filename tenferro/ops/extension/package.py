@@ -19,6 +19,7 @@ from tenferro.errors import (
     ExtensionRuntimeRegistryError,
     InvalidConfigError,
     UnregisteredExtensionError,
+    class_of,
 )
 from tenferro.ir import NumpyArray, make_meta
 from tenferro.ops import StdTensorOp, load_named
@@ -252,10 +253,10 @@ def require_function(register: F) -> F:
     """
     value: object = register
     if not callable(value):
-        kind = type(value).__name__
+        kind = class_of(value)
         raise ExtensionRegistryError(
             str(getattr(value, "family_id", "register_extension")),
-            f"takes a function of the registry, got a {kind}; write "
+            f"takes a function of the registry, got {kind}; write "
             "register_extension(lambda registry: registry.register(...)), or give the executor a "
             "package, packages=(...)",
             "register_extension",
@@ -412,18 +413,18 @@ def _type_problems(package: Package) -> Iterator[str]:
     """What is wrong with the types of the fields."""
     name: object = package.name
     if not isinstance(name, str):
-        yield f"name must be text, got a {type(name).__name__}"
+        yield f"name must be text, got {class_of(name)}"
     for part in ("ops", "rules", "runtimes", "primitives", "batch_rules"):
         values = getattr(package, part)
         if not isinstance(values, tuple | list):
-            yield f"{part} must be a tuple, got a {type(values).__name__}; write {part}=(...,)"
+            yield f"{part} must be a tuple, got {class_of(values)}; write {part}=(...,)"
         else:
             for value in values:
                 yield from _part_problems(part, value)
     for part in ("lowerings", "codecs"):
         functions = getattr(package, part)
         if not isinstance(functions, Mapping):
-            yield f"{part} must be a mapping by op class, got a {type(functions).__name__}"
+            yield f"{part} must be a mapping by op class, got {class_of(functions)}"
             return
         yield from _function_problems(part, functions)
 
@@ -462,7 +463,7 @@ def distinct(packages: Iterable[Package]) -> tuple[Package, ...]:
     for package in checked:
         if not isinstance(package, Package):
             raise ExtensionRegistryError(
-                "", f"packages: takes Package values, got a {type(package).__name__}"
+                "", f"packages: takes Package values, got {class_of(package)}"
             )
         for family in package.families:
             if family in owners:

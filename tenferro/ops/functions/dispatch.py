@@ -32,8 +32,8 @@ from typing import (
 )
 
 from tenferro import ops
-from tenferro.core import PrimitiveOp, called_function
-from tenferro.errors import ConfigError, DTypeError
+from tenferro.core import PrimitiveOp, called_function, named_after_call
+from tenferro.errors import ConfigError, DTypeError, TenferroError
 from tenferro.ir import AnyTensor, TensorMeta
 from tenferro.ops import load_named, scalar
 
@@ -315,13 +315,29 @@ def _refuse_array(function: Any, option: str, array: Any) -> None:
     """
     if option == "out":
         refuse_out(called_function(function.__name__), array)
-    function = function.body if isinstance(function, WithOptional) else function
-    declared = function if isinstance(function, FunctionType) else type(function).__call__
-    if _is_word(get_type_hints(declared).get(option)):
+    if _is_word(_declared_types(function).get(option)):
         raise ConfigError(
             f"{called_function(function.__name__)}: {option} is an array of shape "
             f"{tuple(array.shape)}, where a word, or True or False is meant; arrays come first"
         )
+
+
+def _require_flags(function: Any, options: Mapping[str, Any]) -> None:
+    """Raise ConfigError if an option that is declared as True or False is a text."""
+    for option, value in options.items():
+        if isinstance(value, str) and _declared_types(function).get(option) in _FLAGS:
+            raise ConfigError(f"{function.__name__}: {option} must be True or False, got {value!r}")
+
+
+_FLAGS = (bool, bool | None)
+
+
+def _declared_types(function: Any) -> dict[str, Any]:
+    """The types of the parameters of an array function."""
+    function = function.body if isinstance(function, WithOptional) else function
+    return get_type_hints(
+        function if isinstance(function, FunctionType) else type(function).__call__
+    )
 
 
 def refuse_out(name: str, out: object) -> None:
@@ -370,7 +386,11 @@ def run_body(
     outer = _running.origin
     _running.origin = origin
     try:
+        if options:
+            _require_flags(function, options)
         return function(*operands, **options)
+    except TenferroError as error:
+        raise named_after_call(error, function.__name__)  # noqa: B904  # it is the same error
     finally:
         _running.origin = outer
 

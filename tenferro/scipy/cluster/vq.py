@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tenferro import numpy as tn
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, dtype_kind
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.numpy.arguments import promoted
 
 __all__ = ["vq"]
@@ -48,4 +48,4 @@ def vq(
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.scipy.cluster.vq", __all__)
+    __getattr__, __dir__ = attributes("tenferro.scipy.cluster.vq", __all__)

@@ -12,11 +12,11 @@ import typing as _typing
 
 from tenferro.linalg import block_diag as block_diag
 from tenferro.linalg import toeplitz as toeplitz
+from tenferro.missing_names import attributes as _attributes
 from tenferro.missing_names import public as _public
-from tenferro.missing_names import refusal as _refusal
 from tenferro.scipy.linalg.functions import *
 from tenferro.scipy.linalg.special_matrices import *
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
     __all__ = _public(vars(), home="tenferro.scipy.linalg")
-    __getattr__ = _refusal("tenferro.scipy.linalg", __all__)
+    __getattr__, __dir__ = _attributes("tenferro.scipy.linalg", __all__)

@@ -16,7 +16,7 @@ from tenferro import numpy as tn
 from tenferro.errors import ConfigError, DTypeError, ShapeError
 from tenferro.ir import Number, PyTree, dtype_kind, in_single
 from tenferro.linalg import lstsq, norm
-from tenferro.missing_names import refusal
+from tenferro.missing_names import attributes
 from tenferro.numpy.arguments import count, number_or_array, option
 from tenferro.transforms import custom_linear_solve, flatten, fori_loop, unflatten, while_loop
 
@@ -306,4 +306,4 @@ MISSING = dict.fromkeys(_DENSE, "there are no sparse arrays; use tn.linalg, or c
 
 
 if not TYPE_CHECKING:  # where a type checker is to refuse unknown names
-    __getattr__ = refusal("tenferro.scipy.sparse.linalg", __all__, MISSING)
+    __getattr__, __dir__ = attributes("tenferro.scipy.sparse.linalg", __all__, MISSING)

@@ -12,8 +12,8 @@ Tensor(-1.)
 import sys as _sys
 import typing as _typing
 
+from tenferro.missing_names import attributes as _attributes
 from tenferro.missing_names import public as _public
-from tenferro.missing_names import refusal as _refusal
 from tenferro.scipy.stats.continuous import *
 from tenferro.scipy.stats.descriptive import *
 from tenferro.scipy.stats.discrete import *
@@ -28,7 +28,4 @@ for _name, _value in list(globals().items()):
 
 if not _typing.TYPE_CHECKING:  # type checkers read the imports, and refuse other names
     __all__ = _public(vars(), home="tenferro.scipy.stats")
-    __getattr__ = _refusal("tenferro.scipy.stats", __all__)
-
-    def __dir__() -> list[str]:
-        return __all__
+    __getattr__, __dir__ = _attributes("tenferro.scipy.stats", __all__)

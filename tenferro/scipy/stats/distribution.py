@@ -114,7 +114,8 @@ def _public(name: str, function: Function, declaration: Callable[..., Any]) -> F
     signature: Any = declared.replace(parameters=[*shown, *others], return_annotation="AnyTensor")
     public.__signature__ = signature  # type: ignore[attr-defined]  # as `inspect` documents
     public.__name__, public.__module__ = name, "tenferro.scipy.stats"
-    public.__qualname__ = f"{declaration.__name__}.{name}"
+    public.__qualname__ = title = f"{declaration.__name__}.{name}"
+    public.__code__ = public.__code__.replace(co_name=title)  # errors name it
     _, gap, details = inspect.cleandoc(declaration.__doc__ or "").partition("\n\nArgs:")
     public.__doc__ = DOCS[name].format(x=first.name) + gap + details
     return public

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tenferro import numpy as tn
+from tenferro.config import flag
 from tenferro.errors import ShapeError
 from tenferro.ir import AnyTensor, ArrayLike
 from tenferro.linalg import cholesky, diagonal, eigvalsh, pinv, solve_triangular
@@ -113,6 +114,7 @@ def multivariate_normal(
             and 0 outside of it.
 
     Raises:
+        ConfigError: `allow_singular` is neither a bool nor None.
         ShapeError: an operand has too few axes.
 
     >>> tn.scipy.stats.multivariate_normal.logpdf([0.0], [0.0], [[1.0]])
@@ -128,7 +130,7 @@ def multivariate_normal(
             f"{vectors.meta}, {center.meta} and {matrix.meta}; use norm for numbers"
         )
     offsets: Any = tn.expand_dims(vectors - center, axis=-1)
-    if allow_singular:
+    if allow_singular is not None and flag("multivariate_normal: allow_singular", allow_singular):
         limit, rank, log_volume = _spectrum(matrix)
         inverse: Any = pinv(matrix, _relative_limit(limit), hermitian=True)
         solved = inverse @ offsets

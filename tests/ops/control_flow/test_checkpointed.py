@@ -61,7 +61,7 @@ def test_a_program_that_is_run_has_late_ones_only() -> None:
         ({"saved": 1.5}, "checkpointed: saved must be an integer, got 1.5 of type float"),
         ({"late": 1}, "checkpointed: late must be True or False, got 1 of type int"),
         ({"prevent_cse": None}, "checkpointed: prevent_cse must be True or False"),
-        ({"body": 3}, "checkpointed: body must be an ExecProgram, got a int"),
+        ({"body": 3}, "checkpointed: body must be an ExecProgram, got an int"),
     ],
 )
 def test_wrong_fields_are_refused(fields: dict[str, object], message: str) -> None:

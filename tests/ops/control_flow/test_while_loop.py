@@ -99,7 +99,7 @@ RETURNED = "exec_program(%0: f64[], %1: f64[], %2: f64[2]) {{\n return {}\n}}"
     ("fields", "message"),
     [
         ({"cond": "c"}, "while: cond must be an ExecProgram, got a str"),
-        ({"body": 1}, "while: body must be an ExecProgram, got a int"),
+        ({"body": 1}, "while: body must be an ExecProgram, got an int"),
         ({"cond_consts": 1.0}, "while: cond_consts must be an integer, got 1.0 of type float"),
         ({"body_consts": True}, "while: body_consts must be an integer, got True of type bool"),
         (

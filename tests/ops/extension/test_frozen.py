@@ -55,8 +55,14 @@ def test_a_view_of_an_array_that_can_change_is_copied() -> None:
     view = base[:]
     view.flags.writeable = False
     carrier = tn.extension.Extension(Table(view))
-    base[0] = 7
+    earlier = np.ones(2)
+    writer = earlier[:]
+    earlier.flags.writeable = False
+    owner = tn.extension.Extension(Table(earlier))
+    base[0] = writer[0] = 7
     assert carrier.op.table.tolist() == [1, 1]  # type: ignore[attr-defined]
+    assert owner.op.table.tolist() == [1, 1]  # type: ignore[attr-defined]
+    assert tn.extension.Extension(owner.op).op is owner.op
 
 
 @family_id(namespace="frozen-tests", name="sized", version=1)

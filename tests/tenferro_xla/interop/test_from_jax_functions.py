@@ -102,7 +102,7 @@ def test_a_program_survives_the_way_through_jax_and_back() -> None:
 def test_a_type_of_jax_is_a_spec() -> None:
     spec = jax.ShapeDtypeStruct((3,), np.float32)
     assert from_jax(jnp.sin, spec).inputs[0].meta == tn.eval_shape(tn.sin, spec).meta
-    with pytest.raises(PytreeError, match="from_jax: a spec is a object, not an array or number"):
+    with pytest.raises(PytreeError, match="from_jax: a spec is an object, not an array or number"):
         from_jax(jnp.sin, object())
 
 
