@@ -86,7 +86,7 @@ def test_floats_are_told_apart_by_their_bits() -> None:
 
 @pytest.mark.parametrize("value", [[1], {1: 2}, {1}, object(), np.int64(1)], ids=type)
 def test_what_a_payload_cannot_hold_is_refused(value: object) -> None:
-    with pytest.raises(TypeError, match=f"payload: a {type(value).__name__} cannot be part of"):
+    with pytest.raises(TypeError, match=f"payload: an? {type(value).__name__} cannot be part of"):
         encode(value)
 
 

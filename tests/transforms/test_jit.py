@@ -265,7 +265,7 @@ def test_containers_of_classes_that_are_not_registered_are_refused(kind: type) -
     advice = f"register its class with tn.tree_util.register_pytree_node, or pass a {kind.__name__}"
     elements = [np.zeros(2), np.zeros(3)]  # which make no array
     value = own(enumerate(elements)) if kind is dict else own(elements)
-    with pytest.raises(PytreeError, match=f"argument t is a Own, not an array .*; {advice}"):
+    with pytest.raises(PytreeError, match=f"argument t is an Own, not an array .*; {advice}"):
         tn.jit(lambda t: t[0], executor="numpy")(value)
 
 
