@@ -32,8 +32,9 @@ class LoopInvariantCodeMotion(Pass):
     an op without operands makes, unless it is large; but a large transpose is moved out if no
     product reads it, since each iteration would read its operand in another order. A loop
     may have no iteration, in which an op that may fail, or take long, would not have run: ops of
-    extension families and ops that hold programs are moved out only if it certainly has one. Works
-    for any extents.
+    extension families and ops that hold programs are moved out only if it certainly has one. A
+    const that is repeated before the loop is repeated in it, where elementwise ops alone read it.
+    Works for any extents.
     """
 
     looks_for = (ControlOp,)
@@ -42,7 +43,8 @@ class LoopInvariantCodeMotion(Pass):
     def run(self, program: ExecProgram) -> ExecProgram:
         """The program in which bodies have their constants and none of their invariants."""
         program = _with_equal_entries(program.map_bodies(_with_equal_entries))
-        return _without_invariants(_ConstantSinking().run(program).map_bodies(_without_invariants))
+        program = _ConstantSinking().run(program).map_bodies(_without_invariants)
+        return _with_repeats_inside(_without_invariants(program)).map_bodies(_with_repeats_inside)
 
 
 def _with_equal_entries(program: ExecProgram) -> ExecProgram:
@@ -264,6 +266,64 @@ def _is_worth_it(step: ExecInstruction, of_products: Container[int]) -> bool:
         is_large = math.prod(step.output_metas[0].static_shape or ()) >= LARGE
         return is_large and step.output_slots[0] not in of_products
     return not (step.op.moves or step.op.repeats or step.op.for_derivatives)
+
+
+def _with_repeats_inside(program: ExecProgram) -> ExecProgram:
+    """The program whose loops repeat large consts themselves, so that none is stored repeated."""
+    if not program.has_op(ControlOp):
+        return program
+    at, metas = Rewriter(program), program.slot_metas()
+
+    def rule(step: ExecInstruction, operands: tuple[int, ...]) -> Sequence[int] | None:
+        op = step.op
+        if not isinstance(op, ControlOp) or not op.is_loop:
+            return None
+        places, bodies, slots = op.const_places, dict(op.bodies), list(operands)
+        for label, of_body in places.items():
+            for position, place in enumerate(of_body):
+                producer = at.producer(operands[place])
+                if producer is None or not isinstance(producer[0], BroadcastInDim):
+                    continue
+                repeat, (source, *sizes) = producer
+                meta = metas[source] if source < len(metas) else None
+                body = cast(ExecProgram, bodies[label])
+                if meta is not None and not sizes and _is_better_repeated(body, position, meta):
+                    bodies[label] = _repeating(body, position, repeat, meta)
+                    slots[place] = source
+        if slots == list(operands):
+            return None
+        counts = {label: len(of_body) for label, of_body in places.items()}
+        return at.emit_all(op.with_consts(bodies, counts), *slots)
+
+    return at.run(rule)
+
+
+def _is_better_repeated(body: ExecProgram, position: int, source: TensorMeta) -> bool:
+    """Whether an input is large, of a smaller source, and read by elementwise ops alone."""
+    size, own = body.input_metas[position].static_shape, source.static_shape
+    if size is None or own is None or prod(size) < max(LARGE, 2 * prod(own)):
+        return False
+    slot = body.input_slots[position]
+    readers = [step.op for step in body.instructions if slot in step.input_slots]
+    return slot not in body.output_slots and all(op.pointwise for op in readers)
+
+
+def _repeating(
+    body: ExecProgram, position: int, repeat: BroadcastInDim, source: TensorMeta
+) -> ExecProgram:
+    """The body that takes the source of an input, and repeats it."""
+    slots, metas = list(body.input_slots), list(body.input_metas)
+    slots[position], metas[position] = body.n_slots, source
+    step = ExecInstruction(
+        repeat, (body.n_slots,), (body.input_slots[position],), (body.input_metas[position],)
+    )
+    return replace(
+        body,
+        instructions=(step, *body.instructions),
+        input_slots=tuple(slots),
+        input_metas=tuple(metas),
+        n_slots=body.n_slots + 1,
+    )
 
 
 # Loop products: products that a loop adds up become one product after it.

@@ -317,6 +317,37 @@ def test_an_entry_that_is_the_same_in_all_rounds_becomes_a_const() -> None:
     )
 
 
+def test_a_loop_repeats_a_large_const_itself() -> None:
+    assert_rewrites(
+        LoopInvariantCodeMotion(),
+        before="""
+            exec_program(%0: f64[40], %1: f64[40,50], %2: f64[9,50,2]) {
+              %3: f64[40,50] = broadcast_in_dim[shape=(40, 50), dims=(0,)] %0
+              %4: f64[40,50], %5: f64[9,40,2] = scan[consts=2, carry=1, length=9] %3, %3, %1, %2 {
+                body(%0: f64[40,50], %1: f64[40,50], %2: f64[40,50], %3: f64[50,2]) {
+                  %4: f64[40,50] = multiply %2, %0
+                  %5: f64[40,2] = dot_general[(1,), (0,)] %1, %3
+                  return %4, %5
+                }
+              }
+              return %4, %5
+            }""",
+        after="""
+            exec_program(%0: f64[40], %1: f64[40,50], %2: f64[9,50,2]) {
+              %3: f64[40,50] = broadcast_in_dim[shape=(40, 50), dims=(0,)] %0
+              %6: f64[40,50], %7: f64[9,40,2] = scan[consts=2, carry=1, length=9] %0, %3, %1, %2 {
+                body(%6: f64[40], %1: f64[40,50], %2: f64[40,50], %3: f64[50,2]) {
+                  %0: f64[40,50] = broadcast_in_dim[shape=(40, 50), dims=(0,)] %6!
+                  %4: f64[40,50] = multiply %2!, %0!
+                  %5: f64[40,2] = dot_general[(1,), (0,)] %1!, %3!
+                  return %4, %5
+                }
+              }
+              return %6, %7
+            }""",
+    )
+
+
 def test_a_large_const_is_transposed_before_the_loop() -> None:
     assert_rewrites(
         LoopInvariantCodeMotion(),
