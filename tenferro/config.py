@@ -355,17 +355,19 @@ RULES_OF_PROCESS = [_RULES[config.promotion, config.default_float]]
 
 
 def flag(option: str, value: object) -> bool:
-    """A value that must be True or False; `option` names it in errors.
+    """A value that must be True or False, or 1 or 0; `option` names it in errors.
 
     Raises:
         ConfigError: it is another value, such as `"yes"`, which would count as True.
 
-    >>> flag("jit: tiers", True)
-    True
+    >>> flag("jit: tiers", True), flag("jit: tiers", 0)
+    (True, False)
     """
-    if not isinstance(value, bool):
-        raise ConfigError(f"{option} must be True or False, got {value!r}")
-    return value
+    if isinstance(value, bool):
+        return value
+    if (isinstance(value, int) or not getattr(value, "shape", (1,))) and value in (0, 1):
+        return bool(value)
+    raise ConfigError(f"{option} must be True or False, got {value!r}")
 
 
 def count(option: str, value: object, least: int, what: str = "an integer") -> int:

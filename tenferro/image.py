@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tenferro import numpy as tn
+from tenferro.config import flag
 from tenferro.errors import AxisError, ConfigError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Shape, in_single
 from tenferro.missing_names import attributes
@@ -196,7 +197,7 @@ def _weights(places: Any, nodes: Any, inverse: Any, kind: ResizeMethod, antialia
         low = tn.maximum(places - half, nodes[:, None] - 0.5)
         high = tn.minimum(places + half, nodes[:, None] + 0.5)
         return _normalized(tn.maximum(high - low, 0.0))
-    wide = tn.maximum(inverse, 1.0) if antialias else 1.0
+    wide = tn.maximum(inverse, 1.0) if flag("resize: antialias", antialias) else 1.0
     if kind is ResizeMethod.CUBIC_PYTORCH and not antialias:
         return _with_edges(places, nodes.shape[0])
     return _normalized(_KERNELS[kind](tn.abs(places - nodes[:, None]) / wide))

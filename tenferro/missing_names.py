@@ -232,7 +232,7 @@ JAX: dict[str, str] = {
     "enable_checks": "set TENFERRO_VERIFY=1",
     "ensure_compile_time_eval": "compute with NumPy arrays; they are constants of a program",
     "export": "use tenferro_xla.export, and tn.save",
-    "float0": "integers have no derivatives",
+    "float0": "integers have no derivatives; tn.dtypes.float0 is the dtype of their tangents",
     "fwd_and_bwd": "use tn.vjp",
     "live_arrays": "arrays are freed when nothing refers to them",
     "print_environment_info": "run tenferro doctor",

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.config import flag
 from tenferro.errors import BatchingError, ShapeError, UnboundAxisError
 from tenferro.ir import AnyTensor, Dim, PyTree, integer_of
 from tenferro.lax.arguments import along
@@ -306,6 +307,7 @@ def all_gather(
     if to not in ("varying", "invarying"):
         raise BatchingError(f"all_gather: to must be 'varying' or 'invarying', got {to!r}")
     axes = _bound("all_gather", axis_name)
+    tiled = flag("all_gather: tiled", tiled)
     known = [axis for axis in axes if axis.varies and to == "invarying"]
 
     def gathered(leaf: Any) -> Any:
@@ -351,6 +353,7 @@ def psum_scatter(
     """
     _refuse_groups("psum_scatter", axis_index_groups)
     axes = _bound("psum_scatter", axis_name)
+    tiled = flag("psum_scatter: tiled", tiled)
 
     def scattered(leaf: Any) -> Any:
         value = asarray(leaf)
@@ -398,6 +401,7 @@ def all_to_all(
     """
     _refuse_groups("all_to_all", axis_index_groups)
     axes = _bound("all_to_all", axis_name)
+    tiled = flag("all_to_all: tiled", tiled)
     sizes = [axis.size for axis in axes]
 
     def exchanged(leaf: Any) -> Any:

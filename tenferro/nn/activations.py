@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tenferro import numpy as tn
+from tenferro.config import flag
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, Axis, DTypeLike, as_dtype
 from tenferro.numpy import (
@@ -122,7 +123,7 @@ def gelu(x: ArrayLike, approximate: bool = True) -> AnyTensor:
     Tensor([0.        , 0.84119199])
     """
     value = tn.asarray(x)
-    if approximate:
+    if flag("gelu: approximate", approximate):
         inner = math.sqrt(2 / math.pi) * (value + 0.044715 * (value * value * value))
         return value * (0.5 * (1.0 + tanh(inner)))
     return 0.5 * value * tn.erfc(value * -math.sqrt(0.5))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tenferro import numpy as tn
+from tenferro.config import flag
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import AnyTensor, ArrayLike, float_limits
 from tenferro.network import einsum
@@ -102,7 +103,7 @@ def _mask(
     """Which keys each query sees, or None if all."""
     rows, columns = tn.arange(logits.shape[2])[:, None], tn.arange(logits.shape[3])
     parts: list[Any] = [] if mask is None else [tn.asarray(mask)]
-    if is_causal:
+    if flag("dot_product_attention: is_causal", is_causal):
         parts.append(columns <= rows)
     if window is not None:
         before, after = (window, window) if isinstance(window, int) else window

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, overload
 
+from tenferro.config import flag
 from tenferro.errors import DTypeError
 from tenferro.ir import AnyTensor, ArrayLike, PyTree, dtype_kind, product
 from tenferro.numpy.arguments import array, comparable, promoted
@@ -138,12 +139,12 @@ def unique(
     group: Any = cumsum(ordered.first) - 1
     values = trimmed(ordered.elements[places], total, size, fill_value)
     results = [values if axis is None else moveaxis(values, 0, along)]
-    if return_index:
+    if flag("unique: return_index", return_index):
         results.append(trimmed(ordered.order[places], total, size))
-    if return_inverse:
+    if flag("unique: return_inverse", return_inverse):
         inverse: Any = zeros_like(group).at[ordered.order].add(group)
         results.append(inverse.reshape(a.shape) if axis is None else inverse)
-    if return_counts:
+    if flag("unique: return_counts", return_counts):
         slots = parts.shape[0] if size is None else size
         counts = zeros(slots, "int64").at[group].add(ones_like(group))
         results.append(trimmed(counts, total, size))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.config import flag
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import (
     AnyTensor,
@@ -165,7 +166,7 @@ def histogram(
     values = array("histogram", a).ravel()
     edges = histogram_bin_edges(values, bins, range)
     counts: Any = _tally(edges.shape[0] - 1, [_bin(values, edges)], weights)
-    if density:
+    if density is not None and flag("histogram: density", density):
         counts = counts / diff(edges) / reductions.sum(counts)
     return counts, edges
 
@@ -227,7 +228,7 @@ def histogramdd(
     places = [_bin(column, edge) for column, edge in zip(columns, edges, strict=True)]
     counts: Any = _tally([edge.shape[0] - 1 for edge in edges], places, weights)
     counts = counts.astype("complex128" if dtype_kind(counts.dtype) == "c" else "float64")
-    if density:
+    if density is not None and flag("histogram: density", density):
         counts = counts / reductions.sum(counts)
         for i, edge in enumerate(edges):
             counts = counts / diff(edge).reshape(-1, *(1,) * (axes - i - 1))
@@ -328,4 +329,4 @@ def _variables(name: str, m: Any, rowvar: bool, dtype: Any) -> Any:
     if dtype is not None and not is_inexact(as_dtype(dtype)):
         raise DTypeError(f"{name}: dtype must be a floating-point or complex one, got {dtype!r}")
     rows: Any = atleast_2d(a if dtype is None else a.astype(dtype))
-    return rows if rowvar or a.ndim < 2 else rows.T
+    return rows if flag(f"{name}: rowvar", rowvar) or a.ndim < 2 else rows.T

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro.config import flag
 from tenferro.errors import DTypeError, ShapeError
 from tenferro.ir import (
     FLOAT64,
@@ -244,7 +245,7 @@ def permutation(
     shape = value.meta.exact_shape(name, "x")
     if not all(isinstance(size, int) for size in shape):
         raise ShapeError(f"{name}: the sizes of x must be integers, got {value.meta}")
-    if independent or value.meta.rank == 1:
+    if flag("random.permutation: independent", independent) or value.meta.rank == 1:
         return draw(name, shuffled, key, value, shape=shape, axis=place)
     order = permutation(key, shape[place])
     result: AnyTensor = value[(*(slice(None),) * place, order)]
@@ -300,6 +301,7 @@ def choice(
     """
     name = "random.choice"
     words_of(name, key)
+    replace = flag(f"{name}: replace", replace)
     value = _population(name, "a", a)
     place = normal_axis(name, axis, value.meta.rank)
     size = value.meta.exact_shape(name, "a")[place]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tenferro.config import flag
 from tenferro.core import (
     GlobalValKey,
     JvpSite,
@@ -328,6 +329,7 @@ def custom_linear_solve(
     if transpose_solve is not None:
         require_function(name, "transpose_solve", transpose_solve)
     like = vector_of(name, "b", b)
+    symmetric = flag(f"{name}: symmetric", symmetric)
     bodies = Bodies(name)
     product, _ = traced_like(bodies, "matvec", matvec, like)
     callee = GraphFunction("matvec", like, product.inputs, product.outputs)

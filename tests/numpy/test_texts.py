@@ -206,6 +206,23 @@ def test_functions_of_graphs_and_programs_say_what_they_take(call: Any, text: st
             lambda: tn.jit(tn.sin)(tn.TensorSpec((2,))),
             r"jit: an argument is the type f64\[2\], which has no elements; pass an array",
         ),
+        *[
+            (call, f"{text} must be True or False, got 'no'")
+            for call, text in [
+                (lambda: tn.unique(tn.ones(3), return_counts="no"), "unique: return_counts"),
+                (lambda: tn.nn.gelu(tn.ones(3), "no"), "gelu: approximate"),
+                (lambda: tn.cov(tn.eye(2), rowvar="no"), "cov: rowvar"),
+                (lambda: tn.histogram(tn.ones(3), density="no"), "histogram: density"),
+                (
+                    lambda: tn.image.resize(tn.eye(3), (2, 2), "linear", antialias="no"),
+                    "resize: antialias",
+                ),
+                (
+                    lambda: tn.random.choice(tn.random.key(0), 3, (2,), replace="no"),
+                    "random.choice: replace",
+                ),
+            ]
+        ],
         (lambda: tn.dtypes.cosine, "module 'tenferro.dtypes' has no attribute 'cosine'"),
     ],
 )

@@ -20,7 +20,7 @@ OPTIONS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (XlaExecutor, {"bucketing": {3: "powers_of_two"}}, "bucketing: 3 is not a name of a size"),
     (XlaExecutor, {"contraction_costs": "no"}, "contraction_costs must be DeviceCosts, 'device'"),
     (XlaExecutor, {"in_flight": 1.5}, "in_flight must be a number of calls, at least 1, got 1.5"),
-    (XlaExecutor, {"deterministic": 1}, "deterministic must be True or False, got 1"),
+    (XlaExecutor, {"deterministic": 2}, "deterministic must be True or False, got 2"),
     (tn.sharding.initialize, {"coordinator": "host"}, "coordinator must be a host and a port"),
     (tn.sharding.initialize, {"coordinator": 3}, "coordinator must be a host and a port"),
     (tn.sharding.initialize, {"processes": "2"}, "processes must be an integer, at least 1"),

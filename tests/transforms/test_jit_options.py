@@ -85,7 +85,7 @@ REFUSED: list[tuple[dict[str, Any], type[TenferroError], str]] = [
     ({"out_shardings": 3, "mesh": MESH}, ShardingError, "must be a PartitionSpec, .* got 3"),
     ({"slices": 3, "mesh": MESH}, ShardingError, "slices go over an axis of the mesh"),
     ({"tiers": "yes"}, ConfigError, "jit: tiers must be True or False, got 'yes'"),
-    ({"tiers": 1}, ConfigError, "jit: tiers must be True or False, got 1"),
+    ({"tiers": 2}, ConfigError, "jit: tiers must be True or False, got 2"),
 ]
 
 
