@@ -242,8 +242,8 @@ def known_shape(meta: TensorMeta) -> tuple[int, ...]:
 class TransposeBarriers(Pass):
     """Prevents XLA from merging the transpose of a left operand, or of a result, into the product.
 
-    A `Transpose` in front of a `DotGeneral` has been put there for speed: XLA's product takes
-    longer if the contracted axis is not the last one of the left operand. XLA would remove the
+    A `Transpose` in front of a `DotGeneral` has been put there for speed: XLA's product of 64 bits
+    takes longer if the contracted axis is not last in the left operand. XLA would remove the
     transpose, since it assumes that a transpose is more expensive. The transpose of a result stays
     where the product with its sides exchanged would be such a slow one, or would have few rows on
     the left and a large operand, with its contracted axis last, on the right.
@@ -291,8 +291,8 @@ def _with_barriers(program: ExecProgram, skipped: frozenset[int]) -> ExecProgram
 def _is_undone(step: ExecInstruction, makers: Mapping[int, ExecInstruction]) -> bool:
     """Whether the left operand is a transpose that XLA would merge into the product."""
     op = step.op
-    if not isinstance(op, DotGeneral) or dtype_kind(step.dtype) != "f":
-        return False  # a complex product takes the same time either way
+    if not isinstance(op, DotGeneral) or step.dtype.kind != "f" or step.dtype.itemsize < 8:
+        return False  # a complex product, or one of 32 bits, takes about the same time either way
     source = makers.get(step.input_slots[0])
     if source is None or not isinstance(source.op, Transpose):
         return False
