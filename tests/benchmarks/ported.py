@@ -54,9 +54,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("names", nargs="*", default=NAMES, help="of programs")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument(
-        "--cpu", action="store_true", help="time of the processor"
-    )
+    parser.add_argument("--cpu", action="store_true", help="time of the processor")
     how = parser.parse_args()
     environment()
     clock = time.process_time if how.cpu else time.perf_counter
