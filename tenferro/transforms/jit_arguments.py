@@ -228,7 +228,7 @@ class Parameters:
             (place, args[place]) for place in sorted(self._static_places) if place < len(args)
         ]
         static += [(name, kwargs[name]) for name in self.static if name in kwargs]
-        if not all(type(arg) in _UNCHANGING for _, arg in static):
+        if not all(_is_unchanging(type(arg)) for _, arg in static):
             return None
         return tuple([(where, type(arg), arg) for where, arg in static])
 
@@ -300,6 +300,18 @@ _PLAIN = {int, str, bool, type(None)}
 """Types of which equal values are the same argument."""
 _UNCHANGING = {*_PLAIN, type, FunctionType, BuiltinFunctionType}
 """Types of arguments that stay the same as long as they are the same object."""
+
+
+def _is_unchanging(kind: type) -> bool:
+    """Whether an argument of a type stays the same as long as it is the same object.
+
+    So it is of each class that leaves it to `object` what is equal.
+    """
+    return kind in _UNCHANGING or _equality(kind) == _equality(object)
+
+
+def _equality(kind: type) -> tuple[object, object]:
+    return kind.__eq__, kind.__hash__
 
 
 def static_key(arg: Any) -> Hashable:

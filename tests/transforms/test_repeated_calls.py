@@ -340,6 +340,26 @@ class Changing:
         return self.value
 
 
+def test_a_static_object_is_found_as_fast_as_a_number() -> None:
+    class Model:
+        def __init__(self, scale: float) -> None:
+            self.scale = scale
+
+    scaled = tn.jit(lambda x, by: x * by.scale, static_argnums=1)
+    two, three, x = Model(2.0), Model(3.0), scaled(1.0, Model(1.0))
+    assert [scaled(x, by).item() for by in (two, two, three, two, three, three)] == [
+        2,
+        2,
+        3,
+        2,
+        3,
+        3,
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(scaled), "_slow_path", None)
+        assert scaled(x, three).item() == 3
+
+
 def test_a_static_argument_that_changes_is_another_one() -> None:
     scaled = tn.jit(lambda x, by: x * by.value, static_argnums=1)
     by = Changing(2)
