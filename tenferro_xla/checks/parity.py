@@ -68,7 +68,7 @@ NOT_CALLED = {
     *("dumps", "einsum_path", "einsum_plan", "empty", "empty_like", "enable_x64", "eval_shape"),
     *("executor_named", "finfo", "from_dlpack", "frombuffer", "fromiter", "fromstring"),
     *("gauge_report", "get_printoptions", "iinfo", "load", "loads", "local_device_count"),
-    "local_devices",
+    *("local_devices", "log_compiles"),
     *("printoptions", "promote_types", "result_type", "save", "set_printoptions", "ad_rules"),
     *("broadcast_shapes", "register_runtime", "with_sharding_constraint"),
     # They take functions or programs; gradients of all functions are among the cases.

@@ -29,6 +29,15 @@ OWN = {
 }
 """Names that both libraries have, for things that are not the same."""
 
+NEWER = {
+    "jax": "CompilerEffortLevel Inline get_abstract_mesh get_mesh use_abstract_mesh",
+    "jax.numpy": "minmax top_k",
+    "jax.lax": "log2 one_minus_square polynomial psum_scatter_start",
+    "jax.random": "Key",
+    "jax.scipy.special": "erfcinv",
+}
+"""Names that jax 0.12 has, and 0.10.2 does not have."""
+
 HEAD = """# The names of JAX
 
 Which public names of JAX tenferro has, counted in jax {version}. A name that is there is a function
@@ -109,6 +118,7 @@ def page() -> str:
     rows = [_row([home]) for home in HOMES] + [_row(DISTRIBUTIONS)]
     own = ", ".join(f"`{name}`" for name in OWN)
     parts = [HEAD.format(version=jax.__version__, rows="\n".join(rows), own=own)]
+    parts.append(_newer())
     for home in HOMES:
         groups: dict[str, list[str]] = {}
         for name in home.missing():
@@ -121,6 +131,20 @@ def page() -> str:
             table = "\n".join(["| names | reason |", "|---|---|", *lines])
             parts.append(f"## Left out of `{home.theirs}`\n\n{table}\n")
     return "\n".join(parts)
+
+
+def _newer() -> str:
+    """The names of the newer version: those that are there, and the others."""
+    lines = []
+    for home in HOMES:
+        names = NEWER.get(home.theirs, "").split()
+        left = [name for name in names if not hasattr(home.here, name)]
+        if names:
+            columns = [[name for name in names if name not in left], left]
+            lists = [" ".join(f"`{name}`" for name in column) for column in columns]
+            lines.append(f"| `{home.theirs}` | {lists[0]} | {lists[1]} |")
+    head = ["## What jax 0.12 adds", "", "| of JAX | there | left out |", "|---|---|---|"]
+    return "\n".join([*head, *lines, ""])
 
 
 def _row(homes: list[Home]) -> str:

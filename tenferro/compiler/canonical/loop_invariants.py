@@ -270,7 +270,7 @@ def _is_worth_it(step: ExecInstruction, of_products: Container[int]) -> bool:
 
 def _with_repeats_inside(program: ExecProgram) -> ExecProgram:
     """The program whose loops repeat large consts themselves, so that none is stored repeated."""
-    if not program.has_op(ControlOp):
+    if not (program.has_op(ControlOp) and program.has_op(BroadcastInDim)):
         return program
     at, metas = Rewriter(program), program.slot_metas()
 
