@@ -102,8 +102,9 @@ def test_other_transposes_are_left_to_xla(operands: str) -> None:
     assert TransposeBarriers().run(program) is program
 
 
-def test_complex_products_take_the_same_time_either_way() -> None:
-    program = read(TURNED.replace("f64", "c128"))
+@pytest.mark.parametrize("dtype", ["c128", "f32"])
+def test_complex_products_and_those_of_32_bits_take_the_same_time_either_way(dtype: str) -> None:
+    program = read(TURNED.replace("f64", dtype))
     assert TransposeBarriers().run(program) is program
 
 
