@@ -127,7 +127,7 @@ class ProgramEmitter(Emitter[int]):
     def program(self, outputs: Sequence[int]) -> ExecProgram:
         """The program that returns these values, without ops that these do not need."""
         program = self._builder.build(outputs)
-        read = {slot for step in program.instructions for slot in step.input_slots}.union(outputs)
+        read = {*program.read_slots(), *outputs}
         if all(not read.isdisjoint(step.output_slots) for step in program.instructions):
             return program
         return restricted(program, range(len(program.input_slots)), range(len(outputs)))
