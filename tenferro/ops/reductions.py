@@ -241,8 +241,11 @@ class ReduceNorm(Reduction, name="reduce_norm"):
             return np.asarray(np.sqrt(total))
         largest = np.max(np.abs(x), axis=self.axes, keepdims=True, initial=0)
         largest = np.where((largest > 0) & (largest <= info.max), largest, 1).astype(total.dtype)
-        scaled = np.sqrt(_sum_of_squares(x / largest, self.axes))
-        return np.asarray(scaled * np.squeeze(largest, self.axes))
+        scaled = x / largest
+        if dtype_kind(x.dtype) == "c":  # each part, else an infinite one makes NaNs
+            scaled.real, scaled.imag = x.real / largest, x.imag / largest
+        root = np.sqrt(_sum_of_squares(scaled, self.axes))
+        return np.asarray(root * np.squeeze(largest, self.axes))
 
     def linearize(self, at: JvpSite[V]) -> Slots[V]:
         """The sum of Re(conj(x)·dx) over the norm, whose quotients with x are at most 1."""

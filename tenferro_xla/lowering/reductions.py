@@ -87,8 +87,11 @@ def _(op: ops.ReduceNorm, x: Array, *, options: LoweringOptions) -> Array:
         return jnp.where(total > most, down, jnp.where(total > least, one, up))
 
     def scaled() -> Array:
-        every = lax.expand_dims(scale(), op.axes).astype(x.dtype)
-        return _sum_of_squares(x * every, op.axes)
+        every = lax.expand_dims(scale(), op.axes)
+        if not is_complex(x.dtype):
+            return _sum_of_squares(x * every, op.axes)
+        parts = lax.real(x) * every, lax.imag(x) * every  # else an infinite one makes NaNs
+        return _sum_of_squares(lax.complex(*parts), op.axes)
 
     def scaled_root() -> Array:
         return lax.div(lax.sqrt(scaled()), scale())

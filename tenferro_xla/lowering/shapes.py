@@ -12,7 +12,7 @@ from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import NamedSharding, PartitionSpec
 
 from tenferro import ops
-from tenferro.ir import make_meta
+from tenferro.ir import is_complex, make_meta
 from tenferro_xla.lowering.extents import known, number
 from tenferro_xla.lowering.registry import LoweringOptions, lower
 from tenferro_xla.placement import OnMesh, check_divides, spec_of
@@ -25,7 +25,7 @@ lower.register_all(
         ops.Constant: lambda op: np.asarray(op.value),  # JAX makes it a literal of StableHLO
         ops.Iota: lambda op: lax.broadcasted_iota(op.dtype, (op.size,), 0),
         ops.StopGradient: lambda op, x: lax.stop_gradient(x),
-        ops.After: lambda op, *values: lax.optimization_barrier(values)[0],  # type: ignore[no-untyped-call]
+        ops.After: lambda op, x, *tokens: _after(x, tokens),
         ops.CotangentWhere: lambda op, x, mask: x,
         ops.CheckpointName: lambda op, x: checkpoint_name(x, op.tag),  # type: ignore[no-untyped-call]
         ops.AssumeSize: lambda op, x: x,
@@ -77,6 +77,25 @@ def _(op: ops.EmbedDiag, x: Array) -> Array:
     square = lax.select(lax.eq(row, column), along, lax.full_like(along, 0))
     others = [axis for axis in range(x.ndim + 1) if axis not in (op.axis_a, op.axis_b)]
     return lax.transpose(square, ops.inverse([*others, op.axis_a, op.axis_b]))
+
+
+def _after(x: Array, tokens: Sequence[Array]) -> Array:
+    """An array that is computed from tokens, so that calls that read it are after theirs.
+
+    XLA drops its barriers before it decides what runs first, so the array is a choice that depends
+    on the tokens; XLA does not know that a number is equal to itself or not.
+    """
+    for token in tokens:
+        if not known(token.shape) or 0 in token.shape:
+            x = lax.optimization_barrier((x, token))[0]  # type: ignore[no-untyped-call]
+            continue
+        entry = lax.reshape(lax.slice(token, [0] * token.ndim, [1] * token.ndim), ())
+        entry = lax.real(entry) if is_complex(token.dtype) else entry
+        value = lax.convert_element_type(entry, np.float32)
+        x = lax.select(
+            lax.bitwise_or(lax.eq(value, value), lax.ne(value, value)), x, lax.full_like(x, 0)
+        )
+    return x
 
 
 def _on_or_below(x: Array, k: int) -> Array:

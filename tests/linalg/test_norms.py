@@ -47,6 +47,15 @@ def test_vector_norms_are_those_of_numpy(order: Any) -> None:
     assert_close(tn.linalg.norm(a), np.linalg.norm(a), rounding(dtype))
 
 
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_norms_of_infinite_numbers_are_infinite(dtype: str, executor: str) -> None:
+    numbers = [complex(inf, 1), complex(1, -inf), complex(-inf, 0), complex(inf, inf), 3 + 4j]
+    a = np.array([[number, 0] for number in numbers], dtype)
+    result = tn.jit(lambda a: tn.linalg.norm(a, axis=1), executor=executor)(a)
+    assert result.tolist() == [inf, inf, inf, inf, 5]
+
+
 @pytest.mark.parametrize("p", [None, *[order for order in MATRIX_NORMS if order != "nuc"]])
 def test_condition_numbers_are_those_of_numpy(p: Any) -> None:
     a = random(RNG, 2, 3, 3, dtype=complex)

@@ -176,6 +176,36 @@ def test_ordered_calls_are_in_the_order_of_the_program(executor: str) -> None:
     assert called == [[number] for number in range(9)]
 
 
+@pytest.mark.parametrize("kind", ["checkpoint", "custom_jvp", "fori_loop", "jvp"])
+@pytest.mark.parametrize("executor", ["numpy", "xla"])
+def test_ordered_calls_are_after_those_of_functions_within(executor: str, kind: str) -> None:
+    def program(ns: Any, call: Call) -> Any:
+        def within(x: Any) -> Any:
+            for number in range(3):
+                call(number, x)
+            return x
+
+        by_hand = ns.custom_jvp(within)
+        by_hand.defjvp(lambda primals, tangents: (by_hand(*primals), *tangents))
+        functions = {
+            "checkpoint": ns.checkpoint(within),
+            "custom_jvp": by_hand,
+            "fori_loop": lambda x: ns.lax.fori_loop(0, 1, lambda _, x: within(x), x),
+            "jvp": lambda x: ns.jvp(within, (x,), (x,))[0],
+        }
+
+        def f(x: Any) -> Any:
+            x = functions[kind](x)
+            ns.lax.cond(x > 0, lambda: call(3, x), lambda: call(-3, x))
+            call(4, x)
+            return x
+
+        return f, (1.0,)
+
+    called, _ = events(tn, program, ordered=True, executor=executor)
+    assert [number for number, *_ in called] == [*range(5)]
+
+
 @pytest.mark.parametrize("executor", ["numpy", "xla"])
 def test_a_function_with_results_is_called_in_each_run(executor: str) -> None:
     seen: list[float] = []
