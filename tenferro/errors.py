@@ -9,6 +9,8 @@ The form of a text is `op: what is wrong, with the operands as types; what to do
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 __all__ = [
     "BackendFailureError",
@@ -55,13 +57,14 @@ def class_of(value: object) -> str:
 def with_article(noun: str) -> str:
     """A noun with its indefinite article.
 
-    >>> with_article("array"), with_article("tensor")
-    ('an array', 'a tensor')
+    >>> with_article("array"), with_article("tensor"), with_article("uint8")
+    ('an array', 'a tensor', 'a uint8')
     """
-    return f"{'an' if noun[:1].lower() in set('aeiou') else 'a'} {noun}"
+    is_vowel = noun[:1].lower() in set("aeiou") and not noun.startswith("uint")
+    return f"{'an' if is_vowel else 'a'} {noun}"
 
 
-# --- names ---
+# --- names ----------------------------------------------------------------------------------------
 
 
 class MissingNameError(TenferroError, AttributeError):
@@ -72,9 +75,9 @@ class MissingNameError(TenferroError, AttributeError):
         super().__init__(module, name)
         self._text, self._hint = f"module {module!r} has no attribute {name!r}", hint
 
-    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
-        """Pickled as an AttributeError with the text."""
-        return AttributeError, (str(self),)
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The hint is pickled as its text."""
+        return MissingNameError, (*self.args, partial(str, self._hint()))
 
     def __str__(self) -> str:
         hint = self._hint()

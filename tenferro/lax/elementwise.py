@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import enum
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol
 
 import numpy as np
 
 from tenferro import ops
-from tenferro.errors import DTypeError, GraphError, ShapeError
+from tenferro.errors import DTypeError, GraphError, ShapeError, class_of
 from tenferro.ir import (
     AnyTensor,
     ArrayLike,
@@ -306,9 +306,12 @@ def polynomial(
     >>> tn.lax.polynomial(3.0, [1.0, 5.0, 2.0])
     Tensor(34.)
     """
-    if len(coeffs) < 2:
-        return add(zeros_like(x), coeffs[0]) if len(coeffs) else zeros_like(x)
-    *lower, value = coeffs
+    if not isinstance(coeffs, Iterable):
+        raise DTypeError(f"polynomial: coeffs must be a sequence, got {class_of(coeffs)}")
+    terms = list(coeffs)
+    if len(terms) < 2:
+        return add(zeros_like(x), terms[0]) if terms else zeros_like(x)
+    *lower, value = terms
     for coefficient in reversed(lower):
         value = add(mul(value, x), coefficient)
     return value  # type: ignore[return-value]

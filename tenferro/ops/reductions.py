@@ -241,7 +241,7 @@ class ReduceNorm(Reduction, name="reduce_norm"):
             return np.asarray(np.sqrt(total))
         largest = np.max(np.abs(x), axis=self.axes, keepdims=True, initial=0)
         largest = np.where((largest > 0) & (largest <= info.max), largest, 1).astype(total.dtype)
-        scaled = x / largest
+        scaled = np.asarray(x / largest)
         if dtype_kind(x.dtype) == "c":  # each part, else an infinite one makes NaNs
             scaled.real, scaled.imag = x.real / largest, x.imag / largest
         root = np.sqrt(_sum_of_squares(scaled, self.axes))

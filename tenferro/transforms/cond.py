@@ -17,6 +17,7 @@ from tenferro.transforms.higher_order import (
     Bodies,
     Call,
     NoResultError,
+    as_array,
     in_python,
     is_recorded,
     leaves_of,
@@ -181,7 +182,8 @@ def _branch(
     passed = leaves_of(operands, f"{caller}: operands")
     index = min(max(index, 0), len(order) - 1) if isinstance(index, int) else index
     if isinstance(index, int) and in_python():
-        return with_arrays(functions[order[index]](*unflatten(passed.tree, passed.values)))
+        known = [as_array(each) if isinstance(each, bool) else each for each in passed.values]
+        return with_arrays(functions[order[index]](*unflatten(passed.tree, known)))
 
     def arguments(values: list[TracedTensor]) -> Call:
         return unflatten(passed.tree, values), {}

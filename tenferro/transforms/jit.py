@@ -325,12 +325,8 @@ class Jitted(Generic[P, R_co]):
             if self._symbolic is not None:
                 self._symbolic.check_traced(call)
             return self._inlined(call)
-        for leaf in leaves:
-            tensor = Tensor(leaf) if owner_of(leaf) is not None else leaf
-            if type(tensor) is Tensor and tensor._executor is not self._owner:
-                there = self.where_is(tensor)
-                if there is not None:
-                    return there(*args, **kwargs)
+        if (there := self._where_are(leaves)) is not None:
+            return there(*args, **kwargs)
         entry = self._entry(call, leaves, treedef, types)
         if entry is None:
             return self._inlined(call)
@@ -346,15 +342,22 @@ class Jitted(Generic[P, R_co]):
         buffers = [buffer_of(leaf, executor, self._lend) for leaf in leaves]
         return entry.results(buffers, np.ndarray in map(type, buffers), self._owner)
 
+    def _where_are(self, leaves: list[Any]) -> Jitted[P, R_co] | None:
+        """The function where one of the arguments is; None if it runs here."""
+        for leaf in leaves:
+            tensor = Tensor(leaf) if owner_of(leaf) is not None else leaf
+            elsewhere = type(tensor) is Tensor and tensor._executor is not self._owner
+            if elsewhere and (there := self.where_is(tensor)):
+                return there
+        return None
+
     def where_is(self, tensor: Tensor) -> Jitted[P, R_co] | None:
         """The function on the mesh or device of a tensor.
 
         None if this one runs there, or if it is said where to run.
         """
         settings, mesh = self._settings, getattr(tensor.sharding, "mesh", None)
-        if self._shardings is not None:
-            return None
-        if settings.device is not None or settings.backend is not None:
+        if (self._shardings, settings.device, settings.backend) != (None, None, None):
             return None
         if mesh is None:
             own = str(getattr(self.executor, "placement", None))
@@ -363,9 +366,7 @@ class Jitted(Generic[P, R_co]):
                 return None
         if not isinstance(self.executor, RunsOnMesh):
             return None
-        if mesh is not None:
-            return self._on(mesh, self._mesh)
-        return self._on(None, None, tensor.device)
+        return self._on(None, None, tensor.device) if mesh is None else self._on(mesh, self._mesh)
 
     def _here(self) -> Jitted[P, R_co]:
         """The function as it runs where a mesh is set; itself where none is."""
@@ -501,6 +502,8 @@ class Jitted(Generic[P, R_co]):
         """
         if (here := self._here()) is not self:
             return here.lower(*args, **kwargs)
+        if (there := self._where_are(flatten((args, kwargs))[0])) is not None:
+            return there.lower(*args, **kwargs)
         executor: Any = self.executor
         if not hasattr(executor, "lower"):
             raise ExecutorError(

@@ -497,3 +497,7 @@ def test_functions_that_only_newer_versions_of_jax_have() -> None:
         assert tn.lax.polynomial(x, few).tolist() == np.full((2, 2), sum(few)).tolist()
     found = tn.minmax(x, axis=0, initial=(-1.0, 0.75), where=x > 0)
     assert [each.tolist() for each in found] == [[-1.0, -1.0], [0.75, 1 - 1e-9]]
+    with pytest.raises(DTypeError, match="polynomial: coeffs must be a sequence, got a float"):
+        tn.lax.polynomial(x, 2.0)  # type: ignore[arg-type]
+    with pytest.raises(ShapeError, match="minmax: initial must be a value or a pair"):
+        tn.minmax(x, initial=(1, 2, 3))  # type: ignore[arg-type]

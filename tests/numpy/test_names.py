@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import tenferro as tn
-from tenferro.errors import DTypeError
+from tenferro.errors import DTypeError, MissingNameError
 from tenferro.ops import ALL_OPS, Constant
 from tests.numpy.calls import CALLS, Call
 from tests.numpy.composite_calls import COMPOSITE
@@ -24,8 +25,12 @@ def test_every_public_name_loads() -> None:
     for name in tn.__all__:
         assert hasattr(tn, name)
     assert dir(tn) == sorted(tn.__all__)
-    with pytest.raises(AttributeError, match="module 'tenferro' has no attribute 'nothing'"):
+    text = "module 'tenferro' has no attribute 'nothing'"
+    with pytest.raises(AttributeError, match=text) as missed:
         tn.nothing  # noqa: B018
+    again = pickle.loads(pickle.dumps(missed.value))
+    assert type(again) is MissingNameError
+    assert str(again) == text
 
 
 def test_the_front_door_names_all_array_functions_and_transforms() -> None:

@@ -53,6 +53,16 @@ def test_training_on_a_mesh_is_training_on_one_device() -> None:
             np.testing.assert_allclose(params[name], expected[name], rtol=1e-12, atol=1e-12)
 
 
+def test_a_function_is_lowered_where_its_arguments_are() -> None:
+    double, x = tn.jit(lambda x: 2 * x), RANDOM.normal(size=(8, 3))
+    for there in ("cpu:1", ROWS):
+        argument = tn.device_put(x, there)
+        for lowered in (double.lower(argument), double.trace(argument).lower()):
+            result = lowered.compile()(argument)
+            assert result.device == double(argument).device
+            np.testing.assert_array_equal(result, 2 * x)
+
+
 def test_a_divided_tensor_is_a_tensor() -> None:
     array = RANDOM.normal(size=(8, 3))
     x = tn.device_put(array, ROWS)

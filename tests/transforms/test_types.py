@@ -107,6 +107,7 @@ def test_loops_that_python_runs_keep_the_types_of_the_carry() -> None:
         lambda: tn.while_loop(lambda c: x < c, lambda c: c + 1, 0.0),
         lambda: tn.while_loop(lambda c: (c < 3, c), lambda c: c + 1, 0),
         lambda: tn.cond(x < 1, lambda: 1, lambda: 2),
+        lambda: tn.cond(True, lambda flag: flag + flag, lambda flag: flag, True),
         lambda: tn.scan(lambda c, x: (c, x), 0, x, length=2),
         lambda: tn.scan(lambda c, x: (c, x), 0, (x, x[:2])),
     ):
