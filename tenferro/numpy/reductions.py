@@ -272,7 +272,9 @@ def minmax(
     """
     refuse_out("minmax", out)
     if isinstance(initial, tuple) and len(initial) != 2:
-        raise ShapeError(f"minmax: initial must be a value or a pair, got a tuple of {len(initial)}")
+        raise ShapeError(
+            f"minmax: initial must be a value or a pair, got a tuple of {len(initial)}"
+        )
     least, most = initial if isinstance(initial, tuple) else (initial, initial)
     return min(a, axis, None, keepdims, least, where), max(a, axis, None, keepdims, most, where)
 
