@@ -423,8 +423,8 @@ def sort(
     """
     several = isinstance(operand, list | tuple)
     arrays = list(operand) if several else [operand]  # type: ignore[arg-type]
-    if not 1 <= num_keys <= len(arrays):
-        raise AxisError(f"sort: num_keys must be from 1 to {len(arrays)}, got {num_keys}")
+    if not isinstance(num_keys, int) or not 1 <= num_keys <= len(arrays):
+        raise AxisError(f"sort: num_keys must be from 1 to {len(arrays)}, got {num_keys!r}")
     results: Any = apply(_sorted, *arrays, axis=dimension, count=num_keys)
     return tuple(results) if several else results[0]
 

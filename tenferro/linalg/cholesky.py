@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tenferro.errors import ConfigError
+from tenferro.config import flag
 from tenferro.ir import AnyTensor, ArrayLike, NumpyArray
 from tenferro.linalg.arguments import _pair, check_dtype, check_square, square, systems
 from tenferro.linalg.matrix_op import H, family, hermitian, hermitian_part, stacked, sym, tril0
@@ -112,7 +112,8 @@ def cho_factor(a: ArrayLike, lower: bool = False) -> CholeskyFactorResult:
     >>> tn.linalg.cho_solve(tn.linalg.cho_factor([[2.0, 1.0], [1.0, 3.0]]), [3.0, 4.0])
     Tensor([1., 1.])
     """
-    return CholeskyFactorResult(apply(_cho_factor, a, upper=not lower), bool(lower))
+    lower = flag("cho_factor: lower", lower)
+    return CholeskyFactorResult(apply(_cho_factor, a, upper=not lower), lower)
 
 
 @named("cho_factor")
@@ -136,9 +137,8 @@ def cho_solve(c_and_lower: tuple[ArrayLike, bool], b: ArrayLike) -> AnyTensor:
     Tensor([1., 1.])
     """
     factor, lower = _pair("cho_solve", "c_and_lower", c_and_lower)
-    if getattr(lower, "ndim", 0):
-        raise ConfigError("cho_solve: whether the factor is the lower one must be True or False")
-    return apply(_cho_solve, factor, b, lower=bool(lower))
+    is_lower = flag("cho_solve: whether the factor is the lower one", lower)
+    return apply(_cho_solve, factor, b, lower=is_lower)
 
 
 @named("cho_solve")

@@ -322,4 +322,4 @@ def one_hot(
     place = normal_axis("one_hot", axis, value.ndim + 1)
     shape = tuple(num_classes if i == place else 1 for i in range(value.ndim + 1))
     classes = tn.arange(num_classes).reshape(shape)  # not of x's dtype, which may be too narrow
-    return (tn.expand_dims(value, axis=place) == classes).astype(as_dtype(dtype))
+    return tn.equal(tn.expand_dims(value, axis=place), classes).astype(as_dtype(dtype))

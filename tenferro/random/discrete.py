@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tenferro.config import flag
-from tenferro.errors import DTypeError, ShapeError
+from tenferro.errors import DTypeError, ShapeError, class_of
 from tenferro.ir import (
     FLOAT64,
     INT64,
@@ -183,9 +183,9 @@ def categorical(
     """
     name = "random.categorical"
     value: Any = asarray(logits)
-    meta: TensorMeta = value.meta
-    if dtype_kind(meta.dtype) != "f":
-        raise DTypeError(f"{name}: logits must be floating-point, got {meta}")
+    meta: TensorMeta | None = getattr(value, "meta", None)
+    if meta is None or dtype_kind(meta.dtype) != "f":
+        raise DTypeError(f"{name}: logits must be floating-point, got {meta or class_of(value)}")
     place, how = normal_axis(name, axis, meta.rank), checked_mode(name, mode)
     dims = list(meta.exact_shape(name, "logits"))
     size = dims.pop(place)

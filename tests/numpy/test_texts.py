@@ -221,8 +221,23 @@ def test_functions_of_graphs_and_programs_say_what_they_take(call: Any, text: st
                     lambda: tn.random.choice(tn.random.key(0), 3, (2,), replace="no"),
                     "random.choice: replace",
                 ),
+                (lambda: tn.scipy.linalg.cholesky(tn.eye(2), lower="no"), "cholesky: lower"),
+                (lambda: tn.linalg.cho_factor(tn.eye(2), lower="no"), "cho_factor: lower"),
+                (
+                    lambda: tn.linalg.cho_solve((tn.eye(2), "no"), tn.ones(2)),
+                    "cho_solve: whether the factor is the lower one",
+                ),
             ]
         ],
+        (
+            lambda: tn.random.categorical(tn.random.key(0), tn.random.key(1)),
+            "random.categorical: logits must be floating-point, got a Key",
+        ),
+        (lambda: tn.nn.one_hot(tn.random.key(0), 3), "equal: keys are no numbers"),
+        (
+            lambda: tn.lax.sort(tn.ones(3), num_keys="a"),
+            "sort: num_keys must be from 1 to 1, got 'a'",
+        ),
         (lambda: tn.dtypes.cosine, "module 'tenferro.dtypes' has no attribute 'cosine'"),
     ],
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from tenferro import linalg
 from tenferro import numpy as tn
+from tenferro.config import flag
 from tenferro.errors import ConfigError, ShapeError
 from tenferro.ir import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, AnyTensor, ArrayLike, is_complex
 from tenferro.linalg.arguments import matrix as matrix_operand
@@ -209,7 +210,7 @@ def cholesky(
     Tensor([[2., 0.],
             [1., 2.]])
     """
-    return linalg.cholesky(a, upper=not lower)
+    return linalg.cholesky(a, upper=not flag("cholesky: lower", lower))
 
 
 def cho_factor(
