@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TypeVar
@@ -11,7 +12,7 @@ from typing import TypeVar
 from tenferro.config import config
 from tenferro.errors import TenferroError
 
-__all__ = ["called_function", "filtered", "named_after_call", "raising_site", "user_site"]
+__all__ = ["called_function", "filtered", "package_frames", "raising_site", "user_site"]
 
 E = TypeVar("E", bound=BaseException)
 
@@ -22,11 +23,6 @@ _OWN = tuple(f"{_HERE.with_name(name)}{os.sep}" for name in ("tenferro", "tenfer
 """The folders of the packages. What lies next to them, such as `tenferro_ext_x`, is the user's."""
 _COMMANDS = f"{_PACKAGE}cli{os.sep}"
 """The command line: what calls it, such as its script, is no line of the user's program."""
-_ARRAY_ROOMS = tuple(
-    f"tenferro.{room}"
-    for room in ("numpy", "lax", "linalg", "fft", "nn", "random", "scipy", "experimental", "image")
-)
-"""The rooms with functions of arrays that users call."""
 _sites_of: dict[str, dict[int, str] | None] = {}
 """For each file its cached sites by line; None for files whose frames are skipped."""
 
@@ -68,40 +64,17 @@ def raising_site(error: BaseException) -> str | None:
 def called_function(otherwise: str) -> str:
     """The name of the function of this package that the user's program called."""
     name = otherwise
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_passed_over(frame.f_code.co_filename):
+    for frame in package_frames(sys._getframe(1)):
         if not frame.f_code.co_name.startswith(("_", "<")):
             name = frame.f_code.co_name
-        frame = frame.f_back
     return name
 
 
-def named_after_call(error: E, name: str) -> E:
-    """An error of the array function `name`, whose text names the function that the user called.
-
-    That is the outermost one of the public rooms, before the user's program; `name` if there is
-    none, as where rules of derivatives call array functions.
-    """
-    text = str(error.args[0]) if len(error.args) == 1 else ""
-    if not text.startswith(f"{name}: "):
-        return error
-    called = name
-    frame: FrameType | None = sys._getframe(1)
+def package_frames(frame: FrameType | None) -> Iterator[FrameType]:
+    """The frames from one outwards to the user's program: of this package, or what it calls by."""
     while frame is not None and _is_passed_over(frame.f_code.co_filename):
-        if _is_array_function(frame):
-            called = frame.f_code.co_name
+        yield frame
         frame = frame.f_back
-    error.args = (called + text.removeprefix(name),)
-    return error
-
-
-def _is_array_function(frame: FrameType) -> bool:
-    """Whether a frame is of a function on arrays that users call."""
-    name, module = frame.f_code.co_name, str(frame.f_globals.get("__name__"))
-    if module == "tenferro.ops.functions.dispatch":
-        return name not in frame.f_globals  # it has the name of the function that it calls
-    is_listed = "." in name or name in frame.f_globals.get("__all__", ())
-    return is_listed and module.startswith(_ARRAY_ROOMS) and not module.endswith(".protocols")
 
 
 def _is_passed_over(file: str) -> bool:

@@ -16,7 +16,6 @@ from tenferro.core import user_frames
 from tenferro.core.user_frames import (
     called_function,
     filtered,
-    named_after_call,
     raising_site,
     user_site,
 )
@@ -67,19 +66,6 @@ def test_the_function_that_was_called_is_the_outermost_one_of_the_package() -> N
     assert names["outer"](names["ask"]) == "outer"
     assert names["inner"](names["ask"]) == "inner"
     assert called_function("other") == "other"
-
-
-def test_the_text_of_an_error_names_the_function_that_was_called() -> None:
-    names = of_package(
-        CALLS + "fail = lambda: named(error('add: operands'), 'add').args[0]",
-        named=named_after_call,
-        error=TenferroError,
-    )
-    assert names["outer"](names["fail"]) == "outer: operands"
-    assert names["inner"](names["fail"]) == "inner: operands"
-    assert str(named_after_call(TenferroError("add: operands"), "add")) == "add: operands"
-    assert str(named_after_call(TenferroError("sub: operands"), "add")) == "sub: operands"
-    assert named_after_call(TenferroError(1, 2), "add").args == (1, 2)
 
 
 def test_tracebacks_lose_the_frames_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ makes expressions of the operands and calls the body. Called with expressions, i
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial, update_wrapper
 from inspect import signature
 from operator import attrgetter
-from types import FunctionType, NoneType, UnionType
+from types import FrameType, FunctionType, NoneType, UnionType
 from typing import (
     Any,
     Literal,
@@ -32,7 +33,7 @@ from typing import (
 )
 
 from tenferro import ops
-from tenferro.core import PrimitiveOp, called_function, named_after_call
+from tenferro.core import PrimitiveOp, called_function, package_frames
 from tenferro.errors import ConfigError, DTypeError, TenferroError
 from tenferro.ir import AnyTensor, TensorMeta
 from tenferro.ops import load_named, scalar
@@ -390,9 +391,41 @@ def run_body(
             _require_flags(function, options)
         return function(*operands, **options)
     except TenferroError as error:
-        raise named_after_call(error, function.__name__)  # noqa: B904  # it is the same error
+        raise _named_after_call(error, function.__name__)  # noqa: B904  # it is the same error
     finally:
         _running.origin = outer
+
+
+def _named_after_call(error: TenferroError, name: str) -> TenferroError:
+    """An error of the array function `name`, whose text names the function that the user called.
+
+    That is the outermost one of the public rooms, before the user's program; `name` if there is
+    none, as where rules of derivatives call array functions.
+    """
+    text = str(error.args[0]) if len(error.args) == 1 else ""
+    if text.startswith(f"{name}: "):
+        called = name
+        for frame in package_frames(sys._getframe(1)):
+            if _is_array_function(frame):
+                called = frame.f_code.co_name
+        error.args = (called + text.removeprefix(name),)
+    return error
+
+
+_ARRAY_ROOMS = tuple(
+    f"tenferro.{room}"
+    for room in ("numpy", "lax", "linalg", "fft", "nn", "random", "scipy", "experimental", "image")
+)
+"""The rooms with functions of arrays that users call."""
+
+
+def _is_array_function(frame: FrameType) -> bool:
+    """Whether a frame is of a function on arrays that users call."""
+    name, module = frame.f_code.co_name, str(frame.f_globals.get("__name__"))
+    if module == __name__:
+        return name not in frame.f_globals  # it has the name of the function that it calls
+    is_listed = "." in name or name in frame.f_globals.get("__all__", ())
+    return is_listed and module.startswith(_ARRAY_ROOMS) and not module.endswith(".protocols")
 
 
 def emitter_of_body() -> Any:
