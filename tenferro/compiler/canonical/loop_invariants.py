@@ -9,7 +9,7 @@ from math import prod
 from typing import cast
 
 from tenferro.compiler.passes import Pass
-from tenferro.ir import ExecInstruction, ExecOp, ExecProgram, Rewriter, TensorMeta, restricted
+from tenferro.ir import ExecInstruction, ExecProgram, Rewriter, TensorMeta, restricted
 from tenferro.ops import ADD, Add, BroadcastInDim, DotGeneral, Transpose
 from tenferro.ops.control_flow import ControlOp, Scan
 
@@ -304,7 +304,7 @@ def _is_better_repeated(body: ExecProgram, position: int, source: TensorMeta) ->
     if size is None or own is None or prod(size) < max(LARGE, 2 * prod(own)):
         return False
     slot = body.input_slots[position]
-    readers = [step.op for step in body.steps_of(ExecOp) if slot in step.input_slots]
+    readers = [step.op for step in body.instructions if slot in step.input_slots]
     return slot not in body.output_slots and all(op.pointwise for op in readers)
 
 

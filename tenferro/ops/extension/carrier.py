@@ -710,7 +710,7 @@ def _fits(meta: TensorMeta, shape: tuple[int, ...]) -> bool:
 
 def _described(result: object) -> str:
     shape, dtype = getattr(result, "shape", None), getattr(result, "dtype", None)
-    return f"{class_of(result)}" if shape is None else f"{dtype}{list(shape)}"
+    return class_of(result) if shape is None else f"{dtype}{list(shape)}"
 
 
 # The batch rule of ops whose leading axes are a batch anyway.
